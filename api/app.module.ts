@@ -11,7 +11,7 @@ import { isAnonymousAllowed } from './http/body.js';
 import { ErrorsFilter } from './http/errors.filter.js';
 import { matchesPath } from './http/operation-row.js';
 import { postToSelf } from './http/own-requests.js';
-import { logLine, stderrSink, type LogSink } from './http/log.js';
+import { formatLogLine, stderrSink, type LogSink } from './http/log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
 import { PasswordCheck } from './http/password-check.js';
 import { OpenapiDocument } from './http/openapi.js';
@@ -94,7 +94,7 @@ export async function createApp(services: AppServices): Promise<App> {
       const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
       // The log contains the address only at the levels `info` and `debug`; the command line reports it in any case.
       if (['info', 'debug'].includes(context.config.log)) {
-        log(logLine('listening', { host: address.address, port: address.port }));
+        log(formatLogLine('listening', { host: address.address, port: address.port }));
       }
       return { url: `http://${name}:${address.port}`, port: address.port };
     },

@@ -14,7 +14,7 @@ import { createScheduler } from '../scheduler/queue/scheduler.js';
 import { refusedExitCode } from '../scheduler/worker/supervisor.js';
 import { createApp } from './app.module.js';
 import { multipartLimits } from './http/app-context.js';
-import { logLine, stderrSink } from './http/log.js';
+import { formatLogLine, stderrSink } from './http/log.js';
 import { saveHotColumnsPeriodically, loadHotColumns, warmCaches } from './warm.js';
 
 /*
@@ -43,7 +43,7 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
   };
   try {
     const { threads, queryCacheMb: cacheMb } = config;
-    const report = (message: string): void => stderrSink(logLine('columns', { message }));
+    const report = (message: string): void => stderrSink(formatLogLine('columns', { message }));
     const memory = cacheMb > 0 ? openMemoryExecutor({ threads, cacheMb, report }) : undefined;
     closers.push(async () => memory?.close());
     // The threads of the columns in memory load their modules while the main thread opens everything else.
@@ -57,7 +57,7 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     closers.push(async () => quarantine.close());
     const trace: PlanTrace = ({ steps, ...rest }, { datasetId }, predicate) =>
       stderrSink(
-        logLine('plan', {
+        formatLogLine('plan', {
           subject: `dataset ${datasetId}`,
           condition: predicateText(predicate),
           ...rest,
@@ -79,7 +79,8 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
       spillMb: maxSpillMb,
     });
     closers.push(() => queryEngine.close());
-    const reportTask = (message: string): void => stderrSink(logLine('scheduler', { message }));
+    const reportTask = (message: string): void =>
+      stderrSink(formatLogLine('scheduler', { message }));
     const scheduler = createScheduler({ catalog, store, data, config, report: reportTask });
     closers.push(() => scheduler.close());
     const { multipartMb, connectionsPerAddress } = config;
@@ -117,7 +118,7 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
 function exitWithReason(error: unknown): void {
   const reason = error instanceof AppError ? error.message : listenFailureReason(error);
   if (reason === undefined) {
-    stderrSink(logLine('error', { error: String(error), ...stackField(error) }));
+    stderrSink(formatLogLine('error', { error: String(error), ...stackField(error) }));
     process.exit(1);
   }
   if (process.send === undefined) process.exit(refusedExitCode);
@@ -152,11 +153,13 @@ function stackField(error: unknown): { readonly stack?: string } {
 
 // Node prints warnings as plain text on standard error; the log has them as JSON lines.
 process.removeAllListeners('warning');
-process.on('warning', ({ name, message }) => stderrSink(logLine('warning', { name, message })));
+process.on('warning', ({ name, message }) =>
+  stderrSink(formatLogLine('warning', { name, message })),
+);
 
 // After an uncaught exception the state is unknown: log it and exit; the supervisor restarts the process (threat W5).
 process.on('uncaughtException', (error) => {
-  stderrSink(logLine('error', { error: String(error), ...stackField(error) }));
+  stderrSink(formatLogLine('error', { error: String(error), ...stackField(error) }));
   process.exit(1);
 });
 

@@ -13,7 +13,7 @@ import type { Store } from '../engine/store/store.js';
 import type { App } from './app.module.js';
 import {
   archivedProblem,
-  visibleVersionOf,
+  loadVisibleVersion,
   type VisibleDatasetVersion,
 } from '../scheduler/jobs/visible-data.js';
 
@@ -67,14 +67,14 @@ export async function warmCaches(
     runQuery(engine, snapshot, fields, parseQuery(body, fields), options);
   let isRehearsed = false;
   await forEachDataset(async ({ dataset }) => {
-    const data = await visibleVersionOf(catalog, store, dataset);
+    const data = await loadVisibleVersion(catalog, store, dataset);
     const { results } = await ask(data, { limit: 100 });
     const object = await catalog.objects.get(dataset);
     const vault = object && (await catalog.vaults.get(object.vaultId));
     if (isRehearsed || vault === undefined) return;
     isRehearsed = true;
     const path = `/v2/datasets/${dataset}/data`;
-    for (let i = 0; i < rehearsals && !signal.aborted; i++)
+    for (let i = 0; i < rehearsalCount && !signal.aborted; i++)
       await app.post(vault.userId, path, { limit: i % 4 === 0 ? 100 : 0 });
     const firstRecords = JSON.parse(results) as readonly ObjectMembers[];
     const searchesEnd = performance.now() + maxSearchesMs;
@@ -84,7 +84,7 @@ export async function warmCaches(
     }
   });
   await forEachDataset(async ({ dataset, fields: names }) => {
-    const data = await visibleVersionOf(catalog, store, dataset);
+    const data = await loadVisibleVersion(catalog, store, dataset);
     const { snapshot } = data;
     const { memory } = queryEngine;
     const index = indexFields(data.fields);
@@ -163,7 +163,7 @@ function memberOf(record: unknown, name: string): unknown {
 const maxLookupFields = 16;
 
 /** Number of requests after which most of the code of a request is compiled: the next one takes a third of the first one's time. */
-const rehearsals = 32;
+const rehearsalCount = 32;
 
 const wordPattern = /[A-Za-z]{3,}/g;
 

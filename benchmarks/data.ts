@@ -95,7 +95,7 @@ export const infoKeys: readonly InfoKey[] = [
 ];
 
 /** Path of a BGZF-compressed VCF of `records` records, sorted by coordinate. The same number gives the same bytes. */
-export function vcfFile(records: number): Promise<string> {
+export function generateVcfFile(records: number): Promise<string> {
   return generateFile(`${records}-${seed}.vcf.gz`, () => vcfLines(records), 'bgzf');
 }
 

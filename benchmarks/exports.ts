@@ -65,10 +65,12 @@ export async function runExports(flags: ReadonlySet<string>): Promise<void> {
     await duckdb.run('CHECKPOINT');
     const setup = { server, datasetId, duckdb, records, source, folder };
     const lines: ResultLine[] = [];
-    for (const format of exportFormats) lines.push(...(await formatResultLines(setup, format)));
-    lines.push(await lineOrFailure('workbook', () => workbookLine(setup)));
+    for (const format of exportFormats) lines.push(...(await measureExportFormat(setup, format)));
+    lines.push(await lineOrFailure('workbook', () => measureWorkbookExport(setup)));
     for (const format of ['csv', 'excel', 'parquet'])
-      lines.push(await lineOrFailure(`memory, ${format}`, () => memoryLine(setup, format)));
+      lines.push(
+        await lineOrFailure(`memory, ${format}`, () => measureExportMemory(setup, format)),
+      );
     const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
     const text = `${markdownTable(lines)}\n\n${machineText({ DuckDB: version, exceljs: '4.4.0' })}`;
     process.stdout.write(`${text}\n`);
@@ -103,7 +105,7 @@ function* exportLines(records: number): Generator<string> {
  * Measures exports of all records in a format, compared with DuckDB's COPY of the same columns of its table. The second result line has the
  * time until DuckDB's file is durable.
  */
-async function formatResultLines(
+async function measureExportFormat(
   { server, datasetId, duckdb, records, folder }: ExportSetup,
   { format, copy, limit }: (typeof exportFormats)[number],
 ): Promise<ResultLine[]> {
@@ -120,10 +122,10 @@ async function formatResultLines(
       durable.push((performance.now() - from) / 1000);
       rmSync(target);
     }
-    return exportLine(question, ours, `DuckDB COPY (${copy})`, theirs, limit);
+    return resultLineOfExport(question, ours, `DuckDB COPY (${copy})`, theirs, limit);
   });
   if (durable.length < runsPerFormat) return [first];
-  return [first, exportLine(question, ours, 'the same, flushed as ours', durable, null)];
+  return [first, resultLineOfExport(question, ours, 'the same, flushed as ours', durable, null)];
 }
 
 function flushFile(file: string): void {
@@ -133,7 +135,7 @@ function flushFile(file: string): void {
 }
 
 /** Measures an export as a workbook, compared with exceljs, which has the records in memory and writes its rows as a stream. */
-async function workbookLine(setup: ExportSetup): Promise<ResultLine> {
+async function measureWorkbookExport(setup: ExportSetup): Promise<ResultLine> {
   const { server, datasetId, source, folder } = setup;
   const records = Math.min(setup.records, workbookRecords);
   const params = { limit: records, exclude_fields: ['_id', '_commit', 'genomic_coordinates'] };
@@ -149,11 +151,11 @@ async function workbookLine(setup: ExportSetup): Promise<ResultLine> {
     if (status !== 0) throw new Error(`exceljs ended with status ${status}`);
     theirs.push(Number(stdout));
   }
-  return exportLine(`excel, ${recordCountText(records)} records of 10 fields`, ours, 'exceljs, streaming', theirs, 0.25); // prettier-ignore
+  return resultLineOfExport(`excel, ${recordCountText(records)} records of 10 fields`, ours, 'exceljs, streaming', theirs, 0.25); // prettier-ignore
 }
 
 /** Measures the peak memory of the API and worker processes during an export of all records, compared with an export of a fifth of them. */
-async function memoryLine(
+async function measureExportMemory(
   { server, datasetId, records }: ExportSetup,
   format: string,
 ): Promise<ResultLine> {
@@ -194,7 +196,7 @@ async function runExport(server: BenchServer, body: object, records: number): Pr
   return seconds;
 }
 
-function exportLine(
+function resultLineOfExport(
   question: string,
   ours: readonly number[],
   peer: string,

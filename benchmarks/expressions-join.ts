@@ -11,7 +11,7 @@ const joinedRecords = 100_000;
 const runsPerMeasurement = 3;
 
 /** Measures an import whose expression looks up a value of another dataset for each record, compared with the same join in DuckDB. */
-export async function joinLine(server: BenchServer, records: number): Promise<ResultLine> {
+export async function measureJoin(server: BenchServer, records: number): Promise<ResultLine> {
   const name = `join-${records}-${seed}`;
   const keys = await generateFile(`${name}.csv`, () => keyCsvLines(records));
   const values = await generateFile(`${name}-values.csv`, valueCsvLines);

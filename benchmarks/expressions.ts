@@ -9,7 +9,7 @@ import { chunkStartOf } from '../readers/source/chunks.js';
 import { loadChunk } from '../readers/source/load-chunk.js';
 import { openSource } from '../readers/source/open.js';
 import { computeFields } from '../scheduler/expressions/columns/compute-fields.js';
-import { joinLine } from './expressions-join.js';
+import { measureJoin } from './expressions-join.js';
 import { cacheFolder, generateFile } from './generate.js';
 import { type BenchServer, startServer } from './server.js';
 import {
@@ -74,9 +74,9 @@ export async function runExpressions(flags: ReadonlySet<string>): Promise<void> 
   const server = await startServer();
   try {
     const lines = [
-      await lineOrFailure('import', () => importLine(server, file, records)),
-      await lineOrFailure('join', () => joinLine(server, records)),
-      await lineOrFailure('evaluation', () => evaluationLine(server, file, records)),
+      await lineOrFailure('import', () => measureImport(server, file, records)),
+      await lineOrFailure('join', () => measureJoin(server, records)),
+      await lineOrFailure('evaluation', () => measureEvaluation(server, file, records)),
     ];
     const text = `${markdownTable(lines)}\n\n${machineText({ Python: pythonVersion() })}`;
     process.stdout.write(`${text}\n`);
@@ -98,7 +98,11 @@ function* clinvarLines(records: number): Generator<string> {
   }
 }
 
-async function importLine(server: BenchServer, file: string, records: number): Promise<ResultLine> {
+async function measureImport(
+  server: BenchServer,
+  file: string,
+  records: number,
+): Promise<ResultLine> {
   const objectId = await server.upload(file);
   const secondsByKind: Record<'plain' | 'computed', number[]> = { plain: [], computed: [] };
   for (let run = 0; run < runsPerMeasurement; run++)
@@ -121,7 +125,7 @@ async function importLine(server: BenchServer, file: string, records: number): P
   };
 }
 
-async function evaluationLine(
+async function measureEvaluation(
   server: BenchServer,
   file: string,
   records: number,
@@ -130,10 +134,10 @@ async function evaluationLine(
   const batches = await readBatches(file, evaluatedRecords);
   const rows = batches.reduce((sum, batch) => sum + batch.rows, 0);
   const ourTimes = Array.from({ length: 3 + runsPerMeasurement }, () =>
-    secondsToEvaluate(batches),
+    measureEvaluationSeconds(batches),
   ).slice(3);
   const ourMedian = median(ourTimes);
-  const theirSeconds = await pythonSeconds(server, file, rows, records);
+  const theirSeconds = await measurePythonSeconds(server, file, rows, records);
   return {
     question: `evaluation of five fields of ${rows.toLocaleString('en-US')} records, one thread`,
     ours: `${(1000 * ourMedian).toFixed(0)} ms`,
@@ -178,7 +182,7 @@ const validationRules = {
 };
 
 /** Evaluates `computedFields` for all batches; returns the processor time in seconds. */
-function secondsToEvaluate(batches: readonly Batch[]): number {
+function measureEvaluationSeconds(batches: readonly Batch[]): number {
   const expressions = {
     fields: targetFields,
     data: '{}',
@@ -210,7 +214,7 @@ function secondsToEvaluate(batches: readonly Batch[]): number {
 }
 
 /** Returns the seconds that CPython takes to compute `computedFields`, on the records as the interface returns them. */
-async function pythonSeconds(
+async function measurePythonSeconds(
   server: BenchServer,
   file: string,
   rows: number,

@@ -1,5 +1,5 @@
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { infoKeys, vcfFile } from './data.js';
+import { infoKeys, generateVcfFile } from './data.js';
 import { bcftoolsPeers, bcftoolsVersion } from './peers/bcftools-duckdb.js';
 import { fixedColumns, infoColumns } from './peers/columns.js';
 import { timeQueries } from './queries.js';
@@ -32,7 +32,7 @@ export async function runImports(flags: ReadonlySet<string>): Promise<void> {
 let smallImportPeakMb = 0;
 
 async function timeImports(size: BenchmarkSize): Promise<ResultLine[]> {
-  const vcf = await vcfFile(size.small);
+  const vcf = await generateVcfFile(size.small);
   const version = bcftoolsVersion();
   if (version === undefined)
     printLine('bcftools is not installed: the comparison with it is skipped');
@@ -80,7 +80,7 @@ async function timeImports(size: BenchmarkSize): Promise<ResultLine[]> {
   };
   return [
     ...(timeLines.length === 0 ? [importAlone] : timeLines),
-    memoryLine(
+    memoryResultLine(
       `peak memory, API and worker, ${size.small.toLocaleString('en-US')} records`,
       smallImportPeakMb,
       1200,
@@ -94,7 +94,7 @@ async function timeImports(size: BenchmarkSize): Promise<ResultLine[]> {
  * dataset.
  */
 async function importAtLargeSize(size: BenchmarkSize): Promise<ResultLine[]> {
-  const vcf = await vcfFile(size.large);
+  const vcf = await generateVcfFile(size.large);
   const server = await startServer();
   try {
     const objectId = await server.upload(vcf);
@@ -103,14 +103,19 @@ async function importAtLargeSize(size: BenchmarkSize): Promise<ResultLine[]> {
     const seconds = await server.import(datasetId, objectId, size.large);
     printLine(`Strandlake, ${size.large} records: ${seconds.toFixed(2)} s`);
     const question = `peak memory, ${size.large.toLocaleString('en-US')} records`;
-    const memory = memoryLine(question, server.peakMb(), smallImportPeakMb, 1.2);
+    const memory = memoryResultLine(question, server.peakMb(), smallImportPeakMb, 1.2);
     return [memory, ...(await timeQueries(server, datasetId, size.queryRuns))];
   } finally {
     await server.stop();
   }
 }
 
-function memoryLine(question: string, mb: number, againstMb: number, limit: number): ResultLine {
+function memoryResultLine(
+  question: string,
+  mb: number,
+  againstMb: number,
+  limit: number,
+): ResultLine {
   const peer = `${againstMb.toFixed(0)} MB`;
   return { question, ours: `${mb.toFixed(0)} MB`, peer, ratio: mb / againstMb, limit };
 }

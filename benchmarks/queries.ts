@@ -95,7 +95,7 @@ export async function timeQueries(
       ours.push(performance.now() - oursFrom);
       const theirsFrom = performance.now();
       for (const text of sql)
-        totals[1] = await firstValue(connection, text.replaceAll('$t', table));
+        totals[1] = await queryFirstValue(connection, text.replaceAll('$t', table));
       theirs.push(performance.now() - theirsFrom);
     }
     if (totals[0] !== totals[1]) throw new Error(`${name}: ${totals[0]} is not ${totals[1]}`);
@@ -120,7 +120,7 @@ function sampleRecordOf(record: Readonly<Record<string, unknown>>): SampleRecord
   return { variant: String(record['variant']), chromosome: at.chromosome, start: at.start };
 }
 
-async function firstValue(connection: DuckDBConnection, sql: string): Promise<number> {
+async function queryFirstValue(connection: DuckDBConnection, sql: string): Promise<number> {
   const reader = await connection.runAndReadAll(sql);
   return Number(reader.getRowsJson()[0]?.[0]);
 }

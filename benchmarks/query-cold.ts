@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { QueryDataset } from './query-dataset.js';
 import { type ComparedEngine, checkAgreement, comparedEngines } from './query-engines.js';
 import { type Question, questionsAbout } from './query-questions.js';
-import { type EngineTimes, type QuestionTable, questionTable } from './query-rows.js';
+import { type EngineTimes, type QuestionTable, measureQuestionTable } from './query-rows.js';
 import { tablesFolder } from './query-tables.js';
 import { median } from './table.js';
 
@@ -17,11 +17,11 @@ export async function measureCold(dataset: QueryDataset): Promise<QuestionTable>
   for (const folder of [segmentsFolder(dataset), tablesFolder(dataset.records)])
     await readThrough(folder);
   const title = `${dataset.records.toLocaleString('en-US')} records, cold`;
-  return questionTable(
+  return measureQuestionTable(
     title,
     questionsAbout(dataset.sample),
     () => maxRatio,
-    (question) => firstAnswers(question, engines),
+    (question) => measureFirstAnswers(question, engines),
   );
 }
 
@@ -29,7 +29,7 @@ export async function measureCold(dataset: QueryDataset): Promise<QuestionTable>
 export const segmentsFolder = ({ data }: QueryDataset): string => join(data, 'datasets');
 
 /** Returns the median time of each engine's first answer after a start; the engines are started in turn, a few times each. */
-export async function firstAnswers(
+export async function measureFirstAnswers(
   question: Question,
   engines: readonly ComparedEngine[],
 ): Promise<EngineTimes> {

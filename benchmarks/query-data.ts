@@ -45,7 +45,7 @@ const clndnKey: InfoKey = {
 };
 
 /** Path of the VCF of the import benchmark with one more INFO key, a text in most records. */
-export function textVcfFile(records: number): Promise<string> {
+export function generateTextVcfFile(records: number): Promise<string> {
   return generateFile(
     `${records}-${seed}.text.vcf.gz`,
     () => vcfLines(records, [clndnKey]),

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { segmentFormat } from '../engine/store/segment.js';
 import { cacheFolder } from './generate.js';
 import { openDuckdb, makeTables } from './query-tables.js';
-import { targetFields, textVcfFile } from './query-data.js';
+import { targetFields, generateTextVcfFile } from './query-data.js';
 import type { SampleRecord } from './query-questions.js';
 import { segmentsOf } from './segments.js';
 import { peakResidentMb, startServer } from './server.js';
@@ -35,8 +35,11 @@ export const isLarge = (records: number): boolean => records > 20_000_000;
  * Imports the records into a data folder in the cache, or returns the folder that an earlier run has left, unless `isFresh`. A folder is
  * used only with the format version of segments with which it was written. A file that is written last marks an import as complete.
  */
-export async function queryDataset(records: number, isFresh: boolean): Promise<QueryDataset> {
-  const file = await textVcfFile(records);
+export async function prepareQueryDataset(
+  records: number,
+  isFresh: boolean,
+): Promise<QueryDataset> {
+  const file = await generateTextVcfFile(records);
   const folder = resolve(cacheFolder, `query-data-${records}-format-${segmentFormat}`);
   const data = join(folder, 'data');
   const mark = join(folder, 'imported.json');
@@ -55,7 +58,7 @@ export async function queryDataset(records: number, isFresh: boolean): Promise<Q
   const measuredImport = JSON.parse(readFileSync(mark, 'utf8')) as MeasuredImport;
   await makeTables(file, records, segmentsOf(data, measuredImport.datasetId));
   const path = `/v2/datasets/${measuredImport.datasetId}/data`;
-  return { ...measuredImport, records, data, path, sample: await sampleRecordOf(records) };
+  return { ...measuredImport, records, data, path, sample: await readSampleRecord(records) };
 }
 
 async function importOnce(data: string, file: string, records: number): Promise<MeasuredImport> {
@@ -78,7 +81,7 @@ async function importOnce(data: string, file: string, records: number): Promise<
 }
 
 /** Finds values to query for in a process that ends afterwards, so that its memory does not count for the measured processes. */
-async function sampleRecordOf(records: number): Promise<SampleRecord> {
+async function readSampleRecord(records: number): Promise<SampleRecord> {
   const duckdb = await openDuckdb(records);
   try {
     const duckdbRows = async (sql: string): Promise<readonly (readonly unknown[])[]> =>

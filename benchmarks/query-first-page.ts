@@ -11,7 +11,7 @@ const startCount = 3;
 const maxFirstPageMs = 100;
 
 /** Measures the first page of the bundled dataset: the first query to a server that has just started. */
-export async function firstPageLine(): Promise<ResultLine> {
+export async function measureFirstPage(): Promise<ResultLine> {
   const data = mkdtempSync(join(tmpdir(), 'strandlake-bench-'));
   try {
     const datasetId = await importExample(data);

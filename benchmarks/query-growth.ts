@@ -1,4 +1,4 @@
-import { firstAnswers, readThrough, segmentsFolder } from './query-cold.js';
+import { measureFirstAnswers, readThrough, segmentsFolder } from './query-cold.js';
 import type { QueryDataset } from './query-dataset.js';
 import { comparedEngines } from './query-engines.js';
 import { questionsAbout } from './query-questions.js';
@@ -43,7 +43,7 @@ export async function measureAtSize(dataset: QueryDataset): Promise<SizeResult> 
   }
   await readThrough(segmentsFolder(dataset));
   for (const question of asked)
-    cold.set(question.name, (await firstAnswers(question, [ours!]))[0]!);
+    cold.set(question.name, (await measureFirstAnswers(question, [ours!]))[0]!);
   return { dataset, warm, cold };
 }
 

@@ -147,7 +147,7 @@ const pageQuestions = (): readonly Question[] => [
     bar: 1,
     request: { limit: 10_000 },
     duckdb: [recordsStatement('SELECT * FROM t LIMIT 10000'), totalStatement()],
-    ...compareRecordCounts,
+    ...recordCountComparison,
   },
 ];
 
@@ -176,12 +176,12 @@ function pageQuestion(
     request: { filters, limit: 100 },
     duckdb: statements(where),
     chdb: statements(chdbWhere),
-    ...compareRecordCounts,
+    ...recordCountComparison,
   };
 }
 
 /** A comparison by which pages of all engines must have the same number of records. */
-const compareRecordCounts: Pick<Question, 'ours' | 'theirs'> = {
+const recordCountComparison: Pick<Question, 'ours' | 'theirs'> = {
   ours: ({ results }) => results.length,
   theirs: ([row]) => row![1],
 };

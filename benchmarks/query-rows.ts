@@ -10,7 +10,7 @@ export interface QuestionTable {
 }
 
 /** Measures all queries. A query that fails, or whose answers differ, is reported as failed; the run continues. */
-export async function questionTable(
+export async function measureQuestionTable(
   title: string,
   questions: readonly Question[],
   limitOf: (question: Question) => number,

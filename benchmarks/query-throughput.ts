@@ -53,7 +53,7 @@ async function measureRun(
     printLine(lines.at(-1)!);
   }
   const minutes = number('minutes', isQuick ? 0.2 : 10);
-  if (minutes > 0) lines.push('', await memoryGrowth(ready, minutes));
+  if (minutes > 0) lines.push('', await measureMemoryGrowth(ready, minutes));
   return lines.join('\n');
 }
 
@@ -89,7 +89,7 @@ async function loadServer(
 }
 
 /** Samples the memory of the API process while eight clients send all queries of the benchmark repeatedly. */
-async function memoryGrowth(ready: ServedDataset, minutes: number): Promise<string> {
+async function measureMemoryGrowth(ready: ServedDataset, minutes: number): Promise<string> {
   const pid = ready.server.apiPid();
   const every = minutes < 2 ? 1 : 10;
   const samples: number[] = [];

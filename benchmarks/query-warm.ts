@@ -2,7 +2,7 @@ import { parseConfig } from '../engine/core/config.js';
 import { type QueryDataset, isLarge } from './query-dataset.js';
 import { type OpenedEngine, checkAgreement, comparedEngines } from './query-engines.js';
 import { type Question, questionsAbout } from './query-questions.js';
-import { type EngineTimes, type QuestionTable, questionTable } from './query-rows.js';
+import { type EngineTimes, type QuestionTable, measureQuestionTable } from './query-rows.js';
 import { peakResidentMb, residentMb } from './server.js';
 import { type ResultLine, lineOrFailure, median } from './table.js';
 
@@ -39,13 +39,13 @@ export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
     await asker.warmAll(all, enginesAsked);
     const title = `${dataset.records.toLocaleString('en-US')} records, warm`;
     const usual = isLarge(dataset.records) ? 1.2 : 1;
-    const table = await questionTable(
+    const table = await measureQuestionTable(
       title,
       all,
       ({ bar }) => bar ?? usual,
       (question) => asker.timeQuestion(question, enginesAsked(question)),
     );
-    const words = await wordLines(asker, openedEngines[0]!, all, table.times);
+    const words = await measureWordSearches(asker, openedEngines[0]!, all, table.times);
     table.lines.push(...memoryRows(openedEngines, dataset.records));
     return { questions: table, words };
   } finally {
@@ -107,7 +107,7 @@ export class QuestionTimer {
 }
 
 /** Compares queries for words in any field with the same words in the field that contains them. */
-async function wordLines(
+async function measureWordSearches(
   asker: QuestionTimer,
   ours: OpenedEngine,
   all: readonly Question[],

@@ -1,8 +1,8 @@
 import { measureCold } from './query-cold.js';
 import { measureCommits } from './query-commits.js';
-import { queryDataset } from './query-dataset.js';
+import { prepareQueryDataset } from './query-dataset.js';
 import { measureExport } from './query-export.js';
-import { firstPageLine } from './query-first-page.js';
+import { measureFirstPage } from './query-first-page.js';
 import { type SizeResult, growthLines, measureAtSize } from './query-growth.js';
 import { peerVersions } from './query-tables.js';
 import { measureThroughput } from './query-throughput.js';
@@ -50,7 +50,7 @@ export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
     write(name, text);
   };
   if (isAll || flags.has('--throughput')) {
-    const dataset = await queryDataset(chosenSizes[0]!, isFresh && !isAll);
+    const dataset = await prepareQueryDataset(chosenSizes[0]!, isFresh && !isAll);
     otherTable('query-throughput', await measureThroughput(dataset, number, isQuick));
   }
   if (isAll || flags.has('--commits'))
@@ -73,7 +73,7 @@ async function compareEngines(
   const results: SizeResult[] = [];
   for (const records of sizesToCompare) {
     const size = `${records.toLocaleString('en-US')} records`;
-    const dataset = await queryDataset(records, isFresh);
+    const dataset = await prepareQueryDataset(records, isFresh);
     const warm = wanted.has('warm') ? await measureWarm(dataset) : undefined;
     if (warm) add(warm.questions.lines.join('\n'));
     const cold = wanted.has('cold') ? await measureCold(dataset) : undefined;
@@ -100,7 +100,7 @@ async function compareEngines(
     add(`**${of} records against ${than}**\n\n${markdownTable(growthLines(large, small!))}`);
   }
   if (wanted.has('start')) {
-    const line = await lineOrFailure('first page of the bundled ClinVar', firstPageLine);
+    const line = await lineOrFailure('first page of the bundled ClinVar', measureFirstPage);
     add(`**After a start**\n\n${markdownTable([line])}`);
   }
 }

@@ -78,7 +78,7 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
   const discardData = (): void => {
     if (options.data === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 3 });
   };
-  const port = await freePort();
+  const port = await findFreePort();
   const child = spawn(
     process.execPath,
     ['dist/cli/strandlake.js', 'serve', '--log', 'error', '--rate-limit', '0'],
@@ -289,7 +289,7 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

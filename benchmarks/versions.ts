@@ -65,14 +65,14 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     const ids = (await duckdb.runAndReadAll('SELECT _id FROM t')).getRows().map(([id]) => String(id)); // prettier-ignore
     const setup = { server, datasetId, duckdb, connections, records, few: fewRecords, ids, folder };
     const lines = [
-      ...(await deleteLines(setup)),
-      ...(await upsertLines(setup)),
+      ...(await measureDeletes(setup)),
+      ...(await measureUpserts(setup)),
       await lineOrFailure('rollback after an upsert', () => readdingLine(setup)),
       ...(await memoryLines(setup)),
-      await lineOrFailure('rollback of an append', () => appendLine(setup)),
-      ...(await queryLines(setup, 'upserts')),
-      ...(await queryLines(setup, 'deletes')),
-      await lineOrFailure('archive and restore', () => archiveLine(setup)),
+      await lineOrFailure('rollback of an append', () => measureAppend(setup)),
+      ...(await measureQueries(setup, 'upserts')),
+      ...(await measureQueries(setup, 'deletes')),
+      await lineOrFailure('archive and restore', () => measureArchive(setup)),
     ];
     connections.close();
     const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
@@ -90,7 +90,7 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
  * Measures deletes of random records and their rollbacks, several times, of which the first are warm-up. Instead of a rollback, DuckDB
  * inserts the deleted records again.
  */
-async function deleteLines(setup: VersionsSetup): Promise<readonly ResultLine[]> {
+async function measureDeletes(setup: VersionsSetup): Promise<readonly ResultLine[]> {
   const { server, datasetId, duckdb, records, few } = setup;
   const secondsByStep: Record<'deletes' | 'theirDeletes' | 'rollbacks' | 'theirInserts', number[]> =
     {
@@ -105,7 +105,7 @@ async function deleteLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
     const objectId = await server.upload(file);
     secondsByStep.deletes.push(await changeRecords(setup, objectId, records - few, 'delete'));
     secondsByStep.theirDeletes.push(await measureSeconds(() => duckdb.run(`DELETE FROM t USING read_json('${file}') AS g WHERE t._id = g._id`))); // prettier-ignore
-    const commit = await lastCommit(server, datasetId);
+    const commit = await fetchLastCommit(server, datasetId);
     secondsByStep.rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
     secondsByStep.theirInserts.push(
       await measureSeconds(() => duckdb.run('INSERT INTO t FROM gone')),
@@ -113,18 +113,18 @@ async function deleteLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
   }
   const count = few.toLocaleString('en-US');
   return [
-    changeLineAfterWarmup(`delete of ${count} records by _id`, secondsByStep.deletes, 'DuckDB DELETE', secondsByStep.theirDeletes, 0.5), // prettier-ignore
-    changeLineAfterWarmup(`rollback of that`, secondsByStep.rollbacks, 'DuckDB INSERT of the same records', secondsByStep.theirInserts, 0.5), // prettier-ignore
+    resultLineOfChangeAfterWarmup(`delete of ${count} records by _id`, secondsByStep.deletes, 'DuckDB DELETE', secondsByStep.theirDeletes, 0.5), // prettier-ignore
+    resultLineOfChangeAfterWarmup(`rollback of that`, secondsByStep.rollbacks, 'DuckDB INSERT of the same records', secondsByStep.theirInserts, 0.5), // prettier-ignore
   ];
 }
 
 /** Measures upserts of random records, with all fields and with single fields, and their rollbacks; DuckDB restores the earlier records. */
-async function upsertLines(setup: VersionsSetup): Promise<readonly ResultLine[]> {
+async function measureUpserts(setup: VersionsSetup): Promise<readonly ResultLine[]> {
   const { server, datasetId, duckdb, records, few } = setup;
   const secondsByStep: Record<'whole' | 'theirWhole' | 'field' | 'theirField' | 'rollbacks' | 'theirRollbacks', number[]> = { whole: [], theirWhole: [], field: [], theirField: [], rollbacks: [], theirRollbacks: [] }; // prettier-ignore
   const insertOrReplace = "INSERT OR REPLACE INTO t BY NAME SELECT *, 'x' AS _commit FROM";
   for (let run = 0; run < warmupRuns + measuredRuns; run++) {
-    const file = await upsertFile(setup, 50 + run);
+    const file = await writeUpsertFile(setup, 50 + run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     secondsByStep.whole.push(
       await changeRecords(setup, await server.upload(file), records, 'upsert'),
@@ -132,7 +132,7 @@ async function upsertLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
     secondsByStep.theirWhole.push(
       await measureSeconds(() => duckdb.run(`${insertOrReplace} read_json('${file}')`)),
     );
-    const commit = await lastCommit(server, datasetId);
+    const commit = await fetchLastCommit(server, datasetId);
     secondsByStep.rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
     secondsByStep.theirRollbacks.push(
       await measureSeconds(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')),
@@ -142,13 +142,13 @@ async function upsertLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
       await changeRecords(setup, await server.upload(depths), records, 'upsert'),
     );
     secondsByStep.theirField.push(await measureSeconds(() => duckdb.run(`UPDATE t SET depth = g.depth FROM read_json('${depths}') AS g WHERE t._id = g._id`))); // prettier-ignore
-    await server.call('POST', `/v2/dataset_commits/${await lastCommit(server, datasetId)}/rollback`); // prettier-ignore
+    await server.call('POST', `/v2/dataset_commits/${await fetchLastCommit(server, datasetId)}/rollback`); // prettier-ignore
   }
   const count = few.toLocaleString('en-US');
   return [
-    changeLineAfterWarmup(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
-    changeLineAfterWarmup('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
-    changeLineAfterWarmup(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
+    resultLineOfChangeAfterWarmup(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
+    resultLineOfChangeAfterWarmup('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
+    resultLineOfChangeAfterWarmup(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
   ];
 }
 
@@ -167,15 +167,15 @@ async function readdingLine(setup: VersionsSetup): Promise<ResultLine> {
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     await duckdb.run('DELETE FROM t USING gone AS g WHERE t._id = g._id');
     await changeRecords(setup, await server.upload(file), records - few, 'delete');
-    const deletion = await lastCommit(server, datasetId);
+    const deletion = await fetchLastCommit(server, datasetId);
     await changeRecords(setup, addedId, records, 'upsert');
-    const upsert = await lastCommit(server, datasetId);
+    const upsert = await fetchLastCommit(server, datasetId);
     rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${deletion}/rollback`))); // prettier-ignore
     theirInserts.push(await measureSeconds(() => duckdb.run('INSERT INTO t FROM gone')));
     await server.call('POST', `/v2/dataset_commits/${upsert}/rollback`);
   }
   const count = few.toLocaleString('en-US');
-  return changeLineAfterWarmup(`rollback of a delete of ${count} after an upsert that adds as many`, rollbacks, 'DuckDB INSERT of the same records', theirInserts, 0.5); // prettier-ignore
+  return resultLineOfChangeAfterWarmup(`rollback of a delete of ${count} after an upsert that adds as many`, rollbacks, 'DuckDB INSERT of the same records', theirInserts, 0.5); // prettier-ignore
 }
 
 /** Measures the peak memory of the API and worker processes while a fifth of the records is changed, compared with their settings. */
@@ -190,7 +190,7 @@ async function memoryLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
     server.peakMb();
     await changeRecords(setup, objectId, mode === 'delete' ? records - many.few : records, mode);
     const peakMb = server.peakMb();
-    await server.call('POST', `/v2/dataset_commits/${await lastCommit(server, datasetId)}/rollback`); // prettier-ignore
+    await server.call('POST', `/v2/dataset_commits/${await fetchLastCommit(server, datasetId)}/rollback`); // prettier-ignore
     const question = `peak memory, API and worker, ${mode} of ${many.few.toLocaleString('en-US')} records by _id`;
     process.stderr.write(`${question}: ${peakMb.toFixed(0)} MB\n`);
     lines.push({
@@ -205,7 +205,7 @@ async function memoryLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
 }
 
 /** Writes a file of some records, with the value of `depth` increased by one, as JSON lines. */
-async function upsertFile(setup: VersionsSetup, run: number): Promise<string> {
+async function writeUpsertFile(setup: VersionsSetup, run: number): Promise<string> {
   const { duckdb, folder } = setup;
   const file = join(folder, `upsert-${run}.json`);
   await duckdb.run(`COPY (SELECT t.* EXCLUDE (_commit) REPLACE (t.depth + 1 AS depth) FROM t SEMI JOIN read_json('${writeIdFile(setup, run)}') AS g ON t._id = g._id) TO '${file}' (FORMAT json)`); // prettier-ignore
@@ -213,7 +213,7 @@ async function upsertFile(setup: VersionsSetup, run: number): Promise<string> {
 }
 
 /** Measures archiving the whole dataset and restoring it; DuckDB exports its database and imports it again. */
-async function archiveLine({
+async function measureArchive({
   server,
   datasetId,
   duckdb,
@@ -239,11 +239,11 @@ async function archiveLine({
   });
   instance.closeSync();
   const count = records.toLocaleString('en-US');
-  return changeLine(`archive and restore of ${count} records`, [ourSeconds], 'DuckDB EXPORT and IMPORT DATABASE', [theirSeconds], 1); // prettier-ignore
+  return resultLineOfChange(`archive and restore of ${count} records`, [ourSeconds], 'DuckDB EXPORT and IMPORT DATABASE', [theirSeconds], 1); // prettier-ignore
 }
 
 /** Measures the rollback of an append of a fifth of the records; DuckDB deletes them by their commit. */
-async function appendLine({
+async function measureAppend({
   server,
   datasetId,
   duckdb,
@@ -254,7 +254,7 @@ async function appendLine({
   const file = await generateFile(name, () => recordLines(records, added));
   await server.import(datasetId, await server.upload(file), records + added);
   await server.idle();
-  const commit = await lastCommit(server, datasetId);
+  const commit = await fetchLastCommit(server, datasetId);
   const segments = segmentsOf(server.data, datasetId).map((path) => `'${path}'`);
   await duckdb.run(`INSERT INTO t SELECT * FROM read_parquet([${segments.join(', ')}], union_by_name = true) WHERE _commit = '${commit}'`); // prettier-ignore
   await duckdb.run('CHECKPOINT');
@@ -265,7 +265,7 @@ async function appendLine({
     duckdb.run(`DELETE FROM t WHERE _commit = '${commit}'`),
   );
   const count = added.toLocaleString('en-US');
-  return changeLine(
+  return resultLineOfChange(
     `rollback of an append of ${count} records`,
     [ourSeconds],
     'DuckDB DELETE',
@@ -275,7 +275,7 @@ async function appendLine({
 }
 
 /** Measures a set of queries before and after many changes, and on an earlier version. */
-async function queryLines(
+async function measureQueries(
   setup: VersionsSetup,
   what: 'deletes' | 'upserts',
 ): Promise<readonly ResultLine[]> {
@@ -289,10 +289,10 @@ async function queryLines(
     ['sorted', { ordering: '-frequency', limit: 10 }],
   ];
   const before = await timeChange(setup, requests);
-  const earlierCommit = await lastCommit(server, datasetId);
+  const earlierCommit = await fetchLastCommit(server, datasetId);
   for (let run = 0; run < consecutiveChanges; run++) {
     if (what === 'upserts') {
-      const objectId = await server.upload(await upsertFile(setup, 70 + run));
+      const objectId = await server.upload(await writeUpsertFile(setup, 70 + run));
       await changeRecords(setup, objectId, records, 'upsert');
     } else {
       const objectId = await server.upload(writeIdFile(setup, 100 + run));
@@ -306,8 +306,8 @@ async function queryLines(
     requests.map(([name, request]) => [name, { ...request, as_of: earlierCommit }] as const),
   );
   return requests.flatMap(([name], i) => [
-    changeLine(`${name}, after ${consecutiveChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
-    changeLine(`${name}, as of the version before the ${what}`, asOf[i]!, 'when it was the newest', before[i]!, 1.2), // prettier-ignore
+    resultLineOfChange(`${name}, after ${consecutiveChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
+    resultLineOfChange(`${name}, as of the version before the ${what}`, asOf[i]!, 'when it was the newest', before[i]!, 1.2), // prettier-ignore
   ]);
 }
 
@@ -330,7 +330,7 @@ async function changeRecords(
   return server.import(datasetId, objectId, left, undefined, { commit_mode: mode });
 }
 
-async function lastCommit(server: BenchServer, datasetId: number): Promise<number> {
+async function fetchLastCommit(server: BenchServer, datasetId: number): Promise<number> {
   const { data } = await server.call('GET', `/v2/datasets/${datasetId}/commits?limit=1`);
   return data[0]!.id;
 }
@@ -358,12 +358,18 @@ async function measureSeconds(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Returns the result line of repeated changes, without the first ones, which are warm-up. */
-function changeLineAfterWarmup(...line: Parameters<typeof changeLine>): ResultLine {
+function resultLineOfChangeAfterWarmup(...line: Parameters<typeof resultLineOfChange>): ResultLine {
   const [question, ours, peer, theirs, limit] = line;
-  return changeLine(question, ours.slice(warmupRuns), peer, theirs.slice(warmupRuns), limit);
+  return resultLineOfChange(
+    question,
+    ours.slice(warmupRuns),
+    peer,
+    theirs.slice(warmupRuns),
+    limit,
+  );
 }
 
-function changeLine(
+function resultLineOfChange(
   question: string,
   ours: readonly number[],
   peer: string,

@@ -3,7 +3,7 @@ import { isCatalogInUse, openCatalog, type Catalog } from '../engine/catalog/cat
 import { replaceFile } from '../engine/core/atomic-files.js';
 import { parseConfig } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
-import { fileStats, openDataFolder, readFile } from '../engine/core/files.js';
+import { readFileStats, openDataFolder, readFile } from '../engine/core/files.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
 import { isServer } from './client.js';
 
@@ -39,7 +39,7 @@ export async function requireExistingFolder(
   const { data } = parseConfig(flag === undefined ? [] : ['--data', flag], {
     STRANDLAKE_DATA: env['STRANDLAKE_DATA'],
   });
-  if (await fileStats(join(data, 'catalog.sqlite'))) return data;
+  if (await readFileStats(join(data, 'catalog.sqlite'))) return data;
   throw new AppError(
     'not-found',
     `${data} contains no catalogue; start the server once (npm start), or name its folder with --data`,
@@ -58,10 +58,10 @@ export async function saveServerOrigin(folder: string, origin: string): Promise<
 /**
  * Returns the address of the server that uses a data folder; undefined if no server does. Throws `conflict` if its address is not known.
  */
-export async function runningServerOrigin(folder: string): Promise<string | undefined> {
+export async function readRunningServerOrigin(folder: string): Promise<string | undefined> {
   const data = await openDataFolder(folder);
   if (!isCatalogInUse(data.catalog)) return undefined;
-  if ((await fileStats(data.path(serverFileName))) !== undefined) {
+  if ((await readFileStats(data.path(serverFileName))) !== undefined) {
     const text = Buffer.from(await readFile(data.path(serverFileName))).toString('utf8');
     const { origin } = JSON.parse(text) as { readonly origin: string };
     if (await isServer(origin)) return origin;

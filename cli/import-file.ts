@@ -109,7 +109,7 @@ async function uploadOnce(
   terminal: Terminal,
 ): Promise<number> {
   const { vaultId, folder, filename } = target;
-  const md5 = await md5Of(file);
+  const md5 = await computeMd5(file);
   const existingFile = await findObjectAt(client, target, 'file');
   if (existingFile?.['md5'] === md5 && existingFile['availability'] === 'available')
     return resourceId(existingFile);
@@ -224,7 +224,7 @@ async function followTask(
   }
 }
 
-async function md5Of(file: FileReader): Promise<string> {
+async function computeMd5(file: FileReader): Promise<string> {
   const hash = createHash('md5');
   for await (const chunk of file.stream()) hash.update(chunk);
   return hash.digest('hex');

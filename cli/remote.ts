@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { replaceFile } from '../engine/core/atomic-files.js';
 import { AppError } from '../engine/core/errors.js';
-import { fileStats, ensureLocalFolder, readFile } from '../engine/core/files.js';
+import { readFileStats, ensureLocalFolder, readFile } from '../engine/core/files.js';
 import { type Answer, type Client, openClient } from './client.js';
 import { type CommandContext, UsageError } from './command.js';
 import type { Terminal } from './terminal.js';
@@ -38,7 +38,7 @@ interface ServerFlags {
  * Returns a client of the server that the flags, the environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login name, in this order.
  */
 export async function connectClient(flags: ServerFlags, env: Environment): Promise<Client> {
-  const loginSaved = await savedLogin(env);
+  const loginSaved = await readSavedLogin(env);
   const origin = originOf(flags.url ?? env[urlVariable] ?? loginSaved?.origin);
   if (origin === undefined) {
     throw new AppError('not-found', 'no server is known; log in first: strandlake login <url>');
@@ -69,7 +69,7 @@ export async function connectUnlessFolder(
   }
   if (namesServer) return connectClient(flags, env);
   if (flags.data !== undefined || env['STRANDLAKE_DATA'] !== undefined) return undefined;
-  const isKnown = env[urlVariable] !== undefined || (await savedLogin(env)) !== undefined;
+  const isKnown = env[urlVariable] !== undefined || (await readSavedLogin(env)) !== undefined;
   return isKnown ? connectClient(flags, env) : undefined;
 }
 
@@ -88,9 +88,9 @@ function settingsFolder(env: Environment): string {
   return join(base, 'strandlake');
 }
 
-async function savedLogin(env: Environment): Promise<Login | undefined> {
+async function readSavedLogin(env: Environment): Promise<Login | undefined> {
   const file = join(settingsFolder(env), loginName);
-  if ((await fileStats(file)) === undefined) return undefined;
+  if ((await readFileStats(file)) === undefined) return undefined;
   return JSON.parse(Buffer.from(await readFile(file)).toString('utf8')) as Login;
 }
 
@@ -110,7 +110,7 @@ export function isRemote(text: string): boolean {
 }
 
 /** Finds a location by its full path. Throws `not-found` if there is no such vault. */
-export async function locationAt(client: Client, fullPath: string): Promise<VaultLocation> {
+export async function resolveLocation(client: Client, fullPath: string): Promise<VaultLocation> {
   const text = /^[^/]*$/.test(fullPath) && !fullPath.endsWith(':') ? `${fullPath}:/` : fullPath;
   const query = new URLSearchParams({ full_path: text }).toString();
   const [vault] = await fetchRows(client, `/v2/vaults?${query}`);
@@ -118,7 +118,7 @@ export async function locationAt(client: Client, fullPath: string): Promise<Vaul
     throw new AppError('not-found', `there is no vault for ${fullPath}; strandlake ls lists them`);
   }
   const inVault = text.slice(text.search(/(?<=:|^~)\/|$/));
-  return locationIn(
+  return resolveLocationInVault(
     client,
     Number(vault['id']),
     `/${inVault.split('/').filter(Boolean).join('/')}`,
@@ -126,14 +126,18 @@ export async function locationAt(client: Client, fullPath: string): Promise<Vaul
 }
 
 /** The parent folder of a location. */
-export function parentLocation(
+export function resolveParentLocation(
   client: Client,
   { vaultId, path }: VaultLocation,
 ): Promise<VaultLocation> {
-  return locationIn(client, vaultId, path.slice(0, path.lastIndexOf('/')) || '/');
+  return resolveLocationInVault(client, vaultId, path.slice(0, path.lastIndexOf('/')) || '/');
 }
 
-async function locationIn(client: Client, vaultId: number, path: string): Promise<VaultLocation> {
+async function resolveLocationInVault(
+  client: Client,
+  vaultId: number,
+  path: string,
+): Promise<VaultLocation> {
   const query = new URLSearchParams({ vault_id: String(vaultId), path }).toString();
   const [object] = path === '/' ? [] : await fetchRows(client, `/v2/objects?${query}`);
   return { vaultId, path, object };
@@ -145,15 +149,15 @@ export function isFolderLocation({ path, object }: VaultLocation, text: string):
 }
 
 /** The dataset at a full path, or with an id. */
-export async function datasetAt(client: Client, text: string): Promise<Answer> {
+export async function resolveDataset(client: Client, text: string): Promise<Answer> {
   if (/^\d+$/.test(text)) return client.get(`/v2/datasets/${text}`);
-  const { object } = await locationAt(client, text);
+  const { object } = await resolveLocation(client, text);
   if (object?.['object_type'] === 'dataset') return object;
   throw new AppError('not-found', `${text} is ${object ? 'not a dataset' : 'not there'}`);
 }
 
 /** Returns the id of the folder at a location, which is created with its parents if it is missing; null for the root of the vault. */
-export async function folderAt(
+export async function resolveFolder(
   client: Client,
   { vaultId, path, object }: VaultLocation,
 ): Promise<number | null> {
@@ -163,7 +167,11 @@ export async function folderAt(
   let parent: number | null = null;
   const names = path.split('/').filter(Boolean);
   for (const [i, filename] of names.entries()) {
-    const knownFolder = await locationIn(client, vaultId, `/${names.slice(0, i + 1).join('/')}`);
+    const knownFolder = await resolveLocationInVault(
+      client,
+      vaultId,
+      `/${names.slice(0, i + 1).join('/')}`,
+    );
     const folder: Answer =
       knownFolder.object ??
       (await client.post('/v2/objects', {

@@ -1,27 +1,27 @@
 import { AppError, invalidError } from '../engine/core/errors.js';
 import { didYouMean, suggestionFor, type Synonyms } from '../engine/core/suggestion.js';
 import type { JsonObject } from '../engine/core/types.js';
-import { bed } from './bed/bed.js';
-import { csv, tsv } from './csv/csv.js';
-import { gff3 } from './gff/gff3.js';
-import { gtf } from './gff/gtf.js';
-import { jsonl } from './jsonl/jsonl.js';
-import { nirvana } from './nirvana/nirvana.js';
+import { bedReader } from './bed/bed.js';
+import { csv, tsvReader } from './csv/csv.js';
+import { gff3Reader } from './gff/gff3.js';
+import { gtfReader } from './gff/gtf.js';
+import { jsonlReader } from './jsonl/jsonl.js';
+import { nirvanaReader } from './nirvana/nirvana.js';
 import type { HeaderSource, Reader } from './reader.js';
-import { vcf } from './vcf/vcf.js';
-import { xml } from './xml/xml.js';
+import { vcfReader } from './vcf/vcf.js';
+import { xmlReader } from './xml/xml.js';
 
 /** All readers. A file is read by the first reader that has its extension. */
 export const readers: readonly Reader[] = [
-  eraseReaderTypes(vcf),
-  eraseReaderTypes(jsonl),
+  eraseReaderTypes(vcfReader),
+  eraseReaderTypes(jsonlReader),
   eraseReaderTypes(csv),
-  eraseReaderTypes(tsv),
-  eraseReaderTypes(xml),
-  eraseReaderTypes(gtf),
-  eraseReaderTypes(gff3),
-  eraseReaderTypes(bed),
-  eraseReaderTypes(nirvana),
+  eraseReaderTypes(tsvReader),
+  eraseReaderTypes(xmlReader),
+  eraseReaderTypes(gtfReader),
+  eraseReaderTypes(gff3Reader),
+  eraseReaderTypes(bedReader),
+  eraseReaderTypes(nirvanaReader),
 ];
 
 /** The `reader_params` that every reader has, with their descriptions. */
@@ -88,7 +88,7 @@ const formatSampleBytes = 64 << 10;
  * Returns the reader for a file whose name implies the reader `named`: that reader, unless the content is certainly of another format (a
  * VCF file named `.txt`, a GTF file named `.gff`). Callers use it only if the request names no reader.
  */
-export async function readerForContent(named: Reader, source: HeaderSource): Promise<Reader> {
+export async function detectReaderForContent(named: Reader, source: HeaderSource): Promise<Reader> {
   const { bytes } = await source.firstBytes(formatSampleBytes);
   const start = Buffer.from(bytes.subarray(0, formatSampleBytes)).toString();
   if (named.recognizes?.(start)) return named;

@@ -9,8 +9,8 @@ import {
   unimportedExports,
 } from './architecture/exceptions.js';
 import {
-  importCycles,
-  smallFilesWithOneImporter,
+  findImportCycles,
+  findSmallFilesWithOneImporter,
   unusedExports,
   type ImportedFile,
 } from './architecture/graph.js';
@@ -22,7 +22,7 @@ import {
   roomOf,
   rooms,
   roomsInCircle,
-  violations,
+  findViolations,
 } from './architecture/rules.js';
 import { readSource } from './architecture/source.js';
 import { readSourceFiles } from './architecture/sources.js';
@@ -43,7 +43,7 @@ const maxArchitectureWords = 700;
 describe('the sources', () => {
   test('keep the import directions, the doors and the ban on code from text (Q1)', () => {
     expect(parsedSources.length).toBeGreaterThan(20);
-    expect(violations(parsedSources)).toEqual([]);
+    expect(findViolations(parsedSources)).toEqual([]);
   });
 
   test.each(['scheduler/worker/thread.ts', 'scheduler/worker/worker-process.ts'])(
@@ -67,11 +67,11 @@ describe('the sources', () => {
 
   test('import each other in no circle, tests and benchmarks and type imports included', () => {
     expect(allSources.length).toBeGreaterThan(parsedSources.length);
-    expect(importCycles(allSources)).toEqual([]);
+    expect(findImportCycles(allSources)).toEqual([]);
   });
 
   test('import each other in no circle of rooms but that of queries', () => {
-    expect(importCycles(parsedSources, roomOf)).toEqual([roomsInCircle]);
+    expect(findImportCycles(parsedSources, roomOf)).toEqual([roomsInCircle]);
   });
 
   test('export no name that no other file imports, but for those in architecture/exceptions.ts', () => {
@@ -93,7 +93,7 @@ describe('the sources', () => {
   });
 
   test('are no small parts of a single other file: join such a file to it, or name the reason in architecture/exceptions.ts', () => {
-    const found = smallFilesWithOneImporter(sourceTexts, parsedSources, maxSmallFileLines);
+    const found = findSmallFilesWithOneImporter(sourceTexts, parsedSources, maxSmallFileLines);
     const isException = ({ path, importer }: ImportedFile): boolean =>
       registries.includes(importer) || path in smallFiles;
     expect(found.filter((one) => !isException(one))).toEqual([]);
@@ -203,8 +203,8 @@ describe('the import graph', () => {
       readSource('engine/d.ts', `import { x } from 'node:path';`),
       readSource('engine/e.ts', `import { b } from './b.js';`),
     ];
-    expect(importCycles(graph)).toEqual([['engine/a.ts', 'engine/b.ts', 'engine/c.ts']]);
-    expect(importCycles(graph.filter(({ path }) => path !== 'engine/c.ts'))).toEqual([]);
+    expect(findImportCycles(graph)).toEqual([['engine/a.ts', 'engine/b.ts', 'engine/c.ts']]);
+    expect(findImportCycles(graph.filter(({ path }) => path !== 'engine/c.ts'))).toEqual([]);
   });
 
   test('finds files that are small and have one importer', () => {
@@ -215,8 +215,8 @@ describe('the import graph', () => {
     ];
     const graph = texts.map(({ path, text }) => readSource(path, text));
     const found = [{ path: 'engine/b.ts', importer: 'engine/a.ts' }];
-    expect(smallFilesWithOneImporter(texts, graph, 40)).toEqual(found);
-    expect(smallFilesWithOneImporter(texts, graph, 2)).toEqual([]);
+    expect(findSmallFilesWithOneImporter(texts, graph, 40)).toEqual(found);
+    expect(findSmallFilesWithOneImporter(texts, graph, 2)).toEqual([]);
   });
 
   test('finds circles of rooms whose files import each other in none', () => {
@@ -226,8 +226,8 @@ describe('the import graph', () => {
       readSource('readers/c.ts', `import type { D } from '../cli/d.js';`),
       readSource('cli/d.ts', ''),
     ];
-    expect(importCycles(graph)).toEqual([]);
-    expect(importCycles(graph, roomOf)).toEqual([['cli', 'readers']]);
+    expect(findImportCycles(graph)).toEqual([]);
+    expect(findImportCycles(graph, roomOf)).toEqual([['cli', 'readers']]);
   });
 
   test('finds exports that no other file imports', () => {
@@ -330,7 +330,7 @@ describe('the checker', () => {
     ['engine/catalog/a.ts', 'const text = `SELECT * FROM ${table}`;', 'puts a statement together'],
     ['engine/a.ts', 'const t = `${/`/.test(x) ? `a` : "b"}`; eval(t);', 'uses eval'],
   ])('finds in %s: %s', (path, text, expected) => {
-    expect(violations([readSource(path, text)]).join('\n')).toContain(expected);
+    expect(findViolations([readSource(path, text)]).join('\n')).toContain(expected);
   });
 
   test.each([
@@ -350,7 +350,7 @@ describe('the checker', () => {
     ['engine/catalog/a.ts', 'throw new Error(`${name}: choose another`);'],
     ['api/a.ts', 'class A { import(id: number) { return this.jobs.import(id); } }'],
   ])('accepts in %s: %s', (path, text) => {
-    expect(violations([readSource(path, text)])).toEqual([]);
+    expect(findViolations([readSource(path, text)])).toEqual([]);
   });
 
   test('follows what a file loads, and not its types', () => {

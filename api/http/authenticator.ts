@@ -1,10 +1,10 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { principalOf } from '../../engine/catalog/access.js';
+import { loadPrincipal } from '../../engine/catalog/access.js';
 import type { TokenRow } from '../../engine/catalog/tokens.js';
 import { AppError, notFoundError } from '../../engine/core/errors.js';
 import { secretOf, unauthenticatedError } from './credentials.js';
 import { AppContext } from './app-context.js';
-import { ownUser } from './own-requests.js';
+import { userIdOfOwnRequest } from './own-requests.js';
 import { refuseOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './request.js';
 import { accessMetadataKey, type AccessRule } from './access.js';
@@ -34,9 +34,9 @@ export class Authenticator {
   /** Returns the caller, undefined if the request has no credentials; throws 401 for wrong credentials, and 429 beyond the rate limits. */
   async authenticateOptional(request: ApiRequest): Promise<Caller | undefined> {
     if (request.caller) return request.caller;
-    const ownUserId = ownUser(request.raw);
+    const ownUserId = userIdOfOwnRequest(request.raw);
     if (ownUserId !== undefined) {
-      const caller = await principalOf(this.context.catalog, ownUserId, 'read');
+      const caller = await loadPrincipal(this.context.catalog, ownUserId, 'read');
       return caller && (request.caller = caller);
     }
     const query = request.query as Record<string, unknown>;
@@ -70,7 +70,7 @@ export class Authenticator {
     const { catalog, signingKey } = this.context;
     const token = await catalog.tokens.authenticate(secret, signingKey);
     if (!token) return undefined;
-    const caller = await principalOf(catalog, token.userId, token.scope);
+    const caller = await loadPrincipal(catalog, token.userId, token.scope);
     if (!caller) return undefined;
     this.#touch(token);
     const isApplication = token.grantId !== null;

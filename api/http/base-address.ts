@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { forwardedReader, parseHost } from './forwarded.js';
+import { createForwardedReader, parseHost } from './forwarded.js';
 
 /** Where the client of a request is, and by which address it reaches the server. */
 export interface RequestAddress {
@@ -23,10 +23,10 @@ export interface AddressOptions {
  * Choice: an account has an address of its own, with its subdomain before the public host name. Whatever the subdomain is, it is taken from
  * the requested host, and links in the answer use it as well. It gives no access to anything.
  */
-export function addressReader(
+export function createAddressReader(
   options: AddressOptions,
 ): (request: IncomingMessage) => RequestAddress {
-  const forwarded = forwardedReader(options.trustProxies);
+  const forwarded = createForwardedReader(options.trustProxies);
   const publicUrl = options.publicUrl === null ? undefined : new URL(options.publicUrl);
   const fixedPrefix = publicUrl?.pathname.replace(/\/$/, '') ?? '';
   return (request) => {

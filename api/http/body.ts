@@ -35,15 +35,15 @@ export function installBodyParsers(
 }
 
 /** The paths of requests that have no token because their body contains the credentials. */
-const credentialPaths =
+const credentialPathPattern =
   /^\/(?:v1\/auth\/token|v1\/oauth2\/\w+|v1\/invitations\/accept|authorize)(?:$|[/?])/;
 
 /** The paths that anyone may request, with a token or without. */
-const anonymousPaths = /^\/beacon\/v2\//;
+const anonymousPathPattern = /^\/beacon\/v2\//;
 
 /** Whether a request to this address needs no token. */
 export function isAnonymousAllowed(url: string): boolean {
-  return anonymousPaths.test(url);
+  return anonymousPathPattern.test(url);
 }
 
 /** The most bytes that a body may have, and what to do with one that has more. */
@@ -79,7 +79,7 @@ async function readBody(
     return undefined;
   }
   const url = request.raw.url ?? '';
-  const isStranger = credentialPaths.test(url);
+  const isStranger = credentialPathPattern.test(url);
   // The caller is authenticated before the body is read, because a client without credentials must not make the server buffer 64 MB.
   const caller = isStranger ? undefined : await admit(request);
   refuseContentEncoding(request.headers['content-encoding']);
@@ -90,18 +90,18 @@ async function readBody(
       ? anonymousBodyLimit
       : recordBodyLimit;
   const bytes = await collectBody(stream, request.headers['content-length'], limit);
-  if (rawTextPaths.test(url)) bodyByRequest.set(request.raw, bytes);
+  if (rawTextPathPattern.test(url)) bodyByRequest.set(request.raw, bytes);
   return parseBody(bytes, contentTypeOf(request));
 }
 
 /** The requests whose handlers also read the text of the body, because expressions distinguish `1.0` from `1`. */
-const rawTextPaths = /^\/v1\/(?:evaluate|annotate)(?:$|[/?])/;
+const rawTextPathPattern = /^\/v1\/(?:evaluate|annotate)(?:$|[/?])/;
 
 const bodyByRequest = new WeakMap<object, Buffer>();
 
 /**
  * Returns the JSON text of a body, from which a handler reads what the parsed value no longer shows. Only for the operations of
- * `rawTextPaths`.
+ * `rawTextPathPattern`.
  */
 export function jsonTextOf(request: FastifyRequest): string {
   const bytes = bodyByRequest.get(request.raw);

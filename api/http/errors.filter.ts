@@ -1,7 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { ErrorCode } from '../../engine/core/errors.js';
 import { unservedMessage } from './unserved.js';
-import { logLine, withoutSecrets, type LogSink } from './log.js';
+import { formatLogLine, withoutSecrets, type LogSink } from './log.js';
 import type { ApiReply, ApiRequest } from './request.js';
 
 /** The HTTP status of every error code. Never 502 to 504, because clients repeat those requests (contract 2.3). */
@@ -159,7 +159,7 @@ function unknownPathMessage(method: string, path: string): string {
 export function errorLogLine(error: unknown, request: ApiRequest): string {
   const knownError = error instanceof Error ? error : new Error(String(error));
   const cause = knownError.cause instanceof Error ? knownError.cause.stack : undefined;
-  return logLine('error', {
+  return formatLogLine('error', {
     request: request.id,
     method: request.method,
     url: withoutSecrets(request.url),

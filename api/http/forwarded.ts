@@ -31,7 +31,7 @@ const hostPattern = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5
  * Choice: if a request has `Forwarded` and `X-Forwarded-*` headers that contradict each other, both are ignored, because a proxy that sets
  * one kind passes on the other as the client sent it.
  */
-export function forwardedReader(
+export function createForwardedReader(
   trusted: readonly string[],
 ): (request: Pick<IncomingMessage, 'headers' | 'socket'>) => ForwardedAddress {
   const blocks = trusted.flatMap((text) => parseAddressBlock(text) ?? []);
@@ -45,13 +45,13 @@ export function forwardedReader(
     const standard = readForwardedHeader(headers, isTrusted);
     const fromOtherHeaders = readXForwardedHeaders(headers, isTrusted);
     const { prefix } = fromOtherHeaders;
-    if (standard === undefined || contradictEachOther(standard, fromOtherHeaders, headers))
+    if (standard === undefined || areContradictory(standard, fromOtherHeaders, headers))
       return { prefix };
     return { ...definedMembers(fromOtherHeaders), ...definedMembers(standard) };
   };
 }
 
-function contradictEachOther(
+function areContradictory(
   a: ForwardedAddress,
   b: ForwardedAddress,
   headers: IncomingHttpHeaders,
@@ -106,15 +106,15 @@ function readForwardedHeader(
  * One parameter, possibly empty, and the separator after it. RFC 7239 demands quotes for an address with a port or in brackets, but not
  * every proxy writes them.
  */
-const forwardedPair = /[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:([^\s";,=]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*(;|,|$)/y; // prettier-ignore
+const forwardedPairPattern = /[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:([^\s";,=]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*(;|,|$)/y; // prettier-ignore
 
 /** The elements of the header, as their parameters (RFC 7239, section 4); undefined if it is malformed. */
 function forwardedElements(text: string): readonly ReadonlyMap<string, string>[] | undefined {
   const elements: ReadonlyMap<string, string>[] = [];
   let element = new Map<string, string>();
-  forwardedPair.lastIndex = 0;
+  forwardedPairPattern.lastIndex = 0;
   for (;;) {
-    const match = forwardedPair.exec(text);
+    const match = forwardedPairPattern.exec(text);
     if (match === null) return undefined;
     const [, name, bare, quoted, delimiter] = match;
     if (name !== undefined) {

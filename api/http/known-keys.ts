@@ -5,7 +5,7 @@ import { accessMetadataKey, type AccessRule } from './access.js';
 import { AppContext } from './app-context.js';
 import { isObject } from './form.js';
 import { operationMetadataKey } from './idempotency.interceptor.js';
-import { logLine } from './log.js';
+import { formatLogLine } from './log.js';
 import type { OperationRow } from './operation-row.js';
 import { preferenceOf, reportAppliedPreference } from './preferences.js';
 import type { ApiReply, ApiRequest } from './request.js';
@@ -47,20 +47,20 @@ export class KnownKeys {
   checkRequest(operation: string, request: ApiRequest): readonly string[] {
     const row = this.#operations[operation];
     if (row === undefined) throw new Error(`no operation ${operation}`);
-    const check = new KeyCheck(isStrict(request));
+    const check = new KeyCheck(prefersStrictHandling(request));
     check.checkValue(request.query, parameterRules(row), []);
     const { body, answeredApart } = row;
     if (body === undefined) check.checkValue(request.body, noKeyRules, []);
     else if (!('examples' in body))
       check.checkValue(request.body, this.#rulesOf(body, answeredApart), []);
-    return check.ignoredOrThrow();
+    return check.ignoredKeysOrThrow();
   }
 
   /** Checks the keys of a part of a body that the handler answers separately. */
   checkPart(schema: NamedSchema, value: unknown, request: ApiRequest): readonly string[] {
-    const check = new KeyCheck(isStrict(request));
+    const check = new KeyCheck(prefersStrictHandling(request));
     check.checkValue(value, this.#rulesOf(schema), []);
-    return check.ignoredOrThrow();
+    return check.ignoredKeysOrThrow();
   }
 
   #rulesOf(schema: NamedSchema, apart?: NamedSchema): KeyRules | null {
@@ -103,7 +103,7 @@ function parameterRules({ query = {} }: OperationRow): KeyRules {
 }
 
 /** Whether the request has `Prefer: handling=strict` (RFC 7240, section 4.4). */
-function isStrict(request: ApiRequest): boolean {
+function prefersStrictHandling(request: ApiRequest): boolean {
   return preferenceOf(request, 'handling')?.toLowerCase() === 'strict';
 }
 
@@ -172,7 +172,7 @@ class KeyCheck {
     this.#errors.set(name, messages);
   }
 
-  ignoredOrThrow(): readonly string[] {
+  ignoredKeysOrThrow(): readonly string[] {
     if (this.#errors.size === 0) return this.#ignored;
     const names = [...this.#errors.keys()].join(', ');
     throw new AppError('invalid', `unknown keys: ${names}`, Object.fromEntries(this.#errors));
@@ -241,7 +241,7 @@ const ignoredHeader = 'Ignored-Keys';
 const maxReportedKeys = 30;
 
 /** Adds the names of ignored keys to the header `Ignored-Keys` of the answer and writes them to the debug log. */
-export function reportIgnored(
+export function reportIgnoredKeys(
   { config, log }: AppContext,
   request: ApiRequest,
   reply: ApiReply,
@@ -252,7 +252,7 @@ export function reportIgnored(
   const shownKeys = [...earlierKeys, ...ignored.slice(0, maxReportedKeys), ...(ignored.length > maxReportedKeys ? ['...'] : [])]; // prettier-ignore
   reply.header(ignoredHeader, shownKeys.join(', '));
   if (config.log !== 'debug') return;
-  log(logLine('ignored keys', { request: request.id, keys: ignored.join(', ') }));
+  log(formatLogLine('ignored keys', { request: request.id, keys: ignored.join(', ') }));
 }
 
 /** Refuses or reports the unknown keys of every request, before its handler runs and after its access was checked. */
@@ -271,8 +271,8 @@ export class KnownKeysGuard implements CanActivate {
     const http = execution.switchToHttp();
     const request = http.getRequest<ApiRequest>();
     const reply = http.getResponse<ApiReply>();
-    if (isStrict(request)) reportAppliedPreference(reply, 'handling=strict');
-    reportIgnored(this.context, request, reply, this.keys.checkRequest(operation, request));
+    if (prefersStrictHandling(request)) reportAppliedPreference(reply, 'handling=strict');
+    reportIgnoredKeys(this.context, request, reply, this.keys.checkRequest(operation, request));
     return true;
   }
 }

@@ -5,7 +5,7 @@ export type LogSink = (line: string) => void;
 const maxLineBytes = 8 << 10;
 
 /** Writes one event as a JSON line: control characters escaped by JSON, secrets removed, cut at 8 kB. */
-export function logLine(event: string, entries: Readonly<Record<string, unknown>>): string {
+export function formatLogLine(event: string, entries: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(entries).map(
     ([key, value]) => [key, cleanText(value, 2_000)] as const,
   );

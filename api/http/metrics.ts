@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
-import { freeBytes, readSystemFile } from '../../engine/core/files.js';
+import { readFreeBytes, readSystemFile } from '../../engine/core/files.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Scheduler } from '../../scheduler/queue/scheduler.js';
 
@@ -76,7 +76,7 @@ export class Metrics {
       'Free bytes of the file system of the data folder.',
       [],
       async (free) => {
-        free.set(await freeBytes(data.root));
+        free.set(await readFreeBytes(data.root));
       },
     );
     const { memory } = queryEngine;
@@ -110,7 +110,7 @@ export class Metrics {
       [],
       async (memory) => {
         const { workerPid } = scheduler.status();
-        memory.set(workerPid === null ? 0 : await residentBytes(workerPid));
+        memory.set(workerPid === null ? 0 : await readResidentBytes(workerPid));
       },
     );
   }
@@ -120,7 +120,7 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  text(): Promise<string> {
+  renderOpenMetrics(): Promise<string> {
     return this.#registry.metrics();
   }
 
@@ -135,10 +135,10 @@ export class Metrics {
   }
 }
 
-const pageBytes = 4096;
+const memoryPageBytes = 4096;
 
 /** The resident memory of a process; 0 where the system does not tell. */
-async function residentBytes(pid: number): Promise<number> {
+async function readResidentBytes(pid: number): Promise<number> {
   const text = await readSystemFile(`/proc/${pid}/statm`).catch(() => '');
-  return pageBytes * Number(text.split(' ')[1] ?? 0);
+  return memoryPageBytes * Number(text.split(' ')[1] ?? 0);
 }

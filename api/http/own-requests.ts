@@ -11,11 +11,11 @@ import { duplexPair } from 'node:stream';
  * For each connection in memory on which the server sends requests to itself, the user in whose name it sends them; the key is the end of
  * the connection that receives the requests.
  */
-const users = new WeakMap<object, number>();
+const userIdBySocket = new WeakMap<object, number>();
 
 /** The user in whose name the server sends a request to itself; undefined if a client sends it. */
-export function ownUser({ socket }: IncomingMessage): number | undefined {
-  return users.get(socket);
+export function userIdOfOwnRequest({ socket }: IncomingMessage): number | undefined {
+  return userIdBySocket.get(socket);
 }
 
 /** Sends a request with a JSON body in the name of a user; resolves to the answer with its head when it is complete. */
@@ -26,7 +26,7 @@ export async function postToSelf(
   body: object,
 ): Promise<string> {
   const [client, socket] = duplexPair();
-  users.set(socket, userId);
+  userIdBySocket.set(socket, userId);
   server.emit('connection', Object.assign(socket, { remoteAddress: '127.0.0.1' }));
   const text = JSON.stringify(body);
   client.write(

@@ -8,15 +8,15 @@ export type QueryParams = Readonly<Record<string, unknown>>;
 
 /** Reads `limit`, `page` and `offset` (contract 3.2); `offset` wins over `page`. */
 export function readPage(query: QueryParams, defaultLimit = 100): Page {
-  const limit = wholeNumber(query, 'limit', 1) ?? defaultLimit;
+  const limit = readPagingNumber(query, 'limit', 1) ?? defaultLimit;
   if (limit > budgets.listLimit) {
     throw invalidError(
       'limit',
       `A limit is at most ${budgets.listLimit}, not ${limit}: read the others as further pages, with page or offset.`,
     );
   }
-  const offset = wholeNumber(query, 'offset', 0);
-  const page = wholeNumber(query, 'page', 1) ?? 1;
+  const offset = readPagingNumber(query, 'offset', 0);
+  const page = readPagingNumber(query, 'page', 1) ?? 1;
   return { limit, offset: offset ?? (page - 1) * limit };
 }
 
@@ -118,7 +118,7 @@ function parameterName(part: string): string {
   }
 }
 
-function wholeNumber(query: QueryParams, name: string, least: number): number | undefined {
+function readPagingNumber(query: QueryParams, name: string, least: number): number | undefined {
   const values = query[name];
   const raw: unknown = Array.isArray(values) ? values.at(-1) : values;
   if (raw === undefined || raw === null || raw === '') return undefined;

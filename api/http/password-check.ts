@@ -26,7 +26,7 @@ export class PasswordCheck {
   }
 
   /** The active user with this email address and password; undefined if there is none. Throws 429 after too many wrong passwords. */
-  async userWithPassword(
+  async findUserWithPassword(
     address: string,
     email: string,
     password: string,

@@ -24,7 +24,8 @@ export class ByteStream {
 }
 
 /** The media types of pages of records other than JSON; only answers of these types are compressed besides JSON. */
-const compressedTypes = /^(?:text\/csv|application\/(?:x-ndjson|vnd\.apache\.arrow\.stream))$/;
+const compressedTypePattern =
+  /^(?:text\/csv|application\/(?:x-ndjson|vnd\.apache\.arrow\.stream))$/;
 
 /**
  * Writes every answer as JSON with exactly `application/json`, because a charset after it breaks one client (contract 1.3). Handlers that
@@ -42,7 +43,7 @@ export class JsonAdapter extends FastifyAdapter {
     if (reply.hasHeader('Content-Type')) {
       const type = String(reply.getHeader('Content-Type'));
       if (value instanceof ByteStream) return this.#send(reply, value);
-      const isPage = Buffer.isBuffer(value) && compressedTypes.test(type);
+      const isPage = Buffer.isBuffer(value) && compressedTypePattern.test(type);
       if (!isPage) return super.reply(reply, value, status);
       return this.#send(reply, value);
     }

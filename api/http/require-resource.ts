@@ -1,5 +1,5 @@
 import {
-  principalOf,
+  loadPrincipal,
   requirePermission as requireOn,
   type AccessRows,
 } from '../../engine/catalog/access.js';
@@ -36,7 +36,7 @@ export async function requireResourceOfUser<K extends ResourceKind>(
   id: number,
   level: Permission,
 ): Promise<AccessRows[K]> {
-  const user = await principalOf(tables, userId);
+  const user = await loadPrincipal(tables, userId);
   if (user === undefined) throw notFoundError();
   return requireResource(tables, user, kind, id, level);
 }

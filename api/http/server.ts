@@ -4,11 +4,11 @@ import fastifyCompress from '@fastify/compress';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { addressReader, withoutPrefix, type AddressOptions, type RequestAddress } from './base-address.js'; // prettier-ignore
+import { createAddressReader, withoutPrefix, type AddressOptions, type RequestAddress } from './base-address.js'; // prettier-ignore
 import { installBodyParsers, uploadPrefix } from './body.js';
-import { logLine, withoutSecrets, type LogSink } from './log.js';
+import { formatLogLine, withoutSecrets, type LogSink } from './log.js';
 import type { ServerLimits } from './app-context.js';
-import { ownUser } from './own-requests.js';
+import { userIdOfOwnRequest } from './own-requests.js';
 import { JsonAdapter } from './reply.js';
 import type { ApiRequest } from './request.js';
 
@@ -29,7 +29,7 @@ interface ServerOptions extends AddressOptions {
 /** The Fastify adapter of Nest, without middleware support: its path matching has been bypassed in the past (threat W3). */
 export function createAdapter(options: ServerOptions): JsonAdapter {
   const { limits } = options;
-  const addresses = cachedAddressReader(options);
+  const addresses = createCachedAddressReader(options);
   const adapter = new JsonAdapter({
     skipMiddie: true,
     bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts limits JSON bodies, the announced size limits uploads
@@ -94,8 +94,10 @@ export async function installCompression(fastify: FastifyInstance): Promise<void
  * Computes the address of each request only once. A map remembers it, because the path is rewritten before Fastify creates its request
  * object.
  */
-function cachedAddressReader(options: AddressOptions): (raw: IncomingMessage) => RequestAddress {
-  const read = addressReader(options);
+function createCachedAddressReader(
+  options: AddressOptions,
+): (raw: IncomingMessage) => RequestAddress {
+  const read = createAddressReader(options);
   const addressCache = new WeakMap<IncomingMessage, RequestAddress>();
   return (raw) => {
     const address = addressCache.get(raw) ?? read(raw);
@@ -123,15 +125,15 @@ function installHooks(
     reply.code(204).send();
   });
   fastify.addHook('onResponse', (request, reply, done) => {
-    if (ownUser(request.raw) === undefined) options.observe(request, reply);
+    if (userIdOfOwnRequest(request.raw) === undefined) options.observe(request, reply);
     done();
   });
   if (!options.logsRequests) return;
   fastify.addHook('onResponse', (request, reply, done) => {
     const { caller, clientAddress } = request as ApiRequest;
-    if (ownUser(request.raw) !== undefined) return done();
+    if (userIdOfOwnRequest(request.raw) !== undefined) return done();
     options.log(
-      logLine('request', {
+      formatLogLine('request', {
         request: request.id,
         address: clientAddress,
         method: request.method,

@@ -57,7 +57,7 @@ export class Presenter {
   }
 
   /** The data that the views of vaults show and their rows do not have. */
-  async vaultContexts(
+  async loadVaultContexts(
     rows: readonly VaultRow[],
     { isDeleted = false, viewer = viewerOf(this.caller) } = {},
   ): Promise<readonly VaultContext[]> {
@@ -80,7 +80,7 @@ export class Presenter {
     );
   }
 
-  async objects(
+  async objectViews(
     rows: readonly ObjectRow[],
     extra: Pick<ObjectContext, 'uploadUrl' | 'multipart' | 'isDeleted'> = {},
   ): Promise<readonly object[]> {
@@ -112,21 +112,21 @@ export class Presenter {
     );
   }
 
-  async object(
+  async objectView(
     row: ObjectRow,
     extra: Pick<ObjectContext, 'uploadUrl' | 'multipart' | 'isDeleted'> = {},
   ): Promise<object> {
-    return (await this.objects([row], extra))[0] ?? {};
+    return (await this.objectViews([row], extra))[0] ?? {};
   }
 
   /** Returns the view of an object inside another resource; null if the object no longer exists. */
-  async objectSummary(id: number | null): Promise<object | null> {
+  async objectSummaryView(id: number | null): Promise<object | null> {
     const row = id === null ? undefined : await this.tables.objects.get(id);
     return row ? objectSummary.view(row, await this.#surroundings(row)) : null;
   }
 
   /** Returns the view of an object's vault inside another resource; null if the object no longer exists. */
-  async vaultSummaryOf(objectId: number | null): Promise<object | null> {
+  async vaultSummaryView(objectId: number | null): Promise<object | null> {
     const row = objectId === null ? undefined : await this.tables.objects.get(objectId);
     if (!row) return null;
     const vault = await this.vault(row.vaultId);
@@ -138,12 +138,12 @@ export class Presenter {
     });
   }
 
-  async dataset(row: DatasetRow, ownObject?: ObjectRow): Promise<object> {
-    return dataset.view(row, await this.datasetContext(row, ownObject));
+  async datasetView(row: DatasetRow, ownObject?: ObjectRow): Promise<object> {
+    return dataset.view(row, await this.loadDatasetContext(row, ownObject));
   }
 
   /** Returns the data that the view of a dataset shows and its row does not have. */
-  async datasetContext(row: DatasetRow, ownObject?: ObjectRow): Promise<DatasetContext> {
+  async loadDatasetContext(row: DatasetRow, ownObject?: ObjectRow): Promise<DatasetContext> {
     const found = ownObject ?? (await this.tables.objects.get(row.id));
     if (!found) throw notFoundError(); // the object was deleted meanwhile
     const { vault, account, origin } = await this.#surroundings(found);

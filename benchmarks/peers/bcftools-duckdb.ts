@@ -65,7 +65,7 @@ async function pipeThroughBcftools(
   const list = JSON.stringify(columns);
   const format = bcftoolsFormatOf(columns);
   const args = ['-c', script, 'sh', format, vcf, process.execPath, toParquetScript, target, list];
-  return numberFromStdout(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }));
+  return readNumberFromStdout(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }));
 }
 
 async function convertViaTextFile(
@@ -76,7 +76,7 @@ async function convertViaTextFile(
   const text = join(cacheFolder, 'peer.tsv');
   const args = ['query', '-f', bcftoolsFormatOf(columns), '-o', text, vcf];
   await waitForExit(spawn('bcftools', args, { stdio: ['ignore', 'ignore', 'inherit'] }));
-  const rows = await numberFromStdout(
+  const rows = await readNumberFromStdout(
     spawn(process.execPath, [toParquetScript, text, target, JSON.stringify(columns)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
@@ -85,7 +85,7 @@ async function convertViaTextFile(
   return rows;
 }
 
-async function numberFromStdout(child: ChildProcess): Promise<number> {
+async function readNumberFromStdout(child: ChildProcess): Promise<number> {
   let text = '';
   child.stdout?.setEncoding('utf8').on('data', (part: string) => (text += part));
   await waitForExit(child);

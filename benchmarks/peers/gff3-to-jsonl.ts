@@ -8,7 +8,7 @@ import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 const [source = '', target = ''] = process.argv.slice(2);
 const outputDescriptor = openSync(target, 'w');
 let partialLine = '';
-let writtenRecords = 0;
+let writtenRecordCount = 0;
 for await (const piece of createReadStream(source, { encoding: 'utf8', highWaterMark: 1 << 20 })) {
   const lines = (partialLine + String(piece)).split('\n');
   partialLine = lines.pop() ?? '';
@@ -16,14 +16,14 @@ for await (const piece of createReadStream(source, { encoding: 'utf8', highWater
 }
 writeLines([partialLine]);
 closeSync(outputDescriptor);
-process.stdout.write(`${writtenRecords}\n`);
+process.stdout.write(`${writtenRecordCount}\n`);
 
 function writeLines(lines: readonly string[]): void {
   let text = '';
   for (const line of lines) {
     if (line === '' || line.startsWith('#')) continue;
     text += `${JSON.stringify(util.parseFeature(line))}\n`;
-    writtenRecords++;
+    writtenRecordCount++;
   }
   writeSync(outputDescriptor, text);
 }

@@ -60,7 +60,7 @@ export const groupMembers: Command = {
   help: 'lists the members of a group: id, email and name',
   async run(run) {
     const { client, words } = await connectForCommand(run, 1);
-    for (const user of await fetchRows(client, await membersPath(client, words[0]!))) {
+    for (const user of await fetchRows(client, await resolveMembersPath(client, words[0]!))) {
       const name = String(user['full_name']);
       showRows(run.terminal, { id: Number(user['id']), email: String(user['email']), name });
     }
@@ -76,7 +76,7 @@ export const groupAdd: Command = {
   async run(run) {
     const { client, words } = await connectForCommand(run, 2);
     const [name = '', email = ''] = words;
-    await client.put(await membersPath(client, name), { email });
+    await client.put(await resolveMembersPath(client, name), { email });
     run.terminal.note(`${email} is a member of ${name}.`);
     return 0;
   },
@@ -90,7 +90,7 @@ export const groupRemove: Command = {
   async run(run) {
     const { client, words } = await connectForCommand(run, 2);
     const [name = '', email = ''] = words;
-    const path = await membersPath(client, name);
+    const path = await resolveMembersPath(client, name);
     const member = (await fetchRows(client, path)).find(
       (user) => String(user['email']).toLowerCase() === email.toLowerCase(),
     );
@@ -109,7 +109,7 @@ export async function groupByName(client: Client, name: string): Promise<Answer>
   throw new AppError('not-found', `there is no group ${name}; strandlake group list lists them`);
 }
 
-async function membersPath(client: Client, name: string): Promise<string> {
+async function resolveMembersPath(client: Client, name: string): Promise<string> {
   return `/v1/groups/${String((await groupByName(client, name))['id'])}/memberships`;
 }
 

@@ -3,11 +3,11 @@ import { AppError } from '../../engine/core/errors.js';
 import { type Command, UsageError } from '../command.js';
 import { datasetNameOf, importFile, type FileImport } from '../import-file.js';
 import {
-  parentLocation,
+  resolveParentLocation,
   connectClient,
-  folderAt,
+  resolveFolder,
   isFolderLocation,
-  locationAt,
+  resolveLocation,
   serverOptions,
   showRows,
   withJsonProgress,
@@ -24,12 +24,12 @@ export const importCommand: Command = {
     const { values, positionals } = readOptions(args, options, { min: 1, max: Infinity });
     if (values.into === undefined) throw new UsageError('--into is missing');
     const client = await connectClient(values, env);
-    const place = await locationAt(client, values.into);
+    const place = await resolveLocation(client, values.into);
     const isFolder = isFolderLocation(place, values.into);
-    const folder = isFolder ? place : await parentLocation(client, place);
+    const folder = isFolder ? place : await resolveParentLocation(client, place);
     const importTarget = {
       vaultId: place.vaultId,
-      folder: { path: folder.path, id: await folderAt(client, folder) },
+      folder: { path: folder.path, id: await resolveFolder(client, folder) },
     };
     let failed = 0;
     for (const file of positionals) {

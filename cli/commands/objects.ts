@@ -4,12 +4,12 @@ import { type Command, UsageError } from '../command.js';
 import { uploadFile } from '../import-file.js';
 import { isFolder, saveFile } from '../local-file.js';
 import {
-  parentLocation,
+  resolveParentLocation,
   connectClient,
-  folderAt,
+  resolveFolder,
   isFolderLocation,
   isRemote,
-  locationAt,
+  resolveLocation,
   fetchRows,
   serverOptions,
   showRows,
@@ -33,7 +33,7 @@ export const ls: Command = {
       }
       return 0;
     }
-    const { vaultId, path, object } = await locationAt(client, text);
+    const { vaultId, path, object } = await resolveLocation(client, text);
     if (path !== '/' && object === undefined) {
       throw new AppError('not-found', `there is nothing at ${text}`);
     }
@@ -66,11 +66,11 @@ export const cp: Command = {
     }
     const client = await connectClient(values, env);
     const reporting = withJsonProgress(terminal);
-    const place = await locationAt(client, isRemote(from) ? from : to);
+    const place = await resolveLocation(client, isRemote(from) ? from : to);
     if (isRemote(to)) {
       const isInto = isFolderLocation(place, to);
-      const folder = isInto ? place : await parentLocation(client, place);
-      const id = await folderAt(client, folder);
+      const folder = isInto ? place : await resolveParentLocation(client, place);
+      const id = await resolveFolder(client, folder);
       const filename = basename(isInto ? from : place.path);
       const target = { vaultId: place.vaultId, folder: { path: folder.path, id }, filename };
       const objectId = await uploadFile(client, from, target, reporting);

@@ -4,7 +4,13 @@ import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Answer } from '../client.js';
 import { type Command, UsageError } from '../command.js';
 import { saveFile } from '../local-file.js';
-import { connectClient, datasetAt, serverOptions, showRows, withJsonProgress } from '../remote.js';
+import {
+  connectClient,
+  resolveDataset,
+  serverOptions,
+  showRows,
+  withJsonProgress,
+} from '../remote.js';
 import { progressLine } from '../terminal.js';
 import { readOptions } from './options.js';
 
@@ -31,7 +37,7 @@ export const query: Command = {
     const request = queryRequestOf(values);
     let recordsLeft = parseLimit(values.limit) ?? 100;
     const client = await connectClient(values, env);
-    const dataset = await datasetAt(client, positionals[0] ?? '');
+    const dataset = await resolveDataset(client, positionals[0] ?? '');
     const path = `/v2/datasets/${String(dataset['id'])}/data`;
     let cursor: unknown = true;
     do {
@@ -70,7 +76,7 @@ export const exportCommand: Command = {
     const limit = parseLimit(values.limit);
     const params = { ...queryRequestOf(values), ...(limit !== undefined && { limit }) };
     const client = await connectClient(values, env);
-    const dataset = await datasetAt(client, positionals[0] ?? '');
+    const dataset = await resolveDataset(client, positionals[0] ?? '');
     const reporting = withJsonProgress(terminal);
     let job = await client.post('/v2/dataset_exports', {
       dataset_id: Number(dataset['id']),

@@ -5,7 +5,7 @@ import { LogFile } from '../../scheduler/worker/log-file.js';
 import { superviseProcess } from '../../scheduler/worker/supervisor.js';
 import { type Client, openClient } from '../client.js';
 import type { Command } from '../command.js';
-import { saveServerOrigin, runningServerOrigin, withDataFolder } from '../data.js';
+import { saveServerOrigin, readRunningServerOrigin, withDataFolder } from '../data.js';
 import { type PreparedStart, prepareFirstStart, createWorkToken } from '../first-start.js';
 import { importFile, importedLine, type FileImport } from '../import-file.js';
 import type { Terminal } from '../terminal.js';
@@ -24,7 +24,7 @@ export const serve: Command = {
   details: () => `Settings, by flag or environment:\n${settingsHelp()}`,
   async run({ args, env, terminal }) {
     const { config, positionals } = parseArguments(args, env);
-    const runningAddress = await runningServerOrigin(config.data);
+    const runningAddress = await readRunningServerOrigin(config.data);
     if (runningAddress !== undefined)
       return importIntoRunningServer(config, runningAddress, positionals, terminal);
     const log = await openLog(config, terminal); // opened before the token is shown, because that happens only once

@@ -47,7 +47,7 @@ export const userRole: Command = {
     const [email = '', wanted = ''] = positionals;
     const role = parseRole(wanted);
     const client = await connectClient(values, env);
-    await client.patch(await userPath(client, email, true), { role });
+    await client.patch(await resolveUserPath(client, email, true), { role });
     terminal.note(`${email} is ${role}.`);
     return 0;
   },
@@ -62,13 +62,13 @@ export const userRestore: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
     const [email = ''] = positionals;
     const client = await connectClient(values, env);
-    await client.patch(await userPath(client, email, false), { is_active: true });
+    await client.patch(await resolveUserPath(client, email, false), { is_active: true });
     terminal.note(`${email} is active again, with their tokens, permissions and groups.`);
     return 0;
   },
 };
 
-async function userPath(client: Client, email: string, isActive: boolean): Promise<string> {
+async function resolveUserPath(client: Client, email: string, isActive: boolean): Promise<string> {
   const user = (await fetchUsers(client, email)).find((one) => one.isActive === isActive);
   if (user !== undefined) return `/v1/users/${user.id}`;
   throw new AppError('not-found', `there is no ${isActive ? '' : 'removed '}user ${email}`);

@@ -8,7 +8,7 @@ import { hashPassword } from '../../engine/catalog/passwords.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, type CommandContext, UsageError } from '../command.js';
-import { requireExistingFolder, runningServerOrigin, withDataFolder } from '../data.js';
+import { requireExistingFolder, readRunningServerOrigin, withDataFolder } from '../data.js';
 import { connectUnlessFolder, originOf, fetchRows, serverOptions, showRows } from '../remote.js';
 import { dataOption, readOptions } from './options.js';
 
@@ -31,7 +31,7 @@ export const userAdd: Command = {
     const folder = await requireExistingFolder(values.data, env);
     const createdUser = await withDataFolder(folder, ({ catalog, key }) =>
       catalog.transaction(async (tx) => {
-        const domain = values.account ?? (await firstDomain(tx));
+        const domain = values.account ?? (await readFirstDomain(tx));
         const token = { name: 'first token' };
         return createUser(tx, { email: positionals[0] ?? '', domain, role, token }, key);
       }),
@@ -78,7 +78,7 @@ export const userLoginLink: Command = {
     const [email = ''] = positionals;
     const folder = await requireExistingFolder(values.data, env);
     const givenOrigin = originOf(values.url ?? env['STRANDLAKE_PUBLIC_URL']);
-    const origin = givenOrigin ?? (await runningServerOrigin(folder));
+    const origin = givenOrigin ?? (await readRunningServerOrigin(folder));
     if (origin === undefined) {
       throw new UsageError('no server uses the folder; start it, or give its address with --url');
     }
@@ -103,7 +103,7 @@ export const userList: Command = {
   async run({ args, env, terminal }) {
     const { values } = readOptions(args, serverOrFolderOptions, { min: 0, max: 0 });
     const client = await connectUnlessFolder(values, env);
-    const users = client ? await fetchUsers(client) : await usersOfDataFolder(values.data, env);
+    const users = client ? await fetchUsers(client) : await listUsersOfDataFolder(values.data, env);
     for (const { isActive, ...user } of users) {
       showRows(terminal, { ...user, state: isActive ? 'active' : 'removed' });
     }
@@ -123,7 +123,7 @@ export const userRemove: Command = {
     const client = await connectUnlessFolder(values, env);
     const users = client
       ? await fetchUsers(client, email)
-      : await usersOfDataFolder(values.data, env, email);
+      : await listUsersOfDataFolder(values.data, env, email);
     const user = users.find(({ isActive }) => isActive);
     if (user === undefined) throw new AppError('not-found', `there is no user ${email}`);
     if (client) await client.delete(`/v1/users/${user.id}`);
@@ -160,7 +160,7 @@ export async function fetchUsers(client: Client, email?: string): Promise<readon
 }
 
 /** Returns the users of a data folder, of all accounts. */
-async function usersOfDataFolder(
+async function listUsersOfDataFolder(
   flag: string | undefined,
   env: CommandContext['env'],
   email?: string,
@@ -177,7 +177,7 @@ async function usersOfDataFolder(
 }
 
 /** Returns the domain of the account of the first user, which `serve` has created. */
-async function firstDomain(tx: Tables): Promise<string> {
+async function readFirstDomain(tx: Tables): Promise<string> {
   const [first] = (await tx.users.list({}, { limit: 1, offset: 0 })).rows;
   const account = first && (await tx.accounts.get(first.accountId));
   if (account !== undefined) return account.domain;

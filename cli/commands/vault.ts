@@ -1,7 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, UsageError } from '../command.js';
-import { connectClient, locationAt, fetchRows, serverOptions, showRows } from '../remote.js';
+import { connectClient, resolveLocation, fetchRows, serverOptions, showRows } from '../remote.js';
 import { groupByName } from './group.js';
 import { readOptions } from './options.js';
 
@@ -21,7 +21,7 @@ export const vaultShare: Command = {
       );
     }
     const client = await connectClient(values, env);
-    const path = await permissionsPath(client, vault);
+    const path = await resolvePermissionsPath(client, vault);
     const key = isEmailAddress(holder)
       ? { email: holder }
       : { group_id: (await groupByName(client, holder))['id'] };
@@ -39,7 +39,7 @@ export const vaultUnshare: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
     const [vault = '', holder = ''] = positionals;
     const client = await connectClient(values, env);
-    const path = await permissionsPath(client, vault);
+    const path = await resolvePermissionsPath(client, vault);
     const holderName = holder.toLowerCase();
     const granted = (await fetchRows(client, path)).find(
       (row) => permissionRow(row).holder.toLowerCase() === holderName,
@@ -64,7 +64,7 @@ export const vaultTransfer: Command = {
     const client = await connectClient(values, env);
     const [user] = await fetchRows(client, `/v1/users?email=${encodeURIComponent(email)}`);
     if (user === undefined) throw new AppError('not-found', `there is no user ${email}`);
-    const { vaultId } = await locationAt(client, vault);
+    const { vaultId } = await resolveLocation(client, vault);
     await client.patch(`/v2/vaults/${vaultId}`, { user_id: user['id'] });
     terminal.note(`${email} owns ${vault} now.`);
     return 0;
@@ -79,14 +79,14 @@ export const vaultPermissions: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
     const client = await connectClient(values, env);
-    const path = await permissionsPath(client, positionals[0] ?? '');
+    const path = await resolvePermissionsPath(client, positionals[0] ?? '');
     for (const row of await fetchRows(client, path)) showRows(terminal, permissionRow(row));
     return 0;
   },
 };
 
-async function permissionsPath(client: Client, vault: string): Promise<string> {
-  return `/v2/vaults/${(await locationAt(client, vault)).vaultId}/permissions`;
+async function resolvePermissionsPath(client: Client, vault: string): Promise<string> {
+  return `/v2/vaults/${(await resolveLocation(client, vault)).vaultId}/permissions`;
 }
 
 /** Whether a text names a user, by the email address, rather than a group, by its name. */

@@ -1,5 +1,5 @@
 import { invalidError } from '../core/errors.js';
-import { permissionOn, principalOf } from './access.js';
+import { readPermissionOn, loadPrincipal } from './access.js';
 import { recordAudit, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import { createUser, type CreatedUser } from './create-user.js';
@@ -33,7 +33,7 @@ export async function acceptInvitation(
   key: Uint8Array,
 ): Promise<CreatedUser> {
   const invitation = await tx.invitations.byCode(code, key);
-  const inviter = invitation && (await principalOf(tx, invitation.userId));
+  const inviter = invitation && (await loadPrincipal(tx, invitation.userId));
   if (
     !invitation ||
     !inviter ||
@@ -66,7 +66,7 @@ export async function acceptInvitation(
   }
   for (const { vaultId, permission } of invitation.vaultPermissions) {
     const vault = await tx.vaults.get(vaultId);
-    if (vault === undefined || (await permissionOn(tx, inviter, vaultId)) !== 'admin') continue;
+    if (vault === undefined || (await readPermissionOn(tx, inviter, vaultId)) !== 'admin') continue;
     await shareVault(tx, inviter.user, vault, { userId: user.id }, permission);
   }
   await tx.invitations.accept(invitation.id, user.id);

@@ -65,7 +65,7 @@ export function viewerOf({ user }: Pick<Principal, 'user'>): Viewer {
 }
 
 /** Returns the principal of a user, for work that runs later on their behalf; undefined if the user is missing or inactive (threat A4). */
-export async function principalOf(
+export async function loadPrincipal(
   tables: Tables,
   userId: number,
   scope: TokenRow['scope'] = 'read write',
@@ -77,7 +77,7 @@ export async function principalOf(
 }
 
 /** The user's permission on a vault, regardless of the token's scope; null for none. */
-export async function permissionOn(
+export async function readPermissionOn(
   tables: Tables,
   principal: Pick<Principal, 'user'>,
   vaultId: number,
@@ -114,7 +114,7 @@ export async function requirePermission<K extends AccessKind>(
     return found.row;
   }
   if (found.isForAdministrators === true && principal.user.role === 'member') throw notFoundError();
-  const permission = await permissionOn(tables, principal, found.vaultId);
+  const permission = await readPermissionOn(tables, principal, found.vaultId);
   if (permission === null) throw notFoundError();
   requireScope(principal, level);
   const heldLevel = permissionLevels[permission];
@@ -210,41 +210,42 @@ const finderByKind: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
     const row = await tables.objects.get(id);
     return row && { row, vaultId: row.vaultId };
   },
-  dataset: async (tables, id) => vaultResourceOfDataset(tables, id, await tables.datasets.get(id)),
+  dataset: async (tables, id) =>
+    findVaultResourceOfDataset(tables, id, await tables.datasets.get(id)),
   field: async (tables, id) => {
     const row = await tables.fields.get(id);
-    return vaultResourceOfDataset(tables, row?.datasetId, row);
+    return findVaultResourceOfDataset(tables, row?.datasetId, row);
   },
   import: async (tables, id) => {
     const row = await tables.imports.get(id);
-    return vaultResourceOfDataset(tables, row?.datasetId, row);
+    return findVaultResourceOfDataset(tables, row?.datasetId, row);
   },
   export: async (tables, id) => {
     const row = await tables.exports.get(id);
-    const found = await vaultResourceOfDataset(tables, row?.datasetId, row);
+    const found = await findVaultResourceOfDataset(tables, row?.datasetId, row);
     return found && { ...found, startedBy: found.row.userId };
   },
   migration: async (tables, id) => {
     const row = await tables.datasetMigrations.get(id);
-    return vaultResourceOfDataset(tables, row?.datasetId, row);
+    return findVaultResourceOfDataset(tables, row?.datasetId, row);
   },
   commit: async (tables, id) => {
     const row = await tables.commits.get(id);
-    return vaultResourceOfDataset(tables, row?.datasetId, row);
+    return findVaultResourceOfDataset(tables, row?.datasetId, row);
   },
   snapshot: async (tables, id) => {
     const row = await tables.snapshots.get(id);
-    return vaultResourceOfDataset(tables, row?.datasetId, row);
+    return findVaultResourceOfDataset(tables, row?.datasetId, row);
   },
   restore: async (tables, id) => {
     const row = await tables.restores.get(id);
-    return vaultResourceOfDataset(tables, row?.datasetId, row);
+    return findVaultResourceOfDataset(tables, row?.datasetId, row);
   },
   task: async (tables, id) => {
     const row = await tables.tasks.get(id);
     if (row && personalKinds.includes(row.kind)) return ownedResource({ ...row, isShared: false });
     const objectId = row?.targetObjectId ?? row?.sourceObjectId ?? undefined;
-    const found = await vaultResourceOfDataset(tables, objectId, row);
+    const found = await findVaultResourceOfDataset(tables, objectId, row);
     if (found === undefined) return undefined;
     const { kind, class: taskClass, userId } = found.row;
     return {
@@ -289,7 +290,7 @@ function ownedResource<R extends OwnedRow>(row: R | undefined): OwnedResource<R>
   return row && { row, owned: row };
 }
 
-async function vaultResourceOfDataset<R>(
+async function findVaultResourceOfDataset<R>(
   tables: Tables,
   datasetId: number | undefined,
   row: R | undefined,

@@ -90,7 +90,7 @@ export interface AuditLogTable {
   add(entry: Omit<AuditRow, 'id' | 'createdAt'>): Promise<void>;
 }
 
-const entries = tableCodec<AuditRow>(
+const auditEntries = tableCodec<AuditRow>(
   'auditLog',
   {
     id: 'plain',
@@ -112,7 +112,7 @@ export function auditLogTable(db: Database): AuditLogTable {
     list: (filter, page) =>
       listPage(
         db,
-        entries,
+        auditEntries,
         {
           from: sql`audit_log`,
           where: conjunctionOf(auditConditions(filter)),
@@ -122,7 +122,7 @@ export function auditLogTable(db: Database): AuditLogTable {
       ),
     add: async (entry) => {
       const id = await nextSmallId(db, 'audit entry');
-      await db.run(entries.insert({ ...entry, id, createdAt: Date.now() }));
+      await db.run(auditEntries.insert({ ...entry, id, createdAt: Date.now() }));
     },
   };
 }

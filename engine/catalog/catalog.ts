@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { AppError } from '../core/errors.js';
-import { fileStats, listFolder } from '../core/files.js';
+import { readFileStats, listFolder } from '../core/files.js';
 import type { SearchTable } from '../search/table.js';
 import { accountTable, type AccountTable } from './accounts.js';
 import { applicationTable, type ApplicationRow } from './applications.js';
@@ -28,7 +28,7 @@ import { groupTable, type GroupTable } from './groups.js';
 import { isIdIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { invitationTable, type InvitationTable } from './invitations.js';
-import { migrateSchema, migrations, schemaVersion } from './migrations.js';
+import { migrateSchema, migrations, readSchemaVersion } from './migrations.js';
 import { multipartUploadTable, type MultipartUploadTable } from './multipart-uploads.js';
 import { objectCopyTable, type ObjectCopyTable } from './object-copies.js';
 import { objectTable, type ObjectTable } from './objects.js';
@@ -223,7 +223,7 @@ async function requireIntact(db: Database, file: string): Promise<void> {
 
 /** Throws if the catalogue is missing although the data folder has other data. If it has none, this is the first start. */
 async function requireNoOrphanedData(file: string): Promise<void> {
-  const stats = await fileStats(file);
+  const stats = await readFileStats(file);
   if (stats !== undefined && stats.bytes > 0) return;
   for (const name of ['datasets', 'archives', 'objects', 'exports']) {
     const folder = join(dirname(file), name);
@@ -237,7 +237,7 @@ async function requireNoOrphanedData(file: string): Promise<void> {
 }
 
 async function requireCurrentSchema(db: Database, file: string): Promise<void> {
-  const version = await schemaVersion(db);
+  const version = await readSchemaVersion(db);
   if (version === migrations.length) return;
   throw new AppError(
     'conflict',

@@ -101,7 +101,7 @@ const versions = tableCodec<FileVersionRow>(
  * begun last becomes current.
  */
 export function fileVersionTable(db: Database): FileVersionTable {
-  const select = (where: Sql): Promise<readonly FileVersionRow[]> => fileVersionsWhere(db, where);
+  const select = (where: Sql): Promise<readonly FileVersionRow[]> => selectFileVersions(db, where);
   const get = async (objectId: number, revision: number): Promise<FileVersionRow | undefined> =>
     (await select(isSameVersion({ objectId, revision })))[0];
   return {
@@ -151,7 +151,7 @@ export function fileVersionTable(db: Database): FileVersionTable {
     forgetDeleted: (before) =>
       db.atomic(async (tx) => {
         const unusedVersion = sql`deleted_at < ${before} AND NOT ${isReadByImport}`;
-        const forgottenVersions = await fileVersionsWhere(tx, unusedVersion);
+        const forgottenVersions = await selectFileVersions(tx, unusedVersion);
         if (forgottenVersions.length > 0)
           await tx.run(sql`DELETE FROM file_versions WHERE ${unusedVersion}`);
         return forgottenVersions;
@@ -198,7 +198,7 @@ export async function keepsVersions(db: Database, vaultId: number): Promise<bool
 }
 
 /** The versions that satisfy a condition, by file, the newest version first. */
-async function fileVersionsWhere(db: Database, where: Sql): Promise<readonly FileVersionRow[]> {
+async function selectFileVersions(db: Database, where: Sql): Promise<readonly FileVersionRow[]> {
   const rows = await db.all(sql`SELECT ${versions.columns} FROM file_versions WHERE ${where} ORDER BY object_id, revision DESC`); // prettier-ignore
   return rows.map((row) => versions.parse(row));
 }

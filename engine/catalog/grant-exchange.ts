@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { principalOf } from './access.js';
+import { loadPrincipal } from './access.js';
 import type { ApplicationRow } from './applications.js';
 import type { Tables } from './catalog.js';
 import type { GrantRow } from './grants.js';
@@ -49,18 +49,18 @@ export async function exchangeCode(
 ): Promise<IssuedTokens | ExchangeRefusal> {
   const grant = await tx.grants.byCode(code, key);
   if (grant?.applicationId !== application.id) {
-    return refuseExchange('The code is unknown, or was issued to another application.');
+    return exchangeRefusal('The code is unknown, or was issued to another application.');
   }
   if (grant.codeUsedAt !== null) {
     await tx.grants.revoke(grant.id);
-    return refuseExchange('The code was used before; what it was exchanged for is revoked.');
+    return exchangeRefusal('The code was used before; what it was exchanged for is revoked.');
   }
-  if (grant.expiresAt <= now) return refuseExchange('The code has expired.');
+  if (grant.expiresAt <= now) return exchangeRefusal('The code has expired.');
   if (grant.redirectUri !== redirectUri) {
-    return refuseExchange('redirect_uri is not the one of the authorization request.');
+    return exchangeRefusal('redirect_uri is not the one of the authorization request.');
   }
   const mistake = verifierMistake(grant, codeVerifier);
-  if (mistake !== undefined) return refuseExchange(mistake);
+  if (mistake !== undefined) return exchangeRefusal(mistake);
   return issueTokens(tx, application, grant, grant.scope, key, now);
 }
 
@@ -77,16 +77,16 @@ export async function exchangeRefreshToken(
 ): Promise<IssuedTokens | ExchangeRefusal> {
   const found = await tx.grants.byRefreshToken(token, key);
   if (found?.grant.applicationId !== application.id) {
-    return refuseExchange(
+    return exchangeRefusal(
       'The refresh token is unknown or revoked, or was issued to another application.',
     );
   }
   const { grant, isUsed } = found;
   if (isUsed) {
     await tx.grants.revoke(grant.id);
-    return refuseExchange('The refresh token was used before; the grant is revoked.');
+    return exchangeRefusal('The refresh token was used before; the grant is revoked.');
   }
-  if (grant.expiresAt <= now) return refuseExchange('The refresh token has expired.');
+  if (grant.expiresAt <= now) return exchangeRefusal('The refresh token has expired.');
   if (scope !== undefined && !isScopeWithin(scope, grant.scope)) {
     return { error: 'invalid_scope', reason: `Only the scope ${grant.scope} was granted.` };
   }
@@ -113,7 +113,8 @@ async function issueTokens(
   key: Uint8Array,
   now: number,
 ): Promise<IssuedTokens | ExchangeRefusal> {
-  if ((await principalOf(tx, userId)) === undefined) return refuseExchange('The user was removed.');
+  if ((await loadPrincipal(tx, userId)) === undefined)
+    return exchangeRefusal('The user was removed.');
   const refreshToken = await tx.grants.nextRefreshToken(
     grantId,
     now + refreshTokenLifetimeMs,
@@ -144,6 +145,6 @@ function verifierMistake(
     : 'code_verifier does not belong to the code_challenge.';
 }
 
-function refuseExchange(reason: string): ExchangeRefusal {
+function exchangeRefusal(reason: string): ExchangeRefusal {
   return { error: 'invalid_grant', reason };
 }

@@ -64,7 +64,7 @@ export const migrations: readonly Migration[] = [
  * The schema version of a catalogue; 0 if it has no tables yet. Throws if the file is not a catalogue of this or an older
  * release.
  */
-export async function schemaVersion(db: Database, known = migrations): Promise<number> {
+export async function readSchemaVersion(db: Database, known = migrations): Promise<number> {
   const tables = await db.all(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
   if (tables.length === 0) return 0;
   if (!tables.some((table) => table['name'] === 'schema_versions')) {
@@ -88,7 +88,7 @@ export async function schemaVersion(db: Database, known = migrations): Promise<n
 
 /** Migrates the schema to the newest version, each step in its own transaction. */
 export async function migrateSchema(db: SqliteDatabase, known = migrations): Promise<void> {
-  for (const step of known.slice(await schemaVersion(db, known))) {
+  for (const step of known.slice(await readSchemaVersion(db, known))) {
     const apply = async (tx: Database): Promise<void> => {
       if (step.version === 1) {
         await tx.run(sql`CREATE TABLE schema_versions (

@@ -60,9 +60,9 @@ export async function listObjects(
   const where = conjunctionOf(clauses);
   if (matchers.length === 0)
     return listPage(db, objects, { from: objectsWithVaults, where, orderBy }, page);
-  const ids = await matchingIds(db, where, matchers);
+  const ids = await findMatchingIds(db, where, matchers);
   const shownIds = ids.slice(page.offset, page.offset + page.limit);
-  return { rows: await rowsInOrder(db, shownIds), total: ids.length };
+  return { rows: await readRowsInOrder(db, shownIds), total: ids.length };
 }
 
 /** The columns on which a matcher of paths works. */
@@ -80,7 +80,7 @@ const rowsPerTick = 500;
 /**
  * Returns the ids of the objects that match patterns that SQLite cannot evaluate; yields to other requests between batches (threat W10).
  */
-async function matchingIds(
+async function findMatchingIds(
   db: Database,
   where: Sql,
   matchers: readonly ObjectMatcher[],
@@ -98,7 +98,10 @@ async function matchingIds(
   return ids;
 }
 
-async function rowsInOrder(db: Database, ids: readonly number[]): Promise<readonly ObjectRow[]> {
+async function readRowsInOrder(
+  db: Database,
+  ids: readonly number[],
+): Promise<readonly ObjectRow[]> {
   const rows = await db.all(
     sql`SELECT ${objects.columns} FROM objects WHERE ${isOneOf(sql`objects.id`, ids)}`,
   );

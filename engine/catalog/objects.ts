@@ -152,9 +152,9 @@ export function objectTable(db: Database): ObjectTable {
 /** Inserts an object, inside an open transaction. */
 export async function insertObject(tx: Database, object: NewObject): Promise<ObjectRow> {
   checkFilename('filename', object.filename);
-  const parent = await parentFolder(tx, object.vaultId, object.parentId);
+  const parent = await findParentFolder(tx, object.vaultId, object.parentId);
   const isFile = object.objectType === 'file';
-  const filename = await freeFilename(tx, { ...object, parent, isFile, exceptId: null });
+  const filename = await findFreeFilename(tx, { ...object, parent, isFile, exceptId: null });
   const now = Date.now();
   const row: ObjectRow = {
     id: await nextLargeId(tx),
@@ -201,7 +201,7 @@ async function announceFile(
   file: Omit<NewObject, 'objectType'>,
 ): Promise<AnnouncedFile> {
   const { vaultId, parentId, filename, userId, mimetype = null, size = null, md5 = null } = file;
-  const parent = await parentFolder(tx, vaultId, parentId);
+  const parent = await findParentFolder(tx, vaultId, parentId);
   const path = `${parent?.path ?? ''}/${filename}`;
   const found = await objectTable(tx).byPath(vaultId, path);
   if (found?.objectType !== 'file' || !(await keepsVersions(tx, vaultId))) {
@@ -242,7 +242,7 @@ async function ensureChildFolder(
   throw invalidError('path', `${found.path} is a ${found.objectType}, not a folder.`);
 }
 
-async function parentFolder(
+async function findParentFolder(
   tx: Database,
   vaultId: number,
   parentId: number | null,
@@ -269,7 +269,7 @@ function childLocation(
 }
 
 /** Returns the name if no object in the folder has it, else the first free name with a number (contract 6.4). */
-async function freeFilename(
+async function findFreeFilename(
   tx: Database,
   wanted: {
     readonly vaultId: number;
@@ -304,12 +304,12 @@ async function relocateObject(
   if (filename === object.filename && parentId === object.parentId) return;
   checkFilename('filename', filename);
   const { id, vaultId } = object;
-  const parent = await parentFolder(tx, vaultId, parentId);
+  const parent = await findParentFolder(tx, vaultId, parentId);
   if (parent !== null && (parent.id === id || parent.ancestorIds.includes(id))) {
     throw invalidError('parent_object_id', 'A folder cannot be moved into itself.');
   }
   const isFile = object.objectType === 'file';
-  const name = await freeFilename(tx, { vaultId, parent, filename, isFile, exceptId: id });
+  const name = await findFreeFilename(tx, { vaultId, parent, filename, isFile, exceptId: id });
   const to = childLocation(parent, name);
   await tx.run(
     objects.update(id, { filename: name, parentId, ...to, pathKey: foldName(to.path) })!,

@@ -221,7 +221,7 @@ async function publishCommit(
     reverted?.userId ??
     importTask?.userId ??
     job?.userId ??
-    (await datasetOwnerOf(tx, publication.datasetId));
+    (await readDatasetOwner(tx, publication.datasetId));
   const user = await userTable(tx).get(userId);
   const title = publication.title;
   const task = await insertTask(
@@ -308,7 +308,7 @@ async function completeJob(tx: Database, publication: Publication): Promise<void
 }
 
 /** Returns the owner of a dataset, as the user of a replayed commit whose import was deleted. */
-async function datasetOwnerOf(tx: Database, datasetId: number): Promise<number> {
+async function readDatasetOwner(tx: Database, datasetId: number): Promise<number> {
   const row = await tx.get(sql`SELECT user_id FROM objects WHERE id = ${datasetId}`);
   return row!['user_id'] as number;
 }

@@ -25,13 +25,13 @@ export function randomSecret(length: number): string {
 
 /** The HMAC-SHA-256 of a secret under the server's key, in hexadecimal: the only form in which a secret is stored (threat A7). */
 export function hashSecret(purpose: SecretPurpose, secret: string, key: Uint8Array): string {
-  let preparedKey = keyObjects.get(key);
-  if (preparedKey === undefined) keyObjects.set(key, (preparedKey = createSecretKey(key)));
+  let preparedKey = keyObjectByBytes.get(key);
+  if (preparedKey === undefined) keyObjectByBytes.set(key, (preparedKey = createSecretKey(key)));
   return createHmac('sha256', preparedKey).update(`${purpose}\n${secret}`).digest('hex');
 }
 
 /** Keys prepared for hashing. A prepared key makes a hash a third faster, and every request needs a hash. */
-const keyObjects = new WeakMap<Uint8Array, KeyObject>();
+const keyObjectByBytes = new WeakMap<Uint8Array, KeyObject>();
 
 /** Compares two texts in a time that depends only on their lengths. */
 export function isSameSecret(a: string, b: string): boolean {

@@ -37,7 +37,7 @@ export async function shareVault(
           ? 'permission.grant'
           : 'permission.change',
     subject: vaultSubject(vault),
-    details: { ...(await holderDetails(tx, holder)), before: previous, after: permission },
+    details: { ...(await readHolderDetails(tx, holder)), before: previous, after: permission },
   });
   return granted;
 }
@@ -87,7 +87,7 @@ async function requireAdministrators(tx: Tables, vault: VaultRow): Promise<void>
   );
 }
 
-async function holderDetails(
+async function readHolderDetails(
   tx: Tables,
   holder: PermissionHolder,
 ): Promise<Record<string, string | number | null>> {

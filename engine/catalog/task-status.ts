@@ -72,7 +72,7 @@ export async function setStatus(
   };
   await db.atomic(async (tx) => {
     await tx.run(tasks.update(task.id, changedTask)!);
-    const job = await jobOfTask(tx, task);
+    const job = await readJobOfTask(tx, task);
     if (job === undefined) return;
     // If a restart queues the task again, the availability of its dataset is not changed here: the reconciliation sets it, and may have
     // refused to open the dataset.
@@ -95,7 +95,7 @@ export function jobCodecOf(kind: string): TableCodec<StatusRow, object> | undefi
 }
 
 /** The import, export or commit that a task runs; undefined if it has been deleted, or the kind has no resource. */
-export async function jobOfTask(
+export async function readJobOfTask(
   db: Database,
   task: Pick<TaskRow, 'kind' | 'resourceId'>,
 ): Promise<StatusRow | undefined> {

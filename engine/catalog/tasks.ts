@@ -21,7 +21,7 @@ import {
 import {
   changeStatus,
   jobCodecOf,
-  jobOfTask,
+  readJobOfTask,
   requireQueueCapacity,
   type StatusChange,
 } from './task-status.js';
@@ -139,7 +139,7 @@ export function taskTable(db: Database): TaskTable {
 
   return {
     get,
-    job: (task) => jobOfTask(db, task),
+    job: (task) => readJobOfTask(db, task),
     list: async (filter, page) =>
       listPage(
         db,
@@ -246,7 +246,7 @@ export function taskTable(db: Database): TaskTable {
       db.atomic(async (tx) => {
         const task = await taskTable(tx).get(id);
         if (task === undefined || task.status !== 'running' || task.attempts !== attempt) return;
-        const job = await jobOfTask(tx, task);
+        const job = await readJobOfTask(tx, task);
         if (job === undefined) return;
         const metadata = { ...job.metadata, progress };
         const change = { metadata, updatedAt: Date.now() };

@@ -11,7 +11,7 @@ const maxPooledBufferBytes = 16 << 20;
  */
 
 /** Spare buffers by type, then by the binary logarithm of their length, rounded down. */
-const spareBuffers = new Map<BufferType, TypedBuffer[][]>();
+const spareBuffersByType = new Map<BufferType, TypedBuffer[][]>();
 let spareBytes = 0;
 let outstandingCount = 0;
 
@@ -25,7 +25,7 @@ export function acquireBuffer<T extends TypedBuffer>(
 ): T {
   outstandingCount += 1;
   const sizeClass = length <= 1 ? 0 : Math.ceil(Math.log2(length));
-  const bySize = spareBuffers.get(type) ?? [];
+  const bySize = spareBuffersByType.get(type) ?? [];
   for (let power = sizeClass; power < bySize.length; power++) {
     const buffer = bySize[power]?.pop();
     if (buffer === undefined) continue;
@@ -46,8 +46,8 @@ export function releaseBuffer(buffer: TypedBuffer): void {
   )
     return;
   const type = buffer.constructor as BufferType;
-  let bySize = spareBuffers.get(type);
-  if (bySize === undefined) spareBuffers.set(type, (bySize = []));
+  let bySize = spareBuffersByType.get(type);
+  if (bySize === undefined) spareBuffersByType.set(type, (bySize = []));
   const power = Math.floor(Math.log2(buffer.length));
   while (bySize.length <= power) bySize.push([]);
   bySize[power]!.push(buffer);
@@ -85,6 +85,6 @@ export function concatenateArrays<T extends TypedBuffer>(
 }
 
 /** Number of buffers that this thread has acquired and not released: 0 when no work is under way. For tests. */
-export function outstandingBuffers(): number {
+export function outstandingBufferCount(): number {
   return outstandingCount;
 }

@@ -32,10 +32,10 @@ export function wrapFileError(path: string, verb: string, error: unknown): Error
   if (error instanceof AppError) return error;
   switch (errorCodeOf(error)) {
     case 'ENOENT':
-      return damagedFile(path, 'is missing', error);
+      return damagedFileError(path, 'is missing', error);
     case 'ELOOP':
     case 'EMLINK':
-      return damagedFile(path, 'is a symbolic link', error);
+      return damagedFileError(path, 'is a symbolic link', error);
     case 'ENOSPC':
     case 'EDQUOT':
       return new AppError(
@@ -57,7 +57,7 @@ export function wrapFileError(path: string, verb: string, error: unknown): Error
 }
 
 /** The error for a file whose content is not what was written. */
-export function damagedFile(path: string, what: string, cause?: unknown): AppError {
+export function damagedFileError(path: string, what: string, cause?: unknown): AppError {
   return new AppError('damaged', `${shortPath(path)} ${what}`, undefined, cause);
 }
 

@@ -6,7 +6,7 @@ import { budgets } from './budgets.js';
 import { AppError } from './errors.js';
 import { writableBytes } from './faultpoint.js';
 import { errorCodeOf, rawFileStep, fileStep, wrapFileError } from './file-steps.js';
-import { discardFile, freeBytes, refuseLinkedFolder, syncFolder } from './files.js';
+import { discardFile, readFreeBytes, refuseLinkedFolder, syncFolder } from './files.js';
 
 const { O_WRONLY, O_CREAT, O_EXCL } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // undefined on Windows
@@ -97,7 +97,7 @@ export class FileWriter {
   async #leaveReserve(bytes: number): Promise<void> {
     if (this.#mayUseReserve || this.#bytes + bytes <= this.#checkedTo) return;
     this.#checkedTo = this.#bytes + Math.max(bytes, reserveCheckBytes);
-    const bytesLeft = (await freeBytes(dirname(this.path))) - bytes;
+    const bytesLeft = (await readFreeBytes(dirname(this.path))) - bytes;
     if (bytesLeft >= budgets.diskReserveBytes) return;
     throw wrapFileError(
       this.path,

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { faultpoint, type FileOperation } from './faultpoint.js';
-import { damagedFile, wrapFileError } from './file-steps.js';
+import { damagedFileError, wrapFileError } from './file-steps.js';
 
 /*
  * Synchronous reading of files of the data folder, for the threads that answer queries. Reading a few cached kilobytes takes 2 µs
@@ -25,12 +25,12 @@ export class SyncFileReader {
   /** Fills `into` from the position `from`; a file that ends earlier is `damaged`. */
   readInto(into: Uint8Array, from: number): void {
     const descriptor = this.#descriptor;
-    if (descriptor === undefined) throw damagedFile(this.path, 'has been closed already');
+    if (descriptor === undefined) throw damagedFileError(this.path, 'has been closed already');
     for (let filled = 0; filled < into.byteLength;) {
       const bytes = syncFileStep(this.path, 'read', () =>
         readSync(descriptor, into, filled, into.byteLength - filled, from + filled),
       );
-      if (bytes === 0) throw damagedFile(this.path, 'ends early');
+      if (bytes === 0) throw damagedFileError(this.path, 'ends early');
       filled += bytes;
     }
   }
@@ -47,11 +47,11 @@ export function openFileSync(path: string): SyncFileReader {
   const folder = dirname(path);
   // If a parent folder is a symbolic link, it could lead out of the data folder (threat D2).
   if (syncFileStep(folder, 'stat', () => realpathSync.native(folder)) !== folder)
-    throw damagedFile(path, 'is reached through a symbolic link');
+    throw damagedFileError(path, 'is reached through a symbolic link');
   const descriptor = syncFileStep(path, 'open', () => openSync(path, openFlags));
   try {
     const stats = syncFileStep(path, 'stat', () => fstatSync(descriptor));
-    if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
+    if (!stats.isFile()) throw damagedFileError(path, 'is not a regular file');
     return new SyncFileReader(path, stats.size, descriptor);
   } catch (error) {
     closeSync(descriptor);

@@ -5,7 +5,13 @@ import { dirname, join, relative } from 'node:path';
 import { DataFolder } from './data-folder.js';
 import { simulatedFreeBytes } from './faultpoint.js';
 import { AppError } from './errors.js';
-import { errorCodeOf, damagedFile, rawFileStep, fileStep, wrapFileError } from './file-steps.js';
+import {
+  errorCodeOf,
+  damagedFileError,
+  rawFileStep,
+  fileStep,
+  wrapFileError,
+} from './file-steps.js';
 
 /*
  * Access to the file system. Besides `file-writer.ts`, `atomic-files.ts` and `files-sync.ts`, this is the only module that imports
@@ -41,7 +47,7 @@ export async function openDataFolder(root: string): Promise<DataFolder> {
 }
 
 /** Why a path cannot be the data folder, by the code of the system's error. */
-const refusalByCode: Readonly<Record<string, string>> = {
+const folderProblemByCode: Readonly<Record<string, string>> = {
   EEXIST: 'is a file',
   ENOTDIR: 'is below a file',
   ENOENT: 'is a link that leads nowhere',
@@ -57,7 +63,7 @@ async function createRootFolder(root: string): Promise<DataFolder> {
     return new DataFolder(await fs.realpath(root));
   } catch (error) {
     if (error instanceof AppError) throw error;
-    const reason = refusalByCode[errorCodeOf(error) ?? ''];
+    const reason = folderProblemByCode[errorCodeOf(error) ?? ''];
     if (reason === undefined) throw error;
     const message = `the data folder ${root} ${reason}; choose another with --data`;
     throw new AppError('invalid', message, undefined, error);
@@ -123,7 +129,7 @@ export class FileReader {
   ): AsyncGenerator<Uint8Array> {
     for (let at = from; at < to;) {
       const piece = await this.read(at, Math.min(pieceBytes, to - at));
-      if (piece.byteLength === 0) throw damagedFile(this.path, 'ends early');
+      if (piece.byteLength === 0) throw damagedFileError(this.path, 'ends early');
       yield piece;
       at += piece.byteLength;
     }
@@ -161,7 +167,7 @@ async function openReader(path: string, flags: number): Promise<FileReader> {
   const handle = await fileStep(path, 'read', 'open', () => fs.open(path, flags));
   try {
     const stats = await fileStep(path, 'read', 'stat', () => handle.stat());
-    if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
+    if (!stats.isFile()) throw damagedFileError(path, 'is not a regular file');
     return new FileReader(path, handle, stats);
   } catch (error) {
     await handle.close();
@@ -173,7 +179,7 @@ async function openReader(path: string, flags: number): Promise<FileReader> {
 export async function readFile(path: string, maxBytes = 64 << 20): Promise<Uint8Array> {
   const file = await openFile(path);
   try {
-    if (file.bytes > maxBytes) throw damagedFile(path, `has more than ${maxBytes} bytes`);
+    if (file.bytes > maxBytes) throw damagedFileError(path, `has more than ${maxBytes} bytes`);
     return await file.read(0, file.bytes);
   } finally {
     await file.close();
@@ -262,7 +268,7 @@ export async function listFolder(path: string): Promise<readonly FolderEntry[]> 
 /**
  * Returns size and modification time of a regular file; undefined if the name does not exist. Throws `damaged` if it is not a regular file.
  */
-export async function fileStats(
+export async function readFileStats(
   path: string,
 ): Promise<{ readonly bytes: number; readonly modifiedAt: number } | undefined> {
   const stats = await rawFileStep('stat', () => fs.lstat(path)).catch((error: unknown) => {
@@ -270,7 +276,7 @@ export async function fileStats(
     throw wrapFileError(path, 'read', error);
   });
   if (stats === undefined) return undefined;
-  if (!stats.isFile()) throw damagedFile(path, 'is not a regular file');
+  if (!stats.isFile()) throw damagedFileError(path, 'is not a regular file');
   return { bytes: stats.size, modifiedAt: Math.trunc(stats.mtimeMs) };
 }
 
@@ -318,7 +324,7 @@ export function entryIdentityOf(path: string): string | undefined {
 }
 
 /** The `entryIdentityOf` of all files in a folder and in the folders directly below it. */
-export async function fileIdentitiesUnder(path: string): Promise<ReadonlySet<string>> {
+export async function listFileIdentitiesUnder(path: string): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (const { name, kind } of await listFolder(path)) {
     const filesInside = kind === 'folder' ? await listFolder(join(path, name)) : [];
@@ -386,7 +392,7 @@ export async function sweepFolder(
 }
 
 /** Free bytes of the file system that holds this path. */
-export async function freeBytes(path: string): Promise<number> {
+export async function readFreeBytes(path: string): Promise<number> {
   const stats = await fs.statfs(path);
   return simulatedFreeBytes(stats.bavail * stats.bsize);
 }
@@ -395,5 +401,5 @@ export async function freeBytes(path: string): Promise<number> {
 export async function refuseLinkedFolder(path: string): Promise<void> {
   const folder = dirname(path);
   const real = await fileStep(folder, 'read', 'stat', () => fs.realpath(folder));
-  if (real !== folder) throw damagedFile(path, 'is reached through a symbolic link');
+  if (real !== folder) throw damagedFileError(path, 'is reached through a symbolic link');
 }

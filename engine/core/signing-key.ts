@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { publishFile } from './atomic-files.js';
 import type { DataFolder } from './data-folder.js';
 import { AppError } from './errors.js';
-import { fileStats, readFile } from './files.js';
+import { readFileStats, readFile } from './files.js';
 
 const keyBytes = 32;
 
@@ -12,8 +12,8 @@ const keyBytes = 32;
  * catalogue would be valid with a new key.
  */
 export async function openSigningKey(data: DataFolder): Promise<Uint8Array> {
-  if ((await fileStats(data.signingKey)) === undefined) {
-    if ((await fileStats(data.catalog)) !== undefined) {
+  if ((await readFileStats(data.signingKey)) === undefined) {
+    if ((await readFileStats(data.catalog)) !== undefined) {
       throw new AppError(
         'damaged',
         'keys/signing.key is missing beside an existing catalogue; restore it from the backup of the data folder',

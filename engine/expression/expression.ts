@@ -14,14 +14,14 @@ import {
 } from './compile/repeatable.js';
 import { EvaluationState, NameScope, noFields } from './compile/scope.js';
 import type { NameResolution, NodeCompiler, RecordFields } from './compile/scope.js';
-import { libraryFunctions } from './library/library.js';
+import { libraryFunctionByName } from './library/library.js';
 import { stepCostOf } from './syntax/children.js';
 import { parseExpression } from './syntax/parser.js';
 import type { SyntaxNode } from './syntax/tree.js';
 import { keysOf } from './values/dict.js';
 import { errorText, ExpressionError, suggestSimilar } from './values/errors.js';
 import type { SyntaxPosition } from './values/errors.js';
-import { Budget, defaultLimits, limitExceeded } from './values/limits.js';
+import { Budget, defaultLimits, limitExceededError } from './values/limits.js';
 import type { ExpressionLimits } from './values/limits.js';
 import { ActivationFrame, PyDict } from './values/values.js';
 import type { CompiledNode, ExpressionHost, PyValue } from './values/values.js';
@@ -100,7 +100,7 @@ export class Expression {
   }
 
   /** The number of calls of dataset functions in the expression. */
-  get datasetCalls(): number {
+  get datasetCallCount(): number {
     return countDatasetCalls(this.#tree);
   }
 
@@ -310,7 +310,7 @@ export function compileExpression(text: string, options: ExpressionOptions = {})
 function asExpressionError(error: unknown): unknown {
   if (error instanceof ExpressionError) return error;
   const isOverflow = error instanceof RangeError || (error as Error)?.name === 'RangeError';
-  return isOverflow ? limitExceeded('values or calls nested too deeply') : error;
+  return isOverflow ? limitExceededError('values or calls nested too deeply') : error;
 }
 
 /** Returns the error of the language that ended an evaluation; any other error is a bug and is thrown again. */
@@ -369,7 +369,7 @@ class TreeCompiler implements NodeCompiler {
     if (name === 'record' && this.#hasRecord) return { kind: 'record' };
     const index = this.#variables.indexOf(name);
     if (index >= 0) return { kind: 'variable', index };
-    const value = builtins.get(name) ?? libraryFunctions.get(name)?.native;
+    const value = builtins.get(name) ?? libraryFunctionByName.get(name)?.native;
     return value === undefined ? { kind: 'unknown' } : { kind: 'builtin', value };
   }
 
@@ -387,7 +387,7 @@ class TreeCompiler implements NodeCompiler {
         this.#hasRecord ? ['record'] : [],
         this.#variables,
         Array.from(builtins.keys()),
-        Array.from(libraryFunctions.keys()),
+        Array.from(libraryFunctionByName.keys()),
       );
     const nearNames = suggestSimilar(name, () => knownNames)();
     if (nearNames.length > 0) return nearNames;

@@ -33,7 +33,7 @@ export function tooLongError(bytes: number): CastError {
 }
 
 /** Returns the warning about a long string, because of which an undeclared field gets the type `text`. */
-export function becomesTextWarning(bytes: number): string {
+export function convertedToTextWarning(bytes: number): string {
   return `a string of ${bytes} bytes is longer than the ${budgets.stringBytes} bytes that data type "string" holds: the field becomes "text"`;
 }
 

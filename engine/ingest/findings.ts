@@ -1,4 +1,4 @@
-import { codeNames, codes } from './validation-codes.js';
+import { nameByCode, codes } from './validation-codes.js';
 import type { Columns } from '../core/types.js';
 import type { RejectionSink } from './rejected-lines.js';
 
@@ -290,7 +290,7 @@ export function validationJson(findings: Findings): Record<string, unknown> {
   const shown = shownFindings(findings);
   const entry = ({ code, field, line, message, count, file }: Finding) => ({
     code,
-    name: codeNames.get(code) ?? 'Unknown',
+    name: nameByCode.get(code) ?? 'Unknown',
     field,
     file: file ?? null,
     line: line === 0 ? null : line,
@@ -336,7 +336,7 @@ export function errorMessage(file: string, findings: Findings): string | null {
   const code =
     first.code === codes.unreadableLine
       ? ''
-      : ` (code ${first.code}, ${codeNames.get(first.code)})`;
+      : ` (code ${first.code}, ${nameByCode.get(first.code)})`;
   const rest = findings.errors - 1;
   const more = rest === 0 ? '' : `; ${rest} more ${rest === 1 ? 'error' : 'errors'}`;
   const field = first.field === null ? '' : `field ${first.field}: `;

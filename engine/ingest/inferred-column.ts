@@ -4,7 +4,7 @@ import type { Column, StoredType } from '../core/types.js';
 import { BooleanBuilder, DoubleBuilder, LongBuilder } from './fixed-width-builders.js';
 import { Utf8Builder } from './utf8-builder.js';
 import { ListBuilder } from './nested-builders.js';
-import { becomesTextWarning } from './cast.js';
+import { convertedToTextWarning } from './cast.js';
 import { isoMicros } from './iso-date.js';
 import { type ColumnSpec, type MakeColumn, ObjectColumn } from './object-column.js';
 import { codes, firstOfListWarning, listOfOneWarning } from './validation-codes.js';
@@ -184,7 +184,7 @@ export class InferredColumn extends ValueColumn {
     } else {
       if (this.#areDates && isoMicros(bytes, from, to) === undefined) this.#areDates = false;
       if (to - from > budgets.stringBytes && !this.context.isLenient) {
-        this.context.warn(codes.stringLength, this.path, becomesTextWarning(to - from));
+        this.context.warn(codes.stringLength, this.path, convertedToTextWarning(to - from));
         this.#hasLongText = true;
       }
       if (this.#addKind(kindBits.text)) {

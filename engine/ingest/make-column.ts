@@ -42,7 +42,7 @@ export function typedColumn(
  * Creates the fields of a record: the fields in `declared` with their types, others with inferred types; `onNew` is called for each new
  * field.
  */
-export function recordFields(options: {
+export function createRecordFields(options: {
   readonly declared: Columns;
   readonly context: RecordContext;
   readonly onNew: (column: ValueColumn) => void;

@@ -11,7 +11,7 @@ import { Utf8Builder } from './utf8-builder.js';
 import type { ColumnBuilder } from './column-builder.js';
 import { ListBuilder, makeBuilder } from './nested-builders.js';
 import {
-  becomesTextWarning,
+  convertedToTextWarning,
   castScalar,
   isCastError,
   type CastError,
@@ -102,7 +102,7 @@ export class ScalarColumn extends ValueColumn {
     if (builder instanceof Utf8Builder) {
       if (to - from > this.#maxBytes) {
         if (this.#column.isDeclared) return this.#refuse(tooLongError(to - from));
-        this.context.warn(codes.stringLength, this.path, becomesTextWarning(to - from));
+        this.context.warn(codes.stringLength, this.path, convertedToTextWarning(to - from));
         builder.convertToTextType();
       }
       builder.padTo(this.length++);

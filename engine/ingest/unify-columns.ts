@@ -146,11 +146,11 @@ function mergeColumns(
   const known = new Set(existing.map((column) => column.name));
   const merged = existing.map((column) => {
     const other = seenByName.get(column.name);
-    return other ? mergeExisting(column, other, prefix, conflicts) : column;
+    return other ? mergeExistingColumn(column, other, prefix, conflicts) : column;
   });
   const added = seen
     .filter((column) => !known.has(column.name) && !isUnusedObject(column))
-    .map((column) => mergeNew(column, names.add(column.name), prefix, conflicts));
+    .map((column) => mergeNewColumn(column, names.add(column.name), prefix, conflicts));
   return [...merged, ...added];
 }
 
@@ -159,7 +159,7 @@ function isUnusedObject({ type, seen }: Column): boolean {
   return type === 'object' && seen === 'null';
 }
 
-function mergeExisting(
+function mergeExistingColumn(
   column: Column,
   seen: Column,
   prefix: string,
@@ -169,7 +169,7 @@ function mergeExisting(
   const path = prefix + column.name;
   if (isWidened(column, seen)) return { ...column, type: seen.type };
   if (seen.type !== column.type || seen.isList !== column.isList) {
-    conflicts.push({ path, from: describe(seen), to: describe(column) });
+    conflicts.push({ path, from: describeColumnType(seen), to: describeColumnType(column) });
     return column;
   }
   if (column.type !== 'object') return column;
@@ -198,7 +198,12 @@ function unmarkColumns(columns: Columns): Columns {
   });
 }
 
-function mergeNew(seen: Column, physical: string, prefix: string, conflicts: Conflict[]): Column {
+function mergeNewColumn(
+  seen: Column,
+  physical: string,
+  prefix: string,
+  conflicts: Conflict[],
+): Column {
   const { name, type, isList } = seen;
   if (type !== 'object') return { name, physical, type, isList };
   const children = mergeColumns([], seen.children ?? [], false, `${prefix}${name}.`, conflicts);
@@ -207,6 +212,6 @@ function mergeNew(seen: Column, physical: string, prefix: string, conflicts: Con
   return { name, physical, type, isList, children };
 }
 
-function describe(column: Column): string {
+function describeColumnType(column: Column): string {
   return column.isList ? `list of ${column.type}` : column.type;
 }

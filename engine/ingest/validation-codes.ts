@@ -15,7 +15,7 @@ export const codes = {
 } as const;
 
 /** The names of the codes in the interface. */
-export const codeNames: ReadonlyMap<number, string> = new Map([
+export const nameByCode: ReadonlyMap<number, string> = new Map([
   [codes.unreadableLine, 'Unreadable Line'],
   [codes.columnName, 'Column Name Warning'],
   [codes.newColumn, 'New Column added'],

@@ -42,9 +42,9 @@ function buildData(
   levels: NodeLevels,
 ): Data {
   const own = parts[node.leaf]!; // a group has the levels of any leaf inside of it
-  if (node.column.isList) return listData(node, type as List, parts, levels);
+  if (node.column.isList) return listDataOf(node, type as List, parts, levels);
   if (node.column.type !== 'group') return leafData(type, own, levels);
-  const { length, nullCount, nullBitmap } = validity(own, levels);
+  const { length, nullCount, nullBitmap } = validityOfParts(own, levels);
   const inside = { ...levels, depth: levels.depth + 1 };
   const { children: fields } = type as Struct;
   const children = node.members.map((member, i) =>
@@ -53,14 +53,14 @@ function buildData(
   return makeData({ type: type as Struct, length, nullCount, nullBitmap, children });
 }
 
-function listData(
+function listDataOf(
   node: SchemaNode,
   type: List,
   parts: readonly (readonly LeafPart[])[],
   levels: NodeLevels,
 ): Data {
   const own = parts[node.leaf]!;
-  const { length, nullCount, nullBitmap } = validity(own, levels);
+  const { length, nullCount, nullBitmap } = validityOfParts(own, levels);
   const elements = {
     depth: levels.depth + 2,
     repetition: levels.repetition + 1,
@@ -91,7 +91,7 @@ interface Validity {
 }
 
 /** Returns the number of items of a node, and the bitmap of the items that are not null. */
-function validity(
+function validityOfParts(
   parts: readonly LeafPart[],
   { depth, repetition: most, floor }: NodeLevels,
 ): Validity {
@@ -115,7 +115,7 @@ function validity(
 }
 
 function leafData(type: ArrowType, parts: readonly LeafPart[], levels: NodeLevels): Data {
-  const whole = validity(parts, levels);
+  const whole = validityOfParts(parts, levels);
   const { length, nullBitmap } = whole;
   const isPresent = (item: number): boolean =>
     nullBitmap === null || ((nullBitmap[item >> 3]! >> (item & 7)) & 1) === 1;

@@ -53,7 +53,7 @@ const readUpdatedMicros: DocumentField['read'] = ({ vault, object }) =>
   (object ?? vault).updatedAt! * 1_000;
 
 /** The fields of documents by name (contract 8.7). */
-export const documentFields: ReadonlyMap<string, DocumentField> = new Map(
+export const documentFieldByName: ReadonlyMap<string, DocumentField> = new Map(
   [
     declareDocumentField(
       '_id',
@@ -122,7 +122,7 @@ export const documentFields: ReadonlyMap<string, DocumentField> = new Map(
 
 /** Returns the field with this name; throws if there is none. */
 export function documentField(name: string): DocumentField {
-  const found = documentFields.get(name);
+  const found = documentFieldByName.get(name);
   if (!found) throw new Error(`documents have no field ${name}`);
   return found;
 }

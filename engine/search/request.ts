@@ -5,7 +5,7 @@ import { uncataloguedField, type FieldIndex } from '../query/request/fields.js';
 import { and, freezePredicate } from '../query/predicate/predicate.js';
 import { parseDocumentQuery, type QueryRequest } from '../query/request/request.js';
 import { valueForMessage } from '../query/request/problem.js';
-import { documentFields } from './document.js';
+import { documentFieldByName } from './document.js';
 
 /** A parsed and validated search. */
 export interface SearchRequest extends QueryRequest {
@@ -23,7 +23,7 @@ export interface SearchRequest extends QueryRequest {
 const searchedFields = ['name', 'full_path', 'description', 'tags'];
 
 const fieldsByName: ReadonlyMap<string, DatasetField> = new Map(
-  [...documentFields.values()].map(({ name, type, isList }) => [
+  [...documentFieldByName.values()].map(({ name, type, isList }) => [
     name,
     uncataloguedField([name], type, { isList }),
   ]),

@@ -7,11 +7,11 @@ import { crashpoint } from '../core/crashpoint.js';
 import { DataFolder, logEntryName } from '../core/data-folder.js';
 import { canceledError } from '../core/errors.js';
 import { createFile, type FileWriter } from '../core/file-writer.js';
-import { damagedFile } from '../core/file-steps.js';
-import { fileStats, listFolder, makeFolder, openFile, syncFolder } from '../core/files.js';
+import { damagedFileError } from '../core/file-steps.js';
+import { readFileStats, listFolder, makeFolder, openFile, syncFolder } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import { replayLog, storedSegments } from './snapshot.js';
-import { tarEndBlocks, tarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
+import { tarEndBlocks, parseTarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
 
 /*
  * The archive of a dataset is a tar file, compressed with zstd, of its log, its `_schema` folder, and every segment that any version of the
@@ -90,7 +90,7 @@ export async function writeArchive(
   const filesNamed = await listLoggedFiles(folder, datasetId);
   let total = 0;
   for (const name of filesNamed.files.keys())
-    total += (await fileStats(folder.datasetFile(datasetId, name)))?.bytes ?? 0;
+    total += (await readFileStats(folder.datasetFile(datasetId, name)))?.bytes ?? 0;
   // The first half of the progress is writing the archive; the second is reading it back.
   const work = {
     ...(signal && { signal }),
@@ -142,7 +142,10 @@ async function* writeTar(
       yield tarPadding(bytes);
       const sha256 = digest.digest('hex');
       if (named !== null && (named.bytes !== bytes || named.checksum !== sha256))
-        throw damagedFile(source.path, 'does not match its checksum; restore it from a backup');
+        throw damagedFileError(
+          source.path,
+          'does not match its checksum; restore it from a backup',
+        );
       archived.push({ path, bytes, sha256 });
     } finally {
       await source.close();
@@ -190,12 +193,13 @@ export async function unpackArchive(
   const unpackedFiles = new Map(summary.files.map((file) => [file.path, file]));
   for (const part of [...parts, folder]) await syncFolder(part);
   const { version, files } = await listLoggedFiles(target, datasetId);
-  if (version !== summary.version) throw damagedFile(path, `has a log that ends at ${version}`);
+  if (version !== summary.version)
+    throw damagedFileError(path, `has a log that ends at ${version}`);
   for (const [name, named] of files) {
     const file = unpackedFiles.get(name);
     const isSame =
       file && (named === null || (named.bytes === file.bytes && named.checksum === file.sha256));
-    if (!isSame) throw damagedFile(path, `does not have ${name} as its log says`);
+    if (!isSame) throw damagedFileError(path, `does not have ${name} as its log says`);
   }
   return { ...summary, folder };
 }
@@ -235,27 +239,27 @@ async function readArchive(
   try {
     const decompress = createZstdDecompress({ chunkSize: streamChunkBytes });
     await pipeline(read(), decompress, async (pieces: ArchiveBytes) => {
-      for await (const entry of tarEntries(pieces, path)) {
-        if (last !== undefined) throw damagedFile(path, `goes on after its ${manifestPath}`);
+      for await (const entry of parseTarEntries(pieces, path)) {
+        if (last !== undefined) throw damagedFileError(path, `goes on after its ${manifestPath}`);
         if (entry.path === manifestPath) last = await readManifestBytes(path, entry);
         else if (archivedPathPattern.test(entry.path))
           files.push(await readArchiveEntry(entry, target, flushes));
-        else throw damagedFile(path, `holds ${entry.path}, which is no file of a dataset`);
+        else throw damagedFileError(path, `holds ${entry.path}, which is no file of a dataset`);
       }
     }).catch((error: unknown) => {
       const code = (error as { code?: unknown } | null)?.code;
-      throw typeof code === 'string' && /^Z|^ERR_/.test(code) ? damagedFile(path, 'is damaged', error) : error; // prettier-ignore
+      throw typeof code === 'string' && /^Z|^ERR_/.test(code) ? damagedFileError(path, 'is damaged', error) : error; // prettier-ignore
     });
     await Promise.all(flushes);
-    if (last === undefined) throw damagedFile(path, `has no ${manifestPath}`);
+    if (last === undefined) throw damagedFileError(path, `has no ${manifestPath}`);
     const manifest = parseManifest(path, last);
     if (manifest.dataset_id !== datasetId)
-      throw damagedFile(path, `is the archive of dataset ${manifest.dataset_id}`);
+      throw damagedFileError(path, `is the archive of dataset ${manifest.dataset_id}`);
     for (const [i, file] of manifest.files.entries())
       if (stringifyJson({ ...files[i] }) !== stringifyJson({ ...file }))
-        throw damagedFile(path, `holds ${file.path}, which does not match its checksum`);
+        throw damagedFileError(path, `holds ${file.path}, which does not match its checksum`);
     if (files.length !== manifest.files.length)
-      throw damagedFile(path, `has other files than its ${manifestPath}`);
+      throw damagedFileError(path, `has other files than its ${manifestPath}`);
     const checksum = createHash('sha256').update(last).digest('hex');
     return { bytes: archive.bytes, checksum, version: manifest.version, files };
   } finally {
@@ -309,7 +313,7 @@ async function readArchiveEntry(
 }
 
 async function readManifestBytes(path: string, { bytes, content }: TarEntry): Promise<Uint8Array> {
-  if (bytes > maxManifestBytes) throw damagedFile(path, `has a ${manifestPath} without end`);
+  if (bytes > maxManifestBytes) throw damagedFileError(path, `has a ${manifestPath} without end`);
   const pieces: Uint8Array[] = [];
   for await (const piece of content) pieces.push(Uint8Array.from(piece));
   return Buffer.concat(pieces);
@@ -320,7 +324,7 @@ function parseManifest(path: string, bytes: Uint8Array): ArchiveManifest {
     const manifest = parseJson(Buffer.from(bytes).toString()) as unknown as ArchiveManifest;
     if (manifest.format === 1 && Array.isArray(manifest.files)) return manifest;
   } catch (error) {
-    throw damagedFile(path, `has a damaged ${manifestPath}`, error);
+    throw damagedFileError(path, `has a damaged ${manifestPath}`, error);
   }
-  throw damagedFile(path, 'has a format that this release does not know');
+  throw damagedFileError(path, 'has a format that this release does not know');
 }

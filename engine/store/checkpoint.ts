@@ -113,11 +113,11 @@ const nextRowIdAppId = 'strandlake.nextRowId';
 const checksumAppIdPrefix = 'strandlake.sha256.';
 
 /** Returns the bytes of a checkpoint and the number of its rows. */
-export function checkpointBytes(
+export function encodeCheckpoint(
   datasetId: number,
   state: LogState,
 ): { readonly bytes: Uint8Array; readonly rows: number } {
-  const rows = [...checkpointRows(datasetId, state)];
+  const rows = [...rowsOfCheckpoint(datasetId, state)];
   const checksum = rowsChecksum(datasetId, state.version, rows);
   rows.push({ txn: { appId: `${checksumAppIdPrefix}${checksum}`, version: state.version } });
   const encoder = new ParquetEncoder(checkpointColumns, createdBy);
@@ -130,10 +130,10 @@ export function checkpointBytes(
 
 /** Returns the SHA-256, in hexadecimal, of the rows of a checkpoint of the state; equal states have equal checksums. */
 export function stateChecksum(datasetId: number, state: LogState): string {
-  return rowsChecksum(datasetId, state.version, checkpointRows(datasetId, state));
+  return rowsChecksum(datasetId, state.version, rowsOfCheckpoint(datasetId, state));
 }
 
-function checkpointRows(datasetId: number, state: LogState): readonly ParquetRow[] {
+function rowsOfCheckpoint(datasetId: number, state: LogState): readonly ParquetRow[] {
   const actions: LogAction[] = [
     { protocol: protocolAction(state.hasDeletions) },
     { metaData: metaDataAction(datasetId, state.columns, state.hasDeletions) },
@@ -174,7 +174,7 @@ function addedAtMs(path: string): number {
   return Number.isSafeInteger(time) ? time : 0;
 }
 
-/** Reads the checkpoint of a version. Throws if it is not exactly what `checkpointBytes` writes for this dataset and version. */
+/** Reads the checkpoint of a version. Throws if it is not exactly what `encodeCheckpoint` writes for this dataset and version. */
 export async function readCheckpoint(
   folder: DataFolder,
   datasetId: number,

@@ -4,8 +4,8 @@ import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { createFile } from '../core/file-writer.js';
 import { fileSize, linkFile, removeFile, syncFolder } from '../core/files.js';
-import { checkpointBytes } from './checkpoint.js';
-import { logContents } from './log.js';
+import { encodeCheckpoint } from './checkpoint.js';
+import { readLogContents } from './log.js';
 import { replayLog } from './snapshot.js';
 import type { SnapshotCache } from './snapshot-cache.js';
 import type { Checkpoint } from './store.js';
@@ -41,7 +41,7 @@ export class Checkpoints {
     const { version } = (await this.#snapshots.current(datasetId)).state;
     let knownCheckpoint = this.#known.get(datasetId);
     if (knownCheckpoint === undefined) {
-      const newest = (await logContents(this.#folder, datasetId)).checkpoints.at(-1) ?? -1;
+      const newest = (await readLogContents(this.#folder, datasetId)).checkpoints.at(-1) ?? -1;
       knownCheckpoint = { newest, counted: newest, bytes: 0 };
       this.#known.set(datasetId, knownCheckpoint);
     }
@@ -65,7 +65,7 @@ export class Checkpoints {
     );
     crashpoint('checkpoint.named');
     this.#known.set(datasetId, { newest: version, counted: version, bytes: 0 });
-    const { checkpoints } = await logContents(this.#folder, datasetId);
+    const { checkpoints } = await readLogContents(this.#folder, datasetId);
     for (const old of checkpoints.slice(0, -retainedCheckpoints))
       await removeFile(this.#folder.checkpoint(datasetId, old));
   }
@@ -86,7 +86,7 @@ export async function writeCheckpoint(
   const state = await replayLog(folder, datasetId, version);
   if (state.version !== version)
     throw new AppError('conflict', `dataset ${datasetId} has no version ${version} any more`);
-  const { bytes, rows } = checkpointBytes(datasetId, state);
+  const { bytes, rows } = encodeCheckpoint(datasetId, state);
   const writer = await createFile(file);
   try {
     await writer.write(bytes);

@@ -2,7 +2,7 @@ import type { Columns } from '../core/types.js';
 import { reservedColumns } from './arrow.js';
 import { rowGroupRows } from '../parquet/file-encoder.js';
 import { isOutdated } from './segment.js';
-import { liveRows, type Segment } from './store.js';
+import { liveRowCount, type Segment } from './store.js';
 
 /*
  * Chooses the segments to merge (docs/decisions/0015-compaction.md). The weight of a segment is its size as a share of the maximum size of
@@ -75,8 +75,8 @@ function smallNeighbouringSegments(
 ): readonly Segment[] | undefined {
   let run: WeighedSegment[] = [];
   for (const segment of segments) {
-    if (liveRows(segment) === 0) continue;
-    const weight = mergeWeight(segment);
+    if (liveRowCount(segment) === 0) continue;
+    const weight = mergeWeightOf(segment);
     if (weight < maxSmallWeight) {
       run.push({ segment, weight });
       continue;
@@ -96,29 +96,29 @@ interface WeighedSegment {
 
 /** Returns whether a segment is small enough to be merged with other segments. */
 export function isMergeable(segment: Segment): boolean {
-  return mergeWeight(segment) < maxSmallWeight;
+  return mergeWeightOf(segment) < maxSmallWeight;
 }
 
 /** Returns the number of rows that one segment should have if its records are like those of `segments`. */
 export function rowsPerSegment(segments: readonly Segment[]): number {
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
-  const weight = segments.reduce((sum, segment) => sum + mergeWeight(segment), 0);
+  const weight = segments.reduce((sum, segment) => sum + mergeWeightOf(segment), 0);
   return Math.max(1, Math.min(rowGroupRows, Math.floor(rows / weight)));
 }
 
-function mergeWeight({ rows, bytes, columns }: Segment): number {
+function mergeWeightOf({ rows, bytes, columns }: Segment): number {
   const values = rows * (reservedColumns.length + leafCount(columns));
   return Math.max(rows / rowGroupRows, bytes / maxMergedBytes, values / maxMergedValues);
 }
 
 /** The numbers of leaves are cached, because every commit needs them and most segments of a dataset share their columns. */
-const leafCounts = new WeakMap<Columns, number>();
+const leafCountByColumns = new WeakMap<Columns, number>();
 
 function leafCount(columns: Columns): number {
-  let count = leafCounts.get(columns);
+  let count = leafCountByColumns.get(columns);
   if (count === undefined) {
     count = columns.reduce((sum, { children }) => sum + (children ? leafCount(children) : 1), 0);
-    leafCounts.set(columns, count);
+    leafCountByColumns.set(columns, count);
   }
   return count;
 }

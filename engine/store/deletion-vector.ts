@@ -221,7 +221,7 @@ function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Arra
 const z85Alphabet = Buffer.from(
   '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#',
 );
-const z85DigitValues = new Map(
+const valueByZ85Digit = new Map(
   Array.from(z85Alphabet, (character, value) => [character, value] as const),
 );
 
@@ -246,7 +246,7 @@ function decodeZ85(text: string): Uint8Array {
   for (let at = 0, to = 0; at < text.length; at += 5, to += 4) {
     let value = 0;
     for (let i = 0; i < 5; i++) {
-      const digit = z85DigitValues.get(text.charCodeAt(at + i));
+      const digit = valueByZ85Digit.get(text.charCodeAt(at + i));
       if (digit === undefined) throw damagedVectorError('is no Z85 text');
       value = value * 85 + digit;
     }

@@ -5,7 +5,7 @@ import { LruCache } from '../core/recent-map.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
 import { deletedAndRestoredRows, rowNumbersOf, TracedRowSet } from './row-trace.js';
-import { entriesBetween } from './snapshot.js';
+import { readEntriesBetween } from './snapshot.js';
 import type { VersionDifference, Segment } from './store.js';
 
 /** Maximum number of rows in all cached differences (64 MB). */
@@ -53,7 +53,7 @@ async function computeDifference(
   const steps: TracedEntry[] = [];
   const onwards = new GainedRowsTrace();
   const [first, last] = from < to ? [from, to] : [to, from];
-  for await (const { entry, live } of entriesBetween(folder, datasetId, first, last)) {
+  for await (const { entry, live } of readEntriesBetween(folder, datasetId, first, last)) {
     const touchedSegments = [...entry.remove, ...entry.update.map(({ segment }) => segment)];
     const before = new Map(touchedSegments.map(({ path }) => [path, live.get(path)!]));
     onwards.followEntry(entry, before);

@@ -37,7 +37,7 @@ export async function readFooter(path: string): Promise<Footer> {
     return { ...footer, dataBytes: file.bytes - length };
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw damagedSegmentFile(path, `has no readable footer (${String(error)})`, error);
+    throw damagedSegmentFileError(path, `has no readable footer (${String(error)})`, error);
   } finally {
     await file.close();
   }
@@ -56,14 +56,14 @@ export async function checkFooter(
   const footer = await readFooter(path);
   checkChunkExtents(path, footer, indexBytes);
   if (Number(footer.num_rows) !== rows) {
-    throw damagedSegmentFile(path, `has ${footer.num_rows} rows where ${rows} were written`);
+    throw damagedSegmentFileError(path, `has ${footer.num_rows} rows where ${rows} were written`);
   }
   for (const [i, leaf] of leaves.entries()) {
     const name = leaf.leaf.path.join('.');
     const found = footerLeafStatistics(path, name, footer, i);
     if (found.nulls !== leaf.nulls) {
       const writtenText = `${leaf.nulls} were written`;
-      throw damagedSegmentFile(
+      throw damagedSegmentFileError(
         path,
         `column ${name} has ${found.nulls} nulls where ${writtenText}`,
       );
@@ -72,7 +72,7 @@ export async function checkFooter(
     const problem = isText
       ? stringStatisticsProblem(leaf, found)
       : numberStatisticsProblem(leaf, found);
-    if (problem !== undefined) throw damagedSegmentFile(path, `column ${name} ${problem}`);
+    if (problem !== undefined) throw damagedSegmentFileError(path, `column ${name} ${problem}`);
   }
 }
 
@@ -86,7 +86,7 @@ function checkChunkExtents(
   for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
     const begin = Number(chunk?.dictionary_page_offset ?? chunk?.data_page_offset);
     if (begin !== at)
-      throw damagedSegmentFile(path, `has a column chunk at byte ${begin}, not at ${at}`);
+      throw damagedSegmentFileError(path, `has a column chunk at byte ${begin}, not at ${at}`);
     at += Number(chunk?.total_compressed_size);
   }
   const columns = row_groups.flatMap((group) => group.columns);
@@ -97,12 +97,12 @@ function checkChunkExtents(
   ]) {
     if (offset === undefined) continue; // the column chunk has no filter, or no bounds of its pages
     if (Number(offset) !== at)
-      throw damagedSegmentFile(path, `has an index at byte ${offset}, not at ${at}`);
+      throw damagedSegmentFileError(path, `has an index at byte ${offset}, not at ${at}`);
     at += length!;
   }
   const end = at + indexBytes;
   if (end !== dataBytes)
-    throw damagedSegmentFile(path, `has its footer at byte ${dataBytes}, not at ${end}`);
+    throw damagedSegmentFileError(path, `has its footer at byte ${dataBytes}, not at ${end}`);
 }
 
 /** The statistics of one leaf over all row groups of a footer. The bounds of long strings may be truncated. */
@@ -126,7 +126,7 @@ function footerLeafStatistics(
   for (const group of footer.row_groups) {
     const chunk = group.columns[i]?.meta_data;
     if (chunk?.path_in_schema.join('.') !== name) {
-      throw damagedSegmentFile(path, `has no column ${name} in its place`);
+      throw damagedSegmentFileError(path, `has no column ${name} in its place`);
     }
     nulls += Number(chunk.statistics?.null_count ?? 0n);
     const leastBound = toBound(chunk.statistics?.min_value);
@@ -173,7 +173,7 @@ function toBound(value: unknown): Bound | undefined {
   return ArrayBuffer.isView(value) ? (value as Uint8Array) : undefined;
 }
 
-function damagedSegmentFile(path: string, what: string, cause?: unknown): AppError {
+function damagedSegmentFileError(path: string, what: string, cause?: unknown): AppError {
   const name = path.split(/[\\/]/).at(-1);
   return new AppError('damaged', `segment ${name} ${what}`, undefined, cause);
 }

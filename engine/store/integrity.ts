@@ -49,7 +49,7 @@ export class SegmentIntegrity {
       const isReadLater = verifiedIdentity === undefined && segment.blockChecksums !== undefined;
       const problem = isReadLater
         ? fileSizeProblem(path, segment)
-        : await segmentFileProblem(path, segment, read < maxFirstChecksumBytes);
+        : await findSegmentFileProblem(path, segment, read < maxFirstChecksumBytes);
       if (problem !== undefined) {
         const name = `dataset ${snapshot.datasetId}: segment ${segment.path}`;
         throw new AppError('damaged', `${name} ${problem}; restore the file from a backup`);
@@ -128,7 +128,7 @@ function fileSizeProblem(path: string, segment: Segment): string | undefined {
 }
 
 /** Returns the problem of a segment's file as the end of a message; undefined if there is none. Rejects if the file cannot be read. */
-async function segmentFileProblem(
+async function findSegmentFileProblem(
   path: string,
   segment: Segment,
   withChecksum = true,
@@ -153,12 +153,12 @@ async function segmentFileProblem(
   }
 }
 
-/** Does the same as `segmentFileProblem` for the whole file, but reports a reading error as the problem. */
-export function segmentProblemOrReadError(
+/** Does the same as `findSegmentFileProblem` for the whole file, but reports a reading error as the problem. */
+export function findSegmentProblemOrReadError(
   path: string,
   segment: Segment,
 ): Promise<string | undefined> {
-  return segmentFileProblem(path, segment).catch(
+  return findSegmentFileProblem(path, segment).catch(
     (error: unknown) => `cannot be read: ${error instanceof Error ? error.message : error}`,
   );
 }

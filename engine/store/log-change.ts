@@ -4,7 +4,7 @@ import type { LogEntry } from './log.js';
 import type { LogState } from './log-state.js';
 import { storesRowIds } from './row-ids.js';
 import { refuseChangedColumns, areColumnsEqual } from './snapshot.js';
-import { liveRows, type DatasetChange, type Rewrite } from './store.js';
+import { liveRowCount, type DatasetChange, type Rewrite } from './store.js';
 
 /** Returns the entry that a change or a rewrite adds to the log; `moves` has the segments with their names in the dataset's folder. */
 export function logEntryOfChange(
@@ -75,7 +75,7 @@ export function refuseConflict(
   let placesLeft = places.size;
   for (const [path, segment] of state.live) {
     if (places.has(path)) placesLeft--;
-    else if (placesLeft > 0 && placesLeft < places.size && liveRows(segment) > 0)
+    else if (placesLeft > 0 && placesLeft < places.size && liveRowCount(segment) > 0)
       throw new AppError('conflict', `rows of the segment ${path} were restored meanwhile`);
   }
 }

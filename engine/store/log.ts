@@ -80,7 +80,7 @@ interface LogContents {
 }
 
 /** Returns the versions in a dataset's log, and its checkpoints; throws `damaged` if there is a gap between versions. */
-export async function logContents(folder: DataFolder, datasetId: number): Promise<LogContents> {
+export async function readLogContents(folder: DataFolder, datasetId: number): Promise<LogContents> {
   const versions: number[] = [];
   const checkpoints: number[] = [];
   for (const entry of await listFolder(folder.deltaLog(datasetId))) {
@@ -89,7 +89,11 @@ export async function logContents(folder: DataFolder, datasetId: number): Promis
     if (checkpoint !== null) checkpoints.push(Number(checkpoint[1]));
     if (match === null) continue;
     if (Number(match[1]) !== versions.length) {
-      throw damagedLogEntry(datasetId, versions.length, `is missing, but ${entry.name} exists`);
+      throw damagedLogEntryError(
+        datasetId,
+        versions.length,
+        `is missing, but ${entry.name} exists`,
+      );
     }
     versions.push(versions.length);
   }
@@ -125,7 +129,7 @@ export async function readEntry(
     return decodeEntry(bytes, version, current);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw damagedLogEntry(datasetId, version, reason, error);
+    throw damagedLogEntryError(datasetId, version, reason, error);
   }
 }
 
@@ -283,7 +287,7 @@ function sha256(text: string): string {
 }
 
 /** Returns the error for one damaged entry of a dataset's log. */
-export function damagedLogEntry(
+export function damagedLogEntryError(
   datasetId: number,
   version: number,
   what: string,

@@ -16,7 +16,7 @@ import {
 import { flushSegment, writeSegmentUnflushed, type SegmentInput } from './segment.js';
 import { mergedIdRuns, mergedRowIds, rowIdColumn } from './row-ids.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
-import { liveRows, type Segment } from './store.js';
+import { liveRowCount, type Segment } from './store.js';
 
 /** A segment to be merged, and the absolute path of its file. */
 export interface MergeSource {
@@ -53,7 +53,7 @@ export async function mergeSegments(
     const droppedRows = deletion && dropsDeleted ? deletedRows(deletion) : new Int32Array(0);
     counts.push(await appendSegmentParts(source, footer, schema, parts, droppedRows));
   }
-  const rows = sources.reduce((sum, { segment }) => sum + (dropsDeleted ? liveRows(segment) : segment.rows), 0); // prettier-ignore
+  const rows = sources.reduce((sum, { segment }) => sum + (dropsDeleted ? liveRowCount(segment) : segment.rows), 0); // prettier-ignore
   const segment = await writeSegmentUnflushed(segmentInputOf(rows, columns, schema, parts), file);
   const difference = describeCountDifference(counts, [footerCounts(await readFooter(file))]);
   if (difference !== undefined)

@@ -4,11 +4,11 @@ import { budgets } from '../core/budgets.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { settings } from '../core/config.js';
-import { damagedFile } from '../core/file-steps.js';
+import { damagedFileError } from '../core/file-steps.js';
 import {
   discardFile,
   fileExists,
-  fileIdentitiesUnder,
+  listFileIdentitiesUnder,
   listFolder,
   moveFile,
   removeFile,
@@ -22,7 +22,7 @@ import { FolderRemovals } from './folder-removals.js';
 import { SegmentIntegrity } from './integrity.js';
 import { linkSegments, segmentMoves } from './link-segments.js';
 import { logEntryOfChange, refuseConflict } from './log-change.js';
-import { appendEntry, damagedLogEntry, readEntry } from './log.js';
+import { appendEntry, damagedLogEntryError, readEntry } from './log.js';
 import { computeRollback } from './rollback.js';
 import { areRowIdsInterleaved } from './row-ids.js';
 import { planSort } from './sort-plan.js';
@@ -205,7 +205,7 @@ class FileStore implements Store {
   /** Throws if the entry of the current version is missing on disk: versions have no gaps, so the next one must not be written. */
   #refuseLostEntry(datasetId: number, version: number): void {
     if (version < 0 || fileExists(this.#folder.logEntry(datasetId, version))) return;
-    throw damagedLogEntry(datasetId, version, 'is missing; restore it from a backup');
+    throw damagedLogEntryError(datasetId, version, 'is missing; restore it from a backup');
   }
 
   async #refuseDropped(datasetId: number): Promise<void> {
@@ -289,7 +289,7 @@ class FileStore implements Store {
   retire(datasetId: number): Promise<void> {
     return this.#exclusively(datasetId, async () => {
       const archive = this.#folder.archive(datasetId);
-      if (!fileExists(archive)) throw damagedFile(archive, 'is missing');
+      if (!fileExists(archive)) throw damagedFileError(archive, 'is missing');
       const folder = this.#folder.dataset(datasetId);
       if ((await listFolder(this.#folder.deltaLog(datasetId))).length > 0)
         await this.#remove(datasetId);
@@ -331,7 +331,7 @@ class FileStore implements Store {
   async sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<SweepResult> {
     const removedNames: string[] = [];
     const quarantined: string[] = [];
-    const scratch = await fileIdentitiesUnder(this.#folder.scratch);
+    const scratch = await listFileIdentitiesUnder(this.#folder.scratch);
     for (const entry of await listFolder(this.#folder.datasets)) {
       if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
       const id = Number(entry.name);

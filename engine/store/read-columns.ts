@@ -89,7 +89,7 @@ export async function appendSegmentParts(
     return { rows: -deleted.length, leaves: droppedColumns };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw damagedSegment(segment, `cannot be read column by column (${reason})`, error);
+    throw damagedSegmentError(segment, `cannot be read column by column (${reason})`, error);
   }
 }
 
@@ -106,7 +106,10 @@ async function readVerifiedFile(path: string, segment: Segment): Promise<Uint8Ar
     const bytes = await file.read(0, file.bytes);
     const checksum = createHash('sha256').update(bytes).digest('hex');
     if (checksum === segment.checksum) return bytes;
-    throw damagedSegment(segment, 'does not match its checksum; restore the file from a backup');
+    throw damagedSegmentError(
+      segment,
+      'does not match its checksum; restore the file from a backup',
+    );
   } finally {
     await file.close();
   }
@@ -166,6 +169,6 @@ function sumFooterCounts(counts: readonly FooterCounts[]): FooterCounts {
   return { rows, leaves };
 }
 
-function damagedSegment(segment: Segment, what: string, cause?: unknown): AppError {
+function damagedSegmentError(segment: Segment, what: string, cause?: unknown): AppError {
   return new AppError('damaged', `segment ${segment.path} ${what}`, undefined, cause);
 }

@@ -1,7 +1,7 @@
 import type { Column } from '../core/types.js';
 import type { LeafPart } from '../parquet/read-chunk.js';
 import { leafKey } from './stats.js';
-import { liveRows, type IdRun, type Segment } from './store.js';
+import { liveRowCount, type IdRun, type Segment } from './store.js';
 
 /*
  * Every row has a row id, as in Delta's row tracking: a number that determines the place of its record in the order of the dataset. A
@@ -60,7 +60,7 @@ export function nextRowId(segments: Iterable<Segment>): number {
 export function areRowIdsInterleaved(segments: readonly Segment[]): boolean {
   let before = -1;
   for (const { segment, first, last } of rowIdRanges(segments)) {
-    if (liveRows(segment) === 0) continue;
+    if (liveRowCount(segment) === 0) continue;
     if (first <= before || !areRowIdsAscending(segment)) return true;
     before = last;
   }

@@ -1,6 +1,6 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { LruCache } from '../core/recent-map.js';
-import { logContents } from './log.js';
+import { readLogContents } from './log.js';
 import type { LogState } from './log-state.js';
 import { advanceState, replayLog } from './snapshot.js';
 
@@ -25,7 +25,7 @@ export class DurableLogStates {
   /** Returns the state after all versions of a log. */
   replay(datasetId: number): Promise<LogState> {
     return this.#inTurn(datasetId, async () => {
-      const { versions, checkpoints } = await logContents(this.#folder, datasetId);
+      const { versions, checkpoints } = await readLogContents(this.#folder, datasetId);
       const knownState = this.#states.get(datasetId);
       const settledVersion = Math.max(versions.length - 2, knownState?.version ?? -1);
       // The cached state is not used if the log is shorter, because the dataset may have been archived since, or if there is a later

@@ -2,16 +2,16 @@ import { dirname } from 'node:path';
 import { publishFile } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { fileExists, fileStats, makeFolder } from '../core/files.js';
+import { fileExists, readFileStats, makeFolder } from '../core/files.js';
 import { type Columns, mayWiden } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
 import { readCheckpoint } from './checkpoint.js';
-import { damagedLogEntry, logContents, readEntry, type LogEntry } from './log.js';
+import { damagedLogEntryError, readLogContents, readEntry, type LogEntry } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
 import { areRowIdsInterleaved, nextRowId, storesRowIds } from './row-ids.js';
 import { encodeSchemaFile, schemaFilePath } from './schema-file.js';
-import { liveRows, type Segment, type Snapshot } from './store.js';
+import { liveRowCount, type Segment, type Snapshot } from './store.js';
 import { applyVacuum, vacuumStepOf, type RemovedFile } from './vacuum-entry.js';
 
 /**
@@ -24,10 +24,10 @@ export async function replayLog(
   last = Infinity,
   from?: LogState,
 ): Promise<LogState> {
-  const { versions, checkpoints } = await logContents(folder, datasetId);
+  const { versions, checkpoints } = await readLogContents(folder, datasetId);
   const usable = checkpoints.filter((one) => one <= last && one < versions.length);
   const state = copyState(
-    from ?? (await newestCheckpoint(folder, datasetId, usable)) ?? emptyState,
+    from ?? (await readNewestCheckpoint(folder, datasetId, usable)) ?? emptyState,
   );
   for (const version of versions.slice(state.version + 1)) {
     if (version > last) break;
@@ -37,7 +37,7 @@ export async function replayLog(
 }
 
 /** Returns the state of the newest readable checkpoint; a damaged one is skipped, because the log has the same information. */
-async function newestCheckpoint(
+async function readNewestCheckpoint(
   folder: DataFolder,
   datasetId: number,
   versions: readonly number[],
@@ -80,13 +80,13 @@ export async function advanceState(
 
 /** Returns the path of the log entry that would follow a state; every query checks whether it exists. */
 function nextEntryPath(folder: DataFolder, datasetId: number, state: LogState): string {
-  let path = nextEntryPaths.get(state);
+  let path = nextEntryPathByState.get(state);
   if (path === undefined)
-    nextEntryPaths.set(state, (path = folder.logEntry(datasetId, state.version + 1)));
+    nextEntryPathByState.set(state, (path = folder.logEntry(datasetId, state.version + 1)));
   return path;
 }
 
-const nextEntryPaths = new WeakMap<LogState, string>();
+const nextEntryPathByState = new WeakMap<LogState, string>();
 
 /** Returns the state after one more entry; throws `damaged` for an entry that cannot be applied to the state. */
 export function applyEntry(datasetId: number, from: LogState, entry: LogEntry): LogState {
@@ -99,7 +99,7 @@ export function applyEntry(datasetId: number, from: LogState, entry: LogEntry): 
  * Yields the entries after version `from` up to version `to`, each with the live segments before it, which are valid only until the next
  * entry is requested.
  */
-export async function* entriesBetween(
+export async function* readEntriesBetween(
   folder: DataFolder,
   datasetId: number,
   from: number,
@@ -154,9 +154,9 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
   const checkKnown = (path: string, { encoded }: Partial<DeletionVector> = {}): void => {
     const knownSegment = state.live.get(path);
     if (knownSegment === undefined)
-      throw damagedLogEntry(datasetId, entry.version, `removes ${path}, which does not exist`);
+      throw damagedLogEntryError(datasetId, entry.version, `removes ${path}, which does not exist`);
     if (knownSegment.deletion?.encoded !== encoded)
-      throw damagedLogEntry(datasetId, entry.version, `names other deleted rows of ${path}`);
+      throw damagedLogEntryError(datasetId, entry.version, `names other deleted rows of ${path}`);
   };
   const [first] = entry.remove;
   const movedRowId = entry.isRewrite && first ? state.live.get(first.path)?.baseRowId : undefined;
@@ -172,7 +172,7 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
   }
   for (const segment of entry.add) {
     if (state.live.has(segment.path) || state.removed.has(segment.path)) {
-      throw damagedLogEntry(datasetId, entry.version, `adds ${segment.path} a second time`);
+      throw damagedLogEntryError(datasetId, entry.version, `adds ${segment.path} a second time`);
     }
     const placedSegment = withBaseRowId(
       withDeletionTime(segment, lastDeleted),
@@ -184,7 +184,7 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
   for (const segment of restOfRows) state.live.set(segment.path, segment);
   const vacuum = vacuumStepOf(entry.info);
   const problem = vacuum && applyVacuum(state, vacuum);
-  if (problem !== undefined) throw damagedLogEntry(datasetId, entry.version, problem);
+  if (problem !== undefined) throw damagedLogEntryError(datasetId, entry.version, problem);
   state.version = entry.version;
   state.columns = entry.columns ?? state.columns;
   state.hasDeletions ||= entry.beginsDeletions;
@@ -218,14 +218,14 @@ function removeReplacedAndFollowing(
     else segmentsBehind.push(segment);
     const isBetween =
       goneSegments.length > 0 && goneSegments.length < remove.length && segmentsBehind.length > 0;
-    if (isBetween && liveRows(segmentsBehind.at(-1)!) > 0) break;
+    if (isBetween && liveRowCount(segmentsBehind.at(-1)!) > 0) break;
   }
   if (first < 0 || goneSegments.length < remove.length)
-    throw damagedLogEntry(datasetId, version, 'replaces segments that are not neighbours');
+    throw damagedLogEntryError(datasetId, version, 'replaces segments that are not neighbours');
   const before = recordCountOf(goneSegments);
   const after = recordCountOf(add);
   if (before !== after) {
-    throw damagedLogEntry(datasetId, version, `replaces ${before} records by ${after}`);
+    throw damagedLogEntryError(datasetId, version, `replaces ${before} records by ${after}`);
   }
   for (const { path } of segmentsBehind) state.live.delete(path);
   return segmentsBehind;
@@ -233,7 +233,7 @@ function removeReplacedAndFollowing(
 
 /** Returns the number of records in these segments. */
 function recordCountOf(segments: readonly Segment[]): number {
-  return segments.reduce((sum, segment) => sum + liveRows(segment), 0);
+  return segments.reduce((sum, segment) => sum + liveRowCount(segment), 0);
 }
 
 /** Returns the snapshot of a state. Writes the schema file for its columns if the dataset does not have it yet. */
@@ -247,7 +247,7 @@ export async function buildSnapshot(
     state.version < 0
       ? folder.path('datasets', '_empty.parquet')
       : folder.datasetFile(datasetId, schemaFilePath(state.columns));
-  if ((await fileStats(schema)) === undefined) {
+  if ((await readFileStats(schema)) === undefined) {
     await makeFolder(dirname(schema));
     await publishFile(schema, encodeSchemaFile(state.columns));
   }

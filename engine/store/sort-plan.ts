@@ -1,5 +1,5 @@
 import { areRowIdsAscending, rowIdRanges, type RowIdRange } from './row-ids.js';
-import { liveRows, type Segment } from './store.js';
+import { liveRowCount, type Segment } from './store.js';
 
 /*
  * Chooses the segments whose rows a merge sorts by row id (docs/decisions/0027-sorting-merges.md). These are segments over which the
@@ -43,7 +43,7 @@ export function planSort(
   const ranges = [...rowIdRanges(segments)];
   const rule = isQuiet ? idleDatasetRule : activeDatasetRule;
   let chosenUnit: SortUnit | undefined;
-  for (const unit of sortUnits(ranges)) {
+  for (const unit of sortUnitsOf(ranges)) {
     const isDue = isSortDue(ranges.slice(unit.first, unit.last + 1), rule);
     if (!isDue && chosenUnit !== undefined) break;
     if (!isDue) continue;
@@ -52,13 +52,15 @@ export function planSort(
   }
   if (chosenUnit === undefined) return undefined;
   let end = chosenUnit.last + 1;
-  while (end < segments.length && liveRows(segments[end]!) === 0) end++;
-  return segments.slice(chosenUnit.first, end).filter((one) => liveRows(one) > 0 || isSmall(one));
+  while (end < segments.length && liveRowCount(segments[end]!) === 0) end++;
+  return segments
+    .slice(chosenUnit.first, end)
+    .filter((one) => liveRowCount(one) > 0 || isSmall(one));
 }
 
 /** Groups the segments with records into as many units as possible whose row ids do not overlap, in the order of the segments. */
-function sortUnits(ranges: readonly RowIdRange[]): readonly SortUnit[] {
-  const numbers = [...ranges.keys()].filter((i) => liveRows(ranges[i]!.segment) > 0);
+function sortUnitsOf(ranges: readonly RowIdRange[]): readonly SortUnit[] {
+  const numbers = [...ranges.keys()].filter((i) => liveRowCount(ranges[i]!.segment) > 0);
   const groups: { first: number; last: number; lastId: number }[] = [];
   for (const i of numbers.toSorted((a, b) => ranges[a]!.first - ranges[b]!.first)) {
     const group = groups.at(-1);
@@ -86,7 +88,7 @@ function isSortDue(
 ): boolean {
   let [records, deleted, outOfOrder, count, lastId] = [0, 0, 0, 0, -1];
   for (const { segment, first, last } of ranges) {
-    const liveCount = liveRows(segment);
+    const liveCount = liveRowCount(segment);
     if (liveCount === 0) continue;
     count++;
     records += liveCount;

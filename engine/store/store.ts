@@ -14,7 +14,7 @@ export interface LeafStats {
 export interface Segment {
   /** The path of the file, relative to the dataset's folder. */
   readonly path: string;
-  /** Number of rows of the file, including deleted ones; `liveRows` returns the number of records. */
+  /** Number of rows of the file, including deleted ones; `liveRowCount` returns the number of records. */
   readonly rows: number;
   readonly bytes: number;
   /** The SHA-256 of the file in hexadecimal. */
@@ -51,7 +51,7 @@ export interface IdRun {
 }
 
 /** Returns the number of records of a segment: its rows that are not deleted. */
-export function liveRows({ rows, deletion }: Pick<Segment, 'rows' | 'deletion'>): number {
+export function liveRowCount({ rows, deletion }: Pick<Segment, 'rows' | 'deletion'>): number {
   return deletion === undefined ? rows : rows - deletion.rows;
 }
 

@@ -1,4 +1,4 @@
-import { damagedFile } from '../core/file-steps.js';
+import { damagedFileError } from '../core/file-steps.js';
 
 /*
  * Entries of a tar file: ustar (POSIX.1-1988, section 10.1.1), with a pax record of the size (POSIX.1-2001, "pax Extended Header") for
@@ -46,7 +46,7 @@ export const tarEndBlocks: Uint8Array = new Uint8Array(2 * blockBytes);
  * Yields the entries of a tar file in order. Throws `damaged`, with `name` in the message, for anything but regular files and for a file
  * without an end.
  */
-export async function* tarEntries(
+export async function* parseTarEntries(
   pieces: AsyncIterable<Uint8Array>,
   name: string,
 ): AsyncGenerator<TarEntry> {
@@ -56,20 +56,20 @@ export async function* tarEntries(
     const block = await input.readExactly(blockBytes);
     if (block.every((byte) => byte === 0)) return input.drain();
     if (readOctal(block, 148, 8) !== headerChecksum(block))
-      throw damagedFile(name, 'has a damaged header');
+      throw damagedFileError(name, 'has a damaged header');
     const type = readHeaderText(block, 156, 1);
     const bytes = (type === 'x' ? undefined : size) ?? readOctal(block, 124, 12);
-    if (Number.isNaN(bytes)) throw damagedFile(name, 'has a file without a size');
+    if (Number.isNaN(bytes)) throw damagedFileError(name, 'has a file without a size');
     if (type === 'x') {
-      if (bytes > maxPaxBytes) throw damagedFile(name, 'has a pax header without end');
+      if (bytes > maxPaxBytes) throw damagedFileError(name, 'has a pax header without end');
       size = parsePaxSize(Buffer.from(await input.readExactly(bytes)).toString());
     } else if (type === '0' || type === '') {
       size = undefined;
       input.beginEntry(bytes);
-      yield { path: readHeaderText(block, 0, 100), bytes, content: input.entryContent() };
+      yield { path: readHeaderText(block, 0, 100), bytes, content: input.readEntryContent() };
       await input.finishEntry();
     } else {
-      throw damagedFile(name, `has an entry of the type ${type}`);
+      throw damagedFileError(name, `has an entry of the type ${type}`);
     }
     await input.readExactly(tarPadding(bytes).byteLength);
   }
@@ -101,7 +101,7 @@ class TarInput {
   }
 
   /** Yields the content of the current entry, in pieces. */
-  async *entryContent(): AsyncGenerator<Uint8Array> {
+  async *readEntryContent(): AsyncGenerator<Uint8Array> {
     while (this.#left > 0) {
       const piece = await this.#take(this.#left);
       this.#left -= piece.byteLength;
@@ -122,7 +122,7 @@ class TarInput {
   async #take(most: number): Promise<Uint8Array> {
     while (this.#rest.byteLength === 0) {
       const next = await this.#pieces.next();
-      if (next.done === true) throw damagedFile(this.#name, 'ends early');
+      if (next.done === true) throw damagedFileError(this.#name, 'ends early');
       this.#rest = next.value;
     }
     const piece = this.#rest.subarray(0, most);

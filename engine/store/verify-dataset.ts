@@ -11,8 +11,8 @@ import {
   removeTree,
 } from '../core/files.js';
 import { readCheckpoint, stateChecksum } from './checkpoint.js';
-import { segmentProblemOrReadError } from './integrity.js';
-import { logContents } from './log.js';
+import { findSegmentProblemOrReadError } from './integrity.js';
+import { readLogContents } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
 import { replayLog, storedSegments } from './snapshot.js';
 import type { Damage, DiskUse, FilesOnDisk, SweepResult } from './store.js';
@@ -36,29 +36,29 @@ export async function verifyDataset(
   if ('problem' in state) return [state]; // without the log, nothing else can be verified
   const { live, old } = await storedSegments(folder, datasetId, state);
   for (const segment of [...live, ...old]) {
-    const problem = await segmentProblemOrReadError(
+    const problem = await findSegmentProblemOrReadError(
       folder.datasetFile(datasetId, segment.path),
       segment,
     );
     if (problem !== undefined) damage.push({ path: segment.path, problem });
   }
-  for (const name of await leftoverFiles(folder, datasetId, state)) {
+  for (const name of await findLeftoverFiles(folder, datasetId, state)) {
     const changedAt = await modifiedAt(join(folder.dataset(datasetId), name)); // unlike `datasetFile`, `join` accepts any name
     if (changedAt === undefined || changedAt >= unnamedBefore) continue;
     damage.push({ path: name, problem: 'is named by no version' });
   }
-  damage.push(...(await checkpointProblems(folder, datasetId)));
+  damage.push(...(await findCheckpointProblems(folder, datasetId)));
   return damage;
 }
 
 /** Returns the problems of a dataset's checkpoints that cannot be read or that differ from the log. */
-export async function checkpointProblems(
+export async function findCheckpointProblems(
   folder: DataFolder,
   datasetId: number,
 ): Promise<readonly Damage[]> {
   const found: Damage[] = [];
   let before = emptyState;
-  for (const version of (await logContents(folder, datasetId)).checkpoints) {
+  for (const version of (await readLogContents(folder, datasetId)).checkpoints) {
     const report = (problem: string): void =>
       void found.push({ path: `${logFolderName}/${basename(folder.checkpoint(datasetId, version))}`, problem }); // prettier-ignore
     try {
@@ -126,7 +126,7 @@ export async function sweepDataset(
   const removedNames: string[] = [];
   const quarantined: string[] = [];
   // Only files with names that this program creates are removed; `verify` reports others.
-  for (const name of await leftoverFiles(folder, datasetId, state)) {
+  for (const name of await findLeftoverFiles(folder, datasetId, state)) {
     const isSegment = segmentNamePattern.test(name);
     if (!isSegment && !name.includes(temporaryPrefix)) continue;
     const file = folder.datasetFile(datasetId, name);
@@ -151,7 +151,7 @@ async function isFolderUnused(folder: DataFolder, datasetId: number): Promise<bo
   return (await listFolder(folder.deltaLog(datasetId))).length === 0;
 }
 
-async function leftoverFiles(
+async function findLeftoverFiles(
   folder: DataFolder,
   datasetId: number,
   state: LogState,

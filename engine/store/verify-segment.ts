@@ -19,7 +19,7 @@ import {
 import { parquetColumns } from './arrow.js';
 import { deletedRows } from './deletion-vector.js';
 import { readFooter, type Footer } from './footer.js';
-import { segmentProblemOrReadError } from './integrity.js';
+import { findSegmentProblemOrReadError } from './integrity.js';
 import { boundValue, leafKey } from './stats.js';
 import type { LeafStats, Segment } from './store.js';
 
@@ -40,12 +40,15 @@ const maxReportedProblems = 10;
  * Reads a whole segment and compares it with the log: size, checksums, number of rows, statistics and deleted rows. Returns all problems,
  * as ends of messages. Only one column chunk at a time is in memory.
  */
-export async function segmentProblems(path: string, segment: Segment): Promise<readonly string[]> {
+export async function findSegmentProblems(
+  path: string,
+  segment: Segment,
+): Promise<readonly string[]> {
   const problems = deletionProblems(segment);
-  const problem = await segmentProblemOrReadError(path, segment);
+  const problem = await findSegmentProblemOrReadError(path, segment);
   // A problem of the file comes first, because the values of an altered file say nothing about the log.
   if (problem !== undefined) problems.unshift(problem);
-  else problems.push(...(await valueProblems(path, segment)));
+  else problems.push(...(await findValueProblems(path, segment)));
   const moreCount = problems.length - maxReportedProblems;
   return moreCount > 0
     ? [...problems.slice(0, maxReportedProblems), `has ${moreCount} more problems`]
@@ -66,7 +69,7 @@ function deletionProblems({ deletion, rows }: Segment): string[] {
   }
 }
 
-async function valueProblems(path: string, segment: Segment): Promise<readonly string[]> {
+async function findValueProblems(path: string, segment: Segment): Promise<readonly string[]> {
   let footer: Footer;
   try {
     footer = await readFooter(path);

@@ -1,5 +1,5 @@
 import { ByteCursor, compareBytes } from './bytes.js';
-import { damagedIndex, readPart, type ColumnLocation, type TextIndex } from './index-file.js';
+import { damagedIndexError, readPart, type ColumnLocation, type TextIndex } from './index-file.js';
 import { AppError } from '../core/errors.js';
 import type { ColumnSummary, IndexPartName } from './column-writer.js';
 import {
@@ -284,7 +284,7 @@ export class ColumnReader {
       return work();
     } catch (error) {
       if (error instanceof AppError) throw error;
-      throw damagedIndex(this.#index.file, `cannot be read: ${String(error)}`, error);
+      throw damagedIndexError(this.#index.file, `cannot be read: ${String(error)}`, error);
     }
   }
 }

@@ -39,7 +39,7 @@ function lowerChar(char: string): string {
   return isPairedAfterUnicode15(char.codePointAt(0)!) ? char : char.toLowerCase();
 }
 
-const cachedFolds = new Map<number, number>();
+const foldByCode = new Map<number, number>();
 
 /**
  * Returns the code point that represents all code points that differ from this one only in letter case: simple case folding, as in RE2 with
@@ -47,8 +47,8 @@ const cachedFolds = new Map<number, number>();
  */
 export function foldCode(code: number): number {
   if (code < 0x80) return code >= 0x41 && code <= 0x5a ? code + 32 : code;
-  let foldedCode = cachedFolds.get(code);
-  if (foldedCode === undefined) cachedFolds.set(code, (foldedCode = computeFold(code)));
+  let foldedCode = foldByCode.get(code);
+  if (foldedCode === undefined) foldByCode.set(code, (foldedCode = computeFold(code)));
   return foldedCode;
 }
 

@@ -29,11 +29,11 @@ export interface ColumnLocation {
 /** Reads the summary of the text index in a segment's file; returns undefined if the file has no index of the current version. */
 export function openIndex(file: IndexedFile): TextIndex | undefined {
   const end = file.footerOffset;
-  if (end < indexTailBytes) throw damagedIndex(file, 'has no room before the footer');
+  if (end < indexTailBytes) throw damagedIndexError(file, 'has no room before the footer');
   const tail = Buffer.from(file.read(end - indexTailBytes, indexTailBytes));
   if (tail.readUInt32LE(4) !== indexMagic) return undefined;
   const begin = end - indexTailBytes - tail.readUInt32LE(0);
-  if (begin < 0) throw damagedIndex(file, 'has a summary longer than the file');
+  if (begin < 0) throw damagedIndexError(file, 'has a summary longer than the file');
   return parseIndex(file, file.read(begin, end - indexTailBytes - begin), begin);
 }
 
@@ -46,13 +46,13 @@ export function readPart(
   length = summary.sizes[part],
 ): Uint8Array {
   if (from < 0 || length < 0 || from + length > summary.sizes[part]) {
-    throw damagedIndex(file, `points outside its ${part}`);
+    throw damagedIndexError(file, `points outside its ${part}`);
   }
   return file.read(begins[part] + from, length);
 }
 
 /** Returns the error for an index whose bytes the writer would not have produced. */
-export function damagedIndex(
+export function damagedIndexError(
   { path }: Pick<IndexedFile, 'path'>,
   problem: string,
   cause?: unknown,
@@ -70,7 +70,7 @@ function parseIndex(file: IndexedFile, text: Uint8Array, at: number): TextIndex 
       : undefined;
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw damagedIndex(file, 'has a summary that cannot be read', error);
+    throw damagedIndexError(file, 'has a summary that cannot be read', error);
   }
 }
 
@@ -80,7 +80,10 @@ function locateIndex(file: IndexedFile, summary: IndexSummary, begin: number): T
   for (const column of summary.columns) {
     const numbers = [column.records, column.texts, column.words, ...Object.values(column.sizes)];
     if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) {
-      throw damagedIndex(file, `has a summary of ${column.name} without a valid count or size`);
+      throw damagedIndexError(
+        file,
+        `has a summary of ${column.name} without a valid count or size`,
+      );
     }
     const begins = {} as Record<IndexPartName, number>;
     for (const part of partNames) {
@@ -90,7 +93,7 @@ function locateIndex(file: IndexedFile, summary: IndexSummary, begin: number): T
     columns.set(column.name, { summary: column, begins });
   }
   if (!(begin >= 0 && at === begin + summary.bytes)) {
-    throw damagedIndex(file, `has parts of ${at - begin} bytes, should be ${summary.bytes}`);
+    throw damagedIndexError(file, `has parts of ${at - begin} bytes, should be ${summary.bytes}`);
   }
   return { file, rows: summary.rows, columns };
 }

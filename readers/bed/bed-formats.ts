@@ -56,7 +56,7 @@ export const bedFields: Readonly<Record<BedFormat, readonly BedField[]>> = {
 };
 
 /** The format for each file name extension, in lower case; null if only the content can decide. */
-export const bedExtensions: ReadonlyMap<string, BedFormat | null> = new Map([
+export const bedFormatByExtension: ReadonlyMap<string, BedFormat | null> = new Map([
   ['bed', null],
   ['bedgraph', 'bedGraph'],
   ['bdg', 'bedGraph'],
@@ -67,7 +67,7 @@ export const bedExtensions: ReadonlyMap<string, BedFormat | null> = new Map([
 ]);
 
 /** The formats by the `type` of a track line, in lower case. */
-export const trackTypes: ReadonlyMap<string, BedFormat> = new Map([
+export const bedFormatByTrackType: ReadonlyMap<string, BedFormat> = new Map([
   ['bed', 'bed'],
   ['bedgraph', 'bedGraph'],
   ['narrowpeak', 'narrowPeak'],
@@ -95,8 +95,8 @@ export function detectBedFormat(
     .split('.')
     .at(-1)!;
   return (
-    trackTypes.get(types.at(-1) ?? '') ??
-    bedExtensions.get(extension) ??
+    bedFormatByTrackType.get(types.at(-1) ?? '') ??
+    bedFormatByExtension.get(extension) ??
     detectFormatOfFeatures(features)
   );
 }

@@ -3,7 +3,12 @@ import { InputError } from '../../engine/core/errors.js';
 import { buildsNamedIn } from '../genome-build.js';
 import type { Header, HeaderSource } from '../reader.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
-import { detectBedFormat, trackTypes, trackTypeOfLine, type BedFormat } from './bed-formats.js';
+import {
+  detectBedFormat,
+  bedFormatByTrackType,
+  trackTypeOfLine,
+  type BedFormat,
+} from './bed-formats.js';
 
 /** Reader parameters: `genome_build`, for files that do not name their build. */
 export interface BedParams {
@@ -58,7 +63,7 @@ export function startsLikeBed(start: string): boolean {
   const tracks = lines.filter((line) => /^(?:track|browser)\s/.test(line));
   return (
     tracks.length > 0 &&
-    tracks.every((line) => trackTypes.has(trackTypeOfLine(line) ?? 'bed')) &&
+    tracks.every((line) => bedFormatByTrackType.has(trackTypeOfLine(line) ?? 'bed')) &&
     features[0] !== undefined &&
     /^\S+[\t ]+\d+[\t ]+\d+(?:[\t ]|$)/.test(features[0])
   );

@@ -1,6 +1,6 @@
 import { readBuildParam } from '../genome-build.js';
 import type { Reader } from '../reader.js';
-import { bedExtensions } from './bed-formats.js';
+import { bedFormatByExtension } from './bed-formats.js';
 import { readBedHeader, startsLikeBed, type BedHeader, type BedParams } from './bed-header.js';
 import { BedParser } from './bed-parser.js';
 
@@ -8,9 +8,9 @@ import { BedParser } from './bed-parser.js';
  * The reader of BED3 to BED12, bedGraph, narrowPeak, broadPeak and gappedPeak (UCSC Genome Browser FAQ, "Data File Formats"; GA4GH BED v1):
  * one record per feature line, with UCSC's field names, and `genomic_coordinates` if the genome build is known.
  */
-export const bed: Reader<BedParams, BedHeader> = {
+export const bedReader: Reader<BedParams, BedHeader> = {
   name: 'bed',
-  extensions: [...bedExtensions.keys()],
+  extensions: [...bedFormatByExtension.keys()],
   endsLinesAtReturn: true,
   recognizes: startsLikeBed,
   parameters: {},

@@ -57,7 +57,7 @@ export const csvParameterHelp = {
 }; // prettier-ignore
 
 /** Parses `reader_params`; `usualDelimiter` is the default delimiter of the format. Throws `invalid('reader_params', …)`. */
-export function csvParams(input: JsonObject, usualDelimiter: string): CsvParams {
+export function readCsvParams(input: JsonObject, usualDelimiter: string): CsvParams {
   const isGiven = input['delimiter'] !== undefined && input['delimiter'] !== null;
   const params: CsvParams = {
     delimiter: isGiven ? readCharacterParam(input, 'delimiter', usualDelimiter) : null,
@@ -69,7 +69,7 @@ export function csvParams(input: JsonObject, usualDelimiter: string): CsvParams 
     mayNameColumns: (input['comment'] ?? null) === null,
     skippedLines: readNumberListParam(input, 'skiprows'),
     skippedColumns: readNumberListParam(input, 'skipcols'),
-    encoding: declaredEncoding(input),
+    encoding: readEncodingParam(input),
     nullTexts: readTextListParam(input, 'na_values') ?? ['.', 'NA', 'N/A', 'NaN', 'null'],
     build: readBuildParam(input['genome_build']),
     usesKnownSources: readKnownSourcesParam(input['known_sources']),
@@ -108,7 +108,7 @@ function readKnownSourcesParam(value: unknown): boolean {
 }
 
 /** Returns the encoding that the request declares. */
-export function declaredEncoding(input: JsonObject): DeclaredEncoding {
+export function readEncodingParam(input: JsonObject): DeclaredEncoding {
   const value = input['encoding'];
   if (value === undefined || value === null) return null;
   const name = typeof value === 'string' ? value.toLowerCase().replace('_', '-') : '';

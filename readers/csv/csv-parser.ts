@@ -2,7 +2,7 @@ import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
-import { becomesTextWarning } from '../../engine/ingest/cast.js';
+import { convertedToTextWarning } from '../../engine/ingest/cast.js';
 import { PhysicalNames, reservedNames } from '../../engine/ingest/physical-names.js';
 import { hasOpenType, overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
@@ -293,7 +293,7 @@ export class CsvParser extends CellScanner {
     const size = this.cellTo - this.cellFrom;
     if (size > budgets.textBytes) return this.#tooLong(column.name, size);
     if (size > this.#maxText) {
-      this.#context.warn(codes.stringLength, column.name, becomesTextWarning(size));
+      this.#context.warn(codes.stringLength, column.name, convertedToTextWarning(size));
       column.hasLongText = true;
     }
     column.strings.padTo(row);

@@ -1,16 +1,21 @@
 import type { Reader } from '../reader.js';
 import { CsvSplitter } from './csv-splitter.js';
 import { readCsvHeader, type CsvHeader } from './csv-header.js';
-import { csvParameterHelp, csvParams, declaredEncoding, type CsvParams } from './csv-params.js';
+import {
+  csvParameterHelp,
+  readCsvParams,
+  readEncodingParam,
+  type CsvParams,
+} from './csv-params.js';
 import { CsvParser } from './csv-parser.js';
 
 /** Comma-separated values. */
-export const csv = csvReader('csv', ['csv'], ',');
+export const csv = createCsvReader('csv', ['csv'], ',');
 
 /** Tab-separated values: CSV with another delimiter. */
-export const tsv = csvReader('tsv', ['tsv', 'txt', 'maf'], '\t');
+export const tsvReader = createCsvReader('tsv', ['tsv', 'txt', 'maf'], '\t');
 
-function csvReader(
+function createCsvReader(
   name: string,
   extensions: readonly string[],
   delimiter: string,
@@ -19,9 +24,9 @@ function csvReader(
     name,
     extensions,
     endsLinesAtReturn: true,
-    encodingOf: declaredEncoding,
+    encodingOf: readEncodingParam,
     parameters: csvParameterHelp,
-    params: (input) => csvParams(input, delimiter),
+    params: (input) => readCsvParams(input, delimiter),
     header: readCsvHeader,
     splitter: ({ delimiter, bodyLine }, params) =>
       new CsvSplitter({ ...params, delimiter }, bodyLine),

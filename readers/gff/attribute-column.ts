@@ -1,7 +1,7 @@
 import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/core/budgets.js';
 import { acquireBuffer, growBuffer, releaseBuffer } from '../../engine/core/buffers.js';
-import { becomesTextWarning } from '../../engine/ingest/cast.js';
+import { convertedToTextWarning } from '../../engine/ingest/cast.js';
 import type { ColumnSpec } from '../../engine/ingest/object-column.js';
 import { ValueColumn } from '../../engine/ingest/value-column.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
@@ -49,7 +49,7 @@ export class AttributeColumn extends ValueColumn {
   appendValue(row: number, source: Uint8Array, from: number, to: number): void {
     const size = to - from;
     if (size > this.#maxBytes) {
-      this.context.warn(codes.stringLength, this.path, becomesTextWarning(size));
+      this.context.warn(codes.stringLength, this.path, convertedToTextWarning(size));
       this.#isText = true;
     }
     const i = this.#count;

@@ -21,7 +21,7 @@ export function parseGff3Attributes(
     let isEscaped = false;
     let c = 0;
     for (; at < to; at++) {
-      if (isKeyEnd[(c = bytes[at]!)] === 0) continue;
+      if (keyEndFlags[(c = bytes[at]!)] === 0) continue;
       if (c !== percent) break;
       isEscaped = true;
     }
@@ -59,7 +59,7 @@ function parseAttributeValues(
     let isEscaped = false;
     let c = 0;
     for (; at < to; at++) {
-      if (isValueEnd[(c = bytes[at]!)] === 0) continue;
+      if (valueEndFlags[(c = bytes[at]!)] === 0) continue;
       if (c !== percent) break;
       isEscaped = true;
     }
@@ -94,9 +94,9 @@ const comma = 44;
 const semicolon = 59;
 const equalsByte = 61;
 
-// For each byte, 1 if it ends a key (`isKeyEnd`) or a value (`isValueEnd`), or begins an escape.
-const isKeyEnd = new Uint8Array(256);
-const isValueEnd = new Uint8Array(256);
-for (const c of [percent, semicolon]) isKeyEnd[c] = isValueEnd[c] = 1;
-isKeyEnd[equalsByte] = 1;
-isValueEnd[comma] = 1;
+// For each byte, 1 if it ends a key (`keyEndFlags`) or a value (`valueEndFlags`), or begins an escape.
+const keyEndFlags = new Uint8Array(256);
+const valueEndFlags = new Uint8Array(256);
+for (const c of [percent, semicolon]) keyEndFlags[c] = valueEndFlags[c] = 1;
+keyEndFlags[equalsByte] = 1;
+valueEndFlags[comma] = 1;

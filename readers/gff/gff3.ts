@@ -20,7 +20,7 @@ const listAttributes: ReadonlySet<string> = new Set([
 ]);
 
 /** The reader of GFF3 and GVF: one record per feature line, up to the sequences after `##FASTA` (contract 10.6). */
-export const gff3: Reader<FeatureParams, FeatureHeader> = {
+export const gff3Reader: Reader<FeatureParams, FeatureHeader> = {
   name: 'gff3',
   extensions: ['gff3', 'gff', 'gvf'],
   recognizes: (start) =>

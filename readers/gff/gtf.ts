@@ -13,7 +13,7 @@ import { FastGtfAttributes } from './fast-attributes.js';
 const listAttributes: ReadonlySet<string> = new Set();
 
 /** The reader of GTF, also known as GFF version 2.5: one record per feature line (contract 10.6). */
-export const gtf: Reader<FeatureParams, FeatureHeader> = {
+export const gtfReader: Reader<FeatureParams, FeatureHeader> = {
   name: 'gtf',
   extensions: ['gtf'],
   recognizes: (start) => formatOfText(start) === 'gtf',

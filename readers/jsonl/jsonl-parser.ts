@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { recordFields } from '../../engine/ingest/make-column.js';
+import { createRecordFields } from '../../engine/ingest/make-column.js';
 import { RecordContext, TrialReadFailed } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
@@ -35,7 +35,7 @@ export class JsonlParser extends JsonScanner {
     this.#report = report;
     this.context = new RecordContext(report);
     this.#skipped = new SkippedValues(this.context);
-    this.fields = recordFields({
+    this.fields = createRecordFields({
       declared: columns,
       context: this.context,
       onNew: (column) => out.addBuilder(column.name, column),

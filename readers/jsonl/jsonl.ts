@@ -5,7 +5,7 @@ import { rejectUtf16 } from '../text/other-formats.js';
 import { JsonlParser } from './jsonl-parser.js';
 
 /** The reader of JSON lines: one JSON object per line; the types of the fields are inferred from the values. */
-export const jsonl: Reader<null, null> = {
+export const jsonlReader: Reader<null, null> = {
   name: 'json',
   extensions: ['json', 'jsonl', 'ndjson'],
   recognizes: beginsWithObject,

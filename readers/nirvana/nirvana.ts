@@ -16,7 +16,7 @@ interface NirvanaParams {
  * Choice: the header of a Nirvana file becomes part of the import's metadata; the genes and everything else after the positions are not
  * read.
  */
-export const nirvana: Reader<NirvanaParams, { readonly build: GenomeBuild | null }> = {
+export const nirvanaReader: Reader<NirvanaParams, { readonly build: GenomeBuild | null }> = {
   name: 'nirvana',
   extensions: [],
   recognizes: (start) => /^\s*\{\s*"header"\s*:\s*\{\s*"annotator"/.test(start),

@@ -7,7 +7,7 @@ import type {
 } from '../../engine/ingest/fixed-width-builders.js';
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { budgets } from '../../engine/core/budgets.js';
-import { becomesTextWarning, tooLongError } from '../../engine/ingest/cast.js';
+import { convertedToTextWarning, tooLongError } from '../../engine/ingest/cast.js';
 import { isoMicros } from '../../engine/ingest/iso-date.js';
 import {
   parseFloatBytes,
@@ -193,7 +193,7 @@ export function appendLongText(
   decode: boolean,
   report: ValueReport,
 ): ValueFault | null {
-  const fault = { code: codes.stringLength, message: becomesTextWarning(to - from) };
+  const fault = { code: codes.stringLength, message: convertedToTextWarning(to - from) };
   if (!report.tolerates(entry, fault.code, fault.message)) return { ...fault, isReported: true };
   (column as Utf8Builder).convertToTextType();
   appendBytes(column as Utf8Builder, bytes, from, to, decode);

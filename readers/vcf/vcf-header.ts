@@ -136,10 +136,10 @@ class HeaderLines {
     if (end < 0 && this.offset >= this.#bytes.length) return null;
     this.line++;
     if (this.line > budgets.vcfHeaderLines)
-      throw headerTooLarge(this.#source.name, `${budgets.vcfHeaderLines} lines`);
+      throw headerTooLargeError(this.#source.name, `${budgets.vcfHeaderLines} lines`);
     const stop = end < 0 ? this.#bytes.length : end;
     if (stop > budgets.vcfHeaderBytes)
-      throw headerTooLarge(this.#source.name, byteSizeText(budgets.vcfHeaderBytes));
+      throw headerTooLargeError(this.#source.name, byteSizeText(budgets.vcfHeaderBytes));
     const text = decoder.decode(this.#bytes.subarray(this.offset, stop));
     this.offset = end < 0 ? stop : end + 1;
     return text.endsWith('\r') ? text.slice(0, -1) : text;
@@ -167,7 +167,7 @@ class HeaderLines {
 
 const decoder = new TextDecoder();
 
-function headerTooLarge(file: string, most: string): AppError {
+function headerTooLargeError(file: string, most: string): AppError {
   return new AppError(
     'budget',
     `${file}: the VCF header has more than ${most}, the most that one may have: remove lines that begin with ## and describe no INFO or FORMAT key`,

@@ -5,7 +5,7 @@ import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { LineAnnotations } from './annotations.js';
-import { becomesTextWarning, tooLongError } from '../../engine/ingest/cast.js';
+import { convertedToTextWarning, tooLongError } from '../../engine/ingest/cast.js';
 import { overlaidColumns } from '../../engine/ingest/overlaid-columns.js';
 import {
   subfieldsByAnnotationKey,
@@ -332,7 +332,12 @@ export class VcfParser {
     return this.#fixed.widenAlleleColumns(line, stop, allele, ({ name, isDeclared }, bytes) => {
       const { code, message } = tooLongError(bytes);
       if (isDeclared) return this.#reject(code, name, message);
-      return !this.#report.warn(this.#line.numberInChunk, code, name, becomesTextWarning(bytes));
+      return !this.#report.warn(
+        this.#line.numberInChunk,
+        code,
+        name,
+        convertedToTextWarning(bytes),
+      );
     });
   }
 

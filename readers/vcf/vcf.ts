@@ -7,7 +7,7 @@ import { vcfParameterDescriptions, parseVcfParams, type VcfParams } from './vcf-
 import { VcfParser } from './vcf-parser.js';
 
 /** VCF 4.0 to 4.5: one record per alternate allele (contract 10.6). */
-export const vcf: Reader<VcfParams, VcfHeader> = {
+export const vcfReader: Reader<VcfParams, VcfHeader> = {
   name: 'vcf',
   extensions: ['vcf'],
   recognizes: (start) =>

@@ -1,5 +1,5 @@
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { recordFields } from '../../engine/ingest/make-column.js';
+import { createRecordFields } from '../../engine/ingest/make-column.js';
 import { joinColumns } from '../../engine/ingest/unify-columns.js';
 import { RecordContext, type FaultReport } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
@@ -34,7 +34,7 @@ export function readXml(
   const readOnce = (): boolean => {
     const context = new LazyLineContext(report, bytes);
     const onNew = (column: ValueColumn): void => out.addBuilder(column.name, column);
-    const fields = recordFields({ declared: columns, context, onNew, hints: seenColumns });
+    const fields = createRecordFields({ declared: columns, context, onNew, hints: seenColumns });
     const shouldRestart = (at: number): boolean => {
       const before = probesLeft.length;
       while (probesLeft.length > 0 && at >= probesLeft[0]!) probesLeft.shift();

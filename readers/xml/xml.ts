@@ -10,7 +10,7 @@ import { readXml } from './read-chunk.js';
  * Choice: all elements at that depth are records, whatever their names; the text of an element without children is stored under
  * `cdata_key`, an empty element is a record without values. Attributes and texts of the elements around the records are not stored.
  */
-export const xml: Reader<XmlParams, XmlHeader> = {
+export const xmlReader: Reader<XmlParams, XmlHeader> = {
   name: 'xml',
   extensions: ['xml'],
   recognizes: (start) =>

@@ -16,7 +16,7 @@ import type { AnnotateTask, RequestedField } from './protocol.js';
 const maxRecordBytes = 64_000_000;
 
 /** Returns a function that annotates records of a dataset, given as JSON texts. */
-export function recordAnnotation(
+export function createRecordAnnotator(
   task: AnnotationTask,
   sourceDataset: string,
 ): (texts: readonly string[], host: ExpressionHost) => Iterable<PyDict> {
@@ -30,21 +30,21 @@ export function recordAnnotation(
   const computedNames = new Set(fields.map(({ name }) => name));
   const read = (text: string): PyDict => {
     const record = valueOfJson(text) as PyDict;
-    schema.toExpressionForm(record);
+    schema.convertToExpressionForm(record);
     return record;
   };
   return function* (texts, host) {
     for (const { records } of annotatedRecords(annotation, texts, read, host))
       for (const one of records) {
         for (const path of dropped) if (!computedNames.has(path[0]!)) removePath(one, path);
-        schema.toStoredForm(one, computedNames);
+        schema.convertToStoredForm(one, computedNames);
         yield one;
       }
   };
 }
 
-/** The JSON text of a record that `recordAnnotation` has returned. */
-export function recordJson(record: PyDict): string {
+/** The JSON text of a record that `createRecordAnnotator` has returned. */
+export function jsonOfRecord(record: PyDict): string {
   return jsonOfValue(record, maxRecordBytes);
 }
 

@@ -77,7 +77,7 @@ export class HostAnswerCache {
   #noted = new Map<string, NotedCall>();
   #notedLength = 0;
   /** Number of times that an evaluation asked for an unknown answer. */
-  missedAnswers = 0;
+  missedAnswerCount = 0;
   /** The last empty value that was returned in place of an unknown answer, and the call that it was returned for. */
   #empty: PyValue = null;
   #emptyCall: NotedCall | undefined;
@@ -103,7 +103,7 @@ export class HostAnswerCache {
     const text = callText({ name, args });
     const knownAnswer = this.#find(text);
     if (knownAnswer !== undefined) return valueOf(runtime, knownAnswer);
-    this.missedAnswers++;
+    this.missedAnswerCount++;
     this.#empty = emptyResultOf(name);
     this.#emptyCall = batchFunctionNames.has(name) ? this.#note(text) : undefined;
     if (this.#emptyCall !== undefined) this.#emptyCall.missesElsewhere++;
@@ -126,7 +126,7 @@ export class HostAnswerCache {
    * Returns the noted call as the form of calls that differ in one argument; undefined unless it is the only one and contains `placeholder`
    * exactly once.
    */
-  uniformCalls(placeholder: string): SameTemplateCalls | undefined {
+  sameTemplateCalls(placeholder: string): SameTemplateCalls | undefined {
     const texts = [...this.#noted.keys()];
     this.#forgetNoted();
     const parts = texts.length === 1 ? texts[0]!.split(JSON.stringify(placeholder)) : [];

@@ -13,7 +13,7 @@ const maxPasses = 3;
  */
 export function passesAheadOf(expressions: readonly Expression[]): number {
   if (!expressions.every(({ isSideEffectFree }) => isSideEffectFree)) return 0;
-  return Math.min(maxPasses, expressions.reduce((sum, one) => sum + one.datasetCalls, 0));
+  return Math.min(maxPasses, expressions.reduce((sum, one) => sum + one.datasetCallCount, 0));
 } // prettier-ignore
 
 /**

@@ -52,11 +52,11 @@ export function createHost({ user, now }: EvaluationOrigin, answers: HostAnswerC
         ),
       },
       get missed() {
-        return answers.missedAnswers;
+        return answers.missedAnswerCount;
       },
       missedCall: (value) => answers.missedCall(value),
       answer: () => answers.sendPendingCalls(),
-      uniformCalls: (placeholder) => answers.uniformCalls(placeholder),
+      sameTemplateCalls: (placeholder) => answers.sameTemplateCalls(placeholder),
     },
   };
 } // prettier-ignore
@@ -99,10 +99,10 @@ function fastArgumentsJson(
 
 /** A string as a JSON literal. Most strings are short and need no escapes, which is checked faster than `JSON.stringify` runs. */
 function jsonStringLiteral(text: string): string {
-  return text.length <= 48 && unescapedCharacters.test(text) ? `"${text}"` : JSON.stringify(text);
+  return text.length <= 48 && unescapedTextPattern.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-const unescapedCharacters = /^[ !#-[\]-~]*$/;
+const unescapedTextPattern = /^[ !#-[\]-~]*$/;
 
 function fullArgumentsJson(runtime: Runtime, args: readonly (PyValue | undefined)[]): string {
   const list = new PyList(

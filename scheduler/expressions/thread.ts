@@ -4,7 +4,7 @@ import { castResult } from '../../engine/expression/annotate/cast.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { compileExpression, expressionErrorOf } from '../../engine/expression/expression.js';
-import { limitExceeded } from '../../engine/expression/values/limits.js';
+import { limitExceededError } from '../../engine/expression/values/limits.js';
 import { PyDict } from '../../engine/expression/values/values.js';
 import type { PyValue } from '../../engine/expression/values/values.js';
 import {
@@ -12,8 +12,8 @@ import {
   createAnnotation,
   listItemsOf,
   memberOf,
-  recordAnnotation,
-  recordJson,
+  createRecordAnnotator,
+  jsonOfRecord,
 } from './annotations.js';
 import { expressionHost } from './host-functions.js';
 import type { ThreadTask } from './protocol.js';
@@ -70,7 +70,7 @@ export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>>
         const text = jsonOfValue(record, maxRecordsBytes);
         bytes += text.length + 1;
         if (bytes > maxRecordsBytes)
-          throw limitExceeded('results of more than 10 MB: annotate fewer records at a time');
+          throw limitExceededError('results of more than 10 MB: annotate fewer records at a time');
         texts.push(text);
       }
       failedFields += fieldErrors;
@@ -110,13 +110,13 @@ function* pageRecords(
   task: ThreadTask<'page' | 'pageTable'>,
 ): Generator<{ readonly record: PyDict; readonly text: string }> {
   const host = expressionHost(task, task.calls);
-  const annotate = recordAnnotation(task, task.sourceDataset);
+  const annotate = createRecordAnnotator(task, task.sourceDataset);
   let bytes = 0;
   for (const record of annotate([...splitRecordTexts(task.records)], host)) {
-    const text = recordJson(record);
+    const text = jsonOfRecord(record);
     bytes += text.length + 1;
     if (bytes > maxPageBytes)
-      throw limitExceeded('a page of more than 64 MB: ask for fewer records at a time');
+      throw limitExceededError('a page of more than 64 MB: ask for fewer records at a time');
     yield { record, text };
   }
 }

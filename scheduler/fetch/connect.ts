@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect as secure } from 'node:tls';
 import { isSameAddress, parseAddress } from '../../engine/core/addresses.js';
-import { addressNotAllowed } from './failure.js';
+import { addressNotAllowedFailure } from './failure.js';
 import type { Network } from './network.js';
 import { portOf } from './url.js';
 
@@ -22,7 +22,7 @@ export async function connectTo(
   const checkedAddress = parseAddress(address);
   const peer = parseAddress(socket.remoteAddress ?? '');
   if (checkedAddress === undefined || peer === undefined || !isSameAddress(checkedAddress, peer))
-    throw addressNotAllowed();
+    throw addressNotAllowedFailure();
   if (url.protocol === 'http:') return socket;
   const host = url.hostname.replace(/\.$/, '').replaceAll(/^\[|\]$/g, '');
   const encrypted = secure({

@@ -31,7 +31,7 @@ export function transientFailure(message: string, waitMs = 0): FetchFailure {
 }
 
 /** Returns the failure for a URL whose address, or an address to which its host name resolves, the server may not connect to. */
-export function addressNotAllowed(): FetchFailure {
+export function addressNotAllowedFailure(): FetchFailure {
   return permanentFailure('address not allowed', 'forbidden');
 }
 

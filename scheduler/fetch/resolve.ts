@@ -1,6 +1,6 @@
 import { parseAddress } from '../../engine/core/addresses.js';
 import { mayConnect, type AllowedAddress } from '../../engine/core/allowed-addresses.js';
-import { networkFailure, addressNotAllowed, transientFailure } from './failure.js';
+import { networkFailure, addressNotAllowedFailure, transientFailure } from './failure.js';
 import type { Network } from './network.js';
 import { portOf } from './url.js';
 
@@ -32,7 +32,7 @@ export async function resolveAllowedAddresses(
     // An address that cannot be parsed (a link-local one with a zone, for example) cannot be checked.
     const target = address && { host, port: portOf(url), address };
     if (target === undefined || !mayConnect(target, allowed, ownAddresses))
-      throw addressNotAllowed();
+      throw addressNotAllowedFailure();
   }
   return [...new Set(found)].slice(0, maxHostAddresses);
 }

@@ -1,4 +1,4 @@
-import { freeBytes, syncFolder } from '../../engine/core/files.js';
+import { readFreeBytes, syncFolder } from '../../engine/core/files.js';
 import { createFile, type FileWriter, type WrittenFile } from '../../engine/core/file-writer.js';
 import { dirname } from 'node:path';
 import { budgets, byteSizeText } from '../../engine/core/budgets.js';
@@ -20,7 +20,7 @@ export class Spool {
 
   static async open(file: string): Promise<Spool> {
     const { decompressedBytes: most, fetchShareOfFreeDisk: share } = budgets;
-    const spareBytes = Math.floor((await freeBytes(dirname(file))) * share);
+    const spareBytes = Math.floor((await readFreeBytes(dirname(file))) * share);
     return spareBytes < most
       ? new Spool(
           file,

@@ -193,12 +193,12 @@ type CreateDecoder = (first: Uint8Array) => Transform;
 function decoderOf(encoding: string | undefined): CreateDecoder | undefined {
   const name = (encoding ?? '').trim().toLowerCase();
   if (name === '' || name === 'identity') return undefined;
-  const decoder = decoders.get(name);
+  const decoder = decoderByEncoding.get(name);
   if (decoder === undefined) throw permanentFailure('its Content-Encoding is not supported');
   return decoder;
 }
 
-const decoders = new Map<string, CreateDecoder>([
+const decoderByEncoding = new Map<string, CreateDecoder>([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],
   ['br', () => createBrotliDecompress()],

@@ -8,7 +8,7 @@ import type { DatasetChange, Segment, Snapshot } from '../../engine/store/store.
 import { withDatasetLock } from './dataset-lock.js';
 import type { AppliedChange } from './change/record-change.js';
 import type { PublishContext, PublicationOutcome } from './job.js';
-import { appendableSnapshot } from './visible-data.js';
+import { requireAppendableSnapshot } from './visible-data.js';
 
 /**
  * Whether a segment does not fit the columns of the dataset, because a commit has changed the type of a field since the segment was
@@ -52,7 +52,7 @@ export async function commitDeletion(
   context: PublishContext,
 ): Promise<PublicationOutcome> {
   return withDatasetLock(datasetId, async () => {
-    const snapshot = await appendableSnapshot(context.catalog, context.store, datasetId);
+    const snapshot = await requireAppendableSnapshot(context.catalog, context.store, datasetId);
     if (snapshot.version !== base) return 'run again'; // rows may have moved since they were found
     const { columns } = snapshot;
     const publication: Publication = {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deserialize, serialize } from 'node:v8';
 import { crashpoint } from '../../engine/core/crashpoint.js';
-import { fileStats, modifiedAt, openFile } from '../../engine/core/files.js';
+import { readFileStats, modifiedAt, openFile } from '../../engine/core/files.js';
 import { createFile, type FileWriter } from '../../engine/core/file-writer.js';
 
 /** Name of the journal in the scratch folder of an attempt. */
@@ -65,7 +65,7 @@ export interface JournalEntry {
 /** Returns the entries of an attempt's journal, in order, up to the first damaged one; none if there is no journal. */
 export async function readJournal(scratch: string): Promise<readonly JournalEntry[]> {
   const path = join(scratch, journalFileName);
-  if ((await fileStats(path)) === undefined) return [];
+  if ((await readFileStats(path)) === undefined) return [];
   const file = await openFile(path);
   try {
     const found: JournalEntry[] = [];
@@ -88,7 +88,7 @@ export async function readJournal(scratch: string): Promise<readonly JournalEntr
 const workerProcessModule = fileURLToPath(new URL('../worker/worker-process.js', import.meta.url));
 
 /** Returns a string that identifies the runtime and the build: work that another version of the code has finished is done again. */
-export async function codeVersion(): Promise<string> {
+export async function readCodeVersion(): Promise<string> {
   const builtAt = await modifiedAt(workerProcessModule);
   return `${process.version} ${builtAt}`;
 }

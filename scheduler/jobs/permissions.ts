@@ -2,7 +2,7 @@ import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { fullName } from '../../engine/catalog/users.js';
 import type { EvaluationOrigin } from '../expressions/protocol.js';
 import {
-  principalOf,
+  loadPrincipal,
   requirePermission as requireAccess,
   type Principal,
 } from '../../engine/catalog/access.js';
@@ -12,7 +12,7 @@ import { AppError } from '../../engine/core/errors.js';
 
 /** Returns the principal of a task's user. Throws `forbidden` if the user is no longer active. */
 export async function activePrincipal(tables: Tables, userId: number): Promise<Principal> {
-  const principal = await principalOf(tables, userId);
+  const principal = await loadPrincipal(tables, userId);
   if (principal !== undefined) return principal;
   throw new AppError('forbidden', 'the user who created this task is not active any more');
 }

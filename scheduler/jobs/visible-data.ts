@@ -16,13 +16,13 @@ export interface VisibleDatasetVersion {
  * before it is in the catalogue; until then it is not visible, because its new fields would be missing (threats Q8, D11). A field that is
  * newer than the snapshot is harmless: it has no values in the snapshot. Throws `not-found` if the dataset does not exist.
  */
-export async function visibleVersionOf(
+export async function loadVisibleVersion(
   catalog: Tables,
   store: Store,
   datasetId: number,
   version?: number,
 ): Promise<VisibleDatasetVersion> {
-  const { newest, dataset } = await newestVersionOf(catalog, store, datasetId);
+  const { newest, dataset } = await loadNewestVersion(catalog, store, datasetId);
   if (version !== undefined && version <= dataset.logVersion) {
     const snapshot = await store.snapshot(datasetId, version);
     return { snapshot, fields: await catalog.fields.all(datasetId) };
@@ -36,15 +36,15 @@ export async function visibleVersionOf(
  * Returns the snapshot of a dataset to which a commit can be added: the last version of its log. Throws `damaged` if the catalogue knows a
  * later version, whose number must not be given to another commit, and `not-found` if the dataset does not exist.
  */
-export async function appendableSnapshot(
+export async function requireAppendableSnapshot(
   catalog: Tables,
   store: Store,
   datasetId: number,
 ): Promise<Snapshot> {
-  return (await newestVersionOf(catalog, store, datasetId)).newest;
+  return (await loadNewestVersion(catalog, store, datasetId)).newest;
 }
 
-async function newestVersionOf(
+async function loadNewestVersion(
   catalog: Tables,
   store: Store,
   datasetId: number,

@@ -65,7 +65,8 @@ export class JobQueue implements TaskQueue {
     // The subscription is made before the row is read, so that an end of the task in between is not missed.
     const end = this.#waiters.waitForEnd(taskId, signal);
     const row = await this.#options.catalog.tasks.get(taskId);
-    if (hasEnded(row) && !this.#runner.runningTaskOf(taskId)) this.#waiters.taskEnded(taskId, row);
+    if (hasEnded(row) && !this.#runner.runningTaskOf(taskId))
+      this.#waiters.onTaskEnded(taskId, row);
     return end;
   }
 
@@ -121,13 +122,13 @@ export class JobQueue implements TaskQueue {
       await this.#runner.discardTaskFiles(before);
     }
     const row = await tasks.get(taskId);
-    this.#waiters.taskEnded(taskId, row);
+    this.#waiters.onTaskEnded(taskId, row);
     if (row === undefined) throw notFoundError();
     return row;
   }
 
   /** Resolves when no background task is running. */
-  async backgroundIdle(): Promise<void> {
+  async waitForBackgroundTasks(): Promise<void> {
     for (;;) {
       const backgroundTasks = this.#runner.runningTasks.filter(({ slot }) => slot === 'background');
       if (backgroundTasks.length === 0) return;
@@ -147,8 +148,8 @@ export class JobQueue implements TaskQueue {
   }
 
   /** Handles the death of the worker process: its tasks are queued again or fail. */
-  workerLost(reason: string): Promise<void> {
-    return this.#runner.workerLost(reason);
+  onWorkerLost(reason: string): Promise<void> {
+    return this.#runner.onWorkerLost(reason);
   }
 
   async #add(
@@ -167,7 +168,7 @@ export class JobQueue implements TaskQueue {
         // The task may have ended before its result was awaited.
         const row = await catalog.tasks.get(open.id);
         if (hasEnded(row) && !this.#runner.runningTaskOf(open.id))
-          this.#waiters.taskEnded(open.id, row);
+          this.#waiters.onTaskEnded(open.id, row);
         return { task: open, result };
       }
     }

@@ -8,7 +8,7 @@ import type { Store } from '../../engine/store/store.js';
 import type { FetchLimits } from '../fetch/limits.js';
 import type { AnswerHostRequest } from '../expressions/job-calls.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
-import { computedTables, type ComputedTables } from '../jobs/computed/computed-tables.js';
+import { createComputedTables, type ComputedTables } from '../jobs/computed/computed-tables.js';
 import { createFileTables, type FileTables } from '../jobs/table/file-tables.js';
 import { TableCache } from '../jobs/table/table-cache.js';
 import { UpkeepTrigger } from '../jobs/upkeep/upkeep-trigger.js';
@@ -122,7 +122,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     retryMs,
     send: (message) => host?.send(message),
     killWorker: () => host?.kill() ?? false,
-    committed: (datasetId) => upkeep.datasetCommitted(datasetId),
+    committed: (datasetId) => upkeep.onDatasetCommitted(datasetId),
     mailDue: () => mailer.sendDueMails(),
     answerCall: (userId, call, signal) => answerCall(userId, call, signal),
     report,
@@ -148,19 +148,19 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   async function recoverNow(): Promise<void> {
     const recoveredIds = await reconciliation.recheckRefused();
-    for (const id of recoveredIds) upkeep.datasetCommitted(id);
+    for (const id of recoveredIds) upkeep.onDatasetCommitted(id);
     if (recoveredIds.length > 0) queue.wake(); // tasks of these datasets have waited in the queue
   }
 
   async function workerLost(reason: string, pid: number | undefined): Promise<void> {
-    await queue.workerLost(reason);
+    await queue.onWorkerLost(reason);
     if (pid !== undefined) await removeTree(spillFolder(data, pid));
   }
 
   return {
     sendsMail: mailer.isMailConfigured,
     fileTables: files,
-    computedTables: computedTables(tables, queue),
+    computedTables: createComputedTables(tables, queue),
     async start() {
       await reconciliation.reconcileAll();
       await catalog.tasks.requeueRunning();
@@ -206,7 +206,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     status: () => ({ workerPid: host?.pid ?? null, ...queue.status() }),
     async compacted() {
       await upkeep.whenIdle();
-      await queue.backgroundIdle();
+      await queue.waitForBackgroundTasks();
     },
     async close() {
       upkeep.close();

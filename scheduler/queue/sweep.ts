@@ -6,7 +6,7 @@ import { settings } from '../../engine/core/config.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import {
-  fileIdentitiesUnder,
+  listFileIdentitiesUnder,
   entryIdentityOf,
   listFolder,
   quarantineFile,
@@ -146,8 +146,8 @@ async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {
  */
 async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<void> {
   const origins = [
-    await fileIdentitiesUnder(data.scratch),
-    await fileIdentitiesUnder(data.exports),
+    await listFileIdentitiesUnder(data.scratch),
+    await listFileIdentitiesUnder(data.exports),
   ];
   for (const { name } of await listFolder(data.objects)) {
     const id = ownerIdInName(/^(\d+)-\d+$/, name);

@@ -153,7 +153,7 @@ export class TaskRunner {
    * Queues the tasks of a worker process that has died again; a task that has caused too many deaths fails. A death that the runner itself
    * caused counts against no task. Must be called when the worker process has died.
    */
-  async workerLost(reason: string): Promise<void> {
+  async onWorkerLost(reason: string): Promise<void> {
     const hasKilledWorker = this.#hasKilledWorker;
     this.#hasKilledWorker = false;
     const lost = this.runningTasks.filter(({ phase }) => phase === 'working');
@@ -323,7 +323,7 @@ export class TaskRunner {
     const row = await catalog.tasks.get(task.id);
     if (row === undefined || isTerminal(row.status)) this.#deaths.forgetTask(task.id);
     this.#release(running);
-    if (row === undefined || isTerminal(row.status)) this.#waiters.taskEnded(task.id, row);
+    if (row === undefined || isTerminal(row.status)) this.#waiters.onTaskEnded(task.id, row);
   }
 
   /** Cleans up after a task whose row says that it has ended, and notifies its waiters. */
@@ -343,7 +343,7 @@ export class TaskRunner {
       row = await this.#options.catalog.tasks.get(task.id);
     });
     this.#release(running);
-    this.#waiters.taskEnded(task.id, row);
+    this.#waiters.onTaskEnded(task.id, row);
   }
 
   #release(running: RunningTask): void {

@@ -7,7 +7,7 @@ import { unlimitedPage } from '../../engine/catalog/list-page.js';
 import type { Publication } from '../../engine/catalog/publish.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { toErrorValue } from '../../engine/core/errors.js';
-import { fileStats, listFolder, modifiedAt, openFile } from '../../engine/core/files.js';
+import { readFileStats, listFolder, modifiedAt, openFile } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
 import { droppedLogName } from '../../engine/store/verify-dataset.js';
 import type { ImportReport } from '../jobs/import/import-report.js';
@@ -160,18 +160,18 @@ async function verifyObjects(parts: VerifyOptions, report: ReportProblem): Promi
   for (const version of await catalog.fileVersions.stored()) {
     const path = data.object(version.objectId, version.revision);
     referenced.add(basename(path));
-    const problem = await fileProblemOf(path, version);
+    const problem = await findFileProblem(path, version);
     if (problem !== undefined) report(`objects/${basename(path)}`, problem);
   }
   await reportUnreferencedFiles(parts, 'objects', referenced, report);
 }
 
-async function fileProblemOf(
+async function findFileProblem(
   path: string,
   { size, md5 }: Pick<FileVersionRow, 'size' | 'md5'>,
 ): Promise<string | undefined> {
   try {
-    const stats = await fileStats(path);
+    const stats = await readFileStats(path);
     if (stats === undefined) return 'is missing';
     if (size !== null && stats.bytes !== size) return `has ${stats.bytes} bytes, should be ${size}`;
     if (md5 === null) return undefined;
@@ -197,7 +197,7 @@ async function verifyExports(parts: VerifyOptions, report: ReportProblem): Promi
     const name = files.find((file) => file.startsWith(`${id}.`));
     if (name !== undefined) referenced.add(name);
     if (status !== 'completed' || (expiresAt ?? 0) <= now) continue;
-    const stats = name === undefined ? undefined : await fileStats(data.path('exports', name));
+    const stats = name === undefined ? undefined : await readFileStats(data.path('exports', name));
     if (stats === undefined) report(`export ${id}`, 'its file is missing');
     else if (stats.bytes !== bytes)
       report(`exports/${name}`, `has ${stats.bytes} bytes, should be ${bytes}`);
@@ -218,7 +218,7 @@ async function verifyRejected(parts: VerifyOptions, report: ReportProblem): Prom
     const path = data.rejectedLines(id);
     referenced.add(basename(path));
     const { bytes: size, md5 } = expectedFile;
-    const problem = await fileProblemOf(path, { size, md5 });
+    const problem = await findFileProblem(path, { size, md5 });
     if (problem !== undefined) report(`rejected/${basename(path)}`, problem);
   }
   await reportUnreferencedFiles(parts, 'rejected', referenced, report);

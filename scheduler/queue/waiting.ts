@@ -32,7 +32,7 @@ export class TaskWaiters {
     });
   }
 
-  /** Returns the result of a task; all callers share one promise. It is rejected by `rejectResult`, `taskEnded` or `rejectAllResults`. */
+  /** Returns the result of a task; all callers share one promise. It is rejected by `rejectResult`, `onTaskEnded` or `rejectAllResults`. */
   resultOfTask(taskId: number): Promise<unknown> {
     let result = this.#results.get(taskId);
     if (result === undefined) {
@@ -56,7 +56,7 @@ export class TaskWaiters {
    * Notifies the waiting callers that a task has ended; `row` is undefined if the task was deleted with its dataset. A result that is still
    * pending is rejected with `canceled` or `not-found`.
    */
-  taskEnded(taskId: number, row: TaskRow | undefined): void {
+  onTaskEnded(taskId: number, row: TaskRow | undefined): void {
     const waiters = this.#waiters.get(taskId);
     this.#waiters.delete(taskId);
     for (const notify of waiters ?? []) notify(row);

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { forEachLine } from './log-file.js';
 import type { MessageFromWorker, MessageToWorker, WorkerConfig } from './messages.js';
-import { isWorkerStuck, threadStateOf, type ThreadState } from './liveness.js';
+import { isWorkerStuck, readThreadState, type ThreadState } from './liveness.js';
 import { bufferHeavyNodeFlags } from './supervisor.js';
 
 const workerModulePath = fileURLToPath(new URL('./worker-process.js', import.meta.url));
@@ -117,9 +117,9 @@ export function startHost(
     if (watchedChild?.pid === undefined) return;
     const sinceHeartbeatMs = performance.now() - heartbeatAt;
     if (sinceHeartbeatMs <= heartbeatTimeoutMs / 4 && !isStarting)
-      lastState = await threadStateOf(watchedChild.pid);
+      lastState = await readThreadState(watchedChild.pid);
     const now =
-      sinceHeartbeatMs > heartbeatTimeoutMs ? await threadStateOf(watchedChild.pid) : undefined;
+      sinceHeartbeatMs > heartbeatTimeoutMs ? await readThreadState(watchedChild.pid) : undefined;
     const before = isStarting ? undefined : lastState;
     const isUnchanged = performance.now() - heartbeatAt >= sinceHeartbeatMs; // no heartbeat during the check
     const stuck =

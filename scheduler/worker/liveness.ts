@@ -45,7 +45,7 @@ export function isWorkerStuck(
 }
 
 /** Returns the state of a process's main thread; undefined if there is no such process, and on systems other than Linux. */
-export async function threadStateOf(pid: number): Promise<ThreadState | undefined> {
+export async function readThreadState(pid: number): Promise<ThreadState | undefined> {
   const text = await readSystemFile(`/proc/${pid}/task/${pid}/stat`).catch(() => undefined);
   // The file has the form `pid (name) state ppid …`. The name may contain any character, so the fields are counted from the last bracket.
   const statFields = text?.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -74,7 +74,7 @@ export class LogFile {
   write(line: string): void {
     if (line === '') return;
     const isEvent = line.startsWith('{') && line.endsWith('}');
-    this.#add(isEvent ? line : logEventJson('output', line));
+    this.#add(isEvent ? line : jsonOfLogEvent('output', line));
     this.#start();
   }
 
@@ -125,7 +125,7 @@ export class LogFile {
       if (this.#waiting.length === 0 && this.#lostLines > 0) {
         const lost = this.#lostLines;
         this.#lostLines = 0;
-        this.#add(logEventJson('log', `${lost} lines could not be written and were lost`));
+        this.#add(jsonOfLogEvent('log', `${lost} lines could not be written and were lost`));
       }
       if (this.#isToReopen) await this.#reopen();
     }
@@ -183,8 +183,8 @@ export class LogFile {
   }
 }
 
-/** Returns an event of this process as a line of JSON, in the format of `logLine` in the API process. */
-function logEventJson(event: string, message: string): string {
+/** Returns an event of this process as a line of JSON, in the format of `formatLogLine` in the API process. */
+function jsonOfLogEvent(event: string, message: string): string {
   return JSON.stringify({
     time: new Date().toISOString(),
     event,

@@ -18,7 +18,7 @@ import {
 } from '../../engine/change/sort-rows.js';
 import { mergeSegments } from '../../engine/store/merge.js';
 import type { Segment } from '../../engine/store/store.js';
-import { segmentProblems } from '../../engine/store/verify-segment.js';
+import { findSegmentProblems } from '../../engine/store/verify-segment.js';
 import { runChunk } from '../jobs/import/chunk.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import { annotatePart, type AnnotatedPart, type AnnotationJob } from '../jobs/export/annotated-part.js'; // prettier-ignore
@@ -109,7 +109,7 @@ export async function verify({
   file,
   segment,
 }: VerifyJobInput): Promise<Outcome<readonly string[]>> {
-  return outcomeOf(() => segmentProblems(file, segment));
+  return outcomeOf(() => findSegmentProblems(file, segment));
 }
 
 /** Compresses a block of a file of rejected records to a gzip member. */

@@ -58,7 +58,7 @@ export function createMessageHandler(
     runningJobs.set(taskId, { attempt, abort, calls });
     try {
       const scratch = data.taskScratch(taskId, attempt);
-      const earlierFolders = await earlierAttempts(data, taskId, attempt);
+      const earlierFolders = await listEarlierAttempts(data, taskId, attempt);
       await makeFolder(scratch);
       const result = await jobOfKind(jobs, kind).run(params, {
         taskId,
@@ -93,7 +93,7 @@ export function createMessageHandler(
  * Returns the scratch folders of a task's earlier attempts, latest first. An attempt that ended by an orderly shutdown is not counted, so
  * it may have the same number as this attempt; its folder is then renamed.
  */
-async function earlierAttempts(
+async function listEarlierAttempts(
   data: DataFolder,
   taskId: number,
   attempt: number,

@@ -91,13 +91,13 @@ const installedPythonModules = new Set(
 );
 
 /** Commands in shell examples that are not run, because they would change the machine. */
-const untestedPrograms =
+const untestedProgramPattern =
   /^(?:sudo |npm |docker |systemctl |journalctl |nginx |pip |strandlake |STRANDLAKE_\w+=)/;
 
 let server: TestServer;
 let client: Client;
 let bundledDatasetId: number;
-let bundledFile: number;
+let bundledFileId: number;
 let folder: string;
 /** The values of the placeholders, by document. */
 const placeholdersByDocument = new Map<string, Map<string, string>>();
@@ -117,8 +117,8 @@ beforeAll(async () => {
   await sendRequest('', 'PUT', String(file.json['upload_url']), content);
   const dataset = { vault_id: vault, object_type: 'dataset', filename: 'clinvar' };
   bundledDatasetId = idOf(await client.post('/v2/objects', dataset));
-  bundledFile = idOf(file);
-  const importParams = { dataset_id: bundledDatasetId, object_id: bundledFile };
+  bundledFileId = idOf(file);
+  const importParams = { dataset_id: bundledDatasetId, object_id: bundledFileId };
   await waitForEnd(await client.post('/v2/dataset_imports', importParams));
 });
 
@@ -257,7 +257,7 @@ function addShellExample(example: Example): void {
     line += paragraph.split('\n').length + 1;
     const commands = paragraph.split('\n').filter((part) => !/^\s*(#|$)/.test(part));
     if (commands.length === 0) continue;
-    if (untestedPrograms.test(commands[0]!)) {
+    if (untestedProgramPattern.test(commands[0]!)) {
       if (example.language === 'sh')
         test.skip(`${exampleTitle(paragraphExample)} (not run)`, () => {});
     } else addExample(paragraphExample, () => runShell(paragraphExample));
@@ -338,7 +338,7 @@ function placeholdersOf(file: string): Map<string, string> {
     new Map([
       ['dataset id', String(bundledDatasetId)],
       ['clinvar id', String(bundledDatasetId)],
-      ['file id', String(bundledFile)],
+      ['file id', String(bundledFileId)],
       ['your email', client.user.email],
     ]);
   placeholdersByDocument.set(file, placeholderValues);

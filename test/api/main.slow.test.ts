@@ -28,7 +28,7 @@ function startApi(args: readonly string[]): StartedApi {
   return { child, output: () => output };
 }
 
-async function listeningPort({ child, output }: StartedApi): Promise<number> {
+async function waitForListeningPort({ child, output }: StartedApi): Promise<number> {
   const message = once(child, 'message').then(([value]) => value as { type: string; port: number });
   const exit = once(child, 'exit').then(() => Promise.reject(new Error(output())));
   const { type, port } = await Promise.race([message, exit]);
@@ -38,7 +38,7 @@ async function listeningPort({ child, output }: StartedApi): Promise<number> {
 
 test('listens, reports its port to the supervisor, logs only JSON lines, and exits on SIGTERM (W5)', async () => {
   const startedApi = startApi(['--port', '0', '--log', 'info']);
-  const port = await listeningPort(startedApi);
+  const port = await waitForListeningPort(startedApi);
   const health = await fetch(`http://127.0.0.1:${port}/health`);
   expect(await health.json()).toMatchObject({ status: 'ok' });
   const exit = once(startedApi.child, 'exit');
@@ -54,7 +54,7 @@ test('listens, reports its port to the supervisor, logs only JSON lines, and exi
 
 test('ends when its supervisor is gone', async () => {
   const startedApi = startApi(['--port', '0']);
-  await listeningPort(startedApi);
+  await waitForListeningPort(startedApi);
   const exit = once(startedApi.child, 'exit');
   startedApi.child.disconnect();
   expect(await exit).toEqual([0, null]);
@@ -62,7 +62,7 @@ test('ends when its supervisor is gone', async () => {
 
 test('refuses for good, with exit code 78, an address that is taken and a folder that another server uses', async () => {
   const first = startApi(['--port', '0']);
-  const port = await listeningPort(first);
+  const port = await waitForListeningPort(first);
   const second = startApi(['--port', '0']);
   const refusal = once(second.child, 'message');
   expect(await once(second.child, 'exit')).toEqual([78, null]);

@@ -13,12 +13,12 @@ interface FileTable {
 }
 
 const tableReaders: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable>>> = {
-  csv: async (bytes) => delimitedTable(bytes, ','),
-  'csv-expand': async (bytes) => delimitedTable(bytes, ','),
-  'csv-gz': async (bytes) => delimitedTable(gunzipSync(bytes), ','),
-  tsv: async (bytes) => delimitedTable(bytes, '\t'),
-  excel: worksheetTable,
-  'excel-expand': worksheetTable,
+  csv: async (bytes) => parseDelimitedTable(bytes, ','),
+  'csv-expand': async (bytes) => parseDelimitedTable(bytes, ','),
+  'csv-gz': async (bytes) => parseDelimitedTable(gunzipSync(bytes), ','),
+  tsv: async (bytes) => parseDelimitedTable(bytes, '\t'),
+  excel: readWorksheetTable,
+  'excel-expand': readWorksheetTable,
   async parquet(bytes) {
     const file = Uint8Array.from(bytes).buffer;
     const names = parquetSchema(parquetMetadata(file)).children.map(({ element }) => element.name);
@@ -53,7 +53,7 @@ type Row = Readonly<Record<string, unknown>>;
  * Compares a file with records given as JSON: they must have the same fields in the same order, and the same values. Returns the
  * differences.
  */
-export async function recordDifferences(
+export async function findRecordDifferences(
   format: string,
   bytes: Buffer,
   wanted: readonly Row[],
@@ -113,13 +113,13 @@ function normalizedValue(value: unknown): unknown {
   return Object.fromEntries(members.filter(([, one]) => one !== null).sort(([a], [b]) => (a < b ? -1 : 1))); // prettier-ignore
 }
 
-function delimitedTable(bytes: Buffer, delimiter: string): FileTable {
+function parseDelimitedTable(bytes: Buffer, delimiter: string): FileTable {
   const options = delimiter === ',' ? {} : { delimiter };
   const [names, ...rows] = parse(bytes, options) as string[][];
   return { names: names!, rows };
 }
 
-async function worksheetTable(bytes: Buffer): Promise<FileTable> {
+async function readWorksheetTable(bytes: Buffer): Promise<FileTable> {
   const workbook = new ExcelJS.Workbook();
   await workbook.xlsx.load(bytes as unknown as ExcelJS.Buffer);
   const records = workbook.getWorksheet('records')!;

@@ -1,8 +1,8 @@
-import { importTarget } from './rules.js';
+import { resolveImportTarget } from './rules.js';
 import type { ParsedSource } from './source.js';
 
 /** Returns the import cycles among some sources, including type imports: lists of files, or of what `nodeOf` makes of their paths. */
-export function importCycles(
+export function findImportCycles(
   sources: readonly ParsedSource[],
   nodeOf: (path: string) => string = (path) => path,
 ): readonly (readonly string[])[] {
@@ -52,7 +52,7 @@ export interface ImportedFile {
 }
 
 /** Returns the files with fewer than `lines` lines that exactly one other file imports, sorted by path. */
-export function smallFilesWithOneImporter(
+export function findSmallFilesWithOneImporter(
   files: readonly { readonly path: string; readonly text: string }[],
   sources: readonly ParsedSource[],
   lines: number,
@@ -81,7 +81,7 @@ export function unusedExports(
   const wholeImporters = new Map<string, ParsedSource[]>();
   for (const user of users) {
     for (const one of user.imports) {
-      const target = importTarget(user.path, one);
+      const target = resolveImportTarget(user.path, one);
       if (target === undefined) continue;
       if (one.names === undefined)
         wholeImporters.set(target, [...(wholeImporters.get(target) ?? []), user]);
@@ -107,6 +107,6 @@ const exportedName =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:function\s*\*?|const enum|const|let|class|interface|type|enum)\s+(\w+)/gm;
 
 function importTargetsOf(source: ParsedSource): ReadonlySet<string> {
-  const targets = source.imports.flatMap((one) => importTarget(source.path, one) ?? []);
+  const targets = source.imports.flatMap((one) => resolveImportTarget(source.path, one) ?? []);
   return new Set(targets.filter((target) => target !== source.path));
 }

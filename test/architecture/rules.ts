@@ -189,7 +189,7 @@ const restrictedGlobals: readonly {
 ];
 
 /** Returns all violations of the rules in some sources, as `path: what`. */
-export function violations(sources: readonly ParsedSource[]): string[] {
+export function findViolations(sources: readonly ParsedSource[]): string[] {
   return sources.flatMap((source) =>
     [
       ...importDirectionViolations(source),
@@ -213,7 +213,7 @@ export function filesLoadedBy(
     if (!source || loadedSources.has(path)) continue;
     loadedSources.set(path, source);
     for (const one of source.imports) {
-      const target = one.isType || one.isLazy ? undefined : importTarget(source.path, one);
+      const target = one.isType || one.isLazy ? undefined : resolveImportTarget(source.path, one);
       if (target !== undefined) open.push(target);
     }
   }
@@ -230,7 +230,7 @@ const allowedRoomImports: readonly (readonly [parent: string, typeof allowedEngi
 function* importDirectionViolations(source: ParsedSource): Generator<string> {
   const [folder = ''] = source.path.split('/');
   for (const one of source.imports) {
-    const target = importTarget(source.path, one);
+    const target = resolveImportTarget(source.path, one);
     if (target === undefined) continue;
     const [into = ''] = target.split('/');
     if (!allowedFolderImports[folder]?.includes(into))
@@ -290,7 +290,10 @@ function* sqlViolations(source: ParsedSource): Generator<string> {
 }
 
 /** Returns the path of the source file that an import names; undefined for packages and for modules of Node. */
-export function importTarget(path: string, { specifier }: ImportStatement): string | undefined {
+export function resolveImportTarget(
+  path: string,
+  { specifier }: ImportStatement,
+): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
   return posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts');
 }

@@ -32,7 +32,8 @@ async function runAsAdmin(
   return [code, terminal.outs, terminal.notes.join('\n')];
 }
 
-const benVaultStatus = async (): Promise<number> => (await ben.get(`/v2/vaults/${vaultId}`)).status;
+const fetchBenVaultStatus = async (): Promise<number> =>
+  (await ben.get(`/v2/vaults/${vaultId}`)).status;
 
 test('vaults are shared with users and groups, and unshared', async () => {
   const permissionRow = (kind: string, holder: string, permission: string): string =>
@@ -43,9 +44,9 @@ test('vaults are shared with users and groups, and unshared', async () => {
     [user],
     '',
   ]);
-  expect(await benVaultStatus()).toBe(200);
+  expect(await fetchBenVaultStatus()).toBe(200);
   expect((await runAsAdmin('vault', 'unshare', 'Lab', 'Ben@acme.org'))[0]).toBe(0);
-  expect(await benVaultStatus()).toBe(404);
+  expect(await fetchBenVaultStatus()).toBe(404);
 
   expect((await runAsAdmin('group', 'create', 'Cardiology'))[0]).toBe(0);
   expect((await runAsAdmin('group', 'add', 'cardiology', 'ben@acme.org'))[0]).toBe(0);
@@ -56,13 +57,13 @@ test('vaults are shared with users and groups, and unshared', async () => {
     '',
   ]);
   expect(await runAsAdmin('vault', 'permissions', 'Lab:/')).toEqual([0, [group], '']);
-  expect(await benVaultStatus()).toBe(200);
+  expect(await fetchBenVaultStatus()).toBe(200);
   const [, groups] = await runAsAdmin('group', 'list');
   expect(JSON.parse(groups[0]!)).toMatchObject({ name: 'Cardiology', members: 1, vaults: 1 });
   const [, members] = await runAsAdmin('group', 'members', 'Cardiology');
   expect(JSON.parse(members[0]!)).toMatchObject({ email: 'ben@acme.org', name: 'ben' });
   expect((await runAsAdmin('group', 'remove', 'Cardiology', 'BEN@acme.org'))[0]).toBe(0);
-  expect(await benVaultStatus()).toBe(404);
+  expect(await fetchBenVaultStatus()).toBe(404);
   expect((await runAsAdmin('group', 'delete', 'Cardiology'))[0]).toBe(0);
   expect(await runAsAdmin('vault', 'permissions', 'Lab')).toEqual([0, [], '']);
 });

@@ -30,7 +30,7 @@ async function runVerify(): Promise<{ code: number; lines: readonly string[]; no
 }
 
 /** Returns the path of the only segment of the only dataset. */
-async function segmentPath(): Promise<string> {
+async function findSegmentPath(): Promise<string> {
   const folder = join(dataFolderPath, 'datasets', String(fixture.datasetId));
   const names = await readdir(folder);
   return join(folder, names.find((name) => name.endsWith('.parquet')) as string);
@@ -61,12 +61,12 @@ test('R7: an intact data folder has no differences and is left unchanged', async
 const damageCases: readonly (readonly [string, () => Promise<void> | void, RegExp])[] = [
   [
     'a flipped bit in a segment',
-    () => flipBit(segmentPath),
+    () => flipBit(findSegmentPath),
     /^datasets\/\d+\/\S+\.parquet: does not match its checksum$/,
   ],
   [
     'a missing segment',
-    async () => rm(await segmentPath()),
+    async () => rm(await findSegmentPath()),
     /^datasets\/\d+\/\S+\.parquet: is missing$/,
   ],
   [

@@ -3,7 +3,7 @@ import { verifyFolder } from '../../scheduler/queue/verify-folder.js';
 import type { TestServer } from '../api/server.js';
 
 /** Returns the results of all checks in section 12 of docs/threats.md on the files of an idle server. */
-export async function folderInconsistencies({
+export async function findFolderInconsistencies({
   catalog,
   data,
 }: TestServer): Promise<readonly string[]> {

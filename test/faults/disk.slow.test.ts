@@ -6,7 +6,7 @@ import { sweepDatasets } from '../../scheduler/queue/sweep.js';
 import { idOf, sendRequest, waitForJob, type Answer } from '../api/server.js';
 import { vcfTextOf } from '../scheduler/lake.js';
 import { pollUntil } from '../until.js';
-import { folderInconsistencies } from './differences.js';
+import { findFolderInconsistencies } from './differences.js';
 import {
   diskFaults,
   expectRefusedOrFailed,
@@ -77,7 +77,7 @@ test('R5: a disk that stays full refuses what needs space; reads, cancels and de
   expect(repeatedImport.json['status']).toBe('completed');
   expect(await recordCountOf(datasetId)).toBe(2);
   await sweepAsAtStart();
-  expect(await folderInconsistencies(disk.server)).toEqual([]);
+  expect(await findFolderInconsistencies(disk.server)).toEqual([]);
 });
 
 test('R5: the last 64 MB of a disk are kept for what ends, cancels and deletes', async () => {
@@ -115,7 +115,7 @@ test('R5: a task that ends while the catalogue has no space ends when it has som
   expect(await disk.server.scheduler.wait(task)).toMatchObject({
     status: expect.stringMatching(/completed|failed/),
   });
-  expect(await folderInconsistencies(disk.server)).toEqual([]);
+  expect(await findFolderInconsistencies(disk.server)).toEqual([]);
 });
 
 describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
@@ -352,7 +352,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
       const after = await disk.ann.get(`/v2/datasets/${datasetId}`);
       expect(after.status).toBe(isDeleted ? 404 : 200);
       if (hits === 0) expect(await disk.server.store.version(datasetId)).toBe(-1);
-      expect([nth, await folderInconsistencies(disk.server)]).toEqual([nth, []]);
+      expect([nth, await findFolderInconsistencies(disk.server)]).toEqual([nth, []]);
     }
     const { catalog, store } = disk.server;
     const report = (message: string): void => void reportedMessages.push(message);

@@ -3,7 +3,7 @@ import { armFault, faultHits, type FileFault } from '../../engine/core/faultpoin
 import { sweepAll, sweepDatasets, sweepExpired } from '../../scheduler/queue/sweep.js';
 import { idOf, startServer, type Answer, type Client, type TestServer } from '../api/server.js';
 import { pollUntil } from '../until.js';
-import { folderInconsistencies } from './differences.js';
+import { findFolderInconsistencies } from './differences.js';
 import { startHostInProcess } from './in-process.js';
 
 /** A fault without the step at which it strikes. */
@@ -92,7 +92,7 @@ export function useFailingDisk(): FailingDisk {
       // Files that could not be listed or removed are removed by the next start.
       if (hitOperations.includes('remove') || hitOperations.includes('list'))
         await sweepAsAtStart();
-      expect([caseText, hitOperations, await folderInconsistencies(server)]).toEqual([
+      expect([caseText, hitOperations, await findFolderInconsistencies(server)]).toEqual([
         caseText,
         hitOperations,
         [],

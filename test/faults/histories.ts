@@ -4,7 +4,7 @@ import { seed } from '../seed.js';
 import { idOf } from '../api/server.js';
 import { startHost } from '../../scheduler/worker/host.js';
 import { openDeltaReader } from './delta-reader.js';
-import { folderInconsistencies } from './differences.js';
+import { findFolderInconsistencies } from './differences.js';
 import { startHostInProcess } from './in-process.js';
 import { runRandomHistory, type EventCounts } from './random-versions.js';
 import type { FastClock } from './version-model.js';
@@ -110,7 +110,7 @@ export async function runHistories(
         },
       });
       await lab.server.scheduler.compacted();
-      if (i === count - 1) expect(await folderInconsistencies(lab.server)).toEqual([]);
+      if (i === count - 1) expect(await findFolderInconsistencies(lab.server)).toEqual([]);
       expect((await lab.ann.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
     }
   } finally {

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { startServerFixture } from '../api/lab.js';
 import { idOf, listOf, sendRequest } from '../api/server.js';
 import { seededRandom } from '../random.js';
-import { folderInconsistencies } from './differences.js';
+import { findFolderInconsistencies } from './differences.js';
 
 /*
  * Several clients append, read, export and delete at once. Their answers are compared with a simple model: the commits are applied one
@@ -115,7 +115,7 @@ test('C5, C9: what many clients do at once is what they did one after another, i
     expect([caseText, dataset.reads.at(-1)?.length]).toEqual([caseText, versions.at(-1)?.size]);
   }
   for (const { id } of goneDatasets) expect((await ann.get(`/v2/datasets/${id}`)).status).toBe(404);
-  expect(await folderInconsistencies(server)).toEqual([]);
+  expect(await findFolderInconsistencies(server)).toEqual([]);
   expect(Object.keys(Object.prototype)).toEqual([]);
   console.log(`history, seed ${seed}: ${JSON.stringify(counts)}`);
 });

@@ -39,7 +39,7 @@ test.each(['upload.partial', 'upload.renamed'])(
 );
 
 /** Returns the content of a file, fetched from its download address. */
-async function contentOf(ann: Client, path: string): Promise<string> {
+async function downloadContent(ann: Client, path: string): Promise<string> {
   const { download_url: url } = (await ann.get(path)).json;
   return (await sendRequest('', 'GET', String(url))).text;
 }
@@ -62,18 +62,18 @@ test.each(
     const restartedServer = await api.start();
     const download = `/v2/objects/${id}/download`;
     const isPublished = point === 'upload.published';
-    expect(await contentOf(restartedServer, download)).toBe(isPublished ? 'second' : 'first');
+    expect(await downloadContent(restartedServer, download)).toBe(isPublished ? 'second' : 'first');
     const { pathname, search } = new URL(path);
     const origin = new URL(String((await restartedServer.get(download)).json['download_url']))
       .origin;
     expect((await sendRequest('', 'PUT', origin + pathname + search, 'second')).status).toBe(200);
-    expect(await contentOf(restartedServer, download)).toBe('second');
+    expect(await downloadContent(restartedServer, download)).toBe('second');
     const isVersioned = versioning === 'enabled';
     expect((await restartedServer.get(`/v2/objects/${id}`)).json['version_count']).toBe(
       isVersioned ? 2 : 1,
     );
     if (isVersioned)
-      expect(await contentOf(restartedServer, `/v2/objects/${id}/versions/1`)).toBe('first');
+      expect(await downloadContent(restartedServer, `/v2/objects/${id}/versions/1`)).toBe('first');
     const stored = (await readdir(join(dataFolderPath, 'objects'))).toSorted();
     expect(stored).toEqual(isVersioned ? [`${id}-1`, `${id}-2`] : [`${id}-2`]);
     await restartedServer.delete(`/v2/vaults/${vaultId}`);
@@ -99,9 +99,13 @@ test.each(['upload.renamed', 'upload.published'])(
     const restartedServer = await api.start();
     const isPublished = point === 'upload.published';
     const contents = ['first', 'second', ...(isPublished ? ['first'] : [])];
-    expect(await contentOf(restartedServer, `/v2/objects/${id}/download`)).toBe(contents.at(-1));
+    expect(await downloadContent(restartedServer, `/v2/objects/${id}/download`)).toBe(
+      contents.at(-1),
+    );
     for (const [i, content] of contents.entries())
-      expect(await contentOf(restartedServer, `/v2/objects/${id}/versions/${i + 1}`)).toBe(content);
+      expect(await downloadContent(restartedServer, `/v2/objects/${id}/versions/${i + 1}`)).toBe(
+        content,
+      );
     expect((await restartedServer.get(`/v2/objects/${id}`)).json['version_count']).toBe(
       contents.length,
     );
@@ -116,7 +120,7 @@ test.each(['upload.renamed', 'upload.published'])(
     const after = await restarted.get(`/v2/objects/${id}/versions?show_deleted=true`);
     expect(after.json['data']).toEqual(listedVersions);
     await restarted.call('PUT', `/v2/objects/${id}/versions/2`);
-    expect(await contentOf(restarted, `/v2/objects/${id}/versions/2`)).toBe('second');
+    expect(await downloadContent(restarted, `/v2/objects/${id}/versions/2`)).toBe('second');
     await restarted.delete(`/v2/vaults/${vaultId}`);
     await api.expectIntactData();
   },
@@ -140,7 +144,7 @@ test('R9: versions that were deleted some days ago are removed by the next start
   const restartedServer = await api.start();
   expect(await readdir(join(dataFolderPath, 'objects'))).toEqual([`${id}-1`]);
   expect((await restartedServer.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
-  expect(await contentOf(restartedServer, `/v2/objects/${id}/download`)).toBe('first');
+  expect(await downloadContent(restartedServer, `/v2/objects/${id}/download`)).toBe('first');
   await restartedServer.delete(`/v2/vaults/${vaultId}`);
   await api.expectIntactData();
 });

@@ -69,11 +69,11 @@ async function sendIncompleteRequest(method: string, path: string, part: string)
   });
 }
 
-async function openDescriptorCount(): Promise<number> {
+async function readOpenDescriptorCount(): Promise<number> {
   return (await readdir('/proc/self/fd')).length;
 }
 
-function connectionCount(): Promise<number> {
+function readConnectionCount(): Promise<number> {
   return new Promise((resolve, reject) => {
     const onAnswer = (error: Error | null, count: number): void =>
       error === null ? resolve(count) : reject(error);
@@ -92,7 +92,7 @@ function heapBytes(): number {
 }
 
 /** Returns the resident memory of the server's worker in megabytes. */
-async function workerMemoryMb(): Promise<number> {
+async function readWorkerMemoryMb(): Promise<number> {
   const status = await readFile(`/proc/${server.scheduler.status().workerPid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
@@ -101,20 +101,20 @@ testOnLinux(
   'R3, R4: after hundreds of requests, broken-off ones among them, memory, descriptors and sockets are where they were',
   async () => {
     for (let i = 0; i < roundCount / 2; i++) await sendEveryRequestOnce(i); // warms up caches
-    await pollUntil(async () => (await connectionCount()) <= 3);
+    await pollUntil(async () => (await readConnectionCount()) <= 3);
     const before = {
-      open: await openDescriptorCount(),
+      open: await readOpenDescriptorCount(),
       own: heapBytes(),
-      worker: await workerMemoryMb(),
+      worker: await readWorkerMemoryMb(),
     };
     const stopAt = performance.now() + soakMs;
     for (let i = 0; i < roundCount || performance.now() < stopAt; i++)
       await sendEveryRequestOnce(i);
-    await pollUntil(async () => (await connectionCount()) <= 3);
-    await pollUntil(async () => Math.abs((await openDescriptorCount()) - before.open) <= 5);
+    await pollUntil(async () => (await readConnectionCount()) <= 3);
+    await pollUntil(async () => Math.abs((await readOpenDescriptorCount()) - before.open) <= 5);
     const errors = server.logs.filter((line) => line.includes('"event":"error"'));
     const grownMb = (heapBytes() - before.own) / 2 ** 20;
-    const workerGrownMb = (await workerMemoryMb()) - before.worker;
+    const workerGrownMb = (await readWorkerMemoryMb()) - before.worker;
     console.log(`leaks: own ${grownMb.toFixed(1)} MB, worker ${workerGrownMb.toFixed(1)} MB more`);
     expect(grownMb).toBeLessThan(20);
     expect(workerGrownMb).toBeLessThan(60);

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { startServerFixture } from '../api/lab.js';
-import { folderInconsistencies } from './differences.js';
+import { findFolderInconsistencies } from './differences.js';
 import { historyRanges, startHostSometimes, newUpkeepCounts, runHistories } from './histories.js';
 import { newEventCounts } from './random-versions.js';
 import type { FastClock } from './version-model.js';
@@ -106,5 +106,5 @@ test('a version past the window is a 400 that says since when versions can be re
   expect(await quietFixture.total(id)).toBe(17);
   const tasks = await server.catalog.tasks.list({ viewer: null, classes: ['background'], kinds: ['vacuum'], targetObjectId: id }, { limit: 5, offset: 0 }); // prettier-ignore
   expect(tasks.rows.map(({ status }) => status)).toEqual(['completed']);
-  expect(await folderInconsistencies(server)).toEqual([]);
+  expect(await findFolderInconsistencies(server)).toEqual([]);
 });

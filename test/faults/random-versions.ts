@@ -140,7 +140,7 @@ class RandomHistory {
   /** Adds records to the model; the dataset has chosen their `_id`s. */
   async #add(made: readonly RecordValues[], addedBy: number): Promise<void> {
     if (made.length === 0) return;
-    const all = await this.#checks.pageRecords({ limit: 10_000, ordering: 'n' });
+    const all = await this.#checks.fetchPageRecords({ limit: 10_000, ordering: 'n' });
     const ids = new Map(all.map(({ _id, n }) => [n, _id]));
     for (const one of made) this.#model.addRecord(one, ids.get(one.n)!, addedBy);
   }

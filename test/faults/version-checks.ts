@@ -61,7 +61,7 @@ export class VersionChecks {
     await this.#goOn(where, liveRecords);
     const lastCommit = this.#model.commits.at(-1);
     if (lastCommit !== undefined) lastCommit.after = liveRecords;
-    const all = await this.pageRecords({ limit: 10_000 });
+    const all = await this.fetchPageRecords({ limit: 10_000 });
     expect([where, all.map(({ _id }) => _id)]).toEqual([where, liveRecords.map(({ id }) => id)]);
     expect([where, all.map(recordValuesOf)]).toEqual([where, liveRecords.map(valuesOf)]);
     const leastNumber = this.#numberInside();
@@ -126,7 +126,7 @@ export class VersionChecks {
       const job = await ann.post('/v2/dataset_exports', body);
       await this.#server.waitForTask(Number(job.json['task_id']));
       const { json } = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
-      expect([this.#where, await downloadedIds(json)]).toEqual([
+      expect([this.#where, await downloadIds(json)]).toEqual([
         this.#where,
         wanted.map(({ id }) => id),
       ]);
@@ -149,7 +149,7 @@ export class VersionChecks {
       if (mayBeGone && isVersionGone(json)) continue;
       expect([this.#where, id, status]).toEqual([this.#where, id, 200]);
       // The order of the records is ignored: the file has replaced records in the order in which they were written.
-      const found = [...(await downloadedIds(json))].sort();
+      const found = [...(await downloadIds(json))].sort();
       expect([this.#where, id, mode, found]).toEqual([this.#where, id, mode, expectedChanges.toSorted()]); // prettier-ignore
     }
   }
@@ -267,7 +267,7 @@ export class VersionChecks {
   }
 
   /** Returns the records of a page. */
-  async pageRecords(body: object): Promise<PageOfRecords['results']> {
+  async fetchPageRecords(body: object): Promise<PageOfRecords['results']> {
     return (await this.#ask(body)).results;
   }
 
@@ -331,9 +331,7 @@ function byId(records: readonly ModelRecord[]): ReadonlyMap<string, ModelRecord>
 }
 
 /** Returns the ids of the records in the file that a download names. */
-async function downloadedIds({
-  url,
-}: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
+async function downloadIds({ url }: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
   const bytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
   const lines = gunzipSync(bytes).toString().split('\n').filter(Boolean);
   return lines.map((line) => {

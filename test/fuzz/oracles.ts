@@ -1,6 +1,6 @@
 import type { FuzzCase } from './case.js';
 import { PropertyFailure } from './outcome.js';
-import { naiveRecordsOf, rowsByCsvParse } from '../readers/csv/oracle.js';
+import { naiveRecordsOf, parseRowsByCsvParse } from '../readers/csv/oracle.js';
 import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
 import type { CsvHeader } from '../../readers/csv/csv-header.js';
 import { parse } from 'csv-parse/sync';
@@ -172,7 +172,7 @@ function compareTable(
   // carriage return ends a line.
   if (!isWellFormedTable(bytes, delimiter) || text.includes('\ufffd') || text.includes('\u0000'))
     return;
-  const all = rowsByCsvParse(bytes, delimiter);
+  const all = parseRowsByCsvParse(bytes, delimiter);
   const header = all[0] ?? [];
   expectSameJson('records', rows.length, Math.max(0, all.length - 1));
   if (rest.findings.warnings > 0 || rest.warnings.length > 0) return;

@@ -31,7 +31,7 @@ async function fuzzInputs(): Promise<void> {
 
 async function checkAndReport(one: FuzzCase, withStorage: boolean): Promise<void> {
   const before = process.memoryUsage.rss();
-  const failure = await propertyFailureOf(one, withStorage);
+  const failure = await findPropertyFailure(one, withStorage);
   const grownMb = (process.memoryUsage.rss() - before) / 2 ** 20;
   if (grownMb > 400)
     reportFinding({
@@ -48,12 +48,12 @@ async function checkAndReport(one: FuzzCase, withStorage: boolean): Promise<void
   });
   const smallestCase = await minimiseCase(one, async (other) => {
     publishCase(shared, -1, other);
-    const repeatedFailure = await propertyFailureOf(other, withStorage);
+    const repeatedFailure = await findPropertyFailure(other, withStorage);
     return (
       repeatedFailure !== null && failureSignature(repeatedFailure) === failureSignature(failure)
     );
   });
-  const last = (await propertyFailureOf(smallestCase, withStorage)) ?? failure;
+  const last = (await findPropertyFailure(smallestCase, withStorage)) ?? failure;
   reportFinding({
     property: failure.property,
     message: last.message,
@@ -61,7 +61,7 @@ async function checkAndReport(one: FuzzCase, withStorage: boolean): Promise<void
   });
 }
 
-async function propertyFailureOf(
+async function findPropertyFailure(
   one: FuzzCase,
   withStorage: boolean,
 ): Promise<PropertyFailure | null> {

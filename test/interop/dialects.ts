@@ -16,7 +16,7 @@ import {
 import { randomDataset } from '../engine/query/random-records.js';
 import { randomRequest, type RandomRequest } from '../engine/query/random-request.js';
 import { Random } from '../engine/query/random.js';
-import { sixRecords } from '../engine/query/six-records.js';
+import { createSixRecordDataset } from '../engine/query/six-records.js';
 import type { BoundQuery } from './chdb-engine.js';
 import { dropEmptyValues, normalizeForClickhouse } from './settle.js';
 import { openInteropFixtures, type InteropFixtures } from './tables.js';
@@ -71,12 +71,12 @@ async function readExampleLines(project: string): Promise<readonly string[]> {
 }
 
 async function compareExamples(tables: InteropFixtures, lines: readonly string[]): Promise<void> {
-  const dataset = await sixRecords(tables.duckdb);
+  const dataset = await createSixRecordDataset(tables.duckdb);
   for (const line of lines) {
     const input = parseJson(line.slice(0, line.indexOf('==>')));
     const body = Array.isArray(input) ? { filters: input } : input;
     const request = parseQuery(body, dataset.fields);
-    const [one, other] = await answersOfBothDialects(tables, dataset, request);
+    const [one, other] = await queryBothDialects(tables, dataset, request);
     assert.deepEqual(roundedFacets(other), roundedFacets(one), line);
   }
 }
@@ -124,7 +124,7 @@ async function compareArbitraryRecords(tables: InteropFixtures, random: Random):
         casesLeft += 1;
         continue;
       }
-      const [one, other] = await answersOfBothDialects(tables, dataset, request);
+      const [one, other] = await queryBothDialects(tables, dataset, request);
       const caseText = `case ${done + i}: ${jsonTextOf({ body, made: madeData })}`;
       assert.deepEqual({ ...other, results: resultsWithoutEmpty(other.results) }, { ...one, results: resultsWithoutEmpty(one.results) }, caseText); // prettier-ignore
     }
@@ -152,7 +152,7 @@ interface DialectAnswer {
   readonly facets?: unknown;
 }
 
-async function answersOfBothDialects(
+async function queryBothDialects(
   { duckdb, clickhouse }: InteropFixtures,
   { snapshot, fields }: TestDataset,
   request: QueryRequest,

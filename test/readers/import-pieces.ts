@@ -6,7 +6,7 @@ import {
   type Findings,
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
-import { outstandingBuffers } from '../../engine/core/buffers.js';
+import { outstandingBufferCount } from '../../engine/core/buffers.js';
 import { resolveTypeDependentWarnings } from '../../engine/ingest/settled-findings.js';
 import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
 import type { Columns, Row } from '../../engine/core/types.js';
@@ -91,11 +91,11 @@ export function importTestChunks(
   pieces: readonly TestChunk[],
   options: ImportChunksOptions = {},
 ): UnreleasedChunks {
-  const before = outstandingBuffers();
+  const before = outstandingBufferCount();
   const builders: BatchBuilder[] = [];
   const release = (cause?: unknown): void => {
     for (const builder of builders) builder.release();
-    const unreleased = outstandingBuffers() - before;
+    const unreleased = outstandingBufferCount() - before;
     if (unreleased !== 0) throw new Error(`${unreleased} buffers are not released`, { cause });
   };
   try {

@@ -183,7 +183,7 @@ export async function importFile(
 }
 
 /** Returns the message with which a source is refused before it is read. */
-export async function refusalMessage(
+export async function importErrorMessage(
   text: string | Uint8Array,
   reader: string,
   params: Record<string, unknown> = {},

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { readerForFile, readerNamed, readerForContent } from '../../readers/index.js';
+import { readerForFile, readerNamed, detectReaderForContent } from '../../readers/index.js';
 import { openSource } from '../../readers/source/open.js';
 
 /** The files of all formats; with `STRANDLAKE_SAMPLES=<folder>`, files from that folder, which has one folder for each format. */
@@ -20,10 +20,10 @@ const formatByFolder = {
   nirvana: 'nirvana',
 } as const;
 
-async function recognizedReaderOf(path: string, named: string): Promise<string> {
+async function recognizeReader(path: string, named: string): Promise<string> {
   const source = await openSource(path, path);
   try {
-    return (await readerForContent(readerNamed(named), source.head)).name;
+    return (await detectReaderForContent(readerNamed(named), source.head)).name;
   } finally {
     await source.close();
   }
@@ -51,11 +51,11 @@ test.each(sampleFiles)('$path is recognized by its content', async ({ path, form
   const namedReader = readerForFile(path).name;
   // The folder of CSV fixtures contains tables with many extensions.
   const isTable = format === 'csv' || format === 'tsv';
-  expect(await recognizedReaderOf(path, namedReader)).toBe(isTable ? namedReader : format);
+  expect(await recognizeReader(path, namedReader)).toBe(isTable ? namedReader : format);
 });
 
 const recognizableFiles = sampleFiles.filter(({ format }) => format !== 'csv' && format !== 'tsv');
 
 test.each(recognizableFiles)('$path is recognized whatever its name', async ({ path, format }) => {
-  expect(await recognizedReaderOf(path, 'csv')).toBe(format);
+  expect(await recognizeReader(path, 'csv')).toBe(format);
 });

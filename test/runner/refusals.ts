@@ -12,7 +12,7 @@ import { parseAst } from 'rolldown/parseAst';
  * The compiled modules whose refusals are counted: those that run in the API process, and so in that of a test. Its bundle, and modules
  * that refuse to open a catalogue, are left out.
  */
-const countedModules =
+const countedModulePattern =
   /^(?!api\/main\.|engine\/catalog\/(catalog|migrations)\.)(api|engine\/(catalog|query\/request|search))\/.*\.js$/;
 
 /** The names of functions and classes whose errors are not refusals: errors of bugs, or of requests whose client has left. */
@@ -31,7 +31,7 @@ interface SyntaxNode {
 
 /** Whether the refusals of a compiled module are counted; `path` is relative to the folder of the build. */
 export function isCountedModule(path: string): boolean {
-  return countedModules.test(path);
+  return countedModulePattern.test(path);
 }
 
 /**

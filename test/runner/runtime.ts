@@ -2,32 +2,32 @@ import { appendFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { outstandingBuffers } from '../../engine/core/buffers.js';
+import { outstandingBufferCount } from '../../engine/core/buffers.js';
 import * as globals from './globals.js';
 import { isCountedModule, instrumentRefusals } from './refusals.js';
 
 const require = createRequire(import.meta.url);
-const tests = new URL('../', import.meta.url).href;
-const build = new URL('../../', import.meta.url).href;
+const testsUrl = new URL('../', import.meta.url).href;
+const buildUrl = new URL('../../', import.meta.url).href;
 /** The folder in which tests note the refusals that they provoke: places of the product that reject a request. Undefined if none is noted. */
 const refusalsFolder = process.env['STRANDLAKE_REFUSALS'];
 const provokedRefusals = new Set<string>();
 Object.assign(globalThis, { noteRefusal: (place: string) => provokedRefusals.add(place) });
 /** Number of test files that this process has loaded. */
-let loadedFiles = 0;
+let loadedFileCount = 0;
 
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === '@jest/globals')
       return { url: new URL('./globals.js', import.meta.url).href, shortCircuit: true };
     const module = next(specifier, context);
-    return module.url.startsWith(tests)
-      ? { ...module, url: `${module.url}?file=${loadedFiles}` }
+    return module.url.startsWith(testsUrl)
+      ? { ...module, url: `${module.url}?file=${loadedFileCount}` }
       : module;
   },
   load(url, context, next) {
     const module = next(url, context);
-    const path = url.startsWith(build) ? url.slice(build.length) : '';
+    const path = url.startsWith(buildUrl) ? url.slice(buildUrl.length) : '';
     if (refusalsFolder === undefined || !isCountedModule(path)) return module;
     return {
       ...module,
@@ -45,9 +45,9 @@ const buffersTestPath =
 
 /** Checks that each test of the file that is loaded next releases every buffer that it acquires. */
 function checkBuffersReleased(): void {
-  const before = outstandingBuffers(); // earlier test files in the process may have kept some
+  const before = outstandingBufferCount(); // earlier test files in the process may have kept some
   globals.afterEach(() => {
-    globals.expect({ unreleased: outstandingBuffers() - before }).toEqual({ unreleased: 0 });
+    globals.expect({ unreleased: outstandingBufferCount() - before }).toEqual({ unreleased: 0 });
   });
 }
 
@@ -75,7 +75,7 @@ export default class ProcessRuntime {
   }
 
   async unstable_importModule(path: string): Promise<unknown> {
-    loadedFiles++;
+    loadedFileCount++;
     if (buffersTestPath.test(path)) checkBuffersReleased();
     return import(pathToFileURL(path).href);
   }

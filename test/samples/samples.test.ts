@@ -66,7 +66,7 @@ testEachSample('$path', async (sample) => {
   const { path } = sample;
   const {
     params = {},
-    records = expectedRecords(sample),
+    records = expectedRecordCount(sample),
     differs,
     ...expectation
   } = expectations[path] ?? {};
@@ -82,7 +82,7 @@ testEachSample('$path', async (sample) => {
 });
 
 /** Returns the expected number of records of a file, according to the counts in its row of the table of samples. */
-function expectedRecords({ path, kind, counts }: Sample): number {
+function expectedRecordCount({ path, kind, counts }: Sample): number {
   const [count = 0, second = 0] = counts;
   switch (kind) {
     case 'csv':

@@ -90,7 +90,7 @@ export class Lake {
     await rm(this.data.root, { recursive: true });
   }
 
-  async dataset(filename = 'variants'): Promise<number> {
+  async createDataset(filename = 'variants'): Promise<number> {
     const { dataset } = await this.catalog.datasets.create({
       ...this.objectLocation(),
       filename,
@@ -100,7 +100,7 @@ export class Lake {
   }
 
   /** Creates a file object with the given bytes; returns its id. */
-  async file(
+  async createFile(
     filename: string,
     bytes: string | Uint8Array,
     given: { readonly size?: number; readonly md5?: string } = {},
@@ -116,7 +116,7 @@ export class Lake {
     return object.id;
   }
 
-  async import(
+  async queueFileImport(
     datasetId: number,
     objectId: number,
     more: Partial<NewImport> = {},
@@ -198,7 +198,7 @@ export class Lake {
   }
 
   /** Returns the inconsistencies of the data folder after all tasks have ended; there must be none (threats, section 12). */
-  async folderDamage(): Promise<readonly string[]> {
+  async findFolderDamage(): Promise<readonly string[]> {
     const found: string[] = [];
     const tasks = await this.catalog.tasks.list({ viewer: null }, { limit: 1_000, offset: 0 });
     for (const { id, status } of tasks.rows) {
@@ -208,7 +208,7 @@ export class Lake {
     for (const name of await readdir(this.data.scratch)) {
       if (!name.startsWith('spill-')) found.push(`scratch/${name} has stayed`);
     }
-    found.push(...(await this.rejectedFileDamage()));
+    found.push(...(await this.findRejectedFileDamage()));
     const swept = await this.store.sweep(
       async (id) => (await this.catalog.datasets.get(id))?.logVersion,
     );
@@ -249,7 +249,7 @@ export class Lake {
    * Returns a problem for each import or migration that has a file of rejected records although its report names none, or the other way
    * round.
    */
-  private async rejectedFileDamage(): Promise<readonly string[]> {
+  private async findRejectedFileDamage(): Promise<readonly string[]> {
     const page = { limit: 1_000, offset: 0 };
     const imports = await this.catalog.imports.list({ viewer: null }, page);
     const migrations = await this.catalog.datasetMigrations.list({ viewer: null }, page);

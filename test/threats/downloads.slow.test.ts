@@ -42,7 +42,7 @@ async function newFile(more: object = {}): Promise<{ id: number; url: string }> 
   return { id: idOf(createdObject), url: String(createdObject.json['upload_url']) };
 }
 
-async function downloadUrlOf(id: number): Promise<string> {
+async function fetchDownloadUrl(id: number): Promise<string> {
   return String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
 }
 
@@ -54,7 +54,7 @@ async function exportAndDownload(body: object): Promise<{ id: number; done: Answ
 }
 
 /** Returns the number of stored objects that this process has open. */
-async function openObjectCount(): Promise<number> {
+async function countOpenObjects(): Promise<number> {
   const links = await Promise.all(
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
   );
@@ -73,7 +73,7 @@ test('D1: no name of an export target or a file makes a file outside the data fo
     await sendRequest('', 'PUT', url, 'x');
     const renameAnswer = await ann.patch(`/v2/objects/${id}`, { filename: name });
     expect([name, [200, 400].includes(renameAnswer.status)]).toEqual([name, true]);
-    expect((await sendRequest('', 'GET', await downloadUrlOf(id))).text).toBe('x');
+    expect((await sendRequest('', 'GET', await fetchDownloadUrl(id))).text).toBe('x');
   }
   for (const part of [server.data.objects, server.data.exports])
     for (const name of await readdir(part)) expect(name).toMatch(/^\d+[-.][\w.]+$/);
@@ -112,8 +112,8 @@ test('D6, R4: half-read downloads cost little memory, and their descriptors come
   if (process.platform !== 'linux') return;
   const { id, url } = await newFile();
   await sendRequest('', 'PUT', url, Buffer.alloc(24 << 20, 'x'));
-  const { pathname, search } = new URL(await downloadUrlOf(id));
-  await pollUntil(async () => (await openObjectCount()) === 0);
+  const { pathname, search } = new URL(await fetchDownloadUrl(id));
+  await pollUntil(async () => (await countOpenObjects()) === 0);
   const http = server.app.nest.getHttpServer() as Server;
   const accepted = new Set<Socket>();
   const accept = (socket: Socket): void => void accepted.add(socket);
@@ -129,19 +129,19 @@ test('D6, R4: half-read downloads cost little memory, and their descriptors come
   const waitingSockets = (): number =>
     [...accepted].filter((socket) => socket.writableNeedDrain).length;
   await pollUntil(() => waitingSockets() === sockets.length); // every download now waits for its client
-  expect(await openObjectCount()).toBe(sockets.length);
+  expect(await countOpenObjects()).toBe(sockets.length);
   // Nearly 100 MB of the growth are the connections themselves, because their client ends are in this process too.
   expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(200);
   http.off('connection', accept);
   for (const socket of sockets) socket.destroy();
-  await pollUntil(async () => (await openObjectCount()) === 0);
+  await pollUntil(async () => (await countOpenObjects()) === 0);
   expect((await ann.get('/v1/user')).status).toBe(200);
 });
 
 test('D7, D8: addresses end by time, by deletion, with the revision, and with the key', async () => {
   const { id, url } = await newFile();
   await sendRequest('', 'PUT', url, 'x');
-  const oldDownload = await downloadUrlOf(id);
+  const oldDownload = await fetchDownloadUrl(id);
   const sign = (key: Uint8Array, method: 'GET' | 'PUT', target: string, life: number): string =>
     server.url + urlSigner(key).sign(method, target, Date.now() + life);
   const read = `/v2/downloads/objects/${id}/1?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
@@ -157,7 +157,7 @@ test('D7, D8: addresses end by time, by deletion, with the revision, and with th
   expect(await status('PUT', sign(server.key, 'PUT', write, 60_000))).toBe(200);
   // The download address of the replaced content must never serve the new bytes.
   expect(await status('GET', oldDownload)).toBe(404);
-  const now = await downloadUrlOf(id);
+  const now = await fetchDownloadUrl(id);
   expect((await sendRequest('', 'GET', now)).text).toBe('y');
   await ann.delete(`/v2/objects/${id}`);
   expect([await status('GET', now), await status('PUT', url)]).toEqual([404, 404]);
@@ -177,7 +177,7 @@ test.each([
 ])('D9: a stored %s comes back as an attachment of no type', async (mimetype) => {
   const { id, url } = await newFile({ filename: 'page.html', mimetype });
   await sendRequest('', 'PUT', url, '<script>alert(1)</script>', { 'content-type': mimetype });
-  const { headers } = await sendRequest('', 'GET', await downloadUrlOf(id));
+  const { headers } = await sendRequest('', 'GET', await fetchDownloadUrl(id));
   expect(headers.get('content-type')).toBe('application/octet-stream');
   expect(headers.get('content-disposition')).toMatch(/^attachment;/);
   expect(headers.get('x-content-type-options')).toBe('nosniff');

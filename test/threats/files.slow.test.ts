@@ -26,7 +26,7 @@ async function importFile(filename: string, bytes: Uint8Array): Promise<Answer> 
   return job.status === 201 ? waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`) : job;
 }
 
-const totalRecords = async (): Promise<unknown> =>
+const fetchTotalRecords = async (): Promise<unknown> =>
   (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
 
 let randomState = seed;
@@ -82,7 +82,7 @@ test(`F18: files that damage a parser touch neither the server nor another clien
     ['deep.json', Buffer.from(`${'{"a":'.repeat(500_000)}1`)],
   ];
   for (const [name, bytes] of files) {
-    const before = await totalRecords();
+    const before = await fetchTotalRecords();
     const endedImport = await importFile(name, bytes);
     const status = endedImport.status === 400 ? 'refused' : endedImport.json['status'];
     expect([name, ['completed', 'failed', 'refused'].includes(String(status))]).toEqual([
@@ -92,7 +92,7 @@ test(`F18: files that damage a parser touch neither the server nor another clien
     if (status === 'failed') {
       // The message must name the file, and the dataset must be unchanged.
       expect(String(endedImport.json['error_message'])).toContain(name.replace(/\..*/, ''));
-      expect(await totalRecords()).toBe(before);
+      expect(await fetchTotalRecords()).toBe(before);
     }
   }
   overController.abort();
@@ -104,7 +104,7 @@ test(`F18: files that damage a parser touch neither the server nor another clien
 
 test('F1: a bomb of gzip in gzip, and one of many spaces, end with a reason', async () => {
   const zeros = gzipSync(Buffer.alloc(80 << 20), { level: 9 });
-  const before = await totalRecords();
+  const before = await fetchTotalRecords();
   for (const [name, bytes, reason] of [
     ['twice.json.gz', gzipSync(gzipSync('{"a":1}\n')), /compressed twice/],
     ['twice.vcf', gzipSync(zeros), /compressed twice/],
@@ -114,7 +114,7 @@ test('F1: a bomb of gzip in gzip, and one of many spaces, end with a reason', as
     expect([name, endedImport.json['status']]).toEqual([name, 'failed']);
     expect(String(endedImport.json['error_message'])).toMatch(reason);
   }
-  expect(await totalRecords()).toBe(before);
+  expect(await fetchTotalRecords()).toBe(before);
 });
 
 test.each<readonly [string, Uint8Array, string, RegExp | number]>([
@@ -133,9 +133,9 @@ test.each<readonly [string, Uint8Array, string, RegExp | number]>([
   ['wide.json', Buffer.from('\ufeff{"a":1}\n', 'utf16le'), 'failed', /UTF-16/],
   ['nul.json', Buffer.from('{"a":1}\n\u0000\u0000\n'), 'failed', /line 2/],
 ])('F4: %s is what its bytes say', async (name, bytes, status, more) => {
-  const before = Number(await totalRecords());
+  const before = Number(await fetchTotalRecords());
   const endedImport = await importFile(name, bytes);
   expect(endedImport.json['status']).toBe(status);
-  if (typeof more === 'number') expect(Number(await totalRecords()) - before).toBe(more);
+  if (typeof more === 'number') expect(Number(await fetchTotalRecords()) - before).toBe(more);
   else expect(String(endedImport.json['error_message'])).toMatch(more);
 });

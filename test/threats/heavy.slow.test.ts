@@ -50,7 +50,7 @@ const heavyFacetRequest = {
 };
 
 /** Returns which share of one processor this process uses during `ms` milliseconds. */
-async function processorShare(ms: number): Promise<number> {
+async function measureProcessorShare(ms: number): Promise<number> {
   const before = process.cpuUsage();
   await new Promise((resolve) => setTimeout(resolve, ms));
   const { user, system } = process.cpuUsage(before);
@@ -83,7 +83,7 @@ test('Q9, W6: light queries are answered during heavy ones, which stop when thei
   leaving.abort();
   await Promise.all(attack);
   // If a statement continued after its client left, it would occupy the processor until its time limit.
-  while ((await processorShare(300)) >= 0.5);
+  while ((await measureProcessorShare(300)) >= 0.5);
   expect((await ann.post(dataPath, { limit: 1 })).status).toBe(200);
 });
 

@@ -7,7 +7,7 @@ import type { Value } from '../../engine/core/types.js';
 import { createExcelWriter } from '../../writers/excel.js';
 import type { FileWarning } from '../../writers/writer.js';
 import { column, listColumn, type TestDataset } from '../engine/query/dataset.js';
-import { naiveTexts } from '../engine/query/results/naive-json.js';
+import { readNaiveTexts } from '../engine/query/results/naive-json.js';
 import { random, randomColumns, randomDistribution, randomValue } from '../engine/store/random.js';
 import { seed } from '../seed.js';
 import {
@@ -26,14 +26,14 @@ afterAll(() => writerFixture.close());
 
 const withoutReservedFields = { excludeFields: [['_id'], ['_commit']] };
 
-async function workbookOf(bytes: Buffer): Promise<ExcelJS.Workbook> {
+async function loadWorkbook(bytes: Buffer): Promise<ExcelJS.Workbook> {
   const workbook = new ExcelJS.Workbook();
   await workbook.xlsx.load(bytes as unknown as ExcelJS.Buffer);
   return workbook;
 }
 
 async function openWorkbook(format: string, from: TestDataset, wanted: ExportTestOptions = { request: withoutReservedFields }): Promise<ExcelJS.Workbook> {
-  return workbookOf(await writeExport(format, from, wanted));
+  return loadWorkbook(await writeExport(format, from, wanted));
 } // prettier-ignore
 
 /** Returns the values of a sheet, by row; null for a cell without a value. */
@@ -84,7 +84,7 @@ describe('a workbook', () => {
     const all = [...texts, ...escaped.map(([text]) => text)];
     const from = await writerFixture.writeDataset([column('t', 'string')], [all]);
     const bytes = await writeExport('excel', from, { request: withoutReservedFields });
-    const found = sheetValues((await workbookOf(bytes)).getWorksheet('records'))
+    const found = sheetValues((await loadWorkbook(bytes)).getWorksheet('records'))
       .slice(1)
       .flat();
     // The expected texts allow both forms, because readers of Excel files differ in whether they decode escapes.
@@ -99,7 +99,7 @@ describe('a workbook', () => {
     const from = await writerFixture.writeDataset([column('n', 'long'), column('t', 'text')], [[1n, 2n, 3n, 4n], values]); // prettier-ignore
     const warnings: FileWarning[] = [];
     const bytes = await writeExport('excel', from, { request: withoutReservedFields }, warnings);
-    const found = sheetValues((await workbookOf(bytes)).getWorksheet('records')).slice(1);
+    const found = sheetValues((await loadWorkbook(bytes)).getWorksheet('records')).slice(1);
     expect(found.map(([, text]) => text)).toEqual([
       values[0],
       'é'.repeat(32_767),
@@ -117,7 +117,7 @@ describe('a workbook', () => {
     for (const size of [1, 700, 1_000, 2_345, 2_346]) {
       const some = size === 1 ? { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } } : from; // prettier-ignore
       const writer = createExcelWriter({ format: 'excel', description: '' }, size);
-      const workbook = await workbookOf(
+      const workbook = await loadWorkbook(
         await writeExport(writer, some, { request: withoutReservedFields }),
       );
       const sheets = workbook.worksheets.slice(0, -1);
@@ -193,7 +193,7 @@ test(`random lists are in the cells of their elements (STRANDLAKE_SEED=${seed})`
   });
   const from = await writerFixture.writeDataset(columns, values);
   const records = (
-    await naiveTexts(writerFixture.engineFixture, from, {
+    await readNaiveTexts(writerFixture.engineFixture, from, {
       ...wholeRequest,
       ...withoutReservedFields,
     })

@@ -12,7 +12,7 @@ import { openSegments } from '../../engine/query/results/row-blocks.js';
 import type { RowRef } from '../../engine/query/plan/executor.js';
 import { writers, writerNamed } from '../../writers/index.js';
 import { column, listColumn, type TestDataset } from '../engine/query/dataset.js';
-import { naiveJson, naiveTexts, readRecordsBySql } from '../engine/query/results/naive-json.js';
+import { naiveJson, readNaiveTexts, readRecordsBySql } from '../engine/query/results/naive-json.js';
 import { random, randomColumns, randomDistribution, randomValue } from '../engine/store/random.js';
 import { exportCommand } from '../../cli/commands/query.js';
 import { seed } from '../seed.js';
@@ -119,7 +119,7 @@ test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async (
       return Array.from({ length: rows }, (_, row) => randomValue(next, each, style, row));
     });
     const from = await writerFixture.writeDataset(columns, values);
-    const texts = await naiveTexts(writerFixture.engineFixture, from, wholeRequest);
+    const texts = await readNaiveTexts(writerFixture.engineFixture, from, wholeRequest);
     // The whole text is compared and not its lines, because random values of JSON columns contain line ends.
     const json = gunzipSync(await writeExport('json', from)).toString();
     expect(json).toBe(texts.map((text) => `${text}\n`).join(''));

@@ -62,7 +62,7 @@ export const ApplicationsController = crudController<
   },
   contexts: (context, request, rows) => {
     const presenter = presenterFor(context, request);
-    return Promise.all(rows.map((row) => applicationContextOf(row, presenter)));
+    return Promise.all(rows.map((row) => loadApplicationContext(row, presenter)));
   },
   create: ({ catalog }, { caller, form, values }) => {
     form.throwIfInvalid();
@@ -165,13 +165,13 @@ export class ApplicationSecretsController {
   async #view(row: ApplicationRow, request: ApiRequest): Promise<object> {
     const clientSecret = clientSecretOf(row, this.context.signingKey);
     return applicationSecret.view(row, {
-      ...(await applicationContextOf(row, presenterFor(this.context, request))),
+      ...(await loadApplicationContext(row, presenterFor(this.context, request))),
       clientSecret,
     });
   }
 }
 
-async function applicationContextOf(
+async function loadApplicationContext(
   { userId }: ApplicationRow,
   presenter: Presenter,
 ): Promise<ApplicationContext> {

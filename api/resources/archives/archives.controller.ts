@@ -6,7 +6,7 @@ export class SnapshotsController extends jobListController({
   kind: 'snapshot',
   operations: snapshotOperations,
   table: ({ snapshots }) => snapshots,
-  view: (presenter, row) => presenter.ofSnapshot(row),
+  view: (presenter, row) => presenter.snapshotView(row),
 }) {}
 
 /** Tasks that restore datasets from their archives. */
@@ -14,5 +14,5 @@ export class RestoresController extends jobListController({
   kind: 'restore',
   operations: restoreOperations,
   table: ({ restores }) => restores,
-  view: (presenter, row) => presenter.ofRestore(row),
+  view: (presenter, row) => presenter.restoreView(row),
 }) {}

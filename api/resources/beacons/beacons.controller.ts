@@ -40,13 +40,13 @@ export const beaconSetCrud: CrudResource<'beacon set', BeaconSetContext, SavedRe
   declaration: beaconSet,
   table: ({ beaconSets }) => beaconSets,
   filter: beaconFilter,
-  contexts: beaconSetContexts,
+  contexts: loadBeaconSetContexts,
   delete: (context, { id }) => context.catalog.beaconSets.delete(id),
 };
 export const BeaconSetsController = crudController(beaconSetCrud);
 
 /** The data that the views of beacon sets show and their rows do not have. */
-async function beaconSetContexts(
+async function loadBeaconSetContexts(
   context: AppContext,
   request: ApiRequest,
   rows: readonly BeaconSetRow[],
@@ -85,7 +85,7 @@ export const beaconCrud: CrudResource<'beacon', BeaconContext, SavedResourceFilt
   declaration: beacon,
   table: ({ beacons }) => beacons,
   filter: beaconFilter,
-  contexts: beaconContexts,
+  contexts: loadBeaconContexts,
   resolve: async (context, caller, form, _values, row) => {
     const isGiven = (key: string): boolean => row === undefined || form.raw(key) !== undefined;
     const set = isGiven('beacon_set_id')
@@ -104,7 +104,7 @@ export const beaconCrud: CrudResource<'beacon', BeaconContext, SavedResourceFilt
 export const BeaconsController = crudController(beaconCrud);
 
 /** The data that the views of beacons show and their rows do not have. */
-async function beaconContexts(
+async function loadBeaconContexts(
   context: AppContext,
   request: ApiRequest,
   rows: readonly { readonly datasetId: number }[],

@@ -1,4 +1,4 @@
-import { principalOf } from '../../../engine/catalog/access.js';
+import { loadPrincipal } from '../../../engine/catalog/access.js';
 import type { BeaconRow } from '../../../engine/catalog/beacons.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
@@ -7,7 +7,7 @@ import { genomicNotation } from '../../../engine/query/request/genomic-notation.
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { Form } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { logLine } from '../../http/log.js';
+import { formatLogLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { runDatasetQuery } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
@@ -64,9 +64,9 @@ export async function queryBeacon(
   const elapsedMs = (): number => Math.round(performance.now() - startedAt);
   let mayRead = true;
   try {
-    const ownDataset = await datasetOfCaller(context, caller, beacon);
+    const ownDataset = await findDatasetOfCaller(context, caller, beacon);
     mayRead = ownDataset !== undefined;
-    const dataset = ownDataset ?? (await datasetOfOwner(context, beacon));
+    const dataset = ownDataset ?? (await findDatasetOfOwner(context, beacon));
     const body = datasetQuery(beacon, query, mayRead ? maxShownRecords : 0);
     const { total, results } = await runDatasetQuery(context, dataset, body, signal);
     return {
@@ -80,7 +80,9 @@ export async function queryBeacon(
     if (signal.aborted) throw error;
     const { isBug, body } = errorAnswerOf(error);
     if (isBug)
-      context.log(logLine('error', { beacon: beacon.id, error: String((error as Error).stack) }));
+      context.log(
+        formatLogLine('error', { beacon: beacon.id, error: String((error as Error).stack) }),
+      );
     const text = mayRead ? errorText(body) : errorText(publicErrorBody(body));
     return { status: 'failed', total: null, took: elapsedMs(), error: text, results: '[]' };
   }
@@ -90,7 +92,7 @@ export async function queryBeacon(
 const maxShownRecords = 10;
 
 /** The dataset of a beacon if the caller may read it. */
-async function datasetOfCaller(
+async function findDatasetOfCaller(
   { catalog }: AppContext,
   caller: Caller,
   { datasetId }: BeaconRow,
@@ -104,11 +106,11 @@ async function datasetOfCaller(
 }
 
 /** Returns the dataset of a shared beacon, with the rights of the beacon's owner; throws 404 if the owner may no longer read it. */
-async function datasetOfOwner(
+async function findDatasetOfOwner(
   { catalog }: AppContext,
   { datasetId, userId }: BeaconRow,
 ): Promise<DatasetRow> {
-  const owner = await principalOf(catalog, userId);
+  const owner = await loadPrincipal(catalog, userId);
   if (owner === undefined) throw notFoundError();
   return requireResource(catalog, owner, 'dataset', datasetId, 'read');
 }

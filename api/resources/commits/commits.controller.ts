@@ -17,7 +17,7 @@ import {
   type ApiRequest,
   type Caller,
 } from '../../http/request.js';
-import { exportTarget, isRedirectRequested } from '../downloads/signed-addresses.js';
+import { signExportTarget, isRedirectRequested } from '../downloads/signed-addresses.js';
 import { cancelJobIfActive } from '../tasks/cancel-job.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { jobController } from '../tasks/job.controller.js';
@@ -31,7 +31,7 @@ export class CommitsController extends jobController({
   cancelPermission: 'read',
   operations: commitOperations,
   table: ({ commits }) => commits,
-  view: (presenter, row) => presenter.ofCommit(row),
+  view: (presenter, row) => presenter.commitView(row),
 }) {
   @Operation(commitOperations.checkRollback)
   @Access('read', 'commit', 'write')
@@ -46,7 +46,7 @@ export class CommitsController extends jobController({
   }
 
   @CreateOperation(commitOperations.rollback, async (context, caller, id, request) =>
-    new JobPresenter(context, request).ofCommit(
+    new JobPresenter(context, request).commitView(
       await requireResource(context.catalog, caller, 'commit', id, 'read'),
     ),
   )
@@ -79,7 +79,7 @@ export class CommitsController extends jobController({
   ): Promise<object> {
     const signal = abortOnDisconnect(request, reply);
     const file = await exportCommitRecords(this.context, caller, row, signal);
-    const url = request.origin + exportTarget(this.context.signer, caller.user.id, file);
+    const url = request.origin + signExportTarget(this.context.signer, caller.user.id, file);
     if (isRedirectRequested(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
   }

@@ -26,7 +26,7 @@ export const DatasetsController = crudController<
   filter: datasetFilter,
   contexts: (context, request, rows) => {
     const presenter = presenterFor(context, request);
-    return Promise.all(rows.map((row) => presenter.datasetContext(row)));
+    return Promise.all(rows.map((row) => presenter.loadDatasetContext(row)));
   },
   create: async (context, { caller, form, values }) => {
     const objectType = 'dataset';

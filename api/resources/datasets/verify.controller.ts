@@ -136,7 +136,7 @@ export class VerifyController {
     };
     if (!waits) {
       const queued = await scheduler.enqueue('verify', { ...order, userId: user.id });
-      return new JobPresenter(this.context, request).ofTask(queued, true);
+      return new JobPresenter(this.context, request).taskView(queued, true);
     }
     const signal = abortOnDisconnect(request, reply);
     const { task, result } = await scheduler.enqueueAndWait('verify', order, signal);

@@ -2,13 +2,17 @@ import type { JobRow } from '../../../engine/catalog/jobs.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { notFoundError } from '../../../engine/core/errors.js';
-import { fileStats } from '../../../engine/core/files.js';
+import { readFileStats } from '../../../engine/core/files.js';
 import type { AppContext } from '../../http/app-context.js';
 import { readBoolean } from '../../http/form.js';
 import { firstParamValue } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
-import { downloadTarget, isRedirectRequested, rejectedRecordsTarget } from './signed-addresses.js';
+import {
+  signDownloadTarget,
+  isRedirectRequested,
+  signRejectedRecordsTarget,
+} from './signed-addresses.js';
 
 /**
  * Answers where a version of a file can be downloaded (contract 6.6).
@@ -24,7 +28,7 @@ export function answerDownload(
 ): object {
   const expiresAt = Date.now() + budgets.objectUrlMs;
   const { id: userId } = request.caller!.user;
-  const url = request.origin + downloadTarget(signer, userId, object, revision, expiresAt);
+  const url = request.origin + signDownloadTarget(signer, userId, object, revision, expiresAt);
   if (readBoolean(firstParamValue(query, 'redirect')) === true)
     reply.code(302).header('Location', url);
   return { download_url: url, object_id: null };
@@ -38,10 +42,10 @@ export async function answerRejectedDownload(
   request: ApiRequest,
   reply: ApiReply,
 ): Promise<object> {
-  if (!(await fileStats(data.rejectedLines(id)))) throw notFoundError();
+  if (!(await readFileStats(data.rejectedLines(id)))) throw notFoundError();
   const expiresAt = Date.now() + budgets.exportUrlMs;
   const url =
-    request.origin + rejectedRecordsTarget(signer, request.caller!.user.id, id, expiresAt);
+    request.origin + signRejectedRecordsTarget(signer, request.caller!.user.id, id, expiresAt);
   if (isRedirectRequested(query)) reply.code(302).header('Location', url);
   return { url, download_url: url };
 }

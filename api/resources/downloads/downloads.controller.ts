@@ -1,7 +1,7 @@
 import { Controller, Param, Query, Req, Res } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 import { notFoundError } from '../../../engine/core/errors.js';
-import { fileStats } from '../../../engine/core/files.js';
+import { readFileStats } from '../../../engine/core/files.js';
 import { Public } from '../../http/access.js';
 import { readId } from '../../http/form.js';
 import { sendFile, type StoredDownload } from './send-file.js';
@@ -61,7 +61,7 @@ export class DownloadsController {
     const isImport = (await catalog.imports.get(readId(id) ?? 0)) !== undefined;
     const kind = isImport ? 'import' : 'migration';
     const row = await requireSignedUrl(this.context, request, kind, id, 'read');
-    if (!(await fileStats(data.rejectedLines(row.id)))) throw notFoundError();
+    if (!(await readFileStats(data.rejectedLines(row.id)))) throw notFoundError();
     return this.send(
       () => (isImport ? catalog.imports : catalog.datasetMigrations).get(row.id),
       {
@@ -92,7 +92,7 @@ export class DownloadsController {
       requireExportFile,
     );
     const path = exportFilePath(this.context.data, row.id, row.filename!);
-    if (!(await fileStats(path))) throw notFoundError(); // the file of an expired export was deleted a moment ago
+    if (!(await readFileStats(path))) throw notFoundError(); // the file of an expired export was deleted a moment ago
     return this.send(
       () => this.context.catalog.exports.get(row.id),
       {

@@ -20,7 +20,7 @@ import { dispositionParameter, type UrlSigner } from '../../http/signed-url.js';
  */
 
 /** Returns the signed path to which the user sends the bytes of a version of a file; valid for this version only. */
-export function uploadTarget(
+export function signUploadTarget(
   signer: UrlSigner,
   userId: number,
   { objectId, revision }: FileVersionRow,
@@ -31,7 +31,7 @@ export function uploadTarget(
 }
 
 /** The signed path to which the user sends the bytes of a part of a version of a file. */
-export function partTarget(
+export function signPartTarget(
   signer: UrlSigner,
   userId: number,
   { id, revision }: FileVersion,
@@ -43,7 +43,7 @@ export function partTarget(
 }
 
 /** The signed path of the bytes of a version of a file. */
-export function downloadTarget(
+export function signDownloadTarget(
   signer: UrlSigner,
   userId: number,
   { id, filename }: ObjectRow,
@@ -55,7 +55,7 @@ export function downloadTarget(
 }
 
 /** The signed path of an export's file, valid until the export expires. Throws as `requireExportFile` does. */
-export function exportTarget(signer: UrlSigner, userId: number, row: ExportRow): string {
+export function signExportTarget(signer: UrlSigner, userId: number, row: ExportRow): string {
   const { filename, expiresAt } = requireExportFile(row);
   return signDownload(signer, userId, `/v2/downloads/exports/${row.id}`, filename, expiresAt);
 }
@@ -76,7 +76,7 @@ export function requireExportFile({ status, filename, expiresAt, updatedAt }: Ex
 }
 
 /** Returns the signed path of the records that an import or a migration rejected. No import has the same id as a migration. */
-export function rejectedRecordsTarget(
+export function signRejectedRecordsTarget(
   signer: UrlSigner,
   userId: number,
   jobId: number,

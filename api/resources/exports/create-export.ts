@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../engine/core/types.js';
-import { viewerOf, permissionOn } from '../../../engine/catalog/access.js';
+import { viewerOf, readPermissionOn } from '../../../engine/catalog/access.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { parseFullPath } from '../../../engine/catalog/full-path.js';
@@ -156,7 +156,7 @@ async function readTarget(
     );
   if (!path || path.path === '/') return invalidTarget();
   const vault = await context.catalog.vaults.byFullPath(path, viewerOf(caller));
-  const permission = vault && (await permissionOn(context.catalog, caller, vault.id));
+  const permission = vault && (await readPermissionOn(context.catalog, caller, vault.id));
   if (!vault || !permission) return invalidTarget();
   if (permission === 'read') {
     throw new AppError(

@@ -15,7 +15,7 @@ import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import {
   exportFilePath,
-  exportTarget,
+  signExportTarget,
   isRedirectRequested,
 } from '../downloads/signed-addresses.js';
 
@@ -25,10 +25,10 @@ export class ExportsController extends jobController({
   cancelPermission: 'read',
   operations: exportOperations,
   table: ({ exports }) => exports,
-  view: (presenter, row) => presenter.ofExport(row),
+  view: (presenter, row) => presenter.exportView(row),
 }) {
   @CreateOperation(exportOperations.create, async (context, caller, id, request) =>
-    new JobPresenter(context, request).ofExport(
+    new JobPresenter(context, request).exportView(
       await requireResource(context.catalog, caller, 'export', id, 'read'),
     ),
   )
@@ -81,7 +81,7 @@ export class ExportsController extends jobController({
         `The export is ${row.status}; only a completed one has a file.`,
       );
     }
-    const url = request.origin + exportTarget(this.context.signer, user.id, row);
+    const url = request.origin + signExportTarget(this.context.signer, user.id, row);
     if (isRedirectRequested(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
   }

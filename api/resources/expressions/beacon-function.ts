@@ -10,7 +10,7 @@ import { mapConcurrent } from '../../http/map-concurrent.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { queryBeacons, readBeaconQuery } from '../beacons/query-beacon.js';
-import { datasetByIdOrPath } from '../records/dataset-by-path.js';
+import { findDatasetByIdOrPath } from '../records/dataset-by-path.js';
 import { runDatasetQuery } from '../records/query-records.js';
 import type { FunctionScope } from './function-scope.js';
 
@@ -24,7 +24,7 @@ type NamedStatus = readonly [name: string, status: 'found' | 'not_found' | 'fail
  * Choice: if the caller may not read the dataset of a beacon, the result of the function `beacon` has the beacon's title instead of the
  * path. `visibility` has no effect, because the caller's permissions decide.
  */
-export async function beaconAnswer(
+export async function answerBeaconCall(
   scope: FunctionScope,
   args: readonly unknown[],
 ): Promise<HostAnswer> {
@@ -61,8 +61,8 @@ async function queryBeaconSet(
   const beacons = rows.toReversed();
   const answers = await queryBeacons(context, caller, beacons, query, signal);
   return mapConcurrent([...beacons.entries()], async ([i, { datasetId, title }]) => {
-    const dataset = await readableDataset(context, caller, datasetId);
-    return [dataset ? await fullPath(context, dataset) : title, answers[i]!.status];
+    const dataset = await findReadableDataset(context, caller, datasetId);
+    return [dataset ? await readFullPath(context, dataset) : title, answers[i]!.status];
   });
 }
 
@@ -87,12 +87,14 @@ async function queryDatasets(
     if (list.length > maxDatasets)
       throw invalidError('datasets', `datasets takes at most ${maxDatasets}, not ${list.length}`);
     return mapConcurrent(list, async (idOrPath): Promise<NamedStatus> => {
-      const dataset = await datasetByIdOrPath(context, caller, idOrPath).catch((error: unknown) => {
-        if (error instanceof AppError) return undefined;
-        throw error;
-      });
+      const dataset = await findDatasetByIdOrPath(context, caller, idOrPath).catch(
+        (error: unknown) => {
+          if (error instanceof AppError) return undefined;
+          throw error;
+        },
+      );
       if (dataset === undefined) return [String(idOrPath), 'failed'];
-      return ask(dataset, await fullPath(context, dataset));
+      return ask(dataset, await readFullPath(context, dataset));
     });
   }
   const page = { limit: maxDatasets + 1, offset: 0 };
@@ -105,12 +107,12 @@ async function queryDatasets(
   const found = await mapConcurrent(rows, async (dataset) => {
     const fields = await context.catalog.fields.all(dataset.id);
     if (!fields.some(({ entityType }) => entityType === entity[0])) return undefined;
-    return ask(dataset, await fullPath(context, dataset));
+    return ask(dataset, await readFullPath(context, dataset));
   });
   return found.filter((one) => one !== undefined);
 }
 
-async function readableDataset(
+async function findReadableDataset(
   { catalog }: AppContext,
   caller: Caller,
   id: number,
@@ -123,7 +125,7 @@ async function readableDataset(
   }
 }
 
-async function fullPath({ catalog }: AppContext, { id }: DatasetRow): Promise<string> {
+async function readFullPath({ catalog }: AppContext, { id }: DatasetRow): Promise<string> {
   const object = await catalog.objects.get(id);
   const vault = object && (await catalog.vaults.get(object.vaultId));
   const account = vault && (await catalog.accounts.get(vault.accountId));

@@ -49,7 +49,7 @@ export async function answerHostBatch(
     const { args } = calls[0]!;
     const openedDataset = await nullOnAppError(() => openDataset(scope, args[0]));
     if (openedDataset === null) continue;
-    for (const [request, group] of await groupsByQuery(openedDataset, known, calls))
+    for (const [request, group] of await groupCallsByQuery(openedDataset, known, calls))
       for (let at = 0; at < group.length; at += maxCallsPerQuery) {
         const part = group.slice(at, at + maxCallsPerQuery);
         const openedCalls = { opened: openedDataset, args, request };
@@ -116,7 +116,7 @@ function argumentText(argument: unknown): string {
 }
 
 /** Returns the groups of calls that one query can answer, each with the query of its first call. */
-async function groupsByQuery(
+async function groupCallsByQuery(
   opened: OpenedDataset,
   known: GroupedFunction,
   calls: readonly NumberedCall[],

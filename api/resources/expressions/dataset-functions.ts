@@ -10,8 +10,8 @@ import type {
 import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { requireResource } from '../../http/require-resource.js';
-import { logLine } from '../../http/log.js';
-import { beaconAnswer } from './beacon-function.js';
+import { formatLogLine } from '../../http/log.js';
+import { answerBeaconCall } from './beacon-function.js';
 import { answerHostBatch } from './call-batches.js';
 import { answerFormBatch } from './form-batches.js';
 import type { FunctionScope } from './function-scope.js';
@@ -69,7 +69,7 @@ async function hideInternalErrors<T>(
   } catch (error) {
     if (!errorAnswerOf(error).isBug) throw error;
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    scope.context.log(logLine('error', { function: name, error: text }));
+    scope.context.log(formatLogLine('error', { function: name, error: text }));
     throw new AppError('internal', 'Internal server error');
   }
 }
@@ -83,7 +83,7 @@ const datasetFunctions: Readonly<Record<string, DatasetFunction>> = {
   dataset_query: async (scope, [dataset, fields, limit, entities, filters, query, ordering]) => {
     const openedDataset = await openDataset(scope, dataset);
     const body = { fields, entities, filters, query, ordering };
-    const json = await openedDataset.recordsJson(body, limitArgument('limit', limit, 1));
+    const json = await openedDataset.queryRecordsJson(body, limitArgument('limit', limit, 1));
     return { json, floats: floatPaths(openedDataset.fields) };
   },
 
@@ -204,7 +204,7 @@ const datasetFunctions: Readonly<Record<string, DatasetFunction>> = {
     return { json: String(ownCount / all), floats: [[]] };
   },
 
-  beacon: (scope, args) => beaconAnswer(scope, args),
+  beacon: (scope, args) => answerBeaconCall(scope, args),
 
   template: async ({ context, caller }, [id]) => {
     const { fields } = await requireResource(context.catalog, caller, 'template', Number(id), 'read'); // prettier-ignore

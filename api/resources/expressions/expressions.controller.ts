@@ -1,6 +1,6 @@
 import { Body, Controller, Req, Res, type OnModuleDestroy } from '@nestjs/common';
 import { builtinDeclarations } from '../../../engine/expression/builtins/declarations.js';
-import { libraryFunctions } from '../../../engine/expression/library/library.js';
+import { libraryFunctionByName } from '../../../engine/expression/library/library.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
@@ -54,7 +54,7 @@ export class ExpressionsController implements OnModuleDestroy {
   @Operation(expressionOperations.functions)
   @Access('read')
   functions(): object {
-    const all = [...libraryFunctions.values(), ...builtinDeclarations];
+    const all = [...libraryFunctionByName.values(), ...builtinDeclarations];
     return {
       functions: all.map(({ name, signature, text, example }) => ({
         name,

@@ -110,8 +110,9 @@ async function lookUpTexts(
   const keptLookup = lookupCacheOf(scope.signal).lookup(
     stringifyJson([opened.datasetAndVersion, fields, restOfSelection]),
   );
-  keptLookup.lookedUpTexts += texts;
-  const readsAll = opened.rows <= Math.min(maxGroupRows, maxRowsPerText * keptLookup.lookedUpTexts);
+  keptLookup.lookedUpTextCount += texts;
+  const readsAll =
+    opened.rowCount <= Math.min(maxGroupRows, maxRowsPerText * keptLookup.lookedUpTextCount);
   const wholeTable = readsAll
     ? await keptLookup.loadTable(() => readLookupTable(lookup, restOfSelection, maxGroupRows))
     : null;

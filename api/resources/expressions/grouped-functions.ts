@@ -49,7 +49,7 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
     async answers({ opened, args, request }, selections) {
       const valueLimit = limitArgument('limit', args[2], 1);
       if (valueLimit === 0) return null;
-      const found = await recordsByCall(opened, request, selections);
+      const found = await readRecordsByCall(opened, request, selections);
       if (!Array.isArray(found)) return found;
       const floats = floatPaths(opened.fields);
       return found.map((texts) =>
@@ -71,7 +71,7 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
       const field = opened.requireField(args[1]);
       const valueLimit = limitArgument('limit', args[2], 10);
       if (valueLimit === 0) return null;
-      const found = await keyedRecords(opened, request, selections, [field.path]);
+      const found = await readKeyedRecords(opened, request, selections, [field.path]);
       if (!Array.isArray(found)) return found;
       const values = selections.map((): unknown[] => []);
       for (const { record, calls } of found) {
@@ -93,8 +93,8 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
       opened.parseRequest({ entities, filters, query }, { limit: 0, scores: [] }),
     async answers({ opened, request }, selections) {
       const counts =
-        (await countsByFacet(opened, request, selections)) ??
-        (await countsByRecord(opened, request, selections));
+        (await countByFacets(opened, request, selections)) ??
+        (await countByRecords(opened, request, selections));
       return Array.isArray(counts)
         ? counts.map((count) => hostAnswerOf(String(count), []))
         : counts;
@@ -108,12 +108,12 @@ function hostAnswerOf(json: string, floats: HostAnswer['floats']): HostAnswer | 
 }
 
 /** Returns, for each selection, the JSON texts of its records, in the order of the query. */
-async function recordsByCall(
+async function readRecordsByCall(
   opened: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
 ): Promise<GroupResults<string[]>> {
-  const found = await keyedRecords(opened, request, selections);
+  const found = await readKeyedRecords(opened, request, selections);
   if (!Array.isArray(found)) return found;
   const records = selections.map((): string[] => []);
   for (const { text, calls } of found) for (const call of calls) records[call]!.push(text!);
@@ -130,14 +130,14 @@ interface KeyedRecord {
 }
 
 /** Returns the records of the joint query, each with the indices of the selections that select it. */
-async function keyedRecords(
+async function readKeyedRecords(
   opened: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
   more: readonly (readonly string[])[] = [],
 ): Promise<GroupResults<KeyedRecord>> {
   const joinedQuery = joinedRequest(request, selections);
-  const found = await opened.keyedTexts(
+  const found = await opened.readKeyedTexts(
     joinedQuery,
     [...keyPaths(selections[0]!), ...more],
     maxGroupJsonLength,
@@ -174,7 +174,7 @@ function tooManyRecordsResult(selections: readonly CallSelection[]): 'tooLarge' 
 }
 
 /** Counts records by the values of the only key, if each record has at most one value; returns undefined for other selections. */
-async function countsByFacet(
+async function countByFacets(
   opened: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
@@ -184,7 +184,7 @@ async function countsByFacet(
   if (more.length > 0 || others.length > 0 || isInsideList(opened.columns, equality!.field.path))
     return undefined;
   const predicate = joinedPredicate(selections);
-  const terms = await opened.termCounts(equality!.field, { ...request, predicate });
+  const terms = await opened.countTerms(equality!.field, { ...request, predicate });
   const dispatcher = new KeyDispatcher(selections);
   const counts = selections.map(() => 0);
   for (const [term, count] of terms)
@@ -192,12 +192,12 @@ async function countsByFacet(
   return counts;
 }
 
-async function countsByRecord(
+async function countByRecords(
   opened: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
 ): Promise<GroupResults<number>> {
-  const found = await keyedRecords(opened, { ...request, fields: [] }, selections);
+  const found = await readKeyedRecords(opened, { ...request, fields: [] }, selections);
   if (!Array.isArray(found)) return found;
   const counts = selections.map(() => 0);
   for (const { calls } of found) for (const call of calls) counts[call]! += 1;

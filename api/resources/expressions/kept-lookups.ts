@@ -39,7 +39,7 @@ class LookupCache {
  */
 class CachedLookup {
   /** The number of texts that have been looked up. */
-  lookedUpTexts = 0;
+  lookedUpTextCount = 0;
   #table: Promise<LookupTable | null> | undefined;
   #bytes = 0;
 

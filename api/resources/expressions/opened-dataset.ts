@@ -3,7 +3,7 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError, invalidError } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import type { RecordBytes } from '../../../engine/query/results/page-format.js';
 import { runQuery, streamQuery, streamTexts } from '../../../engine/query/plan/query.js';
 import type { QueryAnswer } from '../../../engine/query/results/answer.js';
@@ -11,8 +11,8 @@ import { indexFields, unknownFieldMessage } from '../../../engine/query/request/
 import type { FieldRef } from '../../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
 import type { VisibleDatasetVersion } from '../../../scheduler/jobs/visible-data.js';
-import { datasetByIdOrPath } from '../records/dataset-by-path.js';
-import { readableData, runUnlessDeleted } from '../records/query-records.js';
+import { findDatasetByIdOrPath } from '../records/dataset-by-path.js';
+import { loadReadableData, runUnlessDeleted } from '../records/query-records.js';
 import type { FunctionScope } from './function-scope.js';
 
 /** The most records that an HTTP request may ask for; `parseQuery` enforces it. */
@@ -33,8 +33,8 @@ type KeyedTexts =
 export async function openDataset(scope: FunctionScope, idOrPath: unknown): Promise<OpenedDataset> {
   const { context, caller, signal } = scope;
   signal.throwIfAborted();
-  const dataset = await datasetByIdOrPath(context, caller, idOrPath);
-  return new OpenedDataset(scope, dataset, await readableData(context, dataset));
+  const dataset = await findDatasetByIdOrPath(context, caller, idOrPath);
+  return new OpenedDataset(scope, dataset, await loadReadableData(context, dataset));
 }
 
 /** A dataset at one version, as the dataset functions read it. */
@@ -74,7 +74,7 @@ export class OpenedDataset {
   }
 
   /** Number of records of the dataset. */
-  get rows(): number {
+  get rowCount(): number {
     return this.#data.snapshot.rows;
   }
 
@@ -89,7 +89,7 @@ export class OpenedDataset {
   }
 
   /** Returns the records that a query finds, as a JSON list. The list is built in pieces, so that one that is too long is refused early. */
-  async recordsJson(body: QueryBody, limit: number): Promise<string> {
+  async queryRecordsJson(body: QueryBody, limit: number): Promise<string> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
     const request = await this.parseRequest(body, { limit });
@@ -111,7 +111,7 @@ export class OpenedDataset {
   /** Parses a query; `more` replaces parts of the result. */
   async parseRequest(body: QueryBody, more: RequestReplacement): Promise<QueryRequest> {
     const limit = Math.min(more.limit, maxPageRecords);
-    const genes = await genesForQuery(body);
+    const genes = await loadGenesForQuery(body);
     return { ...parseQuery({ ...body, limit }, this.fields, genes), ...more };
   }
 
@@ -120,7 +120,7 @@ export class OpenedDataset {
    * `keys` with only the fields `keys`. Returns `tooMany` if the query finds more than its limit, `tooLarge` if the texts have more than
    * `maxLength` characters.
    */
-  async keyedTexts(
+  async readKeyedTexts(
     request: QueryRequest,
     keys: readonly (readonly string[])[],
     maxLength: number,
@@ -176,7 +176,7 @@ export class OpenedDataset {
   }
 
   /** Returns the values of a field in the records that a query finds, each with the number of records that have it. */
-  async termCounts(
+  async countTerms(
     field: FieldRef,
     request: QueryRequest,
   ): Promise<readonly (readonly [term: unknown, count: number])[]> {

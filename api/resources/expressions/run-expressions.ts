@@ -1,4 +1,4 @@
-import { principalOf } from '../../../engine/catalog/access.js';
+import { loadPrincipal } from '../../../engine/catalog/access.js';
 import { fullName } from '../../../engine/catalog/users.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type {
@@ -37,7 +37,7 @@ export async function answerJobCalls(
   request: HostRequest,
   signal: AbortSignal,
 ): Promise<HostReply> {
-  const caller = await principalOf(context.catalog, userId);
+  const caller = await loadPrincipal(context.catalog, userId);
   if (caller === undefined)
     throw new AppError('forbidden', 'the user of the job is no longer active');
   return answerHostRequest({ context, caller, signal }, request);

@@ -14,7 +14,7 @@ import { CreateOperation, Operation } from '../../http/operation.js';
 import { fieldOperations } from './fields.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
-import { fieldFacets } from '../records/query-records.js';
+import { computeFieldFacets } from '../records/query-records.js';
 import {
   abortOnDisconnect,
   type ApiReply,
@@ -77,7 +77,7 @@ export class FieldsController {
       rows: (page) => this.context.catalog.fields.list(filter, page),
       views: async (rows) => {
         const viewContext = {
-          vaultId: await vaultIdOf(this.context, dataset.id),
+          vaultId: await findVaultIdOfDataset(this.context, dataset.id),
           origin: request.origin,
         };
         return rows.map((row) => declared.view(row, viewContext));
@@ -148,7 +148,7 @@ export class FieldsController {
     if (!dataset) throw notFoundError(); // the dataset was deleted meanwhile
     const signal = abortOnDisconnect(request, reply);
     const options = readFacetOptions(query);
-    return fieldFacets(
+    return computeFieldFacets(
       this.context,
       dataset,
       field,
@@ -164,11 +164,11 @@ async function fieldView(
   field: FieldRow,
   request: ApiRequest,
 ): Promise<object> {
-  const vaultId = await vaultIdOf(context, field.datasetId);
+  const vaultId = await findVaultIdOfDataset(context, field.datasetId);
   return declared.view(field, { vaultId, origin: request.origin });
 }
 
-async function vaultIdOf(context: AppContext, datasetId: number): Promise<number> {
+async function findVaultIdOfDataset(context: AppContext, datasetId: number): Promise<number> {
   const object = await context.catalog.objects.get(datasetId);
   if (!object) throw notFoundError(); // the object was deleted meanwhile
   return object.vaultId;

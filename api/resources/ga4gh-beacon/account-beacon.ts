@@ -34,7 +34,7 @@ export interface AccountBeacon {
  * other callers, it answers filters only for datasets that show records, because with filters a series of yes-or-no answers discloses the
  * values of a record.
  */
-export async function accountBeacon(
+export async function loadAccountBeacon(
   { catalog }: AppContext,
   caller: Caller | undefined,
   domain: string,

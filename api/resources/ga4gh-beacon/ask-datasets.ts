@@ -2,15 +2,15 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
 import type { Row } from '../../../engine/core/types.js';
-import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { runQuery, type QueryAnswer } from '../../../engine/query/plan/query.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import type { AppContext } from '../../http/app-context.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { readableData, runUnlessDeleted } from '../records/query-records.js';
+import { loadReadableData, runUnlessDeleted } from '../records/query-records.js';
 import type { BeaconDataset } from './account-beacon.js';
-import { filterCondition } from './beacon-filters.js';
+import { conditionOfBeaconFilter } from './beacon-filters.js';
 import type { BeaconRequest } from './beacon-request.js';
 import { variationFormat } from './genomic-variation.js';
 import { variantConditions } from './variant-conditions.js';
@@ -67,18 +67,18 @@ async function queryDataset(
 ): Promise<DatasetMatches> {
   const { row } = dataset;
   // All queries of one answer read one version of the dataset.
-  const { snapshot, fields } = await readableData(context, row);
+  const { snapshot, fields } = await loadReadableData(context, row);
   const conditions = variantConditions(variants, fields);
   const query = {
     entities: conditions.entities,
     filters: [
       // The filters of the request come first, so that messages name them by their index in the request.
-      ...filters.map((filter) => filterCondition(filter, fields)),
+      ...filters.map((filter) => conditionOfBeaconFilter(filter, fields)),
       ...conditions.filters,
       ...(recordId === undefined ? [] : [['_id', recordId]]),
     ],
   };
-  const genes = await genesForQuery(query);
+  const genes = await loadGenesForQuery(query);
   const format = variationFormat(row.id, fields);
   const run = (more: object): Promise<QueryAnswer> => {
     const parsed = parseQuery({ ...query, ...more }, fields, genes);
@@ -107,7 +107,7 @@ interface PageOfMatches {
 }
 
 /** Returns one page of the matching records of all datasets, in the order of the datasets. */
-export async function pageOfMatches(
+export async function readPageOfMatches(
   matches: readonly DatasetMatches[],
   { skip, limit }: Pick<BeaconRequest, 'skip' | 'limit'>,
 ): Promise<PageOfMatches> {

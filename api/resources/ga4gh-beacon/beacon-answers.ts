@@ -2,7 +2,7 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import type { AppContext } from '../../http/app-context.js';
 import { requireBeaconDataset, type AccountBeacon, type BeaconDataset } from './account-beacon.js';
-import { queryDatasets, pageOfMatches, type DatasetMatches } from './ask-datasets.js';
+import { queryDatasets, readPageOfMatches, type DatasetMatches } from './ask-datasets.js';
 import { informationalMeta, responseMeta } from './beacon-frame.js';
 import {
   answerGranularities,
@@ -32,7 +32,7 @@ function granularityLevel(granularity: AnswerGranularity): number {
  * `resultsCount` is always 0; for one with the granularity count, the set has no results. Pages run through the records of all datasets,
  * one dataset after the other.
  */
-export async function variantsAnswer(
+export async function answerVariants(
   question: BeaconQueryContext,
   datasets: readonly BeaconDataset[] = question.beacon.datasets,
 ): Promise<object> {
@@ -60,7 +60,7 @@ export async function variantsAnswer(
       ...(granularity !== 'boolean' && { numTotalResults }),
     },
   };
-  const response = granularity === 'record' ? await resultSets(matches, request, warnings) : undefined; // prettier-ignore
+  const response = granularity === 'record' ? await readResultSets(matches, request, warnings) : undefined; // prettier-ignore
   return {
     ...answer,
     ...(warnings.length > 0 && { info: { warnings } }),
@@ -103,7 +103,7 @@ function datasetMessage({ row }: BeaconDataset, message: string): string {
 }
 
 /** The section `response` of an answer with records (Beacon v2, beaconResultsets). */
-async function resultSets(
+async function readResultSets(
   matches: readonly DatasetMatches[],
   request: BeaconRequest,
   warnings: string[],
@@ -112,7 +112,7 @@ async function resultSets(
     request.include === 'ALL' ? true : request.include === 'MISS' ? total === 0 : total > 0,
   );
   const recorded = shownMatches.filter(({ dataset }) => dataset.granularity === 'record');
-  const page = await pageOfMatches(recorded, request);
+  const page = await readPageOfMatches(recorded, request);
   const all = recorded.reduce((sum, { total }) => sum + total, 0);
   if (page.left > 0)
     warnings.push(`Records of this page left out because their variants name no place: ${page.left}.`); // prettier-ignore
@@ -134,7 +134,7 @@ async function resultSets(
  * Answers a request for one variant by its `variantInternalId`. Only the variants of datasets that show records have an id. Any other id is
  * a 404, because ids of records are consecutive and would reveal how many records there are.
  */
-export async function variantAnswer(question: BeaconQueryContext, id: string): Promise<object> {
+export async function answerVariant(question: BeaconQueryContext, id: string): Promise<object> {
   const { context, beacon, request, origin, signal } = question;
   const [, datasetId, recordId] = /^(\d+):(.+)$/s.exec(id) ?? [];
   if (datasetId === undefined || request.isTest) throw notFoundError();
@@ -196,7 +196,7 @@ function datasetView({ row, name, description, granularity }: BeaconDataset): ob
 }
 
 /** Answers a request for the fields that filters may name: each name once, in the order of the datasets. */
-export async function filteringTerms(
+export async function answerFilteringTerms(
   { context, beacon, request, origin, signal }: BeaconQueryContext,
   datasets: readonly BeaconDataset[] = beacon.datasets,
 ): Promise<object> {

@@ -25,7 +25,7 @@ const actionByOperator = {
 const filterPattern = /^(.+?):(<=|>=|[=<>!])(.*)$/s;
 
 /** Returns a filter in the form that GET requests have. */
-export function filterText({ id, operator, value }: BeaconFilter): string {
+export function beaconFilterText({ id, operator, value }: BeaconFilter): string {
   return `${id}:${operator}${value}`;
 }
 
@@ -72,7 +72,7 @@ function unsupportedTermsMessage(id: string): string {
 }
 
 /** Returns the query condition for a filter. Throws an `invalid` error if the dataset does not have the field. */
-export function filterCondition(
+export function conditionOfBeaconFilter(
   { id, operator, value }: BeaconFilter,
   fields: readonly DatasetField[],
 ): unknown {

@@ -2,7 +2,7 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { isObject, readBoolean, readInteger, Form } from '../../http/form.js';
 import { firstParamValue, paramValues } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
-import { readFilters, filterText, type BeaconFilter } from './beacon-filters.js';
+import { readFilters, beaconFilterText, type BeaconFilter } from './beacon-filters.js';
 import { readVariants, variantParameters, type QueriedVariants } from './asked-variants.js';
 
 /** The levels of detail of an answer (Beacon v2, Granularity), from the lowest to the highest. */
@@ -194,7 +194,7 @@ function readRequest(given: RawRequest, defaults: RequestDefaults): BeaconReques
       ...(Object.keys(given.parameters).length > 0 && {
         requestParameters: { g_variant: given.parameters },
       }),
-      ...(filters.length > 0 && { filters: filters.map(filterText) }),
+      ...(filters.length > 0 && { filters: filters.map(beaconFilterText) }),
       includeResultsetResponses: include,
       pagination: { skip, limit },
       requestedGranularity: granularity,

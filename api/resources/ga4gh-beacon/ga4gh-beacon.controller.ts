@@ -4,13 +4,13 @@ import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
 import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/request.js';
-import { accountBeacon, requireBeaconDataset, type AccountBeacon } from './account-beacon.js';
+import { loadAccountBeacon, requireBeaconDataset, type AccountBeacon } from './account-beacon.js';
 import {
   datasetAnswer,
   datasetsAnswer,
-  filteringTerms,
-  variantAnswer,
-  variantsAnswer,
+  answerFilteringTerms,
+  answerVariant,
+  answerVariants,
   type BeaconQueryContext,
 } from './beacon-answers.js';
 import {
@@ -35,25 +35,25 @@ export class Ga4ghBeaconController {
   @Operation(operations.info)
   @AnyCaller()
   info(@Req() request: ApiRequest): Promise<object> {
-    return this.frameworkResponse(request, ({ account }) => infoBody(request.origin, account));
+    return this.answerFrameworkRequest(request, ({ account }) => infoBody(request.origin, account));
   }
 
   @Operation(operations.serviceInfo)
   @AnyCaller()
   async serviceInfo(@Req() request: ApiRequest): Promise<object> {
-    return serviceInfoBody(request.origin, (await this.beaconOf(request)).account);
+    return serviceInfoBody(request.origin, (await this.loadBeacon(request)).account);
   }
 
   @Operation(operations.configuration)
   @AnyCaller()
   configuration(@Req() request: ApiRequest): Promise<object> {
-    return this.frameworkResponse(request, configurationBody);
+    return this.answerFrameworkRequest(request, configurationBody);
   }
 
   @Operation(operations.map)
   @AnyCaller()
   map(@Req() request: ApiRequest): Promise<object> {
-    return this.frameworkResponse(request, ({ account }) =>
+    return this.answerFrameworkRequest(request, ({ account }) =>
       mapBody(request.origin, account.domain),
     );
   }
@@ -61,7 +61,7 @@ export class Ga4ghBeaconController {
   @Operation(operations.entryTypes)
   @AnyCaller()
   entryTypes(@Req() request: ApiRequest): Promise<object> {
-    return this.frameworkResponse(request, entryTypesBody);
+    return this.answerFrameworkRequest(request, entryTypesBody);
   }
 
   @Operation(operations.filteringTerms)
@@ -70,7 +70,7 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return filteringTerms(await this.queryContext(request, reply, recordDefaults));
+    return answerFilteringTerms(await this.queryContext(request, reply, recordDefaults));
   }
 
   @Operation(operations.datasetFilteringTerms)
@@ -80,7 +80,7 @@ export class Ga4ghBeaconController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const question = await this.queryContext(request, reply, recordDefaults);
-    return filteringTerms(question, [
+    return answerFilteringTerms(question, [
       requireBeaconDataset(question.beacon, pathParam(request, 'dataset')),
     ]);
   }
@@ -112,7 +112,7 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return variantsAnswer(await this.queryContext(request, reply));
+    return answerVariants(await this.queryContext(request, reply));
   }
 
   @Operation(operations.queryVariants)
@@ -121,7 +121,7 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return variantsAnswer(await this.queryContext(request, reply));
+    return answerVariants(await this.queryContext(request, reply));
   }
 
   @Operation(operations.datasetVariants)
@@ -131,7 +131,7 @@ export class Ga4ghBeaconController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const question = await this.queryContext(request, reply);
-    return variantsAnswer(question, [
+    return answerVariants(question, [
       requireBeaconDataset(question.beacon, pathParam(request, 'dataset')),
     ]);
   }
@@ -151,7 +151,7 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return variantAnswer(
+    return answerVariant(
       await this.queryContext(request, reply, recordDefaults),
       pathParam(request, 'variant'),
     );
@@ -166,16 +166,16 @@ export class Ga4ghBeaconController {
     return this.variant(request, reply);
   }
 
-  private beaconOf(request: ApiRequest): Promise<AccountBeacon> {
-    return accountBeacon(this.context, request.caller, pathParam(request, 'account'));
+  private loadBeacon(request: ApiRequest): Promise<AccountBeacon> {
+    return loadAccountBeacon(this.context, request.caller, pathParam(request, 'account'));
   }
 
   /** Answers an operation of the Beacon framework; such an answer describes the beacon itself. */
-  private async frameworkResponse(
+  private async answerFrameworkRequest(
     request: ApiRequest,
     response: (beacon: AccountBeacon) => object,
   ): Promise<object> {
-    const beacon = await this.beaconOf(request);
+    const beacon = await this.loadBeacon(request);
     return {
       meta: informationalMeta(request.origin, beacon.account.domain),
       response: response(beacon),
@@ -193,7 +193,7 @@ export class Ga4ghBeaconController {
       request.method === 'POST'
         ? readPostRequest(request.body, defaults)
         : readGetRequest(request.query as QueryParams, defaults);
-    const beacon = await this.beaconOf(request);
+    const beacon = await this.loadBeacon(request);
     return { context: this.context, beacon, request: read, origin: request.origin, signal };
   }
 }

@@ -157,11 +157,11 @@ const queryParameterTypes = {
   datasetIds: { type: strings, description: variantQueryParameters.datasetIds },
 };
 /** An object with these keys; the server reports other keys as ignored. */
-function openObject(properties: Parameters<typeof bodySchema>[2]): ValueType {
+function openObjectType(properties: Parameters<typeof bodySchema>[2]): ValueType {
   const { example: _, ...schema } = bodySchema('', '', properties, undefined).schema;
   return { schema };
 }
-const filterType = openObject({
+const filterType = openObjectType({
   id: { type: text },
   operator: { type: anyType },
   value: { type: anyType },
@@ -169,7 +169,7 @@ const filterType = openObject({
   includeDescendantTerms: { type: boolean },
   similarity: { type: text },
 });
-const paginationType = openObject({ skip: { type: integer }, limit: { type: integer } });
+const paginationType = openObjectType({ skip: { type: integer }, limit: { type: integer } });
 const granularityType = enumOf(...answerGranularities);
 const beaconRequestBody = bodySchema(
   'BeaconRequest',
@@ -177,16 +177,16 @@ const beaconRequestBody = bodySchema(
   {
     $schema: { type: text },
     meta: {
-      type: openObject({
+      type: openObjectType({
         apiVersion: { type: text },
         requestedSchemas: { type: jsonObjects },
       }),
     },
     query: {
-      type: openObject({
+      type: openObjectType({
         requestParameters: {
-          type: openObject({
-            g_variant: { type: openObject(queryParameterTypes) },
+          type: openObjectType({
+            g_variant: { type: openObjectType(queryParameterTypes) },
             ...queryParameterTypes,
           }),
         },

@@ -133,7 +133,7 @@ export class MembershipsController {
       rows: (page) => catalog.vaults.list({ viewer: viewerOf(caller), groupId: id }, page),
       views: async (rows) => {
         const granted = await catalog.groups.vaults(id);
-        const contexts = await presenterFor(this.context, request).vaultContexts(rows);
+        const contexts = await presenterFor(this.context, request).loadVaultContexts(rows);
         return rows.flatMap((row, i) => {
           const permission = granted.get(row.id);
           // The permission was revoked after the list of vaults was read, so the vault is left out.

@@ -20,7 +20,7 @@ export class ImportsController extends jobController({
   kind: 'import',
   operations: importOperations,
   table: ({ imports }) => imports,
-  view: (presenter, row) => presenter.ofImport(row),
+  view: (presenter, row) => presenter.importView(row),
   update: {
     // One client sends back all metadata when it saves an import, including outdated values of keys that the server sets; these are
     // ignored.
@@ -30,7 +30,7 @@ export class ImportsController extends jobController({
   },
 }) {
   @CreateOperation(importOperations.create, async (context, caller, id, request) =>
-    new JobPresenter(context, request).ofImport(
+    new JobPresenter(context, request).importView(
       await requireResource(context.catalog, caller, 'import', id, 'read'),
     ),
   )

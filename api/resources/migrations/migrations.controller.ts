@@ -23,10 +23,10 @@ export class MigrationsController extends jobController({
   cancelPermission: 'read',
   operations: migrationOperations,
   table: ({ datasetMigrations }) => datasetMigrations,
-  view: (presenter, row) => presenter.ofMigration(row),
+  view: (presenter, row) => presenter.migrationView(row),
 }) {
   @CreateOperation(migrationOperations.create, async (context, caller, id, request) =>
-    new JobPresenter(context, request).ofMigration(
+    new JobPresenter(context, request).migrationView(
       await requireResource(context.catalog, caller, 'migration', id, 'read'),
     ),
   )

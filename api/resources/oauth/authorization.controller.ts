@@ -19,7 +19,7 @@ import {
   hasValidCsrfToken,
   signIn,
   signOut,
-  browserSessionOf,
+  ensureBrowserSession,
   type BrowserSession,
 } from './visitor.js';
 
@@ -80,7 +80,7 @@ export class AuthorizationController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    const { csrfToken } = await browserSessionOf(this.context, request, reply);
+    const { csrfToken } = await ensureBrowserSession(this.context, request, reply);
     const user = await this.#userOfLink(query);
     return sendPage(reply, user ? linkPage(csrfToken, user.email) : unknownLinkPage);
   }
@@ -93,7 +93,7 @@ export class AuthorizationController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    const visitor = await browserSessionOf(this.context, request, reply);
+    const visitor = await ensureBrowserSession(this.context, request, reply);
     if (!hasValidCsrfToken(visitor, body)) return sendPage(reply, foreignFormPage);
     const user = await this.#userOfLink(query);
     if (user === undefined) return sendPage(reply, unknownLinkPage);
@@ -139,7 +139,7 @@ export class AuthorizationController {
       const { message, returnTo } = askedAuthorization;
       return messagePage('This request is not valid', message, { status: 400, returnTo });
     }
-    const visitor = await browserSessionOf(this.context, request, reply);
+    const visitor = await ensureBrowserSession(this.context, request, reply);
     return { request, reply, visitor, asked: askedAuthorization };
   }
 
@@ -171,7 +171,7 @@ export class AuthorizationController {
       return signInPage(visitor.csrfToken, 'Enter an email address and a password.');
     }
     try {
-      const user = await this.check.userWithPassword(request.clientAddress, email, password);
+      const user = await this.check.findUserWithPassword(request.clientAddress, email, password);
       if (user === undefined) {
         return signInPage(visitor.csrfToken, 'No user has this email address and password.');
       }

@@ -1,4 +1,4 @@
-import { principalOf, type Principal } from '../../../engine/catalog/access.js';
+import { loadPrincipal, type Principal } from '../../../engine/catalog/access.js';
 import { hashSecret, isSameSecret, randomSecret } from '../../../engine/catalog/secrets.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
@@ -14,7 +14,7 @@ export interface BrowserSession {
 }
 
 /** Returns the session of the browser that sends a request, recognised by its cookie; a browser without a cookie gets a new one. */
-export async function browserSessionOf(
+export async function ensureBrowserSession(
   { catalog, signingKey }: AppContext,
   request: ApiRequest,
   reply: ApiReply,
@@ -28,7 +28,7 @@ export async function browserSessionOf(
       : await catalog.signIns.find('session', existingCookie, signingKey);
   return {
     cookie,
-    principal: userId === undefined ? undefined : await principalOf(catalog, userId),
+    principal: userId === undefined ? undefined : await loadPrincipal(catalog, userId),
     csrfToken: hashSecret('anti-forgery token', cookie, signingKey),
   };
 }

@@ -25,7 +25,7 @@ export class ObjectCopiesController {
   constructor(private readonly context: AppContext) {}
 
   @CreateOperation(objectCopyOperations.create, async (context, caller, id, request) =>
-    new JobPresenter(context, request).ofCopy(
+    new JobPresenter(context, request).copyView(
       await requireResource(context.catalog, caller, 'copy', id, 'read'),
     ),
   )
@@ -50,7 +50,7 @@ export class ObjectCopiesController {
       targetObjectId: target?.id ?? null,
     });
     this.context.scheduler.wake();
-    return new JobPresenter(this.context, request).ofCopy(row);
+    return new JobPresenter(this.context, request).copyView(row);
   }
 
   @Operation(objectCopyOperations.list)
@@ -70,14 +70,14 @@ export class ObjectCopiesController {
     };
     return answerList<ObjectCopyRow>(request, query, {
       rows: (page) => this.context.catalog.objectCopies.list(filter, page),
-      views: (rows) => presenter.presentEach(rows, (row) => presenter.ofCopy(row)),
+      views: (rows) => presenter.presentEach(rows, (row) => presenter.copyView(row)),
     });
   }
 
   @Operation(objectCopyOperations.get)
   @Access('read', 'copy')
   get(@Resource() row: ObjectCopyRow, @Req() request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.context, request).ofCopy(row);
+    return new JobPresenter(this.context, request).copyView(row);
   }
 
   /**

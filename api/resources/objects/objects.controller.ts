@@ -37,9 +37,9 @@ import { requireResource } from '../../http/require-resource.js';
 import { readStorageClass, setStorageClass } from '../storage-class.js';
 import { refuseChange, unchangeableMessages } from '../unchangeable.js';
 import { object as declared, type ObjectContext } from './object.js';
-import { presignedParts } from '../uploads/multipart-upload.js';
+import { presignParts } from '../uploads/multipart-upload.js';
 import { answerDownload } from '../downloads/answer-download.js';
-import { uploadTarget } from '../downloads/signed-addresses.js';
+import { signUploadTarget } from '../downloads/signed-addresses.js';
 
 /** What a message recommends for an object that has no bytes to download. */
 const downloadAlternatives = {
@@ -55,7 +55,7 @@ export class ObjectsController {
 
   @CreateOperation(objectOperations.create, async (context, caller, id, request) => {
     const object = await requireResource(context.catalog, caller, 'object', id, 'read');
-    const version = await pendingVersionOf(context, object, caller, request);
+    const version = await findPendingVersion(context, object, caller, request);
     return createdView(context, request, { object, ...(version && { version }) });
   })
   @Access('write')
@@ -88,14 +88,14 @@ export class ObjectsController {
         const searchFilter = await readSearchFilter(this.context, caller, 'objects', text);
         return catalog.objects.list({ ...own, ...searchFilter }, page);
       },
-      views: (rows) => presenterFor(this.context, request).objects(rows),
+      views: (rows) => presenterFor(this.context, request).objectViews(rows),
     });
   }
 
   @Operation(objectOperations.get)
   @Access('read', 'object')
   get(@Resource() object: ObjectRow, @Req() request: ApiRequest): Promise<object> {
-    return presenterFor(this.context, request).object(object);
+    return presenterFor(this.context, request).objectView(object);
   }
 
   @Operation(objectOperations.put)
@@ -140,13 +140,13 @@ export class ObjectsController {
     });
     this.context.scheduler.wake();
     if (!row) throw notFoundError(); // the object was deleted meanwhile
-    return presenterFor(this.context, request).object(row);
+    return presenterFor(this.context, request).objectView(row);
   }
 
   @Operation(objectOperations.delete)
   @Access('write', 'object')
   async delete(@Resource() object: ObjectRow, @Req() request: ApiRequest): Promise<object> {
-    const view = await presenterFor(this.context, request).object(object, { isDeleted: true });
+    const view = await presenterFor(this.context, request).objectView(object, { isDeleted: true });
     await removeFiles(this.context, await this.context.catalog.objects.delete(object.id));
     return view;
   }
@@ -202,18 +202,18 @@ async function createdView(
   { object, version }: CreatedObject,
 ): Promise<object> {
   const presenter = presenterFor(context, request);
-  if (version === undefined) return presenter.object(object);
+  if (version === undefined) return presenter.objectView(object);
   const { size, md5, availability, mimetype } = version;
   const announced = { size, md5, availability, mimetype: mimetype ?? object.mimetype };
   const shownObject = { ...object, ...announced, documentsCount: null };
-  return presenter.object(shownObject, await uploadAddressOf(context, version, request));
+  return presenter.objectView(shownObject, await uploadAddressOf(context, version, request));
 }
 
 /**
  * Returns a version that an earlier, equal request has created and whose content is still expected: any version that the user created with
  * the same announced size and MD5.
  */
-async function pendingVersionOf(
+async function findPendingVersion(
   { catalog }: AppContext,
   { id }: ObjectRow,
   { user }: Caller,
@@ -242,11 +242,11 @@ async function uploadAddressOf(
   const { objectId, revision } = version;
   const upload = await context.catalog.multipartUploads.get(objectId, revision);
   if (upload !== undefined) {
-    const parts = await presignedParts(context, upload, request);
+    const parts = await presignParts(context, upload, request);
     return { multipart: { uploadId: upload.uploadId, parts } };
   }
   const { id: userId } = request.caller!.user;
-  return { uploadUrl: request.origin + uploadTarget(context.signer, userId, version) };
+  return { uploadUrl: request.origin + signUploadTarget(context.signer, userId, version) };
 }
 
 function objectFilter(query: QueryParams, caller: Caller): ObjectFilter {

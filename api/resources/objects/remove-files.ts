@@ -1,7 +1,7 @@
 import type { Deletion } from '../../../engine/catalog/deletion.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { removeFile, removeTree } from '../../../engine/core/files.js';
-import { logLine } from '../../http/log.js';
+import { formatLogLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { exportFilePath } from '../downloads/signed-addresses.js';
 
@@ -31,7 +31,7 @@ export async function removeFiles(context: AppContext, removed: Deletion): Promi
   ];
   for (const result of await Promise.allSettled(removals)) {
     if (result.status === 'rejected') {
-      context.log(logLine('error', { error: `not removed: ${String(result.reason)}` }));
+      context.log(formatLogLine('error', { error: `not removed: ${String(result.reason)}` }));
     }
   }
 }

@@ -62,7 +62,7 @@ export async function readShortcutTarget(
     if (isWebAddress(url)) return { objectType: 'url', url };
     return form.fail('target', 'url must be the address of a page, with https:// or http://.');
   }
-  const target = await readableTarget(tables, caller, type, readId(rawTarget['id']));
+  const target = await findReadableTarget(tables, caller, type, readId(rawTarget['id']));
   const quotedId = JSON.stringify(String(rawTarget['id']).slice(0, 50));
   if (target === undefined) return form.fail('target', `Invalid ${type} ${quotedId}.`);
   return { objectType: type, id: target.id };
@@ -76,7 +76,7 @@ function isWebAddress(text: string): boolean {
 }
 
 /** Returns the object or vault with an id, if it has this type and the caller may read it; otherwise undefined. */
-async function readableTarget(
+async function findReadableTarget(
   tables: Tables,
   caller: Caller,
   type: Exclude<ShortcutTarget['objectType'], 'url'>,
@@ -100,7 +100,7 @@ export async function targetView(
   target: ShortcutTarget,
 ): Promise<object | null> {
   if (target.objectType === 'url') return targetKeys(target);
-  if ((await readableTarget(tables, caller, target.objectType, target.id)) === undefined)
+  if ((await findReadableTarget(tables, caller, target.objectType, target.id)) === undefined)
     return null;
   const kind = target.objectType === 'vault' ? 'vaults' : 'objects';
   return { ...targetKeys(target), url: `${origin}/v2/${kind}/${target.id}` };
@@ -133,7 +133,7 @@ export async function followShortcuts(
     if (object.target === null || object.target.objectType === 'url') continue;
     if (++followed > maxShortcuts) return filter;
     const { objectType, id } = object.target;
-    const target = await readableTarget(tables, caller, objectType, id);
+    const target = await findReadableTarget(tables, caller, objectType, id);
     if (target === undefined) return filter;
     at = 'objectType' in target ? target : { vaultId: target.id, path: '' };
   }
@@ -149,5 +149,5 @@ async function requireReadableVault(
   path: FullPath,
 ): Promise<ObjectRow | VaultRow | undefined> {
   const vault = await tables.vaults.byFullPath(path, viewerOf(caller));
-  return vault && readableTarget(tables, caller, 'vault', vault.id);
+  return vault && findReadableTarget(tables, caller, 'vault', vault.id);
 }

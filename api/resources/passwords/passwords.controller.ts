@@ -78,7 +78,7 @@ export class PasswordsController {
     const domain = form.text('domain') ?? '';
     form.throwIfInvalid();
     const { catalog, signingKey } = this.context;
-    const user = await this.check.userWithPassword(request.clientAddress, email, password);
+    const user = await this.check.findUserWithPassword(request.clientAddress, email, password);
     const account = user && (await catalog.accounts.get(user.accountId));
     const isOfDomain = domain === '' || account?.domain.toLowerCase() === domain.toLowerCase();
     if (user === undefined || !isOfDomain) {
@@ -105,7 +105,7 @@ export class PasswordsController {
     const { passwords } = this.context.catalog;
     const { id, email } = caller.user;
     if ((await passwords.get(id)) !== undefined) {
-      const isRight = await this.check.userWithPassword(
+      const isRight = await this.check.findUserWithPassword(
         request.clientAddress,
         email,
         current ?? '',

@@ -20,7 +20,7 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { computedQuery } from '../../../scheduler/jobs/computed/computed-query.js';
 import { computedConditions } from './computed-conditions.js';
-import { pageTypes, queryPage, requestedData, refuseJsonOnlyKeys, type PageType, type TypedPage } from './query-records.js'; // prettier-ignore
+import { pageTypes, queryPage, loadRequestedData, refuseJsonOnlyKeys, type PageType, type TypedPage } from './query-records.js'; // prettier-ignore
 
 /** Whether the body of a query or an export has expressions: computed fields, or expressions over whole records. */
 export function isAnnotatedQuery(body: unknown): body is JsonObject {
@@ -40,12 +40,12 @@ function isNonEmpty(value: unknown): boolean {
  * Returns the JSON answer of a query with expressions (contract 8.1, 19.5). `total`, `limit` and `offset` count the records before
  * expressions change their number.
  */
-export async function annotatedAnswer(
+export async function answerAnnotatedQuery(
   scope: FunctionScope,
   dataset: DatasetRow,
   body: JsonObject,
 ): Promise<JsonText> {
-  const { found, task } = await queriedRecords(scope, dataset, body);
+  const { found, task } = await queryRecordsToAnnotate(scope, dataset, body);
   const results = await runExpressions(scope, 'page', { ...task, separator: ',' });
   return new JsonText(`${found.head}[${results}]${found.tail}`);
 }
@@ -53,7 +53,7 @@ export async function annotatedAnswer(
 /**
  * Returns the page of a query with expressions as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`.
  */
-export async function annotatedPage(
+export async function answerAnnotatedPage(
   scope: FunctionScope,
   dataset: DatasetRow,
   body: JsonObject,
@@ -61,7 +61,11 @@ export async function annotatedPage(
 ): Promise<TypedPage> {
   const { facets, explain } = body;
   refuseJsonOnlyKeys({ facets: Object.keys(Object(facets ?? {})).length > 0, explain: String(explain).toLowerCase() === 'true' }, type); // prettier-ignore
-  const { found, task, settings, query, source } = await queriedRecords(scope, dataset, body);
+  const { found, task, settings, query, source } = await queryRecordsToAnnotate(
+    scope,
+    dataset,
+    body,
+  );
   const { total, offset, asOf } = found;
   const typedPage = (page: Uint8Array): TypedPage => ({
     page: { body: page, total, offset },
@@ -88,9 +92,9 @@ export async function annotatedPage(
 }
 
 /** Returns the records that a query with computed fields finds, and the task that evaluates its expressions. */
-async function queriedRecords(scope: FunctionScope, dataset: DatasetRow, body: JsonObject) {
+async function queryRecordsToAnnotate(scope: FunctionScope, dataset: DatasetRow, body: JsonObject) {
   const { context, signal } = scope;
-  const { fields, snapshot } = await requestedData(context, dataset, body);
+  const { fields, snapshot } = await loadRequestedData(context, dataset, body);
   const { target_fields: targets, annotator_params: params, ...rest } = body;
   const settings = readAnnotation(targets, params);
   const { query, task } = planAnnotation(settings, rest, fields);

@@ -4,11 +4,11 @@ import { stringifyJson } from '../../../engine/core/json.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { isObject } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { logLine } from '../../http/log.js';
+import { formatLogLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';
-import { annotatedAnswer, isAnnotatedQuery } from './annotated-query.js';
-import { datasetByIdOrPath } from './dataset-by-path.js';
-import { queryAnswer } from './query-records.js';
+import { answerAnnotatedQuery, isAnnotatedQuery } from './annotated-query.js';
+import { findDatasetByIdOrPath } from './dataset-by-path.js';
+import { answerQuery } from './query-records.js';
 import { JsonText } from '../../http/reply.js';
 import type { Caller } from '../../http/request.js';
 
@@ -16,7 +16,7 @@ import type { Caller } from '../../http/request.js';
  * Runs several queries of one request (contract 8.6). The items are in the order of the queries: the answer with `status_code`
  * 200, or the error with its status. A failed query does not affect the others. `checkKeys` throws for unknown keys of a query.
  */
-export async function batchAnswer(
+export async function answerBatchQuery(
   context: AppContext,
   caller: Caller,
   body: unknown,
@@ -53,20 +53,20 @@ async function queryItem(
   try {
     if (!isObject(query)) throw new AppError('invalid', 'Each query must be a JSON object.');
     checkKeys();
-    const dataset = await datasetByIdOrPath(
+    const dataset = await findDatasetByIdOrPath(
       context,
       caller,
       query['dataset'] ?? query['dataset_id'],
     );
     const { text } = isAnnotatedQuery(query)
-      ? await annotatedAnswer({ context, caller, signal }, dataset, query)
-      : await queryAnswer(context, dataset, query, signal);
+      ? await answerAnnotatedQuery({ context, caller, signal }, dataset, query)
+      : await answerQuery(context, dataset, query, signal);
     return `{"status_code":200,${text.slice(1)}`;
   } catch (error) {
     const { status, body, isBug } = errorAnswerOf(error);
     if (isBug) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      context.log(logLine('error', { batch: true, error: text }));
+      context.log(formatLogLine('error', { batch: true, error: text }));
     }
     return stringifyJson({ status_code: status, ...body });
   }

@@ -2,7 +2,7 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { recordsAt, runQuery, type QueryAnswer } from '../../../engine/query/plan/query.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
@@ -116,7 +116,7 @@ async function explainComputed(
   signal: AbortSignal,
 ): Promise<string> {
   const query = { ...stored, explain: true, limit: 0 };
-  const request = parseQuery(query, fields, await genesForQuery(query));
+  const request = parseQuery(query, fields, await loadGenesForQuery(query));
   return (await runQuery(engine, snapshot, fields, request, { signal })).explain!;
 }
 

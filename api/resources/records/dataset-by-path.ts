@@ -8,19 +8,19 @@ import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 
 /** The dataset with this id or full path; throws a 404 unless it exists and the caller may read it. */
-export async function datasetByIdOrPath(
+export async function findDatasetByIdOrPath(
   context: AppContext,
   caller: Caller,
   idOrPath: unknown,
 ): Promise<DatasetRow> {
   if (idOrPath === undefined || idOrPath === null || idOrPath === '')
     throw invalidError('dataset', 'This field is required.');
-  const id = readId(idOrPath) ?? (await idOfPath(context, caller, idOrPath));
+  const id = readId(idOrPath) ?? (await findIdOfPath(context, caller, idOrPath));
   if (id === undefined) throw notFoundError();
   return requireResource(context.catalog, caller, 'dataset', id, 'read');
 }
 
-async function idOfPath(
+async function findIdOfPath(
   { catalog }: AppContext,
   caller: Caller,
   idOrPath: unknown,

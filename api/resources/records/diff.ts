@@ -3,8 +3,8 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { invalidError } from '../../../engine/core/errors.js';
 import {
-  differencePage,
-  recordChanges,
+  readDifferencePage,
+  computeRecordChanges,
   type ComparedVersions,
 } from '../../../engine/query/plan/difference-page.js';
 import { clientLeftError } from '../../../engine/query/plan/limits.js';
@@ -27,7 +27,7 @@ import {
 } from '../../http/schema.js';
 import { resolveAsOf } from './as-of.js';
 import { signState, verifySignedState } from './cursor.js';
-import { readableData, runUnlessDeleted } from './query-records.js';
+import { loadReadableData, runUnlessDeleted } from './query-records.js';
 
 /** The parameters of a comparison of two versions. */
 export const diffQuery = {
@@ -106,8 +106,8 @@ export async function answerDiff(
   const { from, to, seen } = state;
   const options = { signal, subject: `dataset ${dataset.id}` };
   return runUnlessDeleted(context, dataset, async () => {
-    const versions = await comparedVersions(context, dataset, state);
-    const changes = await recordChanges(context.queryEngine, versions, options);
+    const versions = await loadComparedVersions(context, dataset, state);
+    const changes = await computeRecordChanges(context.queryEngine, versions, options);
     const counts = {
       added: changes.added.length,
       changed: changes.after.length,
@@ -118,7 +118,7 @@ export async function answerDiff(
     const next = end < total ? signState({ ...state, seen: end }, 'diff', context.signingKey) : null; // prettier-ignore
     const head = `${JSON.stringify({ from, to, counts }).slice(0, -1)},"results":[`;
     const tail = `],"cursor":${JSON.stringify(next)}}`;
-    const pieces = differencePage(context.queryEngine, versions, changes, seen, limit, options);
+    const pieces = readDifferencePage(context.queryEngine, versions, changes, seen, limit, options);
     if (end - seen <= recordsPerRead) {
       let results = '';
       for await (const piece of pieces) results += piece;
@@ -139,13 +139,13 @@ export async function answerDiff(
   });
 }
 
-async function comparedVersions(
+async function loadComparedVersions(
   context: AppContext,
   dataset: DatasetRow,
   { from, to }: DiffState,
 ): Promise<ComparedVersions> {
-  const earlierData = await readableData(context, dataset, from.version);
-  const laterData = await readableData(context, dataset, to.version);
+  const earlierData = await loadReadableData(context, dataset, from.version);
+  const laterData = await loadReadableData(context, dataset, to.version);
   const difference = await context.store.difference(dataset.id, from.version, to.version);
   return {
     from: earlierData.snapshot,
@@ -179,10 +179,10 @@ async function readDiffState(
     return diffStateOfCursor(context, dataset, cursor, givenVersions);
   const to =
     (await resolveAsOf(context, dataset.id, givenVersions[1], 'to')) ??
-    (await newestVersion(context, dataset));
+    (await readNewestVersion(context, dataset));
   const from =
     (await resolveAsOf(context, dataset.id, givenVersions[0], 'from')) ??
-    (await versionBefore(context, dataset, to));
+    (await readVersionBefore(context, dataset, to));
   return { datasetId: dataset.id, given: givenVersions, from, to, seen: 0 };
 }
 
@@ -207,7 +207,7 @@ function diffStateOfCursor(
 }
 
 /** Returns the newest version; a compaction may have made it after the last commit. */
-async function newestVersion(
+async function readNewestVersion(
   { catalog }: AppContext,
   { id, logVersion }: DatasetRow,
 ): Promise<AsOf> {
@@ -216,7 +216,11 @@ async function newestVersion(
 }
 
 /** Returns the version before the commit of `to`; if `to` has no commit, it lies before the first commit and is -1. */
-async function versionBefore({ catalog }: AppContext, { id }: DatasetRow, to: AsOf): Promise<AsOf> {
+async function readVersionBefore(
+  { catalog }: AppContext,
+  { id }: DatasetRow,
+  to: AsOf,
+): Promise<AsOf> {
   const commit = to.commit_id === null ? undefined : await catalog.commits.version(to.commit_id);
   if (commit === undefined) return { commit_id: null, version: -1 };
   const before = await catalog.commits.lastBefore(id, commit.logVersion);

@@ -1,7 +1,7 @@
 import type { AsOf } from '../../../engine/catalog/commits.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import {
@@ -15,7 +15,7 @@ import {
 import type { EncodedPage } from '../../../engine/query/results/answer.js';
 import {
   requireNotArchived,
-  visibleVersionOf,
+  loadVisibleVersion,
   type VisibleDatasetVersion,
 } from '../../../scheduler/jobs/visible-data.js';
 import { asOfText, resolveAsOf } from './as-of.js';
@@ -26,7 +26,7 @@ import { requireAvailableDataset } from '../../http/require-resource.js';
 import { ByteStream, JsonText } from '../../http/reply.js';
 
 /** The JSON answer of a query: a page of records, and facets (contract 8.2). The engine's JSON is not parsed again. */
-export async function queryAnswer(
+export async function answerQuery(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
@@ -37,7 +37,7 @@ export async function queryAnswer(
 }
 
 /** The JSON answer of a query (contract 8.2); that of a page with many records is produced while it is sent. */
-export async function streamedAnswer(
+export async function streamAnswer(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
@@ -79,10 +79,10 @@ export async function queryPage<R>(
   asked: unknown = body,
 ): Promise<AnswerParts<R>> {
   const cursor = readCursor(asked, dataset.id, context.signingKey);
-  const asOf = await requestedAsOf(context, dataset, body, cursor);
+  const asOf = await resolveRequestedAsOf(context, dataset, body, cursor);
   const work = { body, asked, cursor, asOf };
   const { answer, next } = await answerPage(context, dataset, work, signal, run);
-  const name = JSON.stringify(await datasetName(context, dataset));
+  const name = JSON.stringify(await readDatasetName(context, dataset));
   const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
   const explain = answer.explain === undefined ? '' : `,"explain":${answer.explain}`;
   const cursorPart = cursor === null ? '' : `,"cursor":${JSON.stringify(next)}`;
@@ -99,19 +99,19 @@ export async function queryPage<R>(
 }
 
 /** The version of a dataset that a query asks for. */
-export async function requestedData(
+export async function loadRequestedData(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
 ): Promise<VisibleDatasetVersion> {
   const cursor = readCursor(body, dataset.id, context.signingKey);
-  const asOf = await requestedAsOf(context, dataset, body, cursor);
+  const asOf = await resolveRequestedAsOf(context, dataset, body, cursor);
   const version = cursor === null || cursor === 'first' ? asOf?.version : cursor.version;
-  return readableData(context, dataset, version);
+  return loadReadableData(context, dataset, version);
 }
 
 /** Returns the version that a query asks for by `as_of`; for a later page, the version in the cursor; undefined without `as_of`. */
-async function requestedAsOf(
+async function resolveRequestedAsOf(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
@@ -159,8 +159,8 @@ async function answerPage<R>(
   }
   const from = cursor === 'first' ? null : cursor;
   const version = from?.version ?? asOf?.version;
-  const { snapshot, fields } = await readableData(context, dataset, version);
-  const parsed = parseQuery(body, fields, await genesForQuery(body));
+  const { snapshot, fields } = await loadReadableData(context, dataset, version);
+  const parsed = parseQuery(body, fields, await loadGenesForQuery(body));
   if (parsed.limit === 0)
     throw invalidError('limit', 'A page with a cursor must have a limit of at least 1.');
   const progress = {
@@ -205,16 +205,16 @@ export interface TypedPage {
 }
 
 /** Returns the page of a query as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`. */
-export async function pageAnswer(
+export async function answerTypedPage(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
   type: PageType,
   signal: AbortSignal,
 ): Promise<TypedPage> {
-  const asOf = await requestedAsOf(context, dataset, body, null);
-  const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
-  const request = parseQuery(body, fields, await genesForQuery(body));
+  const asOf = await resolveRequestedAsOf(context, dataset, body, null);
+  const { snapshot, fields } = await loadReadableData(context, dataset, asOf?.version);
+  const request = parseQuery(body, fields, await loadGenesForQuery(body));
   refuseJsonOnlyKeys(
     { facets: request.facets !== null, explain: request.explain !== undefined },
     type,
@@ -237,7 +237,7 @@ export function refuseJsonOnlyKeys(
 }
 
 /** The records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). `at` is the value of `as_of`. */
-export async function lookupAnswer(
+export async function answerLookup(
   context: AppContext,
   dataset: DatasetRow,
   ids: readonly string[],
@@ -246,7 +246,7 @@ export async function lookupAnswer(
 ): Promise<JsonText> {
   const startedAt = performance.now();
   const asOf = await resolveAsOf(context, dataset.id, at);
-  const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
+  const { snapshot, fields } = await loadReadableData(context, dataset, asOf?.version);
   const wantedIds = ids.map((id) => id.trim()).filter((id) => id !== '');
   const results = await runUnlessDeleted(context, dataset, () =>
     lookupRecords(context.queryEngine, snapshot, fields, wantedIds, { signal }),
@@ -254,13 +254,13 @@ export async function lookupAnswer(
   const total = (JSON.parse(results) as unknown[]).length; // the list is short: its ids fit into a URL
   const elapsedMs = Math.round(performance.now() - startedAt);
   return new JsonText(
-    `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},${asOfMember(asOf)}` +
+    `{"dataset":${JSON.stringify(await readDatasetName(context, dataset))},"dataset_id":${dataset.id},${asOfMember(asOf)}` +
       `"took":${elapsedMs},"total":${total},"offset":null,"results":${results}}`,
   );
 }
 
 /** The facet of one field over all records (contract 8.4); `total` is the number of distinct values, `at` the `as_of` of the request. */
-export async function fieldFacets(
+export async function computeFieldFacets(
   context: AppContext,
   dataset: DatasetRow,
   field: FieldRow,
@@ -269,7 +269,7 @@ export async function fieldFacets(
   signal: AbortSignal,
 ): Promise<JsonText> {
   const asOf = await resolveAsOf(context, dataset.id, at);
-  const { snapshot, fields } = await readableData(context, dataset, asOf?.version);
+  const { snapshot, fields } = await loadReadableData(context, dataset, asOf?.version);
   const { facets } = parseQuery({ facets: { [field.name]: options } }, fields);
   const [facet] = facets!;
   const distinct = { kind: 'count', field: facet!.field } as const;
@@ -312,8 +312,8 @@ async function queryVersion<R>(
   signal: AbortSignal | undefined,
   run: RunQuery<R>,
 ): Promise<QueryAnswer<R>> {
-  const { snapshot, fields } = await readableData(context, dataset, version);
-  const request = parseQuery(body, fields, await genesForQuery(body));
+  const { snapshot, fields } = await loadReadableData(context, dataset, version);
+  const request = parseQuery(body, fields, await loadGenesForQuery(body));
   return runUnlessDeleted(context, dataset, () =>
     run(context.queryEngine, snapshot, fields, request, { signal }),
   );
@@ -340,17 +340,17 @@ export async function runUnlessDeleted<T>(
 /**
  * Returns a version of a dataset, by default the latest; throws a 400 unless the dataset is available, and a 404 if it has been deleted.
  */
-export async function readableData(
+export async function loadReadableData(
   context: AppContext,
   dataset: DatasetRow,
   version?: number,
 ): Promise<VisibleDatasetVersion> {
   requireAvailableDataset(context, dataset, 'cannot be queried');
   return runUnlessDeleted(context, dataset, () =>
-    visibleVersionOf(context.catalog, context.store, dataset.id, version),
+    loadVisibleVersion(context.catalog, context.store, dataset.id, version),
   );
 }
 
-async function datasetName(context: AppContext, dataset: DatasetRow): Promise<string> {
+async function readDatasetName(context: AppContext, dataset: DatasetRow): Promise<string> {
   return (await context.catalog.objects.get(dataset.id))?.filename ?? '';
 }

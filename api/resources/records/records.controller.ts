@@ -1,9 +1,9 @@
 import { Body, Controller, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { annotatedAnswer, annotatedPage, isAnnotatedQuery } from './annotated-query.js';
-import { batchAnswer } from './batch-query.js';
-import { KnownKeys, reportIgnored } from '../../http/known-keys.js';
+import { answerAnnotatedQuery, answerAnnotatedPage, isAnnotatedQuery } from './annotated-query.js';
+import { answerBatchQuery } from './batch-query.js';
+import { KnownKeys, reportIgnoredKeys } from '../../http/known-keys.js';
 import { Operation } from '../../http/operation.js';
 import { batchItem } from './record-schemas.js';
 import { recordOperations } from './records.operations.js';
@@ -12,10 +12,10 @@ import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { answerDiff } from './diff.js';
 import {
-  lookupAnswer,
-  pageAnswer,
+  answerLookup,
+  answerTypedPage,
   pageTypes,
-  streamedAnswer,
+  streamAnswer,
   type PageType,
 } from './query-records.js';
 import { ByteStream, type JsonText } from '../../http/reply.js';
@@ -59,11 +59,11 @@ export class RecordsController {
     const scope = { context: this.context, caller, signal };
     if (type === undefined)
       return isAnnotatedQuery(body)
-        ? annotatedAnswer(scope, dataset, body)
-        : streamedAnswer(this.context, dataset, body, signal);
+        ? answerAnnotatedQuery(scope, dataset, body)
+        : streamAnswer(this.context, dataset, body, signal);
     const { page: answer, asOf } = isAnnotatedQuery(body)
-      ? await annotatedPage(scope, dataset, body, type)
-      : await pageAnswer(this.context, dataset, body, type, signal);
+      ? await answerAnnotatedPage(scope, dataset, body, type)
+      : await answerTypedPage(this.context, dataset, body, type, signal);
     const { body: page, total, offset } = answer;
     reply.header('Content-Type', type);
     reply.header('X-Total', String(total));
@@ -85,9 +85,9 @@ export class RecordsController {
     const check = (query: unknown, index: number): void => {
       const ignoredKeys = this.keys.checkPart(batchItem, query, request);
       const ignoredPaths = ignoredKeys.map((key) => `queries[${index}].${key}`);
-      reportIgnored(this.context, request, reply, ignoredPaths);
+      reportIgnoredKeys(this.context, request, reply, ignoredPaths);
     };
-    return batchAnswer(this.context, caller, body, check, abortOnDisconnect(request, reply));
+    return answerBatchQuery(this.context, caller, body, check, abortOnDisconnect(request, reply));
   }
 
   @Operation(recordOperations.lookup)
@@ -100,7 +100,7 @@ export class RecordsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
     const signal = abortOnDisconnect(request, reply);
-    return lookupAnswer(
+    return answerLookup(
       this.context,
       dataset,
       ids.split(','),

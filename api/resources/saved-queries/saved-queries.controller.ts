@@ -13,7 +13,7 @@ import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
-import { datasetByIdOrPath } from '../records/dataset-by-path.js';
+import { findDatasetByIdOrPath } from '../records/dataset-by-path.js';
 import { fieldNamesOfQuery } from './fields-named.js';
 import { savedQuery, type SavedQueryContext } from './saved-query.js';
 
@@ -53,7 +53,7 @@ export const SavedQueriesController = crudController<
     if (datasetParam === undefined) return savedQueries.list(savedQueryFilter(query, caller), page);
     // The database does not know which fields a query names, so the whole list, which is short, is filtered here.
     const { rows } = await savedQueries.list(savedQueryFilter(query, caller), unlimitedPage);
-    const fitting = await queriesWithFieldsOf(context, caller, rows, datasetParam);
+    const fitting = await findQueriesWithFieldsOf(context, caller, rows, datasetParam);
     return {
       rows: fitting.slice(page.offset, page.offset + page.limit),
       total: fitting.length,
@@ -98,7 +98,7 @@ async function readDataset(
   const rawDataset = form.raw('dataset') ?? form.raw('dataset_id');
   if (rawDataset === undefined || rawDataset === '') return undefined;
   try {
-    return await datasetByIdOrPath(context, caller, rawDataset);
+    return await findDatasetByIdOrPath(context, caller, rawDataset);
   } catch (error) {
     if (!(error instanceof AppError) || !['not-found', 'invalid'].includes(error.code)) throw error;
     const quotedDataset = JSON.stringify(String(rawDataset).slice(0, 100));
@@ -121,14 +121,14 @@ async function checkParams(
 }
 
 /** Returns those saved queries whose fields the dataset has. */
-async function queriesWithFieldsOf(
+async function findQueriesWithFieldsOf(
   context: AppContext,
   caller: Caller,
   rows: readonly SavedQueryRow[],
   named: string,
 ): Promise<readonly SavedQueryRow[]> {
   try {
-    const dataset = await datasetByIdOrPath(context, caller, named);
+    const dataset = await findDatasetByIdOrPath(context, caller, named);
     const fields = await context.catalog.fields.all(dataset.id);
     const names = new Set(['_id', '_commit', ...fields.map(({ name }) => name)]);
     return rows.filter(({ params }) => fieldNamesOfQuery(params).every((name) => names.has(name)));

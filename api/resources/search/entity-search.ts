@@ -4,7 +4,7 @@ import type { EntityCondition } from '../../../engine/query/request/entities.js'
 import type { SearchRequest } from '../../../engine/search/request.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { logLine } from '../../http/log.js';
+import { formatLogLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { runDatasetQuery } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
@@ -37,7 +37,9 @@ export function searchDatasets(
     } catch (error) {
       if (signal.aborted) throw error;
       if (errorAnswerOf(error).isBug)
-        context.log(logLine('error', { search: datasetId, error: String((error as Error).stack) }));
+        context.log(
+          formatLogLine('error', { search: datasetId, error: String((error as Error).stack) }),
+        );
       return { datasetId, isFound: false, subjects: [] };
     }
   });
@@ -50,7 +52,7 @@ async function searchDataset(
   signal: AbortSignal,
 ): Promise<EntityAnswer> {
   const wantsSubjects = includeSubjects !== 'none';
-  const fields = wantsSubjects ? await sampleFields(context, dataset.id) : [];
+  const fields = wantsSubjects ? await readSampleFields(context, dataset.id) : [];
   const facets = Object.fromEntries(
     fields.map((name) => [name, { facet_type: 'terms', limit: 0 }]),
   );
@@ -87,7 +89,7 @@ async function searchEntity(
 }
 
 /** Returns the string fields with the entity type `sample`, whose values are the subjects of a search. */
-async function sampleFields(
+async function readSampleFields(
   { catalog }: AppContext,
   datasetId: number,
 ): Promise<readonly string[]> {

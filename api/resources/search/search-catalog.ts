@@ -1,6 +1,6 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
-import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { documentFields, type SearchDocument } from '../../../engine/search/document.js';
+import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { documentFieldByName, type SearchDocument } from '../../../engine/search/document.js';
 import { valueInAnswer } from '../../../engine/search/facets.js';
 import {
   restrictToDatasets,
@@ -13,13 +13,13 @@ import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 
 /** Searches the vaults and objects that the caller may read (contract 8.7). */
-export async function searchAnswer(
+export async function answerSearch(
   context: AppContext,
   caller: Caller,
   body: unknown,
   signal: AbortSignal,
 ): Promise<object> {
-  const askedSearch = parseSearch(body, await genesForQuery(body));
+  const askedSearch = parseSearch(body, await loadGenesForQuery(body));
   const datasetsWithEntities =
     askedSearch.entities.length > 0
       ? await withEntities(context, caller, askedSearch, signal)
@@ -96,17 +96,17 @@ async function withEntities(
 }
 
 function fullPathOf(document: SearchDocument): unknown {
-  return documentFields.get('full_path')!.read(document);
+  return documentFieldByName.get('full_path')!.read(document);
 }
 
 /** Returns a document with the requested fields only. */
 function documentView(document: SearchDocument, { fields, excludeFields }: SearchRequest): object {
-  const names = fields ? fields.map(([name]) => name!) : [...documentFields.keys()];
+  const names = fields ? fields.map(([name]) => name!) : [...documentFieldByName.keys()];
   const excluded = new Set(excludeFields.map(([name]) => name!));
   const shownNames = names.filter((name) => !excluded.has(name));
   return Object.fromEntries(
     shownNames.map((name) => {
-      const field = documentFields.get(name)!;
+      const field = documentFieldByName.get(name)!;
       const value = field.read(document);
       const isSingle = value !== null && typeof value !== 'object';
       return [name, isSingle ? valueInAnswer(field, value) : value];

@@ -8,7 +8,7 @@ import {
   type ApiRequest,
   type Caller,
 } from '../../http/request.js';
-import { searchAnswer } from './search-catalog.js';
+import { answerSearch } from './search-catalog.js';
 import { declareOperations } from '../../http/operation-row.js';
 import {
   anyType,
@@ -111,6 +111,6 @@ export class SearchController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return searchAnswer(this.context, caller, body, abortOnDisconnect(request, reply));
+    return answerSearch(this.context, caller, body, abortOnDisconnect(request, reply));
   }
 }

@@ -2,7 +2,7 @@ import { Controller, Req, Res } from '@nestjs/common';
 import { isSameSecret } from '../../../engine/catalog/secrets.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { notFoundError } from '../../../engine/core/errors.js';
-import { freeBytes } from '../../../engine/core/files.js';
+import { readFreeBytes } from '../../../engine/core/files.js';
 import { Public } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
@@ -87,7 +87,7 @@ export class MonitoringController {
     const problems: string[] = [];
     await catalog.isIssued(0).catch(() => problems.push('the catalogue does not answer'));
     if (scheduler.status().workerPid === null) problems.push('the worker process does not run');
-    const free = await freeBytes(data.root).catch(() => 0);
+    const free = await readFreeBytes(data.root).catch(() => 0);
     if (free < budgets.diskReserveBytes) problems.push('the disk of the data folder is full');
     if (problems.length > 0) reply.code(503);
     return { status: problems.length > 0 ? 'not ready' : 'ready', problems };
@@ -105,7 +105,7 @@ export class MonitoringController {
     const isAllowed = secret === null ? isLocal(request) : isSameSecret(givenToken, secret);
     if (!isAllowed) throw notFoundError();
     reply.header('Content-Type', metrics.contentType);
-    return metrics.text();
+    return metrics.renderOpenMetrics();
   }
 }
 

@@ -1,4 +1,4 @@
-import { permissionOn } from '../../../engine/catalog/access.js';
+import { readPermissionOn } from '../../../engine/catalog/access.js';
 import type { ArchiveRow } from '../../../engine/catalog/archives.js';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
@@ -17,7 +17,7 @@ import { migrationResource } from '../migrations/migration.js';
 import { objectCopy } from '../object-copies/object-copy.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import type { JobContext } from './job.js';
-import { task, taskTypes } from './task.js';
+import { task, taskTypeByKind } from './task.js';
 
 type JobDatasetContext = Pick<JobContext, 'dataset' | 'vaultId'>;
 
@@ -28,51 +28,51 @@ export class JobPresenter {
   /** For each kind of job, reads the job of a task and returns its view. */
   readonly #views: Readonly<Record<JobResourceKind, (id: number) => Promise<object | null>>> = {
     import: async (id) =>
-      this.#view(await this.#presenter.tables.imports.get(id), (row) => this.ofImport(row)),
+      this.#view(await this.#presenter.tables.imports.get(id), (row) => this.importView(row)),
     export: async (id) =>
-      this.#view(await this.#presenter.tables.exports.get(id), (row) => this.ofExport(row)),
+      this.#view(await this.#presenter.tables.exports.get(id), (row) => this.exportView(row)),
     migration: async (id) =>
       this.#view(await this.#presenter.tables.datasetMigrations.get(id), (row) =>
-        this.ofMigration(row),
+        this.migrationView(row),
       ),
     commit: async (id) =>
-      this.#view(await this.#presenter.tables.commits.get(id), (row) => this.ofCommit(row)),
+      this.#view(await this.#presenter.tables.commits.get(id), (row) => this.commitView(row)),
     snapshot: async (id) =>
-      this.#view(await this.#presenter.tables.snapshots.get(id), (row) => this.ofSnapshot(row)),
+      this.#view(await this.#presenter.tables.snapshots.get(id), (row) => this.snapshotView(row)),
     restore: async (id) =>
-      this.#view(await this.#presenter.tables.restores.get(id), (row) => this.ofRestore(row)),
+      this.#view(await this.#presenter.tables.restores.get(id), (row) => this.restoreView(row)),
     copy: async (id) =>
-      this.#view(await this.#presenter.tables.objectCopies.get(id), (row) => this.ofCopy(row)),
+      this.#view(await this.#presenter.tables.objectCopies.get(id), (row) => this.copyView(row)),
   };
 
   constructor(context: AppContext, request: ApiRequest) {
     this.#presenter = presenterFor(context, request);
   }
 
-  async ofImport(row: ImportRow): Promise<object> {
+  async importView(row: ImportRow): Promise<object> {
     const commits = await this.#presenter.tables.commits.ofImport(row.id);
     return importResource.view(row, {
       ...(await this.#context(row)),
-      commits: await this.presentEach(commits, (one) => this.ofCommit(one)),
-      sourceObject: await this.#presenter.objectSummary(row.objectId),
+      commits: await this.presentEach(commits, (one) => this.commitView(one)),
+      sourceObject: await this.#presenter.objectSummaryView(row.objectId),
     });
   }
 
-  async ofExport(row: ExportRow): Promise<object> {
+  async exportView(row: ExportRow): Promise<object> {
     return exportResource.view(row, await this.#context(row));
   }
 
-  async ofMigration(row: DatasetMigrationRow): Promise<object> {
+  async migrationView(row: DatasetMigrationRow): Promise<object> {
     const commits = await this.#presenter.tables.commits.ofMigration(row.id);
     const { dataset: source } = await this.#datasetOnce(row.sourceId);
     return migrationResource.view(row, {
       ...(await this.#context(row)),
-      commits: await this.presentEach(commits, (one) => this.ofCommit(one)),
+      commits: await this.presentEach(commits, (one) => this.commitView(one)),
       source: (await this.#mayRead(row.sourceId)) ? source : null,
     });
   }
 
-  async ofCommit(row: CommitRow): Promise<object> {
+  async commitView(row: CommitRow): Promise<object> {
     const { commits } = this.#presenter.tables;
     const reverted = row.mode === 'rollback' ? await commits.get(row.parentJobId) : undefined;
     const rollbackId = (await commits.rollbackOf(row.id))?.id;
@@ -80,30 +80,30 @@ export class JobPresenter {
     return commit.view(row, { ...(await this.#context(row)), reverted, rollbackId, rollback });
   }
 
-  async ofSnapshot(row: ArchiveRow): Promise<object> {
+  async snapshotView(row: ArchiveRow): Promise<object> {
     return snapshotTask.view(row, await this.#context(row));
   }
 
-  async ofRestore(row: ArchiveRow): Promise<object> {
+  async restoreView(row: ArchiveRow): Promise<object> {
     return restoreTask.view(row, await this.#context(row));
   }
 
-  async ofCopy(row: ObjectCopyRow): Promise<object> {
+  async copyView(row: ObjectCopyRow): Promise<object> {
     const user = await this.#presenter.user(row.userId);
     return objectCopy.view(row, { user, origin: this.#presenter.origin });
   }
 
   /** Returns the view of a task; if `isComplete`, with the job that it runs. */
-  async ofTask(row: TaskRow, isComplete = false): Promise<object> {
+  async taskView(row: TaskRow, isComplete = false): Promise<object> {
     const { targetObjectId, sourceObjectId } = row;
     // A user may be allowed to read the target of a migration but not its source.
     const isHidden = targetObjectId !== null && !(await this.#mayRead(sourceObjectId));
     const sourceId = isHidden ? null : sourceObjectId;
     return task.view(row, {
-      targetObject: await this.#presenter.objectSummary(row.targetObjectId),
-      targetVault: await this.#presenter.vaultSummaryOf(row.targetObjectId),
-      sourceObject: await this.#presenter.objectSummary(sourceId),
-      sourceVault: await this.#presenter.vaultSummaryOf(sourceId),
+      targetObject: await this.#presenter.objectSummaryView(row.targetObjectId),
+      targetVault: await this.#presenter.vaultSummaryView(row.targetObjectId),
+      sourceObject: await this.#presenter.objectSummaryView(sourceId),
+      sourceVault: await this.#presenter.vaultSummaryView(sourceId),
       user: await this.#presenter.user(row.userId),
       origin: this.#presenter.origin,
       ...(isComplete && { taskObject: await this.#job(row) }),
@@ -126,7 +126,7 @@ export class JobPresenter {
    * Returns the view of the job that a task runs, null if it has been deleted; for a task without a job, its parameters, error and result.
    */
   async #job({ kind, resourceId, params, errorMessage, result }: TaskRow): Promise<object | null> {
-    if (taskTypes.get(kind)?.background) {
+    if (taskTypeByKind.get(kind)?.background) {
       return { class_name: 'BackgroundTask', params, error_message: errorMessage, result };
     }
     return this.#views[kind as JobResourceKind](resourceId);
@@ -146,7 +146,9 @@ export class JobPresenter {
   async #mayRead(objectId: number | null): Promise<boolean> {
     const { tables, caller } = this.#presenter;
     const object = objectId === null ? undefined : await tables.objects.get(objectId);
-    return object !== undefined && (await permissionOn(tables, caller, object.vaultId)) !== null;
+    return (
+      object !== undefined && (await readPermissionOn(tables, caller, object.vaultId)) !== null
+    );
   }
 
   #datasetOnce(id: number): Promise<JobDatasetContext> {
@@ -160,6 +162,6 @@ export class JobPresenter {
     const row = await tables.datasets.get(id);
     const object = row && (await tables.objects.get(id));
     if (!row || !object) return { dataset: null, vaultId: null };
-    return { dataset: await this.#presenter.dataset(row, object), vaultId: object.vaultId };
+    return { dataset: await this.#presenter.datasetView(row, object), vaultId: object.vaultId };
   }
 }

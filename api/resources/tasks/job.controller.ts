@@ -15,7 +15,7 @@ import { Operation } from '../../http/operation.js';
 import type { OperationRow } from '../../http/operation-row.js';
 import type { Page } from '../../../engine/catalog/list-page.js';
 import { answerList, type QueryParams } from '../../http/page.js';
-import { reportIgnored } from '../../http/known-keys.js';
+import { reportIgnoredKeys } from '../../http/known-keys.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { refuseChange } from '../unchangeable.js';
 import { requireResource } from '../../http/require-resource.js';
@@ -159,7 +159,7 @@ export function jobController<K extends DatasetJobKind>(
       const patch = job.update?.read(form) ?? {};
       await this.#refuseChanges(form, row, request);
       form.throwIfInvalid();
-      reportIgnored(this.context, request, reply, job.update?.ignored(form) ?? []);
+      reportIgnoredKeys(this.context, request, reply, job.update?.ignored(form) ?? []);
       if (isCancel) await cancelJob(this.context, row);
       const { catalog } = this.context;
       const changedRow =

@@ -32,7 +32,7 @@ interface TaskContext extends WithUser {
 type TaskType = Pick<Job, 'type' | 'displayName' | 'background' | 'requiresIdleTarget'>;
 
 /** The declaration of each kind of task; `type` has the form `<anything>.<class name>` (contract 15.1). */
-export const taskTypes: ReadonlyMap<string, TaskType> = new Map<string, TaskType>([
+export const taskTypeByKind: ReadonlyMap<string, TaskType> = new Map<string, TaskType>([
   ...jobs.map((job) => [job.kind, job] as const),
   ['commit', { type: 'datasets.DatasetCommit', displayName: 'Dataset Commit' }] as const,
 ]);
@@ -56,12 +56,12 @@ export const task = declareResource<TaskRow, TaskContext>({
     task_type: {
       type: text,
       example: 'datasets.DatasetImport',
-      show: ({ kind }) => taskTypes.get(kind)?.type ?? kind,
+      show: ({ kind }) => taskTypeByKind.get(kind)?.type ?? kind,
     },
     task_display_name: {
       type: text,
       example: 'Dataset Import',
-      show: ({ kind }) => taskTypes.get(kind)?.displayName ?? kind,
+      show: ({ kind }) => taskTypeByKind.get(kind)?.displayName ?? kind,
     },
     task_id: {
       type: id,
@@ -112,7 +112,7 @@ export const task = declareResource<TaskRow, TaskContext>({
       type: boolean,
       description: 'It begins when no other task works on its target.',
       example: false,
-      show: ({ kind }) => taskTypes.get(kind)?.requiresIdleTarget === true,
+      show: ({ kind }) => taskTypeByKind.get(kind)?.requiresIdleTarget === true,
     },
     schedule_info: constantField(null),
     cron_schedule: constantField(null),

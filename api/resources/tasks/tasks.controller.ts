@@ -7,7 +7,7 @@ import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { isCancelRequest } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
 import { taskStatuses } from './job.js';
-import { taskTypes } from './task.js';
+import { taskTypeByKind } from './task.js';
 import {
   choiceParams,
   paramIds,
@@ -40,7 +40,7 @@ export class TasksController {
     return answerList<TaskRow>(request, query, {
       defaultLimit: 10, // contract 3.2
       rows: (page) => this.context.catalog.tasks.list(taskFilter(query, caller), page),
-      views: (rows) => presenter.presentEach(rows, (row) => presenter.ofTask(row)),
+      views: (rows) => presenter.presentEach(rows, (row) => presenter.taskView(row)),
     });
   }
 
@@ -57,7 +57,7 @@ export class TasksController {
     const shown = hasWaited
       ? await requireResource(this.context.catalog, caller, 'task', task.id, 'read')
       : task;
-    return new JobPresenter(this.context, request).ofTask(shown, true);
+    return new JobPresenter(this.context, request).taskView(shown, true);
   }
 
   @Operation(taskOperations.put)
@@ -80,7 +80,7 @@ export class TasksController {
     if (isCancelRequest(body, request)) await this.context.scheduler.cancel(task.id);
     const row = await this.context.catalog.tasks.get(task.id);
     if (!row) throw notFoundError(); // the task was deleted meanwhile
-    return new JobPresenter(this.context, request).ofTask(row, true);
+    return new JobPresenter(this.context, request).taskView(row, true);
   }
 }
 
@@ -105,7 +105,7 @@ function taskFilter(query: QueryParams, caller: Caller): TaskFilter {
 function kindsParam(query: QueryParams): readonly string[] | undefined {
   const requestedTypes = paramValues(query, 'task_type').flatMap((text) => text.split(','));
   if (requestedTypes.length === 0) return undefined;
-  return [...taskTypes]
+  return [...taskTypeByKind]
     .filter(([, { type }]) => requestedTypes.includes(type))
     .map(([kind]) => kind);
 }

@@ -11,7 +11,7 @@ import { writeStream } from '../../../engine/core/file-writer.js';
 import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import type { AppContext, ServerLimits } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
-import { partTarget } from '../downloads/signed-addresses.js';
+import { signPartTarget } from '../downloads/signed-addresses.js';
 import { publishUpload, receiveBody, removeQuietly, uploadScratchPath } from './receive-upload.js';
 
 /** Begins an upload in parts if the announced size of a version of a file requires it (contract 6.5). */
@@ -49,7 +49,7 @@ interface PresignedPart {
  * Returns the parts of an upload with these numbers, by default all, with new addresses. Throws a 400 for a number that the upload does not
  * have.
  */
-export async function presignedParts(
+export async function presignParts(
   { data, signer }: AppContext,
   upload: MultipartUploadRow,
   { origin, caller }: ApiRequest,
@@ -70,7 +70,7 @@ export async function presignedParts(
       start_byte: range.start,
       end_byte: range.start + range.bytes - 1,
       size: range.bytes,
-      upload_url: origin + partTarget(signer, caller!.user.id, upload, number),
+      upload_url: origin + signPartTarget(signer, caller!.user.id, upload, number),
       etag: stored.get(number) ?? null,
     };
   });
@@ -114,7 +114,7 @@ export async function receivePart(
   return receiveBody(context, id, body, announced, contentMd5, (scratchPath, { md5 }) =>
     withDatasetLock(id, async () => {
       const folder = data.uploadPartsOf(upload);
-      const otherParts = await storedParts(context, upload, number);
+      const otherParts = await readStoredParts(context, upload, number);
       await catalog.transaction(async (tx) => {
         requireOpenUpload(await tx.multipartUploads.get(id, revision)); // the upload may have ended meanwhile
         await makeFolder(folder);
@@ -130,7 +130,7 @@ export async function receivePart(
 }
 
 /** Returns the MD5s of the stored files of a part; only after a crash can there be more than one file. */
-async function storedParts(
+async function readStoredParts(
   { data }: AppContext,
   upload: MultipartUploadRow,
   number: number,

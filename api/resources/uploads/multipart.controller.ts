@@ -25,7 +25,7 @@ import { presenterFor } from '../presenter.js';
 import {
   abortMultipart,
   completeMultipart,
-  presignedParts,
+  presignParts,
   type UploadedPart,
 } from './multipart-upload.js';
 
@@ -59,7 +59,7 @@ const completedAnswer = answerSchema('MultipartCompleted', 'That an upload in pa
   message: { type: text, example: 'The file is complete.' },
   object_id: { type: integer, example: 4811 },
 });
-const refresh = bodySchema('PresignedUrlsCreate', 'Asks for new addresses of parts.', {
+const refreshBody = bodySchema('PresignedUrlsCreate', 'Asks for new addresses of parts.', {
   upload_id: uploadIdProperty,
   key: uploadKeyProperty,
   total_size: { type: integer, description: 'The size of the file.', example: 7_000_000_000 },
@@ -74,7 +74,7 @@ const refreshedAnswer = answerSchema('PresignedUrls', 'Addresses of the parts of
 });
 
 /** The schemas of the bodies and answers of uploads in parts. */
-export const multipartSchemas = [completionBody, completedAnswer, refresh, refreshedAnswer];
+export const multipartSchemas = [completionBody, completedAnswer, refreshBody, refreshedAnswer];
 
 /** Uploads in parts. */
 export const multipartOperations = declareOperations('multipart', 'Objects', {
@@ -82,7 +82,7 @@ export const multipartOperations = declareOperations('multipart', 'Objects', {
     method: 'POST',
     paths: ['/v2/presigned_urls'],
     summary: 'Returns new addresses for the parts of a file, and tells which have arrived.',
-    body: refresh,
+    body: refreshBody,
     answer: refreshedAnswer,
   },
   complete: {
@@ -145,14 +145,14 @@ export class MultipartController {
     if (size !== undefined && size !== upload.bytes)
       form.fail('total_size', `The file was announced with ${upload.bytes} bytes, not ${size}.`);
     form.throwIfInvalid();
-    return { presigned_urls: await presignedParts(this.context, upload, request, numbers) };
+    return { presigned_urls: await presignParts(this.context, upload, request, numbers) };
   }
 
   @Operation(multipartOperations.abort)
   @Access('write', 'object')
   async abort(@Resource() row: ObjectRow, @Req() request: ApiRequest): Promise<object> {
     await abortMultipart(this.context, row.id);
-    return presenterFor(this.context, request).object(row);
+    return presenterFor(this.context, request).objectView(row);
   }
 
   /** Returns the upload that a form names by its id, and possibly also by its key. */

@@ -65,7 +65,7 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
     return context.catalog.vaults.list({ ...rest, ...searchFilter }, page);
   },
   contexts: (context, request, rows, options) =>
-    presenterFor(context, request).vaultContexts(rows, {
+    presenterFor(context, request).loadVaultContexts(rows, {
       ...options,
       viewer: viewerExcludingGroup(request.query as QueryParams, request.caller!),
     }),

@@ -56,7 +56,7 @@ export class Annotation {
         : compileFieldExpression(name, text, options);
     this.#pre = compile('pre_annotation_expression', request.preExpression);
     this.#post = compile('post_annotation_expression', request.postExpression);
-    this.#postAhead = this.#post?.datasetCalls ? this.#post : undefined;
+    this.#postAhead = this.#post?.datasetCallCount ? this.#post : undefined;
     this.#ahead = this.#postAhead ? this.#fields : fieldsToPrefetch(this.#fields);
     this.#values = [
       null,
@@ -199,7 +199,7 @@ function fieldsToPrefetch(fields: readonly CompiledField[]): readonly CompiledFi
       const read = expression?.fieldsRead ?? new Set<string>();
       return read === 'all' || read.has(one.field.name);
     });
-    if (isRead || one.expression?.datasetCalls) found.unshift(one);
+    if (isRead || one.expression?.datasetCallCount) found.unshift(one);
   }
   return found;
 }

@@ -81,16 +81,16 @@ const castByType: Readonly<Record<CastType, ResultCast>> = {
   date: (runtime, value, type) => {
     if (value === '') return null;
     if (typeof value === 'string' && isDate(value)) return value;
-    throw invalidValue(runtime, value, type);
+    throw invalidValueError(runtime, value, type);
   },
   object: (runtime, value, type) => {
     if (value === '') return null;
     if (value instanceof PyDict) return value;
-    throw invalidValue(runtime, value, type);
+    throw invalidValueError(runtime, value, type);
   },
 };
 
-function invalidValue(runtime: Runtime, value: PyValue, type: CastType): ExpressionError {
+function invalidValueError(runtime: Runtime, value: PyValue, type: CastType): ExpressionError {
   const text = reprOf(runtime, value);
   const shownText = text.length > 200 ? `${text.slice(0, 200)}…` : text;
   return valueError(`Invalid value for data type ${type}: ${shownText}`);
@@ -100,9 +100,9 @@ function castInteger(runtime: Runtime, value: PyValue, type: CastType, bits: big
   if (typeof value === 'number' && (bits > 32n || value === (value | 0))) return value;
   if (value === '' || (value instanceof Float && Number.isNaN(value.value))) return null;
   const int = asInt(value) ?? integerOf(runtime, value);
-  if (int === undefined) throw invalidValue(runtime, value, type);
+  if (int === undefined) throw invalidValueError(runtime, value, type);
   const limit = 1n << bits;
-  if (BigInt(int) >= limit || BigInt(int) < -limit) throw invalidValue(runtime, value, type);
+  if (BigInt(int) >= limit || BigInt(int) < -limit) throw invalidValueError(runtime, value, type);
   return int;
 }
 
@@ -125,7 +125,7 @@ function castFloat(runtime: Runtime, value: PyValue, type: CastType): PyValue {
     return Number.isNaN(float.value) ? null : float;
   } catch (error) {
     if (!isConversionError(error)) throw error;
-    throw invalidValue(runtime, value, type);
+    throw invalidValueError(runtime, value, type);
   }
 }
 

@@ -1,4 +1,4 @@
-import { limitExceeded } from '../values/limits.js';
+import { limitExceededError } from '../values/limits.js';
 import { floatRepr } from '../values/float-text.js';
 import { Float, PyDict, PyList } from '../values/values.js';
 import type { PyValue } from '../values/values.js';
@@ -58,7 +58,7 @@ class JsonTextWriter {
   }
 
   #tooLarge(): Error {
-    return limitExceeded(`a result of more than ${this.#maxBytes / 1_000_000} MB`);
+    return limitExceededError(`a result of more than ${this.#maxBytes / 1_000_000} MB`);
   }
 }
 

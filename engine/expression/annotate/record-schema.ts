@@ -22,14 +22,14 @@ export class RecordSchema {
   }
 
   /** Changes a record read from JSON into the form that expressions see. */
-  toExpressionForm(record: PyDict): void {
+  convertToExpressionForm(record: PyDict): void {
     for (const path of this.#floats) convertToFloats(record, path);
     for (const [name, members] of this.#objects)
       forEachObject(record.map.get(name), members, fillMember);
   }
 
   /** Removes members that are null, as in the records of a dataset. Fields that expressions have computed stay unchanged. */
-  toStoredForm(record: PyDict, computed: ReadonlySet<string>): void {
+  convertToStoredForm(record: PyDict, computed: ReadonlySet<string>): void {
     for (const [name, members] of this.#objects)
       if (!computed.has(name)) forEachObject(record.map.get(name), members, clearMember);
   }

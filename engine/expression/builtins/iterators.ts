@@ -101,16 +101,16 @@ function zip(
         continue;
       }
       if (!isStrict) return undefined;
-      if (i > 0) throw unequalLengths(i, 'shorter');
+      if (i > 0) throw unequalLengthsError(i, 'shorter');
       const longerIndex = iterators.findIndex((one, at) => at > 0 && one.next() !== undefined);
-      if (longerIndex > 0) throw unequalLengths(longerIndex, 'longer');
+      if (longerIndex > 0) throw unequalLengthsError(longerIndex, 'longer');
       return undefined;
     }
     return new PyTuple(items);
   });
 }
 
-function unequalLengths(at: number, how: 'shorter' | 'longer'): ExpressionError {
+function unequalLengthsError(at: number, how: 'shorter' | 'longer'): ExpressionError {
   const otherArguments = at === 1 ? 'argument 1' : `arguments 1-${at}`;
   return valueError(`zip() argument ${at + 1} is ${how} than ${otherArguments}`);
 }

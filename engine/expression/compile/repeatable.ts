@@ -1,5 +1,5 @@
 import { libraryDeclarations } from '../library/declarations.js';
-import { libraryFunctions } from '../library/library.js';
+import { libraryFunctionByName } from '../library/library.js';
 import { childrenOf } from '../syntax/children.js';
 import type { SyntaxNode } from '../syntax/tree.js';
 import { memberPathOf, type MemberPath } from './record-fields.js';
@@ -23,7 +23,7 @@ export function isRepeatable(root: SyntaxNode): boolean {
   return everyNode(root, (node) => {
     if (node.kind === 'attribute') return !mutatingMethods.has(node.name);
     if (node.kind !== 'name') return true;
-    return pureFunctions.has(node.name) || !libraryFunctions.has(node.name);
+    return pureFunctions.has(node.name) || !libraryFunctionByName.has(node.name);
   });
 }
 

@@ -60,7 +60,7 @@ function hostFunction(name: string, kind: 'dataset' | 'genome' | 'host'): Native
   return (runtime, ...args) => {
     const implementation = runtime.host.functions?.get(name);
     if (kind === 'dataset') runtime.budget.countDatasetCall();
-    if (implementation === undefined) throw missingFunction(runtime, name, kind, args);
+    if (implementation === undefined) throw missingFunctionError(runtime, name, kind, args);
     try {
       return runtime.budget.runOutsideTimeLimit(() => implementation(runtime, args));
     } catch (error) {
@@ -71,7 +71,7 @@ function hostFunction(name: string, kind: 'dataset' | 'genome' | 'host'): Native
   };
 }
 
-function missingFunction(
+function missingFunctionError(
   runtime: Runtime,
   name: string,
   kind: 'dataset' | 'genome' | 'host',
@@ -100,7 +100,7 @@ function parametersOf(signature: string): { readonly names: string[]; readonly m
 }
 
 /** The functions of the library by name. */
-export const libraryFunctions: ReadonlyMap<string, LibraryFunction> = new Map(
+export const libraryFunctionByName: ReadonlyMap<string, LibraryFunction> = new Map(
   libraryDeclarations.map(({ signature, text, example, kind }) => {
     const name = signature.slice(0, signature.indexOf('('));
     const { names, min } = parametersOf(signature);

@@ -12,10 +12,10 @@ export function sortItems(
 ): PyValue[] {
   const { length } = items;
   runtime.budget.charge(length * Math.ceil(Math.log2(length + 1)));
-  if (key === null) return sortBy(items, comparisonOf(runtime, items), isReversed, (item) => item);
+  if (key === null) return sortBy(items, comparatorOf(runtime, items), isReversed, (item) => item);
   runtime.budget.chargeElements(length);
   const pairs = items.map((item) => ({ item, key: callWithOneArgument(runtime, key, item) }));
-  const compare = comparisonOf(
+  const compare = comparatorOf(
     runtime,
     pairs.map((pair) => pair.key),
   );
@@ -24,11 +24,11 @@ export function sortItems(
   return items;
 }
 
-type ValueOrder = (a: PyValue, b: PyValue) => number;
+type ValueComparator = (a: PyValue, b: PyValue) => number;
 
 function sortBy<T>(
   items: T[],
-  compare: ValueOrder,
+  compare: ValueComparator,
   isReversed: boolean,
   keyOf: (item: T) => PyValue,
 ): T[] {
@@ -72,7 +72,7 @@ function sortShortList<T>(items: T[], compare: (a: T, b: T) => number): void {
 }
 
 /** Returns the order of the keys: a direct comparison if all are texts or all are small ints, else Python's `<`. */
-function comparisonOf(runtime: Runtime, keys: readonly PyValue[]): ValueOrder {
+function comparatorOf(runtime: Runtime, keys: readonly PyValue[]): ValueComparator {
   if (keys.every((key) => typeof key === 'string'))
     return (a, b) => compareCodePoints(a as string, b as string);
   if (keys.every((key) => typeof key === 'number')) return (a, b) => (a as number) - (b as number);

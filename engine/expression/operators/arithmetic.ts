@@ -5,7 +5,7 @@ import { typeName } from '../values/type-name.js';
 import { Float, PyList, PyTuple } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
 import { formatPercent } from '../formatting/percent.js';
-import { limitExceeded } from '../values/limits.js';
+import { limitExceededError } from '../values/limits.js';
 import { setDifference } from './sets.js';
 import { floatFloorDivide, floatModulo, intFloorDivide, intModulo } from './division.js';
 
@@ -198,7 +198,7 @@ function repeat(runtime: Runtime, sequence: PyValue, times: PyValue): PyValue | 
   if (length === 0 || int <= 0) return repeatSequence(sequence, 0);
   const { limits } = runtime.budget;
   if (typeof int === 'bigint')
-    throw limitExceeded(
+    throw limitExceededError(
       typeof sequence === 'string'
         ? `a string of more than ${limits.stringLength} characters`
         : `a collection of more than ${limits.collectionLength} elements`,

@@ -1,7 +1,7 @@
 import { typeError, valueError } from '../values/errors.js';
 import { asInt, bitLength, toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
-import { limitExceeded } from '../values/limits.js';
+import { limitExceededError } from '../values/limits.js';
 import { typeName } from '../values/type-name.js';
 import { Float } from '../values/values.js';
 import type { PyValue, Runtime } from '../values/values.js';
@@ -56,7 +56,7 @@ export function shiftLeft(runtime: Runtime, a: PyValue, b: PyValue): PyValue {
   if (j < 0) throw valueError('negative shift count');
   if (i === 0) return 0;
   if (typeof j === 'bigint')
-    throw limitExceeded(`an integer of more than ${runtime.budget.limits.integerBits} bits`);
+    throw limitExceededError(`an integer of more than ${runtime.budget.limits.integerBits} bits`);
   runtime.budget.chargeInteger(bitLength(i) + j);
   return toInt(BigInt(i) << BigInt(j));
 }

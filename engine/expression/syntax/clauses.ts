@@ -11,10 +11,10 @@ import type {
 /** The functions of the parser that other files of the grammar need. */
 export interface ExpressionParser {
   readonly cursor: TokenCursor;
-  expression(): SyntaxNode;
-  disjunction(): SyntaxNode;
-  binary(): SyntaxNode;
-  item(): DisplayItem;
+  parseNextExpression(): SyntaxNode;
+  parseDisjunction(): SyntaxNode;
+  parseBinary(): SyntaxNode;
+  parseDisplayItem(): DisplayItem;
   /** Parses a range of positions of the source as a whole expression. */
   parseTemplateField(from: number, to: number): SyntaxNode;
 }
@@ -26,9 +26,10 @@ export function parseClauses(parser: ExpressionParser): ComprehensionClause[] {
   while (cursor.accept('for')) {
     const target = parseTargets(parser);
     cursor.expect('in');
-    const iterable = cursor.withNesting(() => parser.disjunction());
+    const iterable = cursor.withNesting(() => parser.parseDisjunction());
     const conditions: SyntaxNode[] = [];
-    while (cursor.accept('if')) conditions.push(cursor.withNesting(() => parser.disjunction()));
+    while (cursor.accept('if'))
+      conditions.push(cursor.withNesting(() => parser.parseDisjunction()));
     clauses.push({ target, iterable, conditions });
   }
   return clauses;
@@ -45,7 +46,8 @@ function parseTargets(parser: ExpressionParser): AssignmentTarget {
   do {
     if (cursor.isAt('in') || cursor.isAt(')') || cursor.isAt(']')) break;
     if (cursor.accept('*')) {
-      if (starred >= 0) throw cursor.source.error('multiple starred expressions in assignment', at);
+      if (starred >= 0)
+        throw cursor.source.syntaxErrorAt('multiple starred expressions in assignment', at);
       starred = targets.length;
     }
     targets.push(parseTarget(parser));
@@ -54,7 +56,7 @@ function parseTargets(parser: ExpressionParser): AssignmentTarget {
   if (targets.length === 0) throw cursor.unexpectedTokenError();
   if (targets.length === 1 && !isTuple) {
     if (starred >= 0)
-      throw cursor.source.error('starred assignment target must be in a list or tuple', at);
+      throw cursor.source.syntaxErrorAt('starred assignment target must be in a list or tuple', at);
     return targets[0]!;
   }
   return { kind: 'unpack', targets, starred, ...position };
@@ -76,7 +78,7 @@ function parseTarget(parser: ExpressionParser): AssignmentTarget {
   }
   const { at, text } = cursor.token;
   if (cursor.isName() && text.startsWith('__'))
-    throw cursor.source.error(`the name '${text}' is not allowed`, at);
+    throw cursor.source.syntaxErrorAt(`the name '${text}' is not allowed`, at);
   return { kind: 'name', name: cursor.takeName() };
 }
 
@@ -90,12 +92,12 @@ export function parseArguments(parser: ExpressionParser): Argument[] {
     const argument = parseArgument(parser, args.length === 0);
     if (argument.kind === 'keyword') {
       if (names.has(argument.name))
-        throw cursor.source.error(`keyword argument repeated: ${argument.name}`, at);
+        throw cursor.source.syntaxErrorAt(`keyword argument repeated: ${argument.name}`, at);
       names.add(argument.name);
     }
     const isAfterKeywords = args.some(({ kind }) => kind === 'unpacked-keywords');
     if (argument.kind === 'positional' && (names.size > 0 || isAfterKeywords))
-      throw cursor.source.error(
+      throw cursor.source.syntaxErrorAt(
         isAfterKeywords
           ? 'positional argument follows keyword argument unpacking'
           : 'positional argument follows keyword argument',
@@ -115,22 +117,23 @@ export function parseArguments(parser: ExpressionParser): Argument[] {
 
 function parseArgument(parser: ExpressionParser, isFirst: boolean): Argument {
   const { cursor } = parser;
-  if (cursor.accept('*')) return { kind: 'unpacked', value: parser.expression() };
-  if (cursor.accept('**')) return { kind: 'unpacked-keywords', value: parser.expression() };
+  if (cursor.accept('*')) return { kind: 'unpacked', value: parser.parseNextExpression() };
+  if (cursor.accept('**'))
+    return { kind: 'unpacked-keywords', value: parser.parseNextExpression() };
   if (cursor.isName() && cursor.followingToken?.text === '=') {
     const name = cursor.takeName();
     if (name.startsWith('__'))
-      throw cursor.source.error(`the name '${name}' is not allowed`, cursor.token.at);
+      throw cursor.source.syntaxErrorAt(`the name '${name}' is not allowed`, cursor.token.at);
     cursor.expect('=');
-    return { kind: 'keyword', name, value: parser.expression() };
+    return { kind: 'keyword', name, value: parser.parseNextExpression() };
   }
-  const value = parser.expression();
+  const value = parser.parseNextExpression();
   if (!cursor.isAt('for')) return { kind: 'positional', value };
   const { at } = cursor.token;
   const position = cursor.currentPosition();
   const clauses = parseClauses(parser);
   if (!isFirst || cursor.isAt(','))
-    throw cursor.source.error('Generator expression must be parenthesized', at);
+    throw cursor.source.syntaxErrorAt('Generator expression must be parenthesized', at);
   const generator: SyntaxNode = {
     kind: 'comprehension',
     result: 'generator',
@@ -149,7 +152,7 @@ export function parseLambda(parser: ExpressionParser): SyntaxNode {
   cursor.expect('lambda');
   const parameters = parseParameters(parser);
   cursor.expect(':');
-  return { kind: 'lambda', parameters, body: parser.expression(), ...position };
+  return { kind: 'lambda', parameters, body: parser.parseNextExpression(), ...position };
 }
 
 function parseParameters(parser: ExpressionParser): Parameter[] {
@@ -160,9 +163,9 @@ function parseParameters(parser: ExpressionParser): Parameter[] {
   let hasBareStar = false;
   const add = (parameter: Parameter, at: number) => {
     if (parameter.name.startsWith('__'))
-      throw cursor.source.error(`the name '${parameter.name}' is not allowed`, at);
+      throw cursor.source.syntaxErrorAt(`the name '${parameter.name}' is not allowed`, at);
     if (names.has(parameter.name))
-      throw cursor.source.error(
+      throw cursor.source.syntaxErrorAt(
         `duplicate argument '${parameter.name}' in function definition`,
         at,
       );
@@ -177,28 +180,29 @@ function parseParameters(parser: ExpressionParser): Parameter[] {
         kind !== 'positional' ||
         parameters.length === 0 ||
         parameters.some((parameter) => parameter.kind === 'positional-only');
-      if (isMisplaced) throw cursor.source.error('invalid syntax', at);
+      if (isMisplaced) throw cursor.source.syntaxErrorAt('invalid syntax', at);
       for (const [i, one] of parameters.entries())
         parameters[i] = { ...one, kind: 'positional-only' };
     } else if (cursor.accept('**')) {
       add({ name: cursor.takeName(), kind: 'keywords', defaultValue: undefined }, at);
       kind = 'keywords';
     } else if (cursor.accept('*')) {
-      if (kind !== 'positional') throw cursor.source.error('invalid syntax', at);
+      if (kind !== 'positional') throw cursor.source.syntaxErrorAt('invalid syntax', at);
       kind = 'keyword-only';
       hasBareStar = cursor.isAt(',');
       if (!hasBareStar) add({ name: cursor.takeName(), kind: 'rest', defaultValue: undefined }, at);
     } else {
       const name = cursor.takeName();
-      const defaultValue = cursor.accept('=') ? parser.expression() : undefined;
+      const defaultValue = cursor.accept('=') ? parser.parseNextExpression() : undefined;
       const before = parameters.at(-1);
       if (kind === 'positional' && defaultValue === undefined && before?.defaultValue)
-        throw cursor.source.error('non-default argument follows default argument', at);
+        throw cursor.source.syntaxErrorAt('non-default argument follows default argument', at);
       if (kind === 'keyword-only') hasBareStar = false;
       add({ name, kind, defaultValue }, at);
     }
     if (!cursor.isAt(':')) cursor.expect(',');
   }
-  if (hasBareStar) throw cursor.source.error('named arguments must follow bare *', cursor.token.at);
+  if (hasBareStar)
+    throw cursor.source.syntaxErrorAt('named arguments must follow bare *', cursor.token.at);
   return parameters;
 }

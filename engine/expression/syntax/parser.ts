@@ -1,4 +1,4 @@
-import { limitExceeded, maxNesting } from '../values/limits.js';
+import { limitExceededError, maxNesting } from '../values/limits.js';
 import { Float } from '../values/values.js';
 import type { PyValue } from '../values/values.js';
 import { toInt } from '../values/integers.js';
@@ -54,49 +54,56 @@ class Parser implements ExpressionParser {
 
   /** Parses the whole text: one expression, or a tuple without parentheses. */
   parseWholeText(): SyntaxNode {
-    const node = this.tuple('end');
+    const node = this.parseTuple('end');
     if (this.cursor.token.kind !== 'end') throw this.cursor.unexpectedTokenError();
     return node;
   }
 
   /** Parses one expression, or several separated by commas as a tuple, up to a closing token. */
-  tuple(closing: string): SyntaxNode {
+  parseTuple(closing: string): SyntaxNode {
     const position = this.cursor.currentPosition();
-    const first = this.item();
+    const first = this.parseDisplayItem();
     if (!this.cursor.isAt(',')) {
-      if (first.isUnpacked) throw this.cursor.source.error("can't use starred expression here", 0);
+      if (first.isUnpacked)
+        throw this.cursor.source.syntaxErrorAt("can't use starred expression here", 0);
       return first.value;
     }
     const items = [first];
     while (this.cursor.accept(',')) {
       if (this.cursor.token.kind === 'end' || this.cursor.isAt(closing)) break;
-      items.push(this.item());
+      items.push(this.parseDisplayItem());
     }
     return { kind: 'tuple', items, ...position };
   }
 
-  expression(): SyntaxNode {
+  parseNextExpression(): SyntaxNode {
     return this.cursor.withNesting(() => {
       if (this.cursor.isAt('lambda')) return parseLambda(this);
       const position = this.cursor.currentPosition();
-      const value = this.disjunction();
+      const value = this.parseDisjunction();
       if (!this.cursor.accept('if')) return value;
-      const test = this.disjunction();
+      const test = this.parseDisjunction();
       if (!this.cursor.isAt('else'))
-        throw this.cursor.source.error(
+        throw this.cursor.source.syntaxErrorAt(
           "expected 'else' after 'if' expression",
           this.cursor.token.at,
         );
       this.cursor.expect('else');
-      return { kind: 'conditional', test, value, otherwise: this.expression(), ...position };
+      return {
+        kind: 'conditional',
+        test,
+        value,
+        otherwise: this.parseNextExpression(),
+        ...position,
+      };
     });
   }
 
-  disjunction(): SyntaxNode {
+  parseDisjunction(): SyntaxNode {
     return this.#junction('or', () => this.#junction('and', () => this.#negation()));
   }
 
-  binary(power = 0): SyntaxNode {
+  parseBinary(power = 0): SyntaxNode {
     let left = this.#unary();
     for (;;) {
       const { kind, text } = this.cursor.token;
@@ -105,14 +112,14 @@ class Parser implements ExpressionParser {
       if (operatorPower <= power) return left;
       const position = this.cursor.currentPosition();
       this.cursor.take();
-      const right = this.cursor.withNesting(() => this.binary(operatorPower));
+      const right = this.cursor.withNesting(() => this.parseBinary(operatorPower));
       left = { kind: 'binary', operator: text as BinaryOperator, left, right, ...position };
     }
   }
 
-  item(): DisplayItem {
-    if (this.cursor.accept('*')) return { value: this.binary(), isUnpacked: true };
-    return { value: this.expression(), isUnpacked: false };
+  parseDisplayItem(): DisplayItem {
+    if (this.cursor.accept('*')) return { value: this.parseBinary(), isUnpacked: true };
+    return { value: this.parseNextExpression(), isUnpacked: false };
   }
 
   parseTemplateField(from: number, to: number): SyntaxNode {
@@ -139,13 +146,17 @@ class Parser implements ExpressionParser {
   }
 
   #comparison(): SyntaxNode {
-    const first = this.binary();
+    const first = this.parseBinary();
     const restParts: ComparisonPart[] = [];
     for (;;) {
       const { at } = this.cursor.token;
       const operator = this.#comparisonOperator();
       if (operator === undefined) break;
-      restParts.push({ operator, operand: this.binary(), ...this.cursor.source.position(at) });
+      restParts.push({
+        operator,
+        operand: this.parseBinary(),
+        ...this.cursor.source.positionAt(at),
+      });
     }
     if (restParts.length === 0) return first;
     const { line, column } = restParts[0]!;
@@ -176,7 +187,7 @@ class Parser implements ExpressionParser {
     const { at } = this.cursor.token;
     if (!this.cursor.accept('**')) return base;
     const right = this.cursor.withNesting(() => this.#unary());
-    const operatorPosition = this.cursor.source.position(at);
+    const operatorPosition = this.cursor.source.positionAt(at);
     return { kind: 'binary', operator: '**', left: base, right, ...operatorPosition };
   }
 
@@ -189,7 +200,7 @@ class Parser implements ExpressionParser {
         const { at } = this.cursor.token;
         const name = this.cursor.takeName();
         if (name.startsWith('__'))
-          throw this.cursor.source.error(`the attribute '${name}' is not allowed`, at);
+          throw this.cursor.source.syntaxErrorAt(`the attribute '${name}' is not allowed`, at);
         node = { kind: 'attribute', object: node, name, ...position };
       } else if (this.cursor.accept('(')) {
         const callee = node;
@@ -199,7 +210,7 @@ class Parser implements ExpressionParser {
         const object = node;
         const index = this.cursor.withNesting(() => this.#index());
         this.cursor.expect(']');
-        node = { kind: 'subscript', object, index, ...this.cursor.source.position(openingAt) };
+        node = { kind: 'subscript', object, index, ...this.cursor.source.positionAt(openingAt) };
       } else return node;
     }
   }
@@ -220,12 +231,12 @@ class Parser implements ExpressionParser {
 
   #slice(): DisplayItem {
     const position = this.cursor.currentPosition();
-    const start = this.cursor.isAt(':') ? undefined : this.item();
+    const start = this.cursor.isAt(':') ? undefined : this.parseDisplayItem();
     if (start?.isUnpacked === true || !this.cursor.accept(':')) return start!;
     const isOpen = () => this.cursor.isAt(':') || this.cursor.isAt(']') || this.cursor.isAt(',');
-    const stop = isOpen() ? undefined : this.expression();
+    const stop = isOpen() ? undefined : this.parseNextExpression();
     const hasStep = this.cursor.accept(':') && !isOpen();
-    const step = hasStep ? this.expression() : undefined;
+    const step = hasStep ? this.parseNextExpression() : undefined;
     const value: SyntaxNode = { kind: 'slice', start: start?.value, stop, step, ...position };
     return { value, isUnpacked: false };
   }
@@ -244,7 +255,7 @@ class Parser implements ExpressionParser {
     if (token.text === 'False') return constant(false);
     if (this.cursor.isName()) {
       if (token.text.startsWith('__'))
-        throw this.cursor.source.error(`the name '${token.text}' is not allowed`, token.at);
+        throw this.cursor.source.syntaxErrorAt(`the name '${token.text}' is not allowed`, token.at);
       return { kind: 'name', name: this.cursor.takeName(), ...position };
     }
     if (this.cursor.accept('(')) return this.#parentheses(position);
@@ -256,21 +267,21 @@ class Parser implements ExpressionParser {
   #parentheses(position: { line: number; column: number }): SyntaxNode {
     if (this.cursor.accept(')')) return { kind: 'tuple', items: [], ...position };
     const openingAt = this.cursor.token.at;
-    const first = this.item();
+    const first = this.parseDisplayItem();
     if (this.cursor.isAt('for')) return this.#comprehension('generator', first, undefined, ')');
     if (this.cursor.isAt(',')) {
       const items = this.#moreItems([first], ')');
       return { kind: 'tuple', items, ...position };
     }
     if (first.isUnpacked)
-      throw this.cursor.source.error('cannot use starred expression here', openingAt);
+      throw this.cursor.source.syntaxErrorAt('cannot use starred expression here', openingAt);
     this.cursor.expect(')');
     return first.value;
   }
 
   #list(position: { line: number; column: number }): SyntaxNode {
     if (this.cursor.accept(']')) return { kind: 'list', items: [], ...position };
-    const first = this.item();
+    const first = this.parseDisplayItem();
     if (this.cursor.isAt('for')) return this.#comprehension('list', first, undefined, ']');
     return { kind: 'list', items: this.#moreItems([first], ']'), ...position };
   }
@@ -278,13 +289,13 @@ class Parser implements ExpressionParser {
   #braces(position: { line: number; column: number }): SyntaxNode {
     if (this.cursor.accept('}')) return { kind: 'dict', items: [], ...position };
     if (!this.cursor.isAt('**')) {
-      const first = this.item();
+      const first = this.parseDisplayItem();
       if (first.isUnpacked || !this.cursor.isAt(':')) {
         if (this.cursor.isAt('for')) return this.#comprehension('set', first, undefined, '}');
         return { kind: 'set', items: this.#moreItems([first], '}'), ...position };
       }
       this.cursor.expect(':');
-      const value = this.expression();
+      const value = this.parseNextExpression();
       if (this.cursor.isAt('for'))
         return this.#comprehension('dict', { value, isUnpacked: false }, first.value, '}');
       return { kind: 'dict', items: this.#dictItems([{ key: first.value, value }]), ...position };
@@ -293,10 +304,10 @@ class Parser implements ExpressionParser {
   }
 
   #dictItem(): { key: SyntaxNode | undefined; value: SyntaxNode } {
-    if (this.cursor.accept('**')) return { key: undefined, value: this.binary() };
-    const key = this.expression();
+    if (this.cursor.accept('**')) return { key: undefined, value: this.parseBinary() };
+    const key = this.parseNextExpression();
     this.cursor.expect(':');
-    return { key, value: this.expression() };
+    return { key, value: this.parseNextExpression() };
   }
 
   #dictItems(items: { key: SyntaxNode | undefined; value: SyntaxNode }[]): typeof items {
@@ -311,7 +322,7 @@ class Parser implements ExpressionParser {
   #moreItems(items: DisplayItem[], closing: string): DisplayItem[] {
     while (this.cursor.accept(',')) {
       if (this.cursor.isAt(closing)) break;
-      items.push(this.item());
+      items.push(this.parseDisplayItem());
     }
     this.cursor.expect(closing);
     return items;
@@ -325,7 +336,7 @@ class Parser implements ExpressionParser {
   ): SyntaxNode {
     const position = this.cursor.currentPosition();
     if (element.isUnpacked)
-      throw this.cursor.source.error(
+      throw this.cursor.source.syntaxErrorAt(
         'iterable unpacking cannot be used in comprehension',
         this.cursor.token.at,
       );
@@ -345,7 +356,8 @@ function numberValueOf(text: string): PyValue {
 function checkDepth(root: SyntaxNode): void {
   const open: { node: SyntaxNode; depth: number }[] = [{ node: root, depth: 1 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next.depth > maxNesting) throw limitExceeded(`nesting of more than ${maxNesting} levels`);
+    if (next.depth > maxNesting)
+      throw limitExceededError(`nesting of more than ${maxNesting} levels`);
     for (const node of childrenOf(next.node)) open.push({ node, depth: next.depth + 1 });
   }
 }

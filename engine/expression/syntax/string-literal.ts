@@ -12,7 +12,7 @@ export interface StringLiteral {
 export function readStringToken(source: SourceText, token: SourceToken): StringLiteral {
   const [opening, prefix, quote] = /^([A-Za-z]*)('''|"""|'|")/.exec(token.text)!;
   const kind = prefix!.toLowerCase();
-  if (kind.includes('b')) throw source.error('bytes literals are not supported', token.at);
+  if (kind.includes('b')) throw source.syntaxErrorAt('bytes literals are not supported', token.at);
   return {
     isTemplate: kind.includes('f'),
     isRaw: kind.includes('r'),
@@ -101,17 +101,17 @@ function numericEscape(
   if (count > 0) {
     const digits = text.slice(at + 2, at + 2 + count);
     if (digits.length < count || !/^[0-9a-fA-F]+$/.test(digits))
-      throw source.error(`malformed \\${character} escape`, offset + at);
+      throw source.syntaxErrorAt(`malformed \\${character} escape`, offset + at);
     const code = Number.parseInt(digits, 16);
-    if (code > 0x10ffff) throw source.error('illegal Unicode character', offset + at);
+    if (code > 0x10ffff) throw source.syntaxErrorAt('illegal Unicode character', offset + at);
     return [String.fromCodePoint(code), 2 + count];
   }
   if (character === 'N') {
     const name = /^\{([^}]*)\}/.exec(text.slice(at + 2));
-    if (!name) throw source.error('malformed \\N character escape', offset + at);
+    if (!name) throw source.syntaxErrorAt('malformed \\N character escape', offset + at);
     const upper = name[1]!.toUpperCase();
     if (!Object.hasOwn(characterNames, upper))
-      throw source.error('unknown Unicode character name', offset + at);
+      throw source.syntaxErrorAt('unknown Unicode character name', offset + at);
     return [characterNames[upper]!, 2 + name[0].length];
   }
   return ['\\', 1];

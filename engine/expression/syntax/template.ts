@@ -164,6 +164,6 @@ class TemplateReader {
   }
 
   #error(reason: string): Error {
-    return this.#source.error(reason, this.#literal.at + this.#at);
+    return this.#source.syntaxErrorAt(reason, this.#literal.at + this.#at);
   }
 }

@@ -1,5 +1,5 @@
 import type { SyntaxPosition } from '../values/errors.js';
-import { limitExceeded, maxNesting } from '../values/limits.js';
+import { limitExceededError, maxNesting } from '../values/limits.js';
 import { tokenize } from './tokenizer.js';
 import type { SourceText, SourceToken } from './tokenizer.js';
 
@@ -71,20 +71,24 @@ export class TokenCursor {
   }
 
   currentPosition(): SyntaxPosition {
-    return this.source.position(this.token.at);
+    return this.source.positionAt(this.token.at);
   }
 
   unexpectedTokenError(): Error {
     const { token } = this;
     if (token.kind === 'operator' && (token.text === '=' || token.text.endsWith(':=')))
-      return this.source.error('invalid syntax: an assignment is not an expression', token.at);
-    return this.source.error('invalid syntax', token.at);
+      return this.source.syntaxErrorAt(
+        'invalid syntax: an assignment is not an expression',
+        token.at,
+      );
+    return this.source.syntaxErrorAt('invalid syntax', token.at);
   }
 
   /** Runs `parse` one level of nesting deeper. */
   withNesting<T>(parse: () => T): T {
     this.#depth += 1;
-    if (this.#depth > maxNesting) throw limitExceeded(`nesting of more than ${maxNesting} levels`);
+    if (this.#depth > maxNesting)
+      throw limitExceededError(`nesting of more than ${maxNesting} levels`);
     const result = parse();
     this.#depth -= 1;
     return result;

@@ -1,5 +1,5 @@
 import { ExpressionSyntaxError, type SyntaxPosition } from '../values/errors.js';
-import { limitExceeded, maxSourceLength } from '../values/limits.js';
+import { limitExceededError, maxSourceLength } from '../values/limits.js';
 
 /** A token. `at` and `end` are positions in code units. */
 export interface SourceToken {
@@ -24,11 +24,11 @@ export class SourceText {
   }
 
   /** A syntax error at a position in code units. */
-  error(reason: string, at: number): ExpressionSyntaxError {
-    return new ExpressionSyntaxError(reason, this.position(at));
+  syntaxErrorAt(reason: string, at: number): ExpressionSyntaxError {
+    return new ExpressionSyntaxError(reason, this.positionAt(at));
   }
 
-  position(at: number): SyntaxPosition {
+  positionAt(at: number): SyntaxPosition {
     const line = countUpTo(this.#lines, at);
     const start = this.#lines[line - 1]!;
     const pairs = countUpTo(this.#pairs, at - 1) - countUpTo(this.#pairs, start);
@@ -59,7 +59,7 @@ const numberPattern =
 export function tokenize(source: SourceText, from = 0, to = source.text.length): SourceToken[] {
   const { text } = source;
   if (text.length > maxSourceLength)
-    throw limitExceeded(`a source of more than ${maxSourceLength} characters`);
+    throw limitExceededError(`a source of more than ${maxSourceLength} characters`);
   const tokens: SourceToken[] = [];
   for (let at = from; at < to;) {
     const code = text.charCodeAt(at);
@@ -103,9 +103,9 @@ function nextToken(source: SourceText, at: number, to: number): SourceToken {
     return { kind: 'operator', text: text.slice(at, end), at, end };
   }
   const character = String.fromCodePoint(text.codePointAt(at)!);
-  if (character.codePointAt(0)! < 0x80) throw source.error('invalid syntax', at);
+  if (character.codePointAt(0)! < 0x80) throw source.syntaxErrorAt('invalid syntax', at);
   const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
-  throw source.error(`invalid character '${character}' (U+${code})`, at);
+  throw source.syntaxErrorAt(`invalid character '${character}' (U+${code})`, at);
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
@@ -121,14 +121,14 @@ function readNumberToken(source: SourceText, at: number, text: string): SourceTo
   const end = at + text.length;
   const following = source.text.slice(end, end + 1);
   if (/^0[\d_]*[1-9]/.test(text) && /^[\d_]+$/.test(text))
-    throw source.error(
+    throw source.syntaxErrorAt(
       'leading zeros in decimal integer literals are not permitted; use an 0o prefix for octal integers',
       at,
     );
-  if (/[jJ]/.test(following)) throw source.error('complex numbers are not supported', at);
+  if (/[jJ]/.test(following)) throw source.syntaxErrorAt('complex numbers are not supported', at);
   if (/[\p{XID_Continue}]/u.test(following)) {
     const keyword = /^(and|else|for|if|in|is|not|or)\b/.test(source.text.slice(end));
-    if (!keyword) throw source.error('invalid decimal literal', at);
+    if (!keyword) throw source.syntaxErrorAt('invalid decimal literal', at);
   }
   return { kind: 'number', text: text.replaceAll('_', ''), at, end };
 }
@@ -147,7 +147,7 @@ function findStringEnd(
     else if (text.startsWith(quote, i) && i + quote.length <= to) return i + quote.length;
     else if (quote.length === 1 && (text[i] === '\n' || text[i] === '\r')) break;
   }
-  throw source.error(
+  throw source.syntaxErrorAt(
     quote.length === 1
       ? 'unterminated string literal'
       : 'unterminated triple-quoted string literal',

@@ -1,5 +1,5 @@
 import { typeError } from './errors.js';
-import { limitExceeded } from './limits.js';
+import { limitExceededError } from './limits.js';
 import { typeName } from './type-name.js';
 import { DictView, Float, PyDict, PyList, PyRange, PySet, PySlice, PyTuple } from './values.js';
 import type { MapKey, PyValue } from './values.js';
@@ -58,7 +58,7 @@ function composeKey(kind: string, parts: readonly string[]): string {
   let length = 0;
   for (const one of parts) length += one.length;
   if (length > maxComposedLength)
-    throw limitExceeded(`a tuple of more than ${maxComposedLength} characters as a key`);
+    throw limitExceededError(`a tuple of more than ${maxComposedLength} characters as a key`);
   return kind + parts.join('');
 }
 
@@ -74,14 +74,14 @@ function mapKeyText(key: MapKey): string {
   return `o${identityOf(key)};`;
 }
 
-const objectIdentities = new WeakMap<object, number>();
+const identityByObject = new WeakMap<object, number>();
 let nextIdentity = 0;
 
 function identityOf(object: object): number {
-  let knownIdentity = objectIdentities.get(object);
+  let knownIdentity = identityByObject.get(object);
   if (knownIdentity === undefined) {
     knownIdentity = nextIdentity++;
-    objectIdentities.set(object, knownIdentity);
+    identityByObject.set(object, knownIdentity);
   }
   return knownIdentity;
 }

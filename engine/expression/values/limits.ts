@@ -33,7 +33,7 @@ export const maxSourceLength = 100_000;
 export const maxNesting = 200;
 
 /** The error for an exceeded limit, which it names. */
-export function limitExceeded(what: string): ExpressionError {
+export function limitExceededError(what: string): ExpressionError {
   return new ExpressionError('LimitError', `Expression limit exceeded: ${what}`);
 }
 
@@ -76,7 +76,7 @@ export class Budget {
     this.#deadline = 0;
     this.#outside = 0;
     this.#checkpoint = this.steps - stepsBeforeClock;
-    if (this.steps < 0) throw limitExceeded(`more than ${this.limits.steps} steps`);
+    if (this.steps < 0) throw limitExceededError(`more than ${this.limits.steps} steps`);
   }
 
   /** Whether the current or last evaluation may have taken more than a moment. */
@@ -92,7 +92,7 @@ export class Budget {
   /** Charges the characters of a text before the text is created. */
   chargeText(length: number): void {
     if (length > this.#maxText)
-      throw limitExceeded(`a string of more than ${this.limits.stringLength} characters`);
+      throw limitExceededError(`a string of more than ${this.limits.stringLength} characters`);
     this.memory += 2 * length + 16;
     if (this.memory > this.#maxMemory) this.#exceed();
     if (length >= 64) this.charge(length >>> 6);
@@ -101,7 +101,7 @@ export class Budget {
   /** Charges `added` characters that are appended to a text, whose length is `length` afterwards. */
   chargeGrownText(length: number, added: number): void {
     if (length > this.#maxText)
-      throw limitExceeded(`a string of more than ${this.limits.stringLength} characters`);
+      throw limitExceededError(`a string of more than ${this.limits.stringLength} characters`);
     this.memory += 2 * added;
     if (this.memory > this.#maxMemory) this.#exceed();
     this.charge(1 + (added >>> 6));
@@ -120,7 +120,9 @@ export class Budget {
   /** Charges the elements of a list, tuple, set or dict before it is created or extended. */
   chargeElements(length: number): void {
     if (length > this.limits.collectionLength)
-      throw limitExceeded(`a collection of more than ${this.limits.collectionLength} elements`);
+      throw limitExceededError(
+        `a collection of more than ${this.limits.collectionLength} elements`,
+      );
     this.memory += 16 * length + 32;
     if (this.memory > this.#maxMemory) this.#exceed();
     this.charge(length);
@@ -129,7 +131,9 @@ export class Budget {
   /** Charges one element that is added to a collection of `length` elements. */
   chargeOneElement(length: number): void {
     if (length >= this.limits.collectionLength)
-      throw limitExceeded(`a collection of more than ${this.limits.collectionLength} elements`);
+      throw limitExceededError(
+        `a collection of more than ${this.limits.collectionLength} elements`,
+      );
     this.memory += 16;
     if (this.memory > this.#maxMemory) this.#exceed();
   }
@@ -137,7 +141,7 @@ export class Budget {
   /** Charges the bits of an integer before the integer is created. */
   chargeInteger(bits: number): void {
     if (bits > this.limits.integerBits)
-      throw limitExceeded(`an integer of more than ${this.limits.integerBits} bits`);
+      throw limitExceededError(`an integer of more than ${this.limits.integerBits} bits`);
     if (bits > 1000) {
       this.memory += bits >>> 3;
       if (this.memory > this.#maxMemory) this.#exceed();
@@ -159,20 +163,20 @@ export class Budget {
   /** Charges the call of a lambda whose body has `cost` nodes. */
   enterCall(cost: number): void {
     if (++this.depth > this.limits.callDepth)
-      throw limitExceeded(`more than ${this.limits.callDepth} calls inside each other`);
+      throw limitExceededError(`more than ${this.limits.callDepth} calls inside each other`);
     this.memory += 64;
     this.charge(cost);
   }
 
   countDatasetCall(): void {
     if (++this.datasetCalls > this.limits.datasetCalls)
-      throw limitExceeded(`more than ${this.limits.datasetCalls} dataset calls`);
+      throw limitExceededError(`more than ${this.limits.datasetCalls} dataset calls`);
   }
 
   /** Runs a function whose time does not count as evaluation time. Throws if such functions have already taken more than `outsideMs`. */
   runOutsideTimeLimit<T>(run: () => T): T {
     if (this.#outside > this.limits.outsideMs)
-      throw limitExceeded(`more than ${this.limits.outsideMs / 1000} s in dataset functions`);
+      throw limitExceededError(`more than ${this.limits.outsideMs / 1000} s in dataset functions`);
     const before = this.#clock();
     try {
       return run();
@@ -184,15 +188,15 @@ export class Budget {
   }
 
   #exceed(): never {
-    throw limitExceeded(`more than ${this.limits.memoryBytes >>> 20} MB of memory`);
+    throw limitExceededError(`more than ${this.limits.memoryBytes >>> 20} MB of memory`);
   }
 
   #look(): void {
-    if (this.steps < 0) throw limitExceeded(`more than ${this.limits.steps} steps`);
+    if (this.steps < 0) throw limitExceededError(`more than ${this.limits.steps} steps`);
     const now = this.#clock();
     if (this.#deadline === 0) this.#deadline = now + this.limits.timeoutMs;
     else if (now > this.#deadline)
-      throw limitExceeded(`more than ${this.limits.timeoutMs / 1000} s`);
+      throw limitExceededError(`more than ${this.limits.timeoutMs / 1000} s`);
     this.#checkpoint = Math.max(0, this.steps - stepsPerClockCheck);
   }
 }

@@ -276,7 +276,7 @@ export interface CallPrefetcher {
    * Returns the calls that result if the placeholder in the only noted call is replaced by other texts; the noted call is forgotten.
    * Returns undefined if not exactly one call was noted, or if `placeholder` does not occur in it exactly once.
    */
-  uniformCalls(placeholder: string): SameTemplateCalls | undefined;
+  sameTemplateCalls(placeholder: string): SameTemplateCalls | undefined;
 }
 
 /** Calls of a function whose arguments differ in only one text. */

@@ -21,7 +21,7 @@ const geneTableFile = fileURLToPath(
 let loadedGenes: Promise<GeneTable> | undefined;
 
 /** Returns the gene table (see SOURCES.md), which is loaded on first use in about 30 ms and takes about 10 MB of memory. */
-export function humanGenes(): Promise<GeneTable> {
+export function loadHumanGenes(): Promise<GeneTable> {
   loadedGenes ??= readFile(geneTableFile).then((bytes) => parseGenes(gunzipSync(bytes).toString()));
   return loadedGenes;
 }
@@ -29,10 +29,10 @@ export function humanGenes(): Promise<GeneTable> {
 /**
  * Returns the gene table for a query that names entities or asks for an explanation; undefined for any other query, which does not need it.
  */
-export async function genesForQuery(query: unknown): Promise<GeneTable | undefined> {
+export async function loadGenesForQuery(query: unknown): Promise<GeneTable | undefined> {
   const { entities, explain } = (query ?? {}) as { readonly entities?: unknown; readonly explain?: unknown }; // prettier-ignore
   const isAsked = [entities, explain].some((each) => each !== undefined && each !== null && each !== ''); // prettier-ignore
-  return isAsked ? humanGenes() : undefined;
+  return isAsked ? loadHumanGenes() : undefined;
 }
 
 /** Parses lines of a symbol and its synonyms, separated by tabs; a synonym of several genes resolves to the first of them. */

@@ -13,9 +13,9 @@ import type { NodeCounts } from './counts.js';
 import { guessesAtLeaf, guessesAcrossLeaves } from './guesses.js';
 import type { ConditionGuess } from './reword.js';
 import {
-  frequentStrings,
-  similarStrings,
-  valuesAround,
+  findFrequentStrings,
+  findSimilarStrings,
+  findValuesAround,
   type NearestValues,
   type BeginStatement,
 } from './nearest.js';
@@ -35,7 +35,7 @@ const maxSearchedLeaves = 20;
 const maxVerifiedGuesses = 200;
 
 /** Returns the causes for which a query matches no record. Each has been verified on the records. */
-export async function causesOf(
+export async function findCauses(
   scope: CauseScope,
   explaining: ExplainedRequest,
   counts: ReadonlyMap<ExplainNode, NodeCounts>,
@@ -82,7 +82,7 @@ async function searchCauses(
   for (const { guess, matches, left } of confirmed) {
     // If a guess corrects several conditions, these need not be joined by AND, so only the count of the whole request is meaningful for it.
     const isOne = guess.changes.size === 1;
-    const cause = await causeOfGuess(scope, guess, isOne ? matches : left);
+    const cause = await findCauseOfGuess(scope, guess, isOne ? matches : left);
     found.push({ ...cause, ...(isOne && { matches }), left });
   }
   // Corrections with which the whole request matches records come first.
@@ -91,12 +91,14 @@ async function searchCauses(
     if (explainedPaths.has(leaf.path) || confirmed.some(({ guess }) => guess.changes.has(leaf)))
       continue;
     found.push(
-      ...((await causeOfOtherBuild(scope, leaf, explaining)) ?? (await nearestCauses(scope, leaf))),
+      ...((await findCauseOfOtherBuild(scope, leaf, explaining)) ??
+        (await findNearestCauses(scope, leaf))),
     );
   }
   for (const node of blamed.excluding)
     found.push(causeAt(node, 'excludes_all', 'Every record satisfies the negated condition.'));
-  for (const clash of verified.clashes) found.push(...(await causesTogether(scope, root, clash)));
+  for (const clash of verified.clashes)
+    found.push(...(await findCausesTogether(scope, root, clash)));
 }
 
 /** For each cause, the causes that it implies; an implied cause of the same condition is not reported. */
@@ -124,14 +126,14 @@ function isSuperseding(one: ConfirmedGuess, other: ConfirmedGuess, isEarlier: bo
 }
 
 /** Returns the cause of a guess that the records confirm. */
-async function causeOfGuess(
+async function findCauseOfGuess(
   scope: CauseScope,
   guess: ConditionGuess,
   matches: number,
 ): Promise<Cause> {
   const { leaf, cause, because, instead, shows } = guess;
   const predicate = guess.changes.get(leaf)!;
-  const values = shows ? await frequentStrings(scope.begin, shows, predicate, scope.rows) : [];
+  const values = shows ? await findFrequentStrings(scope.begin, shows, predicate, scope.rows) : [];
   const corrected = instead === null ? 'the other form' : instead;
   return {
     ...causeAt(leaf, cause, `${because}: ${corrected} has ${recordCountText(matches)}.`),
@@ -141,7 +143,7 @@ async function causeOfGuess(
 }
 
 /** Returns the cause of a condition on a position in a genome build that no record has; undefined for other conditions. */
-async function causeOfOtherBuild(
+async function findCauseOfOtherBuild(
   scope: CauseScope,
   leaf: ExplainLeaf,
   { index }: ExplainedRequest,
@@ -153,7 +155,7 @@ async function causeOfOtherBuild(
   const field = fieldRef(row);
   const isAsked = freezePredicate({ kind: 'in', field, values: askedBuilds, ignoreCase: true });
   const stringsWhere = (scoped: Predicate) =>
-    frequentStrings(scope.begin, field, scoped, scope.rows);
+    findFrequentStrings(scope.begin, field, scoped, scope.rows);
   const values = await stringsWhere(not(freezePredicate({ kind: 'missing', field })));
   if (values.length === 0 || (await stringsWhere(isAsked)).length > 0) return undefined;
   const hint = `The records are of ${values.join(', ')}, and this asks for ${askedBuilds.join(', ')}.`;
@@ -173,15 +175,15 @@ function genomeBuildsIn(predicate: Predicate): readonly string[] {
 }
 
 /** Returns the causes of a condition without a confirmed guess: the nearest stored values, or that the field has no values. */
-async function nearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
-  const around = await valuesAround(scope.begin, leaf.predicate, all, scope.rows);
+async function findNearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
+  const around = await findValuesAround(scope.begin, leaf.predicate, all, scope.rows);
   if (around)
     return [{ ...causeAt(leaf, ...nearestCause(around)), values: nearestValueList(around) }];
   const fields = distinctFields(leaf.predicate);
   const strings = fields.filter(({ type }) => type === 'string').slice(0, maxSearchedFields);
   for (const field of strings) {
     for (const text of searchedStrings(leaf.predicate).slice(0, maxSearchedStrings)) {
-      const values = await similarStrings(scope.begin, field, text, scope.rows);
+      const values = await findSimilarStrings(scope.begin, field, text, scope.rows);
       if (values.length > 0)
         return [{ ...causeAt(leaf, 'similar_values', `${field.name} has similar values.`), values }]; // prettier-ignore
     }
@@ -196,7 +198,7 @@ async function nearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<read
   const [field] = fields;
   if (fields.length !== 1 || field?.type !== 'string') return [cause];
   const isPresent = not(freezePredicate({ kind: 'missing', field }));
-  const values = await frequentStrings(scope.begin, field, isPresent, scope.rows);
+  const values = await findFrequentStrings(scope.begin, field, isPresent, scope.rows);
   return [values.length === 0 ? cause : { ...cause, values }];
 }
 
@@ -245,7 +247,7 @@ function displayText(value: unknown): string {
 }
 
 /** Returns why nodes that match records individually match none together. */
-async function causesTogether(
+async function findCausesTogether(
   scope: CauseScope,
   root: ExplainGroup,
   { group, apart, without }: ClashingGroup,
@@ -257,7 +259,7 @@ async function causesTogether(
   for (const [child, left] of without) {
     if (left === 0) continue;
     const withoutChild = predicateWithReplacements(root, new Map([[child, all]]));
-    const around = child.kind === 'condition' ? await valuesAround(scope.begin, child.predicate, withoutChild, scope.rows) : undefined; // prettier-ignore
+    const around = child.kind === 'condition' ? await findValuesAround(scope.begin, child.predicate, withoutChild, scope.rows) : undefined; // prettier-ignore
     const values = around && [around.least, around.most];
     const range = around ? ` Their values of ${around.field.name} range from ${displayText(around.least)} to ${displayText(around.most)}.` : ''; // prettier-ignore
     causes.push({

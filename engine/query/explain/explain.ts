@@ -1,4 +1,4 @@
-import { causesOf } from './causes.js';
+import { findCauses } from './causes.js';
 import type { DialectFactory } from '../sql/dialect.js';
 import type { RunSelect } from '../sql/statement.js';
 import {
@@ -7,7 +7,7 @@ import {
   type CountRecordsOfEach,
   type NodeCounts,
 } from './counts.js';
-import { hintsAbout } from './hints.js';
+import { findHints } from './hints.js';
 import { leavesOf, type ExplainNode } from './node.js';
 import { liveSegmentTest } from '../predicate/prune.js';
 import type { ExplainedRequest } from './tree.js';
@@ -86,10 +86,10 @@ export async function explanationJson(
   const search = { records: snapshot.rows, begin: beginStatement, rows: scope.rows };
   const causes =
     scope.total === 0
-      ? await steps.measure('causes', () => causesOf(search, explaining, counts))
+      ? await steps.measure('causes', () => findCauses(search, explaining, counts))
       : undefined;
   const hints = await steps.measure('counts', () =>
-    hintsAbout(root, explaining.index, beginStatement, scope.rows),
+    findHints(root, explaining.index, beginStatement, scope.rows),
   );
   return JSON.stringify({
     records: snapshot.rows,

@@ -35,7 +35,7 @@ interface ListElementConditions {
 const maxHints = 10;
 
 /** Returns the hints about a request. One statement counts all of them. */
-export async function hintsAbout(
+export async function findHints(
   root: ExplainGroup,
   index: FieldIndex,
   begin: () => Statement,

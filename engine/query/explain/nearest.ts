@@ -22,7 +22,7 @@ export interface NearestValues {
  * Returns the values of a number or date field next to those that the condition asks for, among the records that satisfy `scope`; undefined
  * for other fields and conditions.
  */
-export async function valuesAround(
+export async function findValuesAround(
   begin: BeginStatement,
   predicate: Predicate,
   scope: Predicate,
@@ -75,7 +75,7 @@ function intervalOf(
 const maxSuggestedStrings = 5;
 
 /** Returns stored strings within an edit distance of 1 to 3 (depending on the length of `text`), ignoring case, the nearest first. */
-export async function similarStrings(
+export async function findSimilarStrings(
   begin: BeginStatement,
   field: FieldRef,
   text: string,
@@ -98,7 +98,7 @@ export async function similarStrings(
 }
 
 /** Returns the most frequent values of a string field among the first 1,000 records that satisfy `scope`. */
-export async function frequentStrings(
+export async function findFrequentStrings(
   begin: BeginStatement,
   field: FieldRef,
   scope: Predicate,

@@ -2,7 +2,7 @@ import type { Ranking } from '../../text/ranking.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { RankedClause } from '../text/relevance.js';
 import { isSparse, rowNumbers, type SelectionVector } from './match/selection-vector.js';
-import { andInto, orInto } from './selection-bytes.js';
+import { intersectInto, uniteInto } from './selection-bytes.js';
 
 /** The texts of a segment that satisfy a condition, and their scores. */
 export interface LeafHits {
@@ -87,7 +87,7 @@ export function competitiveRows(
     );
     selectRowsScoringAbove(selected, found.get(condition)!, unwanted);
   }
-  if (matching !== 'all') andInto(selected, matching);
+  if (matching !== 'all') intersectInto(selected, matching);
   return rowNumbers(selected, rows);
 
   function soloScore([condition, greatest]: readonly [Predicate, number]): number {
@@ -199,8 +199,8 @@ function satisfiedRows(
   }
   for (const [at, each] of item.items.entries()) {
     const other = satisfiedRows(each, scores, count);
-    if (at === 0 || item.kind === 'or') orInto(holds, other);
-    else andInto(holds, other);
+    if (at === 0 || item.kind === 'or') uniteInto(holds, other);
+    else intersectInto(holds, other);
   }
   return holds;
 }

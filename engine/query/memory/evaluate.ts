@@ -7,7 +7,7 @@ import type { Predicate } from '../predicate/predicate.js';
 import { isRankedByTerms, sidePredicates } from '../text/ranked.js';
 import { columnOfField, isIndexable } from '../text/text-field.js';
 import type { SegmentView } from './column.js';
-import { facetRefusal } from './facets/facet-support.js';
+import { unsupportedFacetReason } from './facets/facet-support.js';
 import { cachedTest, type RowTest } from './match/row-test.js';
 import { withoutRows, type TestResult } from './match/selection-vector.js';
 import { isUnsupported } from '../unsupported.js';
@@ -22,7 +22,7 @@ export type Matcher = (view: SegmentView) => Generator<void, TestResult>;
  * Prepares predicates for one query: results for the entries of a dictionary are reused from segment to segment. The selections of the
  * conditions in `cached` are stored in the cache of the view, if it has one.
  */
-export function matchers(
+export function compileMatchers(
   predicates: readonly Predicate[],
   cached: ReadonlySet<Predicate> = new Set(),
 ): readonly Matcher[] {
@@ -50,8 +50,8 @@ export function matchers(
 }
 
 /** Prepares one predicate for evaluation over columns in memory. */
-export function matcher(predicate: Predicate): Matcher {
-  return matchers([predicate])[0]!;
+export function compileMatcher(predicate: Predicate): Matcher {
+  return compileMatchers([predicate])[0]!;
 }
 
 /**
@@ -68,7 +68,7 @@ export function unsupportedSelection(
     if (!support.supported) return support.reason;
   }
   if (!isRankedByTerms(scores, columns)) return 'the text index does not tell the order';
-  return facets ? facetRefusal(facets, columns) : undefined;
+  return facets ? unsupportedFacetReason(facets, columns) : undefined;
 }
 
 /** Returns whether the memory executor evaluates a predicate over the columns of a dataset (without the reserved ones). */

@@ -4,7 +4,7 @@ import { bm25Weight } from '../../text/bm25.js';
 import type { RankedTexts } from '../../text/ranked-search.js';
 import { compareRankedRows, type RankedRow } from '../../text/ranking.js';
 import type { Executor, SelectedRows, Selection } from '../plan/executor.js';
-import { namingDatasetInErrors, type RunOptions } from '../plan/limits.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../plan/limits.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { oneFieldQuery, rowsOfRankedPage, rankedRowAtPosition } from '../text/ranked.js';
 import { rankedClausesOf } from '../text/relevance.js';
@@ -15,7 +15,7 @@ import type { Shards } from './shards.js';
 /* Functions that answer from the text indexes of the segments. The answers are computed in the threads of the columns in memory. */
 
 /** Returns the document frequencies of phrases in the texts of a field. */
-export async function textFrequencies(
+export async function readTextFrequencies(
   shards: Shards,
   snapshot: Snapshot,
   field: FieldRef,
@@ -44,7 +44,7 @@ export async function textFrequencies(
   return whole;
 }
 
-/** The most recent results of `textFrequencies`. Snapshots never change, so results stay valid. */
+/** The most recent results of `readTextFrequencies`. Snapshots never change, so results stay valid. */
 const cachedFrequencies = new LruCache<string, TextFrequencies>(1_000);
 
 /** Returns the executor that selects the pages of queries that have a `oneFieldQuery`, without facets. It needs no weights of conditions. */
@@ -55,7 +55,7 @@ export function indexExecutor(shards: Shards): Executor {
         ? undefined
         : 'the conditions are not all on terms of one text',
     select: (snapshot, selection, options) =>
-      namingDatasetInErrors(snapshot, () => selectByIndex(shards, snapshot, selection, options)),
+      withDatasetNamedInErrors(snapshot, () => selectByIndex(shards, snapshot, selection, options)),
   };
 }
 
@@ -66,7 +66,7 @@ async function selectByIndex(
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
   const { field, phrases } = oneFieldQuery(selection, snapshot)!;
-  const known = await textFrequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
+  const known = await readTextFrequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
   if (isUnsupported(known)) return known;
   const weights = new Map(phrases.map(({ leaf }, i) => [leaf, bm25Weight(known, known.found[i]!)]));
   const scores = selection.scores.map((score) => ({ ...score, weights }));

@@ -2,7 +2,7 @@ import type { Snapshot } from '../../store/store.js';
 import type { Executor, RowRef, SelectedRows, Selection, SegmentAccess } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Position } from '../plan/position.js';
-import { namingDatasetInErrors, type RunOptions } from '../plan/limits.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../plan/limits.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
@@ -14,7 +14,7 @@ import { indexExecutor, mergeRanked, searchIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { candidateComparator, rowIdKey, type TopRow } from './top-rows.js';
 import { rowRefsOfPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
-import { recordsOfAnswers, recordsOfShards } from './shard-records.js';
+import { recordsOfAnswers, readRecordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot, type ShardReply } from './shards.js';
 import { countInShards, weighInShards } from './weights.js';
 import {
@@ -87,14 +87,20 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
     index: indexExecutor(shards),
     unsupportedReason: unsupportedSelection,
     weigh: (snapshot, conditions, options) =>
-      namingDatasetInErrors(snapshot, () => weighInShards(shards, snapshot, conditions, options)),
+      withDatasetNamedInErrors(snapshot, () =>
+        weighInShards(shards, snapshot, conditions, options),
+      ),
     select: (snapshot, selection, options) =>
-      namingDatasetInErrors(snapshot, () => selectInShards(shards, snapshot, selection, options)),
+      withDatasetNamedInErrors(snapshot, () =>
+        selectInShards(shards, snapshot, selection, options),
+      ),
     counts: (snapshot, predicates, options) =>
-      namingDatasetInErrors(snapshot, () => countInShards(shards, snapshot, predicates, options)),
+      withDatasetNamedInErrors(snapshot, () =>
+        countInShards(shards, snapshot, predicates, options),
+      ),
     records: (snapshot, rows, layout, isContinued, options) =>
-      namingDatasetInErrors(snapshot, () =>
-        recordsOfShards(shards, snapshot, rows, layout, isContinued, options),
+      withDatasetNamedInErrors(snapshot, () =>
+        readRecordsOfShards(shards, snapshot, rows, layout, isContinued, options),
       ),
     start: () => shards.start(),
     freeProcessor: () => limitIdleThreads(shared, Math.max(1, count - 1)),
@@ -196,7 +202,13 @@ async function selectInShards(
               .flatMap((answer) => rowRefsOfPairs(answer.rows))
               .sort((a, b) => a[0] - b[0] || a[1] - b[1])
               .slice(offset, offset + limit)
-          : await rowsOfFarPage(shards, prepared, counts, { predicate, offset, limit }, options);
+          : await selectRowsOfFarPage(
+              shards,
+              prepared,
+              counts,
+              { predicate, offset, limit },
+              options,
+            );
   if (isUnsupported(rows)) return rows;
   return {
     total: total ?? counts.reduce((sum, [, count]) => sum + count, 0),
@@ -291,7 +303,7 @@ function sortedRows(
  * Returns the rows of a page far from the first, read from the segments that contain it; `counts` has the number of matches of each
  * segment.
  */
-async function rowsOfFarPage(
+async function selectRowsOfFarPage(
   shards: Shards,
   { known }: PreparedQuery,
   counts: readonly RowRef[],

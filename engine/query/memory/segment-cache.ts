@@ -390,10 +390,10 @@ function fieldKeysOf({ segment, depth, keys }: RowScope, name: string): FieldKey
 
 /** Returns the name of a field in cache keys: its type, because a field may later be read as another type, and its path. */
 export function fieldCacheKey(field: FieldRef): string {
-  let name = fieldCacheKeys.get(field);
+  let name = cacheKeyByField.get(field);
   if (name === undefined)
-    fieldCacheKeys.set(field, (name = `${field.type}\n${field.path.join('\n')}`));
+    cacheKeyByField.set(field, (name = `${field.type}\n${field.path.join('\n')}`));
   return name;
 }
 
-const fieldCacheKeys = new WeakMap<FieldRef, string>();
+const cacheKeyByField = new WeakMap<FieldRef, string>();

@@ -76,26 +76,26 @@ export function selectedSpan(selected: Uint8Array): { readonly from: number; rea
 }
 
 /** Clears the bytes of `selected` that are 0 in `other`. */
-export function andInto(selected: Uint8Array, other: Uint8Array): void {
+export function intersectInto(selected: Uint8Array, other: Uint8Array): void {
   const [words, others] = [wordsOf(selected), wordsOf(other)];
-  if (words.length !== others.length) return andBytes(selected, other, 0);
+  if (words.length !== others.length) return intersectBytes(selected, other, 0);
   for (let i = 0; i < words.length; i++) words[i]! &= others[i]!;
-  andBytes(selected, other, words.length << 2);
+  intersectBytes(selected, other, words.length << 2);
 }
 
-function andBytes(selected: Uint8Array, other: Uint8Array, from: number): void {
+function intersectBytes(selected: Uint8Array, other: Uint8Array, from: number): void {
   for (let row = from; row < selected.length; row++) selected[row]! &= other[row]!;
 }
 
 /** Sets the bytes of `selected` that are 1 in `other`. */
-export function orInto(selected: Uint8Array, other: Uint8Array): void {
+export function uniteInto(selected: Uint8Array, other: Uint8Array): void {
   const [words, others] = [wordsOf(selected), wordsOf(other)];
-  if (words.length !== others.length) return orBytes(selected, other, 0);
+  if (words.length !== others.length) return uniteBytes(selected, other, 0);
   for (let i = 0; i < words.length; i++) words[i]! |= others[i]!;
-  orBytes(selected, other, words.length << 2);
+  uniteBytes(selected, other, words.length << 2);
 }
 
-function orBytes(selected: Uint8Array, other: Uint8Array, from: number): void {
+function uniteBytes(selected: Uint8Array, other: Uint8Array, from: number): void {
   for (let row = from; row < selected.length; row++) selected[row]! |= other[row]!;
 }
 

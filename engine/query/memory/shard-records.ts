@@ -8,7 +8,7 @@ import { rowsOfAnswer, type ShardAnswer } from './protocol.js';
 import type { Shards } from './shards.js';
 
 /** Returns records in the order of `rows`. Each record comes from the shard that caches its pages. */
-export async function recordsOfShards<F extends PageFormat>(
+export async function readRecordsOfShards<F extends PageFormat>(
   shards: Shards,
   snapshot: Snapshot,
   rows: readonly RowRef[],

@@ -18,7 +18,7 @@ import type { CacheCounts } from './admission-cache.js';
 import type { SegmentView } from './column.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { cachedRecords } from './cached-records.js';
-import { matchers } from './evaluate.js';
+import { compileMatchers } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
 import { storedBytes } from './load.js';
 import { pageQuery, readPageIndex } from './page-match.js';
@@ -81,7 +81,7 @@ export class Shard {
     const wanted = new Set(query.segments);
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
     const asides = query.relevance?.conditions ?? [];
-    const [match, ...sides] = matchers([query.predicate, ...asides], new Set(asides.filter(isScoredCondition))); // prettier-ignore
+    const [match, ...sides] = compileMatchers([query.predicate, ...asides], new Set(asides.filter(isScoredCondition))); // prettier-ignore
     const paged = sides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
     const pageMatcher = paged && new PageMatcher(paged, match!);
     const ranked = query.relevance && new RankedRows(query.relevance);
@@ -158,7 +158,10 @@ export class Shard {
     if (snapshot === undefined) return forgottenSnapshot;
     this.#cache.beginQuery();
     const wanted = new Set(query.segments);
-    const matches = matchers(query.predicates, new Set(query.predicates.filter(isScoredCondition)));
+    const matches = compileMatchers(
+      query.predicates,
+      new Set(query.predicates.filter(isScoredCondition)),
+    );
     const counts = new Float64Array(matches.length);
     for (const segment of snapshot.segments.filter(({ number }) => wanted.has(number))) {
       const view = this.#cache.view(snapshot, segment);

@@ -39,7 +39,7 @@ export function dictionaryIndices(
   for (let i = 0; i < count; i++) if (indices[i]! >>> 0 >= entries) beyond = 1;
   if (beyond === 0) return indices;
   releaseBuffer(indices);
-  throw entryOutOfRange(entries);
+  throw entryOutOfRangeError(entries);
 }
 
 /**
@@ -67,10 +67,10 @@ export function readEntries(
       out[i] = entries[index]!;
     }
   }
-  if (most >>> 0 >= entries.length) throw entryOutOfRange(entries.length);
+  if (most >>> 0 >= entries.length) throw entryOutOfRangeError(entries.length);
 }
 
-function entryOutOfRange(entries: number): RangeError {
+function entryOutOfRangeError(entries: number): RangeError {
   return new RangeError(`a value is not among the ${entries} entries of the dictionary`);
 }
 

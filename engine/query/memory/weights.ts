@@ -7,7 +7,7 @@ import { fieldKey, freezePredicate, not, type Predicate } from '../predicate/pre
 import { isTextCondition, type ConditionWeights, type ScoredCondition } from '../text/relevance.js';
 import { columnOfField } from '../text/text-field.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import { textFrequencies } from './index-answers.js';
+import { readTextFrequencies } from './index-answers.js';
 import { segmentsByShard, type Shards } from './shards.js';
 
 /** Counts the records that satisfy each predicate. */
@@ -50,7 +50,7 @@ export async function weighInShards(
     [...byField.values()].map(async (ofField) => {
       const phrases = ofField.flatMap((each) => (each.kind === 'wildcard' ? [] : [each]));
       const folded = phrases.map(({ terms }) => terms.map(foldTerm));
-      const known = await textFrequencies(shards, snapshot, ofField[0]!.field, folded, options);
+      const known = await readTextFrequencies(shards, snapshot, ofField[0]!.field, folded, options);
       if (isUnsupported(known)) return known;
       for (const [i, phrase] of phrases.entries())
         weights.set(phrase, bm25Weight(known, known.found[i]!));

@@ -30,19 +30,19 @@ interface RecordChanges {
   readonly added: RowSequence;
 }
 
-const cachedChanges = new WeakMap<VersionDifference, RecordChanges>();
+const changesByDifference = new WeakMap<VersionDifference, RecordChanges>();
 
 /**
  * Finds out which of the differing rows of two versions are two states of one record. The `_id`s are read only if there are both removed
  * and added rows. The result is cached as long as the store keeps the difference.
  */
-export async function recordChanges(
+export async function computeRecordChanges(
   engine: QueryEngine,
   versions: ComparedVersions,
   options: RunOptions,
 ): Promise<RecordChanges> {
   const { from, to, difference } = versions;
-  const found = cachedChanges.get(difference);
+  const found = changesByDifference.get(difference);
   if (found !== undefined) return found;
   const removedRows = RowSequence.fromSnapshot(from, difference.removed);
   const added = RowSequence.fromSnapshot(to, difference.added);
@@ -58,7 +58,7 @@ export async function recordChanges(
     after: added.selectIndexes(after),
     added: added.excludeIndexes(after),
   };
-  cachedChanges.set(difference, changes);
+  changesByDifference.set(difference, changes);
   return changes;
 }
 
@@ -66,7 +66,7 @@ export async function recordChanges(
  * Yields a page of changes as texts that, concatenated, are the members of a JSON array: removed records first, then changed ones, then
  * added ones.
  */
-export async function* differencePage(
+export async function* readDifferencePage(
   engine: QueryEngine,
   { from, to, fields }: Omit<ComparedVersions, 'difference'>,
   { removed, before, after, added }: RecordChanges,
@@ -93,7 +93,7 @@ export async function* differencePage(
   };
   let [first, end] = [offset, offset + limit];
   for await (const piece of read(from, removed.slice(first, end)))
-    yield joinMembers(piece.map((record) => changeJson('removed', record)));
+    yield joinMembers(piece.map((record) => jsonOfRecordChange('removed', record)));
   [first, end] = [Math.max(0, first - removed.length), Math.max(0, end - removed.length)];
   const earlierTexts = read(from, before.slice(first, end))[Symbol.asyncIterator]();
   try {
@@ -102,21 +102,23 @@ export async function* differencePage(
       const { value: befores } = (await earlierTexts.next()) as {
         readonly value: readonly string[];
       };
-      yield joinMembers(piece.map((record, i) => changeJson('changed', record, befores[i])));
+      yield joinMembers(
+        piece.map((record, i) => jsonOfRecordChange('changed', record, befores[i])),
+      );
     }
   } finally {
     await earlierTexts.return?.();
   }
   [first, end] = [Math.max(0, first - after.length), Math.max(0, end - after.length)];
   for await (const piece of read(to, added.slice(first, end)))
-    yield joinMembers(piece.map((record) => changeJson('added', record)));
+    yield joinMembers(piece.map((record) => jsonOfRecordChange('added', record)));
 }
 
 async function* noChangeLines(): AsyncGenerator<readonly string[]> {
   // Yields nothing, because there are no rows.
 }
 
-function changeJson(
+function jsonOfRecordChange(
   change: 'removed' | 'changed' | 'added',
   record: string,
   before?: string,

@@ -7,7 +7,7 @@ import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Executor, RowBatch, SelectedRows, Selection } from './executor.js';
 import type { RunOptions } from './limits.js';
 import { logExecutor } from './log-executor.js';
-import { isRanked, planQuery, refusalKey, type Plan, type PlanRequest, type StepExecutor, type StepKind } from './plan.js'; // prettier-ignore
+import { isRanked, planQuery, refusedStepKey, type Plan, type PlanRequest, type StepExecutor, type StepKind } from './plan.js'; // prettier-ignore
 import type { QueryEngine } from './query-engine.js';
 import { StepTimes } from './steps.js';
 
@@ -95,7 +95,7 @@ async function carryOut(
       stepRunners[step]({ ...execution, options }, executor, state),
     );
     if (answer === undefined) continue;
-    const refusal = [refusalKey(planned), answer.unsupported] as const;
+    const refusal = [refusedStepKey(planned), answer.unsupported] as const;
     return carryOut(execution, new Map([...refused, refusal]), times);
   }
   return { ...state, plan };

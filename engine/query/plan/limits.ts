@@ -15,7 +15,7 @@ export interface RunOptions {
 }
 
 /** Runs work, and changes an error about a damaged file so that it names the dataset, not the file. */
-export async function namingDatasetInErrors<T>(
+export async function withDatasetNamedInErrors<T>(
   { datasetId }: { readonly datasetId: number },
   work: () => Promise<T>,
 ): Promise<T> {

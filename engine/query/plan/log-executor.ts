@@ -1,5 +1,5 @@
 import { rowsOfRecords } from '../../store/deletion-vector.js';
-import { liveRows, type Snapshot } from '../../store/store.js';
+import { liveRowCount, type Snapshot } from '../../store/store.js';
 import { touchedSegments } from '../predicate/prune.js';
 import { emptyAnswerJson } from '../results/facet-answer.js';
 import type { Executor, RowRef, SegmentRows, Selection } from './executor.js';
@@ -33,7 +33,7 @@ function* pageRows(
   let before = 0;
   for (const [segment, stored] of snapshot.segments.entries()) {
     if (before >= offset + limit) return;
-    const records = liveRows(stored);
+    const records = liveRowCount(stored);
     const from = Math.max(0, offset - before);
     const end = Math.min(records, offset + limit - before);
     before += records;

@@ -1,4 +1,4 @@
-import { liveRows, type Snapshot } from '../../store/store.js';
+import { liveRowCount, type Snapshot } from '../../store/store.js';
 import { fieldsRead } from '../predicate/kinds.js';
 import { all, type FieldRef } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/prune.js';
@@ -72,7 +72,7 @@ export function stepText({ step, executor, columns, cost, reason }: PlanStep): s
 }
 
 /** Returns the key of a step in `PlannerContext.refused`. */
-export function refusalKey({ step, executor }: Pick<PlanStep, 'step' | 'executor'>): string {
+export function refusedStepKey({ step, executor }: Pick<PlanStep, 'step' | 'executor'>): string {
   return `${step} ${executor}`;
 }
 
@@ -91,7 +91,7 @@ export function planQuery(
   available: PlannerContext,
 ): Plan {
   const touched = touchedSegments(snapshot, request.predicate);
-  const rows = touched.reduce((sum, number) => sum + liveRows(snapshot.segments[number]!), 0);
+  const rows = touched.reduce((sum, number) => sum + liveRowCount(snapshot.segments[number]!), 0);
   const planner = new QueryPlanner(request, snapshot, available, rows);
   const found = planner.planRowSteps();
   const hasRecords = request.limit > 0 && rows > 0 && !request.isBatched;
@@ -160,7 +160,7 @@ class QueryPlanner {
     const sortsDeep = isSorted && offset + Math.min(limit, this.#rows) > maxSortedDepthRows;
     const cost = steps.reduce((sum, step) => sum + step.cost, 0);
     return (
-      this.#rows >= smallDatasetRecords &&
+      this.#rows >= maxSmallDatasetRecords &&
       (isExplained ||
         sortsDeep ||
         ordering.length > 3 ||
@@ -250,7 +250,7 @@ class QueryPlanner {
   }
 
   #refusal(step: StepKind, executor: StepExecutor): string | undefined {
-    return this.#available.refused.get(refusalKey({ step, executor }));
+    return this.#available.refused.get(refusedStepKey({ step, executor }));
   }
 
   #isSorted(): boolean {
@@ -291,7 +291,7 @@ const readMsPerRecord = 0.02;
 /** Cost in nanoseconds of ranking by the text index, per record of the segments. */
 const indexRankNsPerRecord = 2;
 /** The number of records below which every plan is considered fast. */
-const smallDatasetRecords = 500_000;
+const maxSmallDatasetRecords = 500_000;
 /** A plan with a higher estimated time, in milliseconds, queues with other heavy work. */
 const minHeavyPlanMs = 150;
 

@@ -65,7 +65,7 @@ export async function runQuery(
   const query = { engine, snapshot, fields, request, options };
   const steps = new StepTimes();
   const found = await planAndExecute(query, steps, textsFormat);
-  const results = await steps.measure('read', () => recordsJsonArray(query, found));
+  const results = await steps.measure('read', () => readRecordsJsonArray(query, found));
   return queryAnswer(query, found, results, startedAt, await explainQuery(query, found, steps));
 }
 
@@ -87,7 +87,7 @@ export async function streamQuery(
   const found = await planAndExecute(query, new StepTimes(), textsFormat);
   const results =
     found.rows.length <= recordsPerRead
-      ? await recordsJsonArray(query, found)
+      ? await readRecordsJsonArray(query, found)
       : jsonArray(
           await startPageRecords(query, found, { kind: 'json', end: ',' }),
           found.rows.length,
@@ -111,8 +111,8 @@ export async function streamTexts(
   const selecting = (some: RecordSelection) => ({ ...query, request: { ...request, ...some } });
   return {
     total: found.total,
-    texts: (some = {}) => pageRecordsOf(selecting(some), found, textsFormat),
-    lines: (some = {}) => pageRecordsOf(selecting(some), found, pageFormats.json.format),
+    texts: (some = {}) => readPageRecordsOf(selecting(some), found, textsFormat),
+    lines: (some = {}) => readPageRecordsOf(selecting(some), found, pageFormats.json.format),
   };
 }
 
@@ -173,7 +173,7 @@ export async function lookupRecords(
   const found = await planAndExecute(query, new StepTimes(), textsFormat);
   // `_id` is the first key of every record, so `recordIdOf` finds it without parsing the text.
   const records = new Map(
-    (await recordTexts(query, found)).map((text) => [recordIdOf(text), text]),
+    (await readRecordTexts(query, found)).map((text) => [recordIdOf(text), text]),
   );
   return `[${wantedIds.flatMap((id) => records.get(id) ?? []).join(',')}]`;
 }
@@ -187,7 +187,7 @@ export function recordsAt(
   rows: readonly RowRef[],
   options: QueryOptions = {},
 ): Promise<string> {
-  return recordsJsonArray({ engine, snapshot, fields, request, options }, { rows });
+  return readRecordsJsonArray({ engine, snapshot, fields, request, options }, { rows });
 }
 
 const everyRecordRequest: Omit<QueryRequest, 'limit'> = {
@@ -220,14 +220,14 @@ function planAndExecute(
     format && projected && request.limit <= recordsPerRead
       ? { projection: projected, format }
       : undefined;
-  const execution = { engine, snapshot, request: askedPlan, options: runOptions(query), layout };
+  const execution = { engine, snapshot, request: askedPlan, options: runOptionsOf(query), layout };
   return executePlan(execution, steps);
 }
 
 const textsFormat = { kind: 'texts' } as const;
 
 /** Yields the records of the page in pieces, in the format that was passed to `planAndExecute`. */
-async function* pageRecordsOf<F extends PageFormat>(
+async function* readPageRecordsOf<F extends PageFormat>(
   query: QueryArguments,
   { rows, records }: Pick<ExecutedPlan, 'rows' | 'records'>,
   format: F,
@@ -236,7 +236,7 @@ async function* pageRecordsOf<F extends PageFormat>(
   if (rows.length === 0 && format.kind === 'texts') return;
   if (records !== undefined) return yield records as PageRecords<F>;
   const projection = project(snapshot.columns, fields, request);
-  yield* readPageRecords<F>(engine, snapshot, rows, { projection, format }, runOptions(query));
+  yield* readPageRecords<F>(engine, snapshot, rows, { projection, format }, runOptionsOf(query));
 }
 
 /** Returns the pieces of a page. The first piece is produced before the promise resolves, so that its errors reject the promise. */
@@ -245,7 +245,7 @@ async function startPageRecords<F extends PageFormat>(
   found: ExecutedPlan,
   format: F,
 ): Promise<AsyncGenerator<PageRecords<F>>> {
-  const pieces = pageRecordsOf(query, found, format);
+  const pieces = readPageRecordsOf(query, found, format);
   const first = await pieces.next();
   // The client may disconnect before the first piece is consumed.
   const { signal } = query.options;
@@ -257,20 +257,20 @@ async function startPageRecords<F extends PageFormat>(
   })();
 }
 
-async function recordTexts(
+async function readRecordTexts(
   query: QueryArguments,
   found: Pick<ExecutedPlan, 'rows'>,
 ): Promise<readonly string[]> {
   const all: string[] = [];
-  for await (const piece of pageRecordsOf(query, found, textsFormat)) all.push(...piece);
+  for await (const piece of readPageRecordsOf(query, found, textsFormat)) all.push(...piece);
   return all;
 }
 
-async function recordsJsonArray(
+async function readRecordsJsonArray(
   query: QueryArguments,
   found: Pick<ExecutedPlan, 'rows'>,
 ): Promise<string> {
-  return `[${(await recordTexts(query, found)).join(',')}]`;
+  return `[${(await readRecordTexts(query, found)).join(',')}]`;
 }
 
 async function explainQuery(
@@ -281,7 +281,7 @@ async function explainQuery(
   const { engine, snapshot, request } = query;
   const { explain, predicate } = request;
   if (!explain) return undefined;
-  const options = { ...runOptions(query), isHeavy: plan.isHeavy };
+  const options = { ...runOptionsOf(query), isHeavy: plan.isHeavy };
   let openedSession: Promise<SqlSession> | undefined;
   // Before the first SQL statement of a query, all files are compared with their checksums; an explanation that needs no SQL does not wait
   // for the comparison.
@@ -312,7 +312,7 @@ function positionAfterRow([segment, row]: RowRef): Position {
   return { keys: [], file: segment + 1, row: BigInt(row) };
 }
 
-function runOptions({ snapshot, options }: QueryArguments): RunOptions {
+function runOptionsOf({ snapshot, options }: QueryArguments): RunOptions {
   return { ...options, subject: `dataset ${snapshot.datasetId}` };
 }
 
@@ -364,9 +364,10 @@ export async function runTexts(
   const format = delimiter && lineFormat(delimiter);
   const found = await planAndExecute(query, steps, format ?? textsFormat);
   const results = await steps.measure('read', async () => {
-    if (format === undefined) return recordTexts(query, found);
+    if (format === undefined) return readRecordTexts(query, found);
     const lines: string[] = [];
-    for await (const piece of pageRecordsOf(query, found, format)) lines.push(...splitLines(piece));
+    for await (const piece of readPageRecordsOf(query, found, format))
+      lines.push(...splitLines(piece));
     return lines;
   });
   const { rows, total } = found;

@@ -6,7 +6,7 @@ import { pageRecords } from '../results/page-records.js';
 import { isUnsupported } from '../unsupported.js';
 import type { QueryEngine } from './query-engine.js';
 import type { RowRef } from './executor.js';
-import { clientLeftError, namingDatasetInErrors, type RunOptions } from './limits.js';
+import { clientLeftError, withDatasetNamedInErrors, type RunOptions } from './limits.js';
 
 /** The number of records in a piece of a page; an Arrow record batch has one piece. */
 export const recordsPerRead = 500;
@@ -63,7 +63,7 @@ function readerInThisThread<F extends PageFormat>(
   let source: ReturnType<typeof openSegments> | undefined;
   let earlierRead: Promise<unknown> | undefined;
   const read = (rows: readonly RowRef[]): Promise<PageRecords<F>> =>
-    namingDatasetInErrors(snapshot, async () => {
+    withDatasetNamedInErrors(snapshot, async () => {
       if (signal?.aborted) throw clientLeftError();
       source ??= openSegments(segmentFiles(snapshot));
       return pageRecords(source, rows, layout);

@@ -4,7 +4,7 @@ import { GrowingDictionary } from '../memory/growing-dictionary.js';
 import { loadColumn } from '../memory/load.js';
 import { SegmentFile } from '../memory/segment-file.js';
 import type { RowBatch, SegmentRows } from './executor.js';
-import { rowsBySegment } from './rows-by-segment.js';
+import { groupRowsBySegment } from './rows-by-segment.js';
 
 /** Rows of one segment, sorted by their row ids. */
 interface RowStream {
@@ -28,7 +28,7 @@ export async function* sortByRowIds(
   offset: number,
   limit: number,
 ): AsyncGenerator<SegmentRows> {
-  const found = await rowsBySegment(snapshot, batches);
+  const found = await groupRowsBySegment(snapshot, batches);
   const heap = new StreamHeap(found.map(([segment, rows]) => rowStreamOf(snapshot, segment, rows)));
   let skip = offset;
   let rowsLeft = limit;

@@ -1,10 +1,10 @@
 import { concatenateArrays } from '../../core/buffers.js';
 import { rowsOfRecords } from '../../store/deletion-vector.js';
-import { liveRows, type Segment, type Snapshot } from '../../store/store.js';
+import { liveRowCount, type Segment, type Snapshot } from '../../store/store.js';
 import type { RowBatch, SegmentRows } from './executor.js';
 
 /** Collects the rows of batches by segment, keeping their order within a segment. Memory is proportional to the number of rows. */
-export async function rowsBySegment(
+export async function groupRowsBySegment(
   { segments }: Snapshot,
   batches: AsyncIterable<RowBatch>,
 ): Promise<readonly (readonly [segment: number, rows: Int32Array])[]> {
@@ -31,5 +31,5 @@ export async function rowsBySegment(
 
 /** Returns the numbers of the rows of a segment, ascending. */
 export function rowNumbers(rows: SegmentRows['rows'], segment: Segment): Int32Array {
-  return rows === 'all' ? rowsOfRecords(segment.deletion, 0, liveRows(segment)) : rows;
+  return rows === 'all' ? rowsOfRecords(segment.deletion, 0, liveRowCount(segment)) : rows;
 }

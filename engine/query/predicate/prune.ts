@@ -1,4 +1,4 @@
-import { liveRows, type Segment, type Snapshot } from '../../store/store.js';
+import { liveRowCount, type Segment, type Snapshot } from '../../store/store.js';
 import type { PruneContext, SegmentTest } from './kind.js';
 import { kindOf } from './kinds.js';
 import { conditionsIn, type CaseVariants, type Predicate } from './predicate.js';
@@ -26,7 +26,7 @@ export function pruneSegments(
   return {
     ...snapshot,
     segments: segmentsLeft,
-    rows: segmentsLeft.reduce((sum, segment) => sum + liveRows(segment), 0),
+    rows: segmentsLeft.reduce((sum, segment) => sum + liveRowCount(segment), 0),
     bytes: segmentsLeft.reduce((sum, { bytes }) => sum + bytes, 0),
     // The first file, which contains the schema, is always kept.
     files: snapshot.files.filter((_, i) => i === 0 || mayMatch[i - 1]),
@@ -38,17 +38,17 @@ export function pruneSegments(
  * same predicate, so the last result is cached for as long as the predicate object exists.
  */
 export function touchedSegments(snapshot: Snapshot, predicate: Predicate): readonly number[] {
-  const lastResult = lastTouchedSegments.get(predicate);
+  const lastResult = touchedSegmentsByPredicate.get(predicate);
   if (lastResult?.snapshot === snapshot) return lastResult.touched;
   const test = liveSegmentTest(predicate);
   const touchedNumbers = snapshot.segments.flatMap((segment, number) =>
     test(segment) ? [number] : [],
   );
-  lastTouchedSegments.set(predicate, { snapshot, touched: touchedNumbers });
+  touchedSegmentsByPredicate.set(predicate, { snapshot, touched: touchedNumbers });
   return touchedNumbers;
 }
 
-const lastTouchedSegments = new WeakMap<
+const touchedSegmentsByPredicate = new WeakMap<
   Predicate,
   { readonly snapshot: Snapshot; readonly touched: readonly number[] }
 >();
@@ -72,5 +72,5 @@ export function liveSegmentTest(
   caseVariants: CaseVariants = new Map(),
 ): (segment: Segment) => boolean {
   const test = segmentTest(predicate, caseVariants);
-  return (segment) => liveRows(segment) > 0 && test(segment);
+  return (segment) => liveRowCount(segment) > 0 && test(segment);
 }

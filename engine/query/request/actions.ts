@@ -93,7 +93,7 @@ export function filterActions(): readonly {
  * The actions on the number of a field's values, such as `__length__gte`: numeric actions that are applied to that number. They read no
  * value of the field, so they apply to every type.
  */
-const lengthActions: ReadonlyMap<string, FilterAction> = new Map(
+const lengthActionByName: ReadonlyMap<string, FilterAction> = new Map(
   [...actionsByName].flatMap(([name, { types, build, description }]): [string, FilterAction][] => {
     if (types !== isRangeType && name !== '' && name !== 'in') return [];
     const ofLength: FilterAction = {
@@ -146,7 +146,7 @@ const actionSynonyms: Synonyms = {
 };
 
 /** For actions of other query languages, what to use instead. */
-const replacementActions: ReadonlyMap<string, string> = new Map([
+const replacementByActionName: ReadonlyMap<string, string> = new Map([
   ...['ne', 'neq', 'not', 'isnot', 'notequal'].map((name) => [name, '{"not": [FIELD, VALUE]}'] as const), // prettier-ignore
   ...['nin', 'notin'].map((name) => [name, '{"not": [FIELD__in, VALUES]}'] as const),
   ...['null', 'isnull', 'missing'].map((name) => [name, '[FIELD, null]'] as const),
@@ -156,9 +156,9 @@ const replacementActions: ReadonlyMap<string, string> = new Map([
 
 /** Returns the end of the message about an unknown action: the action that may be meant, or all actions. */
 function unknownActionAdvice(name: string): string {
-  const form = replacementActions.get(name.toLowerCase().replaceAll('_', ''));
+  const form = replacementByActionName.get(name.toLowerCase().replaceAll('_', ''));
   if (form !== undefined) return ` Use ${form}.`;
-  const names = [...actionsByName.keys(), ...lengthActions.keys()].filter((one) => one !== '');
+  const names = [...actionsByName.keys(), ...lengthActionByName.keys()].filter((one) => one !== '');
   const meant = didYouMean(suggestionFor(name, names, actionSynonyms));
   return (
     meant || ` Known actions: ${[...actionsByName.keys()].filter((one) => one !== '').join(', ')}.`
@@ -191,7 +191,7 @@ export function isRangeAction(name: string): boolean {
  * an invalid value.
  */
 export function conditionOfAction(field: FieldRef, name: string, value: unknown): Predicate {
-  const ofLength = lengthActions.get(name);
+  const ofLength = lengthActionByName.get(name);
   if (ofLength) return ofLength.build(field, value);
   const knownAction = actionsByName.get(name);
   if (!knownAction)

@@ -4,7 +4,7 @@ import { entityFieldsEqualAny, fieldsOfEntities, fieldEqualsAny } from './entity
 import { fieldRef, indexFields, uncataloguedField, type FieldIndex } from './fields.js';
 import { genomicNotation, type GenomicNotation } from './genomic-notation.js';
 import { all, and, freezePredicate, or, type Predicate } from '../predicate/predicate.js';
-import { Problem, problemAt, valueForMessage } from './problem.js';
+import { Problem, errorOfProblem, valueForMessage } from './problem.js';
 import {
   chromosomeNames,
   hasRegionFields,
@@ -49,7 +49,7 @@ export function parseEntities(
       found.push(...values.map((value) => predicateOfEntityType[type](value, fields, names)));
       byType.set(type, found);
     } catch (error) {
-      if (error instanceof Problem) throw problemAt('entities', `entities[${i}]`, error);
+      if (error instanceof Problem) throw errorOfProblem('entities', `entities[${i}]`, error);
       throw error;
     }
   }
@@ -75,7 +75,7 @@ export function readEntities(input: unknown, genes?: GeneNames): readonly Entity
         predicateOfEntityType[type](value, fieldsOfEveryEntityType, { genes });
       return { type, values };
     } catch (error) {
-      if (error instanceof Problem) throw problemAt('entities', `entities[${i}]`, error);
+      if (error instanceof Problem) throw errorOfProblem('entities', `entities[${i}]`, error);
       throw error;
     }
   });
@@ -92,11 +92,11 @@ function entityPairs(input: unknown): readonly unknown[] {
   const isPair = Array.isArray(input) && input.length === 2 && typeof input[0] === 'string';
   const pairs: unknown = isPair ? [input] : input;
   if (!Array.isArray(pairs)) {
-    throw problemAt('entities', 'entities', new Problem(`Expected a list of [type, value] pairs, not ${valueForMessage(input)}`)); // prettier-ignore
+    throw errorOfProblem('entities', 'entities', new Problem(`Expected a list of [type, value] pairs, not ${valueForMessage(input)}`)); // prettier-ignore
   }
   if (pairs.length > budgets.filterNodes) {
     const message = `A request takes at most ${budgets.filterNodes} entities, not ${pairs.length}: split them over several requests`;
-    throw problemAt('entities', 'entities', new Problem(message, true));
+    throw errorOfProblem('entities', 'entities', new Problem(message, true));
   }
   return pairs;
 }

@@ -5,7 +5,7 @@ import { isNumeric, type DataType } from '../../core/types.js';
 import { parseBins, type Bins } from './facet-bins.js';
 import { fieldRef, unknownFieldMessage, type FieldIndex } from './fields.js';
 import type { FieldRef } from '../predicate/predicate.js';
-import { Problem, problemAt, valueForMessage } from './problem.js';
+import { Problem, errorOfProblem, valueForMessage } from './problem.js';
 import { readNumber } from './values.js';
 
 /** A parsed facet: an aggregation of one field over the matching records. */
@@ -98,7 +98,7 @@ function parseFacet(
         return { kind, field, percents: readPercents(givenOptions.get('percents')) };
       return { kind, field };
     } catch (error) {
-      if (error instanceof Problem) throw problemAt('facets', place, error);
+      if (error instanceof Problem) throw errorOfProblem('facets', place, error);
       throw error;
     }
   });

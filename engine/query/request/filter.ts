@@ -3,7 +3,7 @@ import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.
 import { conditionOfAction, isRangeAction, splitKey } from './actions.js';
 import { elementFields, fieldRef, unknownFieldMessage, type FieldIndex } from './fields.js';
 import { all, and, any, none, not, or, type Predicate } from '../predicate/predicate.js';
-import { Problem, problemAt, valueForMessage } from './problem.js';
+import { Problem, errorOfProblem, valueForMessage } from './problem.js';
 
 /**
  * Parses `filters` (query language 2.1): a list of items joined by AND, each of which is a pair `[FIELD__ACTION, VALUE]` or an object with
@@ -73,7 +73,7 @@ function readFilter(
       `Expected [field, value] or an object with and, or, not, any; got ${valueForMessage(input)}`,
     );
   } catch (error) {
-    if (error instanceof Problem) throw problemAt('filters', path, error);
+    if (error instanceof Problem) throw errorOfProblem('filters', path, error);
     throw error;
   }
 }
@@ -106,10 +106,10 @@ function readOperation(
       `Expected an object with exactly one of and, or, not, any; got ${entries.length} keys`,
     );
   }
-  const operator = filterOperators.get(entry[0].toLowerCase());
+  const operator = filterOperatorByName.get(entry[0].toLowerCase());
   if (!operator) {
     const [word] = entry;
-    const fix = didYouMean(suggestionFor(word, filterOperators.keys(), operatorSynonyms));
+    const fix = didYouMean(suggestionFor(word, filterOperatorByName.keys(), operatorSynonyms));
     throw new Problem(`Unknown boolean operator: ${word.slice(0, 80)}.${fix}`.replace(/\.$/, ''));
   }
   return operator(entry[1], `${path}.${entry[0]}`, depth + 1, parsing);
@@ -123,7 +123,7 @@ type FilterOperator = (
   parsing: FilterParsing,
 ) => Predicate;
 
-const filterOperators: ReadonlyMap<string, FilterOperator> = new Map([
+const filterOperatorByName: ReadonlyMap<string, FilterOperator> = new Map([
   ['and', combiningOperator(and)],
   ['or', combiningOperator(or)],
   ['not', combiningOperator((members) => not(and(members)))],

@@ -11,7 +11,7 @@ export class Problem extends Error {
 }
 
 /** Returns the error `400 {"<key>": ["<message> (at <path>)"]}`. */
-export function problemAt(key: string, path: string, problem: Problem): AppError {
+export function errorOfProblem(key: string, path: string, problem: Problem): AppError {
   const message = path === key ? problem.message : `${problem.message} (at ${path})`;
   return new AppError(problem.isOverBudget ? 'budget' : 'invalid', message, { [key]: [message] });
 }

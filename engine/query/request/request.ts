@@ -16,7 +16,7 @@ import {
   type Predicate,
   type ScoreClause,
 } from '../predicate/predicate.js';
-import { Problem, problemAt, valueForMessage } from './problem.js';
+import { Problem, errorOfProblem, valueForMessage } from './problem.js';
 import type { CursorProgress } from '../plan/position.js';
 import { scoreClausesOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
@@ -289,7 +289,7 @@ function readNames(key: string, input: unknown): readonly string[] | null {
   if (!isNonEmpty(input)) return null;
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   if (list.length > budgets.filterNodes)
-    throw problemAt(
+    throw errorOfProblem(
       key,
       key,
       new Problem(

@@ -21,12 +21,12 @@ export function numberText(value: number, type: FieldRef['type']): string {
 
 /** Rewrites the numbers in JSON of the SQL engine as ECMAScript writes them: `1.0` becomes `1`; whole numbers stay exact. */
 export function normalizeJsonNumbers(json: string): string {
-  return json.replaceAll(jsonStringOrReal, (token) =>
+  return json.replaceAll(jsonStringOrRealPattern, (token) =>
     token.startsWith('"') ? token : String(Number(token)),
   );
 }
 
-const jsonStringOrReal = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)/g;
+const jsonStringOrRealPattern = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)/g;
 
 /** Returns `"YYYY-MM-DD"` at midnight, else `"YYYY-MM-DDTHH:MM:SS"`, with six decimals of the second if it has a fraction. */
 export function dateText(micros: number): string {
@@ -41,10 +41,10 @@ export function dateText(micros: number): string {
 export function quoteJson(text: string): string {
   const json = JSON.stringify(text);
   if (!json.includes('\\u')) return json;
-  return json.replaceAll(jsonEscapes, (escape) =>
+  return json.replaceAll(jsonEscapePattern, (escape) =>
     escape.length > 2 ? `\\u${escape.slice(2).toUpperCase()}` : escape,
   );
 }
 
 /** The pattern matches all escapes, so that the second of two backslashes is not mistaken for the start of an escape. */
-const jsonEscapes = /\\(?:u[0-9a-f]{4}|.)/g;
+const jsonEscapePattern = /\\(?:u[0-9a-f]{4}|.)/g;

@@ -20,15 +20,15 @@ export function pageRecords(
     case 'texts':
       return materialise(source, rows, projection, 'json');
     case 'json':
-      return recordBytes(jsonRecords(source, rows, projection, format.end, ends), ends);
+      return recordBytesOf(jsonRecords(source, rows, projection, format.end, ends), ends);
     case 'delimited':
-      return recordBytes(delimitedLines(source, rows, projection, format.layout, ends), ends);
+      return recordBytesOf(delimitedLines(source, rows, projection, format.layout, ends), ends);
     case 'arrow':
-      return recordBytes(arrowBatchMessage(materialise(source, rows, projection, 'arrow')), ends);
+      return recordBytesOf(arrowBatchMessage(materialise(source, rows, projection, 'arrow')), ends);
   }
 }
 
-function recordBytes(bytes: Uint8Array<ArrayBuffer>, ends: readonly number[]): RecordBytes {
+function recordBytesOf(bytes: Uint8Array<ArrayBuffer>, ends: readonly number[]): RecordBytes {
   return { bytes, ends: Uint32Array.from(ends) };
 }
 
@@ -65,7 +65,7 @@ export function joinedRecords(
     }
   if (format.kind === 'arrow') {
     const messages = pieces.map(({ bytes }) => bytes);
-    return recordBytes(gatherArrowMessage(messages, projection, order), []);
+    return recordBytesOf(gatherArrowMessage(messages, projection, order), []);
   }
   return copyRecordsInOrder(pieces, order);
 }

@@ -22,10 +22,10 @@ export function project(
   rows: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
 ): readonly ProjectedColumn[] {
-  let known = recentProjections.get(columns);
+  let known = projectionsByColumns.get(columns);
   if (known?.rows !== rows) {
     known = { rows, projections: new LruCache(maxCachedProjections) };
-    recentProjections.set(columns, known);
+    projectionsByColumns.set(columns, known);
   }
   const { fields, excludeFields } = request;
   const key = fields === null && excludeFields.length === 0 ? '' : JSON.stringify([fields, excludeFields]); // prettier-ignore
@@ -41,7 +41,7 @@ const maxCachedProjections = 16;
  * The projections of recent requests, by the columns of a snapshot: requests repeat them, and the memory executor sends the same projection
  * to its threads only once.
  */
-const recentProjections = new WeakMap<
+const projectionsByColumns = new WeakMap<
   Columns,
   {
     readonly rows: readonly DatasetField[];

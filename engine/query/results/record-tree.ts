@@ -66,7 +66,7 @@ export function shapeOf(leaves: readonly SegmentLeaf[]): string {
  * Returns the tree of a projection; `targets` has one target for each of its columns. Throws a `RangeError` for columns of a shape that
  * cannot be read.
  */
-export function recordTree<N, S>(
+export function buildRecordTree<N, S>(
   leaves: readonly SegmentLeaf[],
   projection: readonly ProjectedColumn[],
   factory: NodeFactory<N, S>,

@@ -9,7 +9,7 @@ import {
   unreadableRecordsError,
   type PageCache,
 } from './record-reader.js';
-import { recordTree, shapeOf, type NodeFactory, type RecordTree } from './record-tree.js';
+import { buildRecordTree, shapeOf, type NodeFactory, type RecordTree } from './record-tree.js';
 
 /** The source from which segments are read. */
 export interface SegmentSource {
@@ -114,7 +114,7 @@ export function forEachBlock<N, S>(
     const known = shapes.get(key);
     if (known !== undefined) return known;
     try {
-      const tree = recordTree(opened.leaves, projection, factory, targets);
+      const tree = buildRecordTree(opened.leaves, projection, factory, targets);
       const made = { tree, reader: new RecordReader(tree.cursors, cache) };
       shapes.set(key, made);
       return made;

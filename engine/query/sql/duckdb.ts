@@ -102,7 +102,7 @@ export function duckdbDialect(columns: Columns): Dialect {
     startsWith: (text, start) => `starts_with(${text}, ${start})`,
     wholePattern: (pattern) => pattern,
     matchesWhole: (text, pattern) => `regexp_full_match(${text}, ${pattern})`,
-    patternProblem: (message) => patternErrorMessage.exec(message)?.[1],
+    patternProblem: (message) => patternErrorMessagePattern.exec(message)?.[1],
     matches: (text, pattern) => `regexp_matches(${text}, ${pattern})`,
     regionPart: (text, part) =>
       `regexp_extract(${text}, '(?i)^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
@@ -302,7 +302,7 @@ function joinTextsSql(texts: readonly string[]): string {
 }
 
 /** Matches DuckDB's message about an invalid pattern; the group is RE2's own message. */
-const patternErrorMessage =
+const patternErrorMessagePattern =
   /^Invalid Input Error: ((?:invalid|missing|bad|no argument|pattern too|unexpected|trailing|unterminated)[^]*)/i;
 
 function isText(type: StoredType): boolean {

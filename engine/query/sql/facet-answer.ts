@@ -32,7 +32,7 @@ interface FacetAnswers {
 }
 
 /** Computes the answers of all facets over the matching records with one statement. Throws `budget` if there are too many buckets. */
-export async function facetAnswers(
+export async function computeFacetAnswers(
   scope: FacetScope,
   facets: readonly Facet[],
 ): Promise<FacetAnswers> {

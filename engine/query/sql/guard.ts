@@ -62,7 +62,7 @@ export class StatementInterrupter {
       const text = `The query needs more than ${memoryMb} MB of memory, with ${spillMb} MB on disk besides: narrow it with filters, ask for fewer fields and facets, or start the server with a larger --api-memory-mb (for exports --worker-memory-mb), of which queries may use half.`;
       return new AppError('budget', text, undefined, error);
     }
-    if (damagedFileMessage.test(message)) {
+    if (damagedFileMessagePattern.test(message)) {
       const text = `A stored file of ${this.#options.subject ?? 'the query'} is missing or damaged`;
       return new AppError('damaged', text, undefined, error);
     }
@@ -87,5 +87,5 @@ export class StatementInterrupter {
 }
 
 /** Matches the start of DuckDB's messages about a file that cannot be opened or decoded. */
-const damagedFileMessage =
+const damagedFileMessagePattern =
   /^((IO|Serialization|Invalid) Error|Invalid Input Error: (No magic|File|Footer|Failed to read|.*parquet))/i;

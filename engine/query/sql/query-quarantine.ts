@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { DataFolder } from '../../core/data-folder.js';
 import { AppError } from '../../core/errors.js';
 import { openSlotFile, replaceFile, type SlotFile } from '../../core/atomic-files.js';
-import { fileStats, readFile } from '../../core/files.js';
+import { readFileStats, readFile } from '../../core/files.js';
 import type { Param } from './params.js';
 
 const hashDigits = 32;
@@ -104,7 +104,7 @@ async function readCrashes(file: string): Promise<CrashTimesByQuery> {
 }
 
 async function readTextIfExists(file: string): Promise<string> {
-  const stats = await fileStats(file);
+  const stats = await readFileStats(file);
   return stats === undefined ? '' : Buffer.from(await readFile(file)).toString('latin1');
 }
 

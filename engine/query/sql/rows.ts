@@ -23,7 +23,7 @@ interface RowsSelect extends SelectStatement {
 }
 
 /** Returns the SQL statement that finds the rows of a page in their order. `scope` is the snapshot without pruned segments. */
-export function rowsSelect(
+export function rowsSelectStatement(
   scope: Snapshot,
   selection: Selection,
   caseVariants: CaseVariants,
@@ -35,13 +35,13 @@ export function rowsSelect(
   const { snapshot, skipped } = withoutFinishedFiles(scope, cursor, isSorted);
   const statement = newStatement(snapshot, caseVariants, language);
   const { dialect, params, source } = statement;
-  const keys = snapshot.rows === 0 ? [] : sortKeys(statement, selection);
+  const keys = snapshot.rows === 0 ? [] : sortKeysOf(statement, selection);
   const where = compilePredicate(statement, predicate);
   const cursorCondition = cursor?.after
     ? ` AND ${afterCursor(statement, keys, cursor.after, skipped)}`
     : '';
   const ref = dialect.rowRef();
-  const order = snapshot.rows === 0 ? '' : orderBy(statement, keys, predicate);
+  const order = snapshot.rows === 0 ? '' : orderBySql(statement, keys, predicate);
   const limit = hasFiniteLimit(selection)
     ? ` LIMIT ${params.add('long', BigInt(selection.limit))}`
     : '';
@@ -64,7 +64,7 @@ function hasFiniteLimit({ limit }: Pick<Selection, 'limit'>): boolean {
 }
 
 /** Returns the SQL statement that counts the matching records. */
-export function countSelect(
+export function countSelectStatement(
   snapshot: Snapshot,
   predicate: Predicate,
   caseVariants: CaseVariants,
@@ -79,7 +79,7 @@ export function countSelect(
 }
 
 /** Returns the ORDER BY clause; empty if the engine itself keeps insertion order and stops reading when the page is full. */
-function orderBy(
+function orderBySql(
   { dialect, caseVariants }: Statement,
   keys: readonly SortKey[],
   predicate: Predicate,
@@ -95,7 +95,7 @@ function orderBy(
  * Returns the sort keys of an ordering or a ranking. In an interleaved snapshot, an ordering ends with the row id, and the row id is the
  * only key if nothing is ordered or ranked. A list sorts by its smallest element ascending and by its largest descending.
  */
-function sortKeys(
+function sortKeysOf(
   statement: Statement,
   { ordering, scores }: Pick<Selection, 'ordering' | 'scores'>,
 ): readonly SortKey[] {

@@ -2,9 +2,9 @@ import { AppError } from '../../core/errors.js';
 import { reservedColumns } from '../../store/arrow.js';
 import { VerifiedFiles } from '../../store/integrity.js';
 import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
-import { liveRows, segmentFiles, type Snapshot } from '../../store/store.js';
+import { liveRowCount, segmentFiles, type Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, SelectedRows, Selection } from '../plan/executor.js';
-import { namingDatasetInErrors, type RunOptions } from '../plan/limits.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../plan/limits.js';
 import {
   all,
   allConditionsIn,
@@ -21,9 +21,9 @@ import { CaseVariantFinder } from './case-variants.js';
 import { cacheDeletedIds } from './deleted-ids.js';
 import type { DialectFactory } from './dialect.js';
 import type { SqlEngine } from './sql-engine.js';
-import { facetAnswers } from './facet-answer.js';
+import { computeFacetAnswers } from './facet-answer.js';
 import { BoundParams } from './params.js';
-import { countSelect, rowsSelect } from './rows.js';
+import { countSelectStatement, rowsSelectStatement } from './rows.js';
 import { scanWeights } from './scan-weights.js';
 import type { RunSelect } from './statement.js';
 
@@ -64,7 +64,7 @@ export class SqlExecutor implements Executor {
     predicate: Predicate,
     options: RunOptions,
   ): Promise<SqlSession> {
-    await namingDatasetInErrors(snapshot, () => this.#files.check(snapshot));
+    await withDatasetNamedInErrors(snapshot, () => this.#files.check(snapshot));
     if (!this.hasRowNumbers(snapshot)) cacheDeletedIds(snapshot, (segment) => readDeletedIds(snapshot, segment)); // prettier-ignore
     const rows: RunSelect = async ({ sql, params }) => {
       try {
@@ -98,13 +98,13 @@ export class SqlExecutor implements Executor {
     const session = await this.session(snapshot, predicate, options);
     const { language, caseVariants } = session;
     const facetCounting = facets
-      ? facetAnswers({ ...session, snapshot: session.scope, predicate }, facets)
+      ? computeFacetAnswers({ ...session, snapshot: session.scope, predicate }, facets)
       : undefined;
     // The promise is awaited later; without this handler, a failing page would leave its rejection unhandled.
     facetCounting?.catch(() => undefined);
     // Cursor positions refer to the files of the whole snapshot, so no segment may be pruned.
     const scope = cursor ? snapshot : session.scope;
-    const page = rowsSelect(scope, selection, caseVariants, language);
+    const page = rowsSelectStatement(scope, selection, caseVariants, language);
     const found = limit === 0 || scope.rows === 0 ? [] : await session.rows(page);
     const rows = await this.#refs(snapshot, scope, found.map(page.rowOf));
     const countedFacets = await facetCounting;
@@ -126,14 +126,14 @@ export class SqlExecutor implements Executor {
   ): Promise<AsyncIterable<RowBatch>> {
     const { cursor: _, ...rest } = selection;
     const { scope, caseVariants, language } = await this.session(snapshot, rest.predicate, options);
-    const page = rowsSelect(scope, rest, caseVariants, language);
+    const page = rowsSelectStatement(scope, rest, caseVariants, language);
     return this.#batches(snapshot, scope, page, options);
   }
 
   async *#batches(
     snapshot: Snapshot,
     scope: Snapshot,
-    page: ReturnType<typeof rowsSelect>,
+    page: ReturnType<typeof rowsSelectStatement>,
     options: RunOptions,
   ): AsyncGenerator<RowBatch> {
     if (scope.rows === 0) return;
@@ -173,7 +173,7 @@ export class SqlExecutor implements Executor {
     if (predicate.kind === 'none') return 0;
     if (cursor && cursor.total !== null) return cursor.total;
     if (limit > found && (found > 0 || offset === 0)) return offset + found;
-    const [row] = await rows(countSelect(scope, predicate, caseVariants, language));
+    const [row] = await rows(countSelectStatement(scope, predicate, caseVariants, language));
     return Number(row?.[0] ?? 0);
   }
 
@@ -228,7 +228,7 @@ function findRowsByIds(snapshot: Snapshot, ids: readonly string[]): readonly Row
       const { deletion } = stored;
       if (missing.size === 0) break;
       if (!mayHold(stored)) continue;
-      const live = rowsOfRecords(deletion, 0, liveRows(stored));
+      const live = rowsOfRecords(deletion, 0, liveRowCount(stored));
       const refs = Array.from(live, (row): RowRef => [segment, row]);
       for (const [i, [id]] of materialise(source, refs, projection, 'cells').entries())
         if (missing.delete(id!)) found.set(id!, refs[i]!);

@@ -122,7 +122,7 @@ function resultDecidingSlots(
 /** Whether an expression calls dataset functions, reads at most three fields and nothing else, and changes nothing. */
 function isCacheable({ expression }: CompiledField, reads: readonly SlotMember[] | null): boolean {
   if (expression === undefined || reads === null || expression.usesName('value')) return false;
-  const mayKeep = expression.datasetCalls > 0 && expression.isSideEffectFree;
+  const mayKeep = expression.datasetCallCount > 0 && expression.isSideEffectFree;
   return mayKeep && reads.length > 0 && reads.length <= 3;
 }
 
@@ -155,7 +155,7 @@ export function stepsToEvaluateAhead(
     const isRead = found.some(
       ({ reads }) => reads === null || reads.some(({ slot }) => slot === step.slot),
     );
-    if (isRead || (expression?.datasetCalls ?? 0) > 0) found.unshift(step);
+    if (isRead || (expression?.datasetCallCount ?? 0) > 0) found.unshift(step);
   }
   return found;
 }

@@ -4,7 +4,7 @@ import { ExpressionError } from '../../../engine/expression/values/errors.js';
 import type { ExpressionHost, PyValue } from '../../../engine/expression/values/values.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { FindingCollector, type Findings } from '../../../engine/ingest/findings.js';
-import { recordFields } from '../../../engine/ingest/make-column.js';
+import { createRecordFields } from '../../../engine/ingest/make-column.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { storedColumns } from '../../../engine/ingest/unify-columns.js';
 import { codes } from '../../../engine/ingest/validation-codes.js';
@@ -88,7 +88,7 @@ class FieldComputation {
 
   computeBatch(): ComputedBatch {
     const { batch, columns } = this.#input;
-    const fields = recordFields({
+    const fields = createRecordFields({
       declared: [...columns, ...batch.seen.filter(({ name }) => !hasColumn(columns, name))],
       context: this.#context,
       onNew: (column) => this.#columns.push(column),

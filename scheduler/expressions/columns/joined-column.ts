@@ -39,7 +39,7 @@ export function batchedCallSteps(
   const joinedByStep = new Map<ComputationStep, BatchedCallStep>();
   const keys = new Set<string>();
   for (const step of steps) {
-    if ((step.compiled.expression?.datasetCalls ?? 0) === 0) continue;
+    if ((step.compiled.expression?.datasetCallCount ?? 0) === 0) continue;
     const { results, reads, isJoined } = step;
     const evaluation = isJoined ? evaluationOf(step) : undefined;
     const texts = evaluation?.slots.readerOfSlot(reads![0]!.slot)?.texts() ?? null;

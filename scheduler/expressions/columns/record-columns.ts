@@ -2,7 +2,7 @@ import type { Data } from 'apache-arrow';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import type { PyValue } from '../../../engine/expression/values/values.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
-import { recordFields } from '../../../engine/ingest/make-column.js';
+import { createRecordFields } from '../../../engine/ingest/make-column.js';
 import type { RecordContext } from '../../../engine/ingest/record-context.js';
 import { storedColumns } from '../../../engine/ingest/unify-columns.js';
 import type { ObjectFields, ValueColumn } from '../../../engine/ingest/value-column.js';
@@ -18,7 +18,7 @@ export class RecordColumns {
   /** `known` are columns whose types the values must have; `hints` have types that they are stored with from the start, if they fit. */
   constructor(known: Columns, hints: Columns, context: RecordContext) {
     this.#appender = new ValueAppender(context);
-    this.#fields = recordFields({
+    this.#fields = createRecordFields({
       declared: known,
       hints,
       context,

@@ -2,7 +2,7 @@ import { castResult, castRuntime } from '../../../engine/expression/annotate/cas
 import { expressionErrorOf } from '../../../engine/expression/expression.js';
 import { setItem } from '../../../engine/expression/values/dict.js';
 import type { ExpressionError } from '../../../engine/expression/values/errors.js';
-import { limitExceeded } from '../../../engine/expression/values/limits.js';
+import { limitExceededError } from '../../../engine/expression/values/limits.js';
 import {
   maxPendingValueLength,
   type CallPrefetcher,
@@ -148,7 +148,7 @@ export class StepEvaluation {
       // The expression may fail with the empty value that stands for the unknown answer.
       undefinedOrThrow(error);
     }
-    const calls = ahead.uniformCalls(callTextPlaceholder);
+    const calls = ahead.sameTemplateCalls(callTextPlaceholder);
     // Both the text of a call and the value of its answer need memory.
     const hasRoom = expression.runtime.budget.hasBudgetFor(
       2 * missedValueBudget[0],
@@ -283,7 +283,7 @@ export class StepEvaluation {
     const { compiled, slot, reads } = step;
     const { expression, constant } = compiled;
     if (this.#isLate)
-      throw limitExceeded('too much time for the records of one part of the source');
+      throw limitExceededError('too much time for the records of one part of the source');
     if (expression === undefined) {
       castRuntime.budget.start(0);
       return constant ?? null;

@@ -1,5 +1,5 @@
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { damagedFile } from '../../../engine/core/file-steps.js';
+import { damagedFileError } from '../../../engine/core/file-steps.js';
 import { notFoundError } from '../../../engine/core/errors.js';
 import { discardFile } from '../../../engine/core/files.js';
 import { unpackArchive } from '../../../engine/store/archive.js';
@@ -47,7 +47,7 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
       throw lostVersionsError(datasetId, unpackedFiles.version, version);
     // An archive that lacks only trailing bytes without data can be unpacked, but is not complete.
     if (bytes !== unpackedFiles.bytes || checksum !== unpackedFiles.checksum)
-      throw damagedFile(file, 'is not the archive that was written; restore it from a backup');
+      throw damagedFileError(file, 'is not the archive that was written; restore it from a backup');
     return { folder: unpackedFiles.folder };
   },
 

@@ -3,7 +3,7 @@ import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
-import { rowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
+import { groupRowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 import { findChangedRows, markRowsDeleted, type ChangedRows } from './find-changed.js';
@@ -46,7 +46,7 @@ export async function deleteFoundRows(
 ): Promise<AppliedChange> {
   let removedCount = 0;
   const update: [number: number, segment: Segment][] = [];
-  for (const [number, rows] of await rowsBySegment(snapshot, batches)) {
+  for (const [number, rows] of await groupRowsBySegment(snapshot, batches)) {
     if (rows.length === 0) continue;
     update.push([number, markRowsDeleted(snapshot.segments[number]!, rows.toSorted())]);
     removedCount += rows.length;

@@ -42,7 +42,7 @@ export interface AppliedChange {
 }
 
 /** The counts of an overwrite or an upsert in the metadata of a task. */
-export function changeCounts({
+export function countsOfChange({
   added,
   changed,
 }: AppliedChange): Readonly<Record<'records_added' | 'records_changed', number>> {
@@ -50,7 +50,7 @@ export function changeCounts({
 }
 
 /** The counts of a deletion in the metadata of a task. */
-export function deletionCounts({
+export function countsOfDeletion({
   removed,
   notFound,
 }: AppliedChange): Readonly<Record<'records_deleted' | 'ids_not_found', number>> {

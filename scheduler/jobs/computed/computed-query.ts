@@ -1,7 +1,7 @@
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { AppError, invalidError } from '../../../engine/core/errors.js';
 import type { DataType, JsonObject } from '../../../engine/core/types.js';
-import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { indexFields, uncataloguedField } from '../../../engine/query/request/fields.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
 import { computedNamesIn, partsWithComputedFields, positionInQuery, separateQuery, unseparateQuery, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
@@ -52,7 +52,7 @@ export async function querySeparations(asked: ComputedQuery): Promise<readonly S
   const { query, named, fields } = asked;
   const wholeParts = unseparateQuery(query);
   const parts = separateQuery(query, named, fields);
-  const genes = await genesForQuery(query);
+  const genes = await loadGenesForQuery(query);
   const declaredOnes = declaredFields(asked);
   if (declaredOnes === undefined) checkStoredPart(parts, fields, genes);
   else {
@@ -75,7 +75,7 @@ export async function computedOrderOf(
 ): Promise<{ readonly order: ComputedOrder; readonly isRepeatable: boolean }> {
   const { names, isRepeatable } = requiredFieldsOf(asked.settings, asked.named);
   const { targetFields, annotatorParams } = annotationSettingsToRow(asked.settings);
-  const { scores } = parseQuery(stored, asked.fields, await genesForQuery(stored));
+  const { scores } = parseQuery(stored, asked.fields, await loadGenesForQuery(stored));
   const order = {
     version,
     conditions: stored,
@@ -98,7 +98,7 @@ export async function parseComputedPart(
 ): Promise<ComputedTableQuery | undefined> {
   const fields = computedTableFields(asked, parts, computed);
   try {
-    const request = parseQuery(parts.computed, fields, await genesForQuery(parts.computed));
+    const request = parseQuery(parts.computed, fields, await loadGenesForQuery(parts.computed));
     return parts.paths !== null && isRanking(request) ? undefined : { request, fields };
   } catch (error) {
     // The error may be due to the records of the first part, in which a field may be missing or have another type, so it is ignored here.

@@ -34,7 +34,7 @@ export interface ComputedTables {
 }
 
 /** The tables of computed fields that a cache keeps. */
-export function computedTables(cache: TableCache, queue: TaskQueue): ComputedTables {
+export function createComputedTables(cache: TableCache, queue: TaskQueue): ComputedTables {
   let requests = 0;
   return {
     use({ datasetId, userId, order, isRepeatable }, signal, work) {

@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { PhysicalNames, reservedNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, JsonObject } from '../../../engine/core/types.js';
 import { parseMigrationParams } from '../../../engine/query/request/request.js';
@@ -12,7 +12,7 @@ import { declarationsIn } from '../import/target-fields.js';
 import type { PublishContext } from '../job.js';
 import { migratedColumns } from '../migration/column-plan.js';
 import { migrationExpressions } from '../migration/prepare-migration.js';
-import { visibleVersionOf } from '../visible-data.js';
+import { loadVisibleVersion } from '../visible-data.js';
 import type { ComputedOrder, ComputedParams } from './computed-types.js';
 
 /** A value that does not fit its field becomes null, as after any other error of an expression. */
@@ -33,8 +33,8 @@ export async function prepareComputedTable(
   { version, conditions, isRanked, fields, data, paths }: ComputedOrder,
   { catalog, store }: PublishContext,
 ): Promise<ComputedParams> {
-  const source = await visibleVersionOf(catalog, store, datasetId, version);
-  const genes = await genesForQuery(conditions);
+  const source = await loadVisibleVersion(catalog, store, datasetId, version);
+  const genes = await loadGenesForQuery(conditions);
   const found = parseMigrationParams(conditions, source.fields, genes);
   const declaredColumns = knownColumns([], declarationsIn(fields));
   const computedNames = new Set(fields.filter(hasExpression).map(({ name }) => String(name)));

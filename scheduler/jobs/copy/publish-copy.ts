@@ -16,7 +16,7 @@ const maxCopiedObjects = 100_000;
 
 /** Checks the permissions on both vaults, and lists the objects to copy. */
 export async function prepareCopy(task: TaskRow, { catalog }: PublishContext): Promise<CopyParams> {
-  const copy = await authorizedCopy(task, catalog);
+  const copy = await requireAuthorizedCopy(task, catalog);
   const found: CopiedObject[] = [];
   let skipped = 0;
   const add = (row: ObjectRow): void => {
@@ -57,7 +57,7 @@ export async function publishCopy(
   { objects, skipped }: CopyResult,
   { catalog, data, attempt, now }: PublishContext,
 ): Promise<PublicationOutcome> {
-  const copy = await authorizedCopy(task, catalog);
+  const copy = await requireAuthorizedCopy(task, catalog);
   const scratch = data.taskScratch(task.id, attempt);
   const blobs: string[] = [];
   const link = async (from: string, to: string): Promise<void> => {
@@ -105,7 +105,7 @@ export async function publishCopy(
 }
 
 /** Returns the copy that a task makes. Throws if the user of the task has lost the permission to read the source or to write the target. */
-async function authorizedCopy(task: TaskRow, tables: Tables): Promise<ObjectCopyRow> {
+async function requireAuthorizedCopy(task: TaskRow, tables: Tables): Promise<ObjectCopyRow> {
   const copy = await tables.objectCopies.get(task.resourceId);
   if (copy === undefined) throw notFoundError();
   await checkPermission(tables, task.userId, 'vault', copy.sourceVaultId, 'read');

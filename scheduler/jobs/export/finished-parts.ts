@@ -4,7 +4,7 @@ import { serialize } from 'node:v8';
 import { openFile } from '../../../engine/core/files.js';
 import type { FileWriter } from '../../../engine/core/file-writer.js';
 import type { RunContext } from '../job.js';
-import { codeVersion, Journal, readJournal } from '../journal.js';
+import { readCodeVersion, Journal, readJournal } from '../journal.js';
 import { encodedPartBytes, type PartJob } from './part.js';
 
 /**
@@ -84,14 +84,14 @@ export class ResumableParts {
     for (const folder of context.earlier) {
       const path = join(folder, name);
       // A part that cannot be read from an earlier file, for whatever reason, is encoded again.
-      for (const part of await intactParts(folder, name, path).catch(() => []))
+      for (const part of await findIntactParts(folder, name, path).catch(() => []))
         if (!earlier.has(part.key)) earlier.set(part.key, { ...part, path });
     }
-    return new ResumableParts(context, name, await codeVersion(), earlier);
+    return new ResumableParts(context, name, await readCodeVersion(), earlier);
   }
 
   /** Number of parts that earlier attempts encoded and this one reused. */
-  get reusedParts(): number {
+  get reusedPartCount(): number {
     return this.#resumed;
   }
 
@@ -110,7 +110,7 @@ export class ResumableParts {
    * Called after each piece of the file has been written, when the bytes of its parts may be released. Throws if the journal could not be
    * made durable earlier.
    */
-  pieceWritten(piece: Uint8Array, output: FileWriter): void {
+  recordWrittenPiece(piece: Uint8Array, output: FileWriter): void {
     if (this.#error !== undefined) throw this.#error;
     const [part, location] = this.#awaited.get(piece) ?? [];
     if (part === undefined || location === undefined) return;
@@ -176,7 +176,7 @@ export class ResumableParts {
 }
 
 /** Returns the recorded parts of an attempt, as long as the file up to their end is as it was written. */
-async function intactParts(
+async function findIntactParts(
   folder: string,
   name: string,
   path: string,

@@ -7,7 +7,7 @@ import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import type { PyDict } from '../../../engine/expression/values/values.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
-import { recordAnnotation, recordJson } from '../../expressions/annotations.js';
+import { createRecordAnnotator, jsonOfRecord } from '../../expressions/annotations.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
 import type { EvaluationOrigin, HostCalls } from '../../expressions/protocol.js';
 import { expressionHost } from '../../expressions/host-functions.js';
@@ -59,7 +59,7 @@ export function encodePart(job: PartJob, writer = writerNamed(job.format)): Enco
       if (annotation === null) return materialise(segments, rows, projection, 'jsonLines');
       const texts = materialise(segments, rows, projection, 'json');
       const made = annotateRecordTexts(texts, annotation, job.calls);
-      const lines = Array.from(made, (record) => `${recordJson(record)}\n`);
+      const lines = Array.from(made, (record) => `${jsonOfRecord(record)}\n`);
       count = lines.length;
       return Buffer.from(lines.join(''));
     },
@@ -101,5 +101,5 @@ export function annotateRecordTexts(
   { task, sourceDataset, ...origin }: ExportAnnotation,
   calls: HostCalls | undefined,
 ): Iterable<PyDict> {
-  return recordAnnotation(task, sourceDataset)(texts, expressionHost(origin, calls));
+  return createRecordAnnotator(task, sourceDataset)(texts, expressionHost(origin, calls));
 }

@@ -8,7 +8,7 @@ import type { ExportResult } from './export-types.js';
 export const softwareVersion = '0.1.0';
 
 /** The provenance of an export as far as it is known before its file is written; it is stored in files whose format allows it. */
-export async function provenanceOf(
+export async function createProvenance(
   row: ExportRow,
   format: string,
   version: number,
@@ -21,7 +21,7 @@ export async function provenanceOf(
     export_id: row.id,
     format,
     dataset_id: row.datasetId,
-    dataset_full_path: await datasetPath(catalog, row.datasetId),
+    dataset_full_path: await readDatasetPath(catalog, row.datasetId),
     dataset_version: version,
     commit_id: commit?.id ?? null,
     // The content is either what a query finds in the version or what one commit wrote.
@@ -35,7 +35,7 @@ export async function provenanceOf(
   };
 }
 
-async function datasetPath(catalog: Tables, id: number): Promise<string | null> {
+async function readDatasetPath(catalog: Tables, id: number): Promise<string | null> {
   const object = await catalog.objects.get(id);
   const vault = object && (await catalog.vaults.get(object.vaultId));
   const account = vault && (await catalog.accounts.get(vault.accountId));

@@ -11,7 +11,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { AppError, invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { linkFile, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
-import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { cellNames, fieldTitles } from '../../../engine/query/results/cells.js';
@@ -27,11 +27,11 @@ import { prepareComputedTable } from '../computed/prepare-computed.js';
 import { annotatedColumns } from './annotated-columns.js';
 import { requireWriter } from './format.js';
 import { exportTimeoutMs } from './part-jobs.js';
-import { fileProvenance, provenanceOf } from './provenance.js';
+import { fileProvenance, createProvenance } from './provenance.js';
 import { activePrincipal, checkPermission, evaluationOriginOf } from '../permissions.js';
 import { annotationSettingsOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
-import { visibleVersionOf } from '../visible-data.js';
+import { loadVisibleVersion } from '../visible-data.js';
 import type { CommitExport, ComputedSearch, ExportParams, ExportResult } from './export-types.js';
 
 /**
@@ -40,9 +40,9 @@ import type { CommitExport, ComputedSearch, ExportParams, ExportResult } from '.
  */
 export async function prepareExport(task: TaskRow, context: PublishContext): Promise<ExportParams> {
   const { catalog, store, now } = context;
-  const row = await authorizedExport(task, catalog);
+  const row = await requireAuthorizedExport(task, catalog);
   const writer = requireWriter(row.format);
-  const { snapshot, fields } = await visibleVersionOf(
+  const { snapshot, fields } = await loadVisibleVersion(
     catalog,
     store,
     row.datasetId,
@@ -54,12 +54,12 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   const query = commitId === undefined ? (plan?.query ?? row.params) : {};
   const asked = settings ? computedQuery(settings, query, fields) : undefined;
   const found = asked ? withoutConditions(query) : query;
-  const request = parseExportParams(found, fields, await genesForQuery(found));
+  const request = parseExportParams(found, fields, await loadGenesForQuery(found));
   const projection = project(snapshot.columns, fields, request);
   const titles = fieldTitles(fields);
   const columns = cellNames(projection, titles);
   const options = { isFormulaSafe: row.params['csv_safe'] === true };
-  const provenance = await provenanceOf(row, writer.format, snapshot.version, catalog, now());
+  const provenance = await createProvenance(row, writer.format, snapshot.version, catalog, now());
   const file = { projection, columns, options, provenance };
   const common = { format: writer.format, snapshot, isStored: row.targetFullPath !== null, file };
   if (commitId === undefined) {
@@ -115,7 +115,7 @@ export async function publishExport(
   result: ExportResult,
   { catalog, data, attempt, progress, mailDue, now }: PublishContext,
 ): Promise<PublicationOutcome> {
-  const row = await authorizedExport(task, catalog);
+  const row = await requireAuthorizedExport(task, catalog);
   const { extension, mediaType } = requireWriter(row.format);
   const dataset = await catalog.objects.get(row.datasetId);
   const file = data.export(row.id, extension);
@@ -158,7 +158,7 @@ export async function publishExport(
   return 'published';
 }
 
-async function authorizedExport(task: TaskRow, tables: Tables): Promise<ExportRow> {
+async function requireAuthorizedExport(task: TaskRow, tables: Tables): Promise<ExportRow> {
   const row = await tables.exports.get(task.resourceId);
   if (row === undefined) throw notFoundError();
   await checkPermission(tables, task.userId, 'dataset', row.datasetId, 'read');

@@ -99,7 +99,7 @@ async function writeExportFile(
   context: RunContext,
 ): Promise<ExportResult> {
   const { signal } = context;
-  const longest = writer.expandsLists === true ? await longestLists(source, context) : null;
+  const longest = writer.expandsLists === true ? await findLongestLists(source, context) : null;
   const file: FileContext = { ...source.file, longest };
   const warnings: FileWarning[] = [...(source.warnings ?? [])];
   const name = `export.${writer.extension}`;
@@ -116,7 +116,7 @@ async function writeExportFile(
     for await (const piece of writer.join(parts, file, (warning) => warnings.push(warning))) {
       if (signal.aborted) throw canceledError();
       await output.write(piece);
-      finished?.pieceWritten(piece, output);
+      finished?.recordWrittenPiece(piece, output);
       crashpoint('export.partial');
     }
     await finished?.close();
@@ -125,7 +125,7 @@ async function writeExportFile(
     const { version } = source.snapshot;
     const { provenance } = file;
     const { records } = made;
-    return { file: name, records, version, provenance, warnings, resumedParts: finished?.reusedParts ?? 0, ...written }; // prettier-ignore
+    return { file: name, records, version, provenance, warnings, resumedParts: finished?.reusedPartCount ?? 0, ...written }; // prettier-ignore
   } catch (error) {
     await finished?.close().catch(() => undefined); // the first error is reported
     await output.abort();
@@ -137,7 +137,7 @@ async function writeExportFile(
  * Returns for each column of cells the length of its longest list. The rows are found again for writing the file, so that none are kept in
  * memory.
  */
-async function longestLists(
+async function findLongestLists(
   { file, parts }: ExportContent,
   { pool, signal }: RunContext,
 ): Promise<readonly number[]> {

@@ -90,7 +90,7 @@ export class ChunkFlow {
    * Resolves when all chunks that were started are finished. Throws the failure of the first chunk in the order of the sources, so
    * that the same files always fail with the same error.
    */
-  async allFinished(): Promise<void> {
+  async waitUntilFinished(): Promise<void> {
     await Promise.all(this.#inProgress);
     if (this.#signal.aborted) throw canceledError();
     const [first] = this.#relevantFailures().sort(

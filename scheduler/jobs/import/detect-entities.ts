@@ -1,6 +1,6 @@
 import type { NewField } from '../../../engine/core/dataset-field.js';
 import { detectEntity } from '../../../engine/ingest/entities/detect.js';
-import { humanGenes } from '../../../engine/ingest/entities/genes.js';
+import { loadHumanGenes } from '../../../engine/ingest/entities/genes.js';
 import { SampleMerge } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { EntityDetectionRules, SourceSamples } from './entity-samples.js';
@@ -26,7 +26,7 @@ export async function detectEntities(
   const fields: Partial<NewField>[] = [];
   const detections: object[] = [];
   if (sources.length === 0) return { fields, detections: null };
-  const genes = await humanGenes();
+  const genes = await loadHumanGenes();
   const mergedRules = mergeSamplesByRules(sources);
   for (const path of valuePaths(columns)) {
     const name = path.join('.');

@@ -6,7 +6,7 @@ import type { ImportResult } from './import-types.js';
 import { newFieldsOf } from './known-columns.js';
 
 /** The value of `metadata.dry_run`: the fields that the dataset would have, and the first records. */
-export function dryRunReport(
+export function createDryRunReport(
   result: Pick<ImportResult, 'dryRun' | 'genomeBuild' | 'records'>,
   columns: Columns,
   fields: readonly FieldRow[],

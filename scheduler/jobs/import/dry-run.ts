@@ -32,19 +32,19 @@ export const maxSampleRecords = 20;
  * Returns the first records as they would be stored. Reads the chunks that contain these records again, with the final columns, writes
  * segments to the scratch folder and reads the records from them as a query does.
  */
-export async function sampleOfRuns(
+export async function readSampleOfRuns(
   runs: readonly SourceRun[],
   columns: Columns,
   fields: readonly DatasetField[],
   described: readonly Partial<NewField>[],
   context: RunContext,
 ): Promise<DryRunSample> {
-  const segments = await firstSegments(runs, columns, context);
-  return sampleOfSegments(segments, columns, fields, described, context);
+  const segments = await writeFirstSegments(runs, columns, context);
+  return readSampleOfSegments(segments, columns, fields, described, context);
 }
 
 /** Returns the first records of segments in the scratch folder. */
-export async function sampleOfSegments(
+export async function readSampleOfSegments(
   segments: readonly Segment[],
   columns: Columns,
   fields: readonly DatasetField[],
@@ -84,7 +84,7 @@ function sampleWithinBudget(texts: readonly string[]): DryRunSample {
 }
 
 /** Returns the segments of the first chunks, with at least `maxSampleRecords` records if the sources have as many. */
-async function firstSegments(
+async function writeFirstSegments(
   runs: readonly SourceRun[],
   columns: Columns,
   { pool, signal }: RunContext,

@@ -53,13 +53,13 @@ export interface ImportReport extends RecordCounts {
 }
 
 /** Creates the report of an import. Throws `internal` if the numbers of records do not add up. */
-export async function importReport(
+export async function createImportReport(
   runs: readonly SourceRun[],
   rejected: RejectedFile | null,
   outcome: Pick<ImportReport, 'is_whole' | 'is_committed'>,
 ): Promise<ImportReport> {
   const sources: SourceReport[] = [];
-  for (const run of runs) sources.push(await sourceReport(run));
+  for (const run of runs) sources.push(await createSourceReport(run));
   const total = (of: (source: SourceReport) => number): number =>
     sources.reduce((sum, source) => sum + of(source), 0);
   const counts = requireConsistentCounts('the import', {
@@ -72,14 +72,14 @@ export async function importReport(
   return {
     sources,
     bytes,
-    resumed_chunks: runs.reduce((sum, run) => sum + run.restoredChunks, 0),
+    resumed_chunks: runs.reduce((sum, run) => sum + run.restoredChunkCount, 0),
     ...counts,
     ...outcome,
     rejected_file: rejected,
   };
 }
 
-async function sourceReport(run: SourceRun): Promise<SourceReport> {
+async function createSourceReport(run: SourceRun): Promise<SourceReport> {
   const { source, file, layout } = run;
   const { header, compression } = layout;
   const results = run.results();
@@ -92,7 +92,7 @@ async function sourceReport(run: SourceRun): Promise<SourceReport> {
     revision: revision === null ? null : Number(revision),
     url: source.location.kind === 'url' ? source.location.url : null,
     bytes: file.bytes,
-    md5: file.md5 ?? (await md5Of(file)),
+    md5: file.md5 ?? (await computeMd5(file)),
     compression: compression === 'plain' ? null : compression,
     reader: layout.reader.name,
     genome_build: header.genomeBuild,
@@ -126,7 +126,7 @@ function requireConsistentCounts(name: string, counts: RecordCounts): RecordCoun
 }
 
 /** Returns the MD5 of a source that has none stored: inline records, and files that were uploaded before MD5s were stored. */
-async function md5Of({ completeFile: path }: LocalFile): Promise<string> {
+async function computeMd5({ completeFile: path }: LocalFile): Promise<string> {
   const file = await openFile(path);
   try {
     const digest = createHash('md5');

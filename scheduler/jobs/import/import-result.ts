@@ -13,16 +13,16 @@ import { joinColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Column, Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { TaskFailure, type RunContext } from '../job.js';
 import type { DetectedEntities } from './detect-entities.js';
-import { sampleOfRuns } from './dry-run.js';
+import { readSampleOfRuns } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import type { ImportSource } from './import-source.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
-import { importReport, type ImportReport } from './import-report.js';
+import { createImportReport, type ImportReport } from './import-report.js';
 import { writeRejectedFile } from './rejected-file.js';
-import { exceededLimit, type SourceRun } from './source-run.js';
+import { exceededRejectionLimit, type SourceRun } from './source-run.js';
 
 /** The result of an import whose sources have been read. Throws a `TaskFailure` with the report if a record had an error. */
-export async function importResult(
+export async function createImportResult(
   params: ImportParams,
   context: RunContext,
   runs: readonly SourceRun[],
@@ -65,7 +65,7 @@ export async function importResult(
     metadata: { ...metadata, validation },
     ...(params.dryRun !== null && {
       dryRun: {
-        sample: await sampleOfRuns(
+        sample: await readSampleOfRuns(
           runs,
           filledColumns,
           params.dryRun.fields,
@@ -85,10 +85,10 @@ function failureMessageOf(
   newColumns: readonly Findings[],
   findings: Findings,
 ): string | null {
-  const limit = exceededLimit(runs);
+  const limit = exceededRejectionLimit(runs);
   if (limit === undefined && newColumns.every(({ errors }) => errors === 0)) return null;
   const message = errorMessage(sourcesName(sources), findings);
-  const rejectedCount = runs.reduce((sum, run) => sum + run.rejectedRecords, 0);
+  const rejectedCount = runs.reduce((sum, run) => sum + run.rejectedRecordCount, 0);
   return limit === undefined || limit === 0
     ? message
     : `${message}; ${rejectedCount} records are rejected, validation_params.max_rejected is ${limit}`;
@@ -102,7 +102,7 @@ function pathsWithValues(columns: Columns, above: readonly string[] = []): reado
 }
 
 /** Returns the error of an import that could not be finished, with the report of what had been read and rejected until then. */
-export async function failureWithReport(
+export async function createFailureWithReport(
   params: ImportParams,
   context: RunContext,
   runs: readonly SourceRun[],
@@ -124,7 +124,11 @@ async function reportMetadata(
   outcome: Pick<ImportReport, 'is_whole' | 'is_committed'>,
 ): Promise<JsonObject> {
   const rejecting = runs.map((run) => run.rejectingSource());
-  const report = await importReport(runs, await writeRejectedFile(rejecting, context), outcome);
+  const report = await createImportReport(
+    runs,
+    await writeRejectedFile(rejecting, context),
+    outcome,
+  );
   return {
     progress: { processed_records: report.records_read, errors: progressErrors(findings) },
     validation: validationJson(findings),

@@ -4,7 +4,7 @@ import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { notFoundError } from '../../../engine/core/errors.js';
 import { checkPermission, evaluationOriginOf } from '../permissions.js';
 import type { PublishContext } from '../job.js';
-import { appendableSnapshot } from '../visible-data.js';
+import { requireAppendableSnapshot } from '../visible-data.js';
 import type { RecordChange } from '../change/record-change.js';
 import { fieldExpressionsOf } from '../../expressions/columns/field-expressions.js';
 import type { ImportParams } from './import-types.js';
@@ -20,10 +20,10 @@ import {
 /** Checks the permissions on the dataset and the sources, and collects the parameters of `runImport`. */
 export async function prepareImport(task: TaskRow, context: PublishContext): Promise<ImportParams> {
   const { catalog, store } = context;
-  const row = await authorizedImport(task, context);
+  const row = await requireAuthorizedImport(task, context);
   if (row.commitMode === 'delete' && row.idFields === null)
-    return deletionParams(task, row, context);
-  const { columns } = await appendableSnapshot(catalog, store, row.datasetId);
+    return prepareDeletionParams(task, row, context);
+  const { columns } = await requireAppendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
   const stored = markDeclaredColumns(columns, fields);
   const declaredFields = declarationsOf(fields).map(({ name, dataType, isList }) => ({
@@ -60,7 +60,7 @@ function matchesById({ commitMode, idFields }: ImportRow): boolean {
 }
 
 /** Returns the parameters of an import that deletes records; only the ids of the records in its sources are read. */
-async function deletionParams(
+async function prepareDeletionParams(
   task: TaskRow,
   row: ImportRow,
   context: PublishContext,
@@ -83,7 +83,7 @@ async function deletionParams(
 }
 
 /** Returns the import of a task. Throws `not-found` or `forbidden` if its user may no longer write to the dataset. */
-export async function authorizedImport(
+export async function requireAuthorizedImport(
   task: TaskRow,
   { catalog }: PublishContext,
 ): Promise<ImportRow> {

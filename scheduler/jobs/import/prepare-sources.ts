@@ -24,7 +24,7 @@ export async function importSourcesOf(
     return [importSourceOf(row, location, 'data_records', null, 'json')];
   }
   if (row.source === 'object') {
-    const { location, filename } = await objectLocation(row, row.objectId, task, context);
+    const { location, filename } = await resolveObjectLocation(row, row.objectId, task, context);
     return [importSourceOf(row, location, filename, null, null)];
   }
   const sources: ImportSource[] = [];
@@ -33,7 +33,7 @@ export async function importSourcesOf(
     if (location.kind === 'url') {
       sources.push(importSourceOf(row, location, fileNameOf(location.url), entry, null));
     } else {
-      const object = await objectLocation(row, location.objectId, task, context);
+      const object = await resolveObjectLocation(row, location.objectId, task, context);
       checkExpectedDigest(object.filename, entry, object.location.md5, object.bytes);
       sources.push(importSourceOf(row, object.location, object.filename, entry, null));
     }
@@ -101,7 +101,7 @@ function importSourceOf(
 }
 
 /** Returns the content that the file had when the import was created, even if the file has changed since. */
-async function objectLocation(
+async function resolveObjectLocation(
   row: ImportRow,
   objectId: number | null,
   task: TaskRow,

@@ -7,14 +7,14 @@ import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../commit-change.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
-import { appendableSnapshot } from '../visible-data.js';
-import { dryRunReport } from './dry-run-report.js';
+import { requireAppendableSnapshot } from '../visible-data.js';
+import { createDryRunReport } from './dry-run-report.js';
 import type { ImportReport } from './import-report.js';
-import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';
+import { countsOfChange, countsOfDeletion, type AppliedChange } from '../change/record-change.js';
 import type { ImportResult } from './import-types.js';
 import { isRedeclared, markDeclaredColumns, newFieldsOf } from './known-columns.js';
 import { withDatasetLock } from '../dataset-lock.js';
-import { authorizedImport } from './prepare-import.js';
+import { requireAuthorizedImport } from './prepare-import.js';
 import { checkSources } from './prepare-sources.js';
 import { keepRejected } from './rejected-file.js';
 import { fieldsCreatedIn, fieldPropertiesIn, fieldEditsOf } from './target-fields.js';
@@ -26,7 +26,7 @@ export async function publishImport(
   context: PublishContext,
 ): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
-  const row = await authorizedImport(task, context);
+  const row = await requireAuthorizedImport(task, context);
   await checkSources(row, task, context);
   await storeRecordCounts(result, context);
   await keepRejected(task, attempt, data);
@@ -36,7 +36,7 @@ export async function publishImport(
   if (row.isDryRun) return publishDryRun(task, row, result, context);
   // Two commits at the same time would compete for the same version of the dataset.
   return withDatasetLock(row.datasetId, async () => {
-    const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
+    const snapshot = await requireAppendableSnapshot(catalog, store, row.datasetId);
     if (applied && isOutdatedChange(applied, result.columns, snapshot)) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
     const stored = markDeclaredColumns(snapshot.columns, fields);
@@ -72,8 +72,8 @@ async function publishDeletions(
   context: PublishContext,
 ): Promise<PublicationOutcome> {
   const { catalog, now } = context;
-  const deletions = deletionCounts(change);
-  const metadata: JsonObject = { ...importMetadata(result, context), deletions };
+  const deletions = countsOfDeletion(change);
+  const metadata: JsonObject = { ...metadataOfImport(result, context), deletions };
   if (row.isDryRun) {
     const receipt = { ...(metadata['receipt'] as JsonObject), is_committed: false };
     await catalog.tasks.complete(task.id, {
@@ -115,10 +115,16 @@ async function publishDryRun(
   const { columns } = unifyColumns(markDeclaredColumns(stored, fields), [result.columns]);
   const describedFields = [...result.described, ...fieldPropertiesIn(row.targetFields)];
   const metadata = {
-    ...importMetadata(result, context),
+    ...metadataOfImport(result, context),
     dry_run: {
-      ...dryRunReport(result, columns, fields, describedFields, fieldsCreatedIn(row.targetFields)),
-      ...(result.change && changeCounts(result.change)),
+      ...createDryRunReport(
+        result,
+        columns,
+        fields,
+        describedFields,
+        fieldsCreatedIn(row.targetFields),
+      ),
+      ...(result.change && countsOfChange(result.change)),
     },
   };
   await catalog.tasks.complete(task.id, { metadata, now: now() });
@@ -126,7 +132,7 @@ async function publishDryRun(
 }
 
 /** Returns the metadata with the final progress, because the last progress report may be outdated. */
-function importMetadata(result: ImportResult, { progress }: PublishContext): JsonObject {
+function metadataOfImport(result: ImportResult, { progress }: PublishContext): JsonObject {
   return {
     ...result.metadata,
     progress: { ...progress, ...(result.metadata['progress'] as JsonObject) },
@@ -165,8 +171,8 @@ function publicationOf(
     genomeBuild: (row.genomeBuild as GenomeBuild | null) ?? result.genomeBuild,
     ...fields,
     metadata: {
-      ...importMetadata(result, context),
-      ...(result.change && { changes: changeCounts(result.change) }),
+      ...metadataOfImport(result, context),
+      ...(result.change && { changes: countsOfChange(result.change) }),
     },
     time: context.now(),
   };

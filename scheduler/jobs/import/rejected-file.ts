@@ -4,7 +4,7 @@ import type { StatusRow } from '../../../engine/catalog/jobs.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { fileStats, moveFile, readFile, syncFolder } from '../../../engine/core/files.js';
+import { readFileStats, moveFile, readFile, syncFolder } from '../../../engine/core/files.js';
 import { createFile, type FileWriter } from '../../../engine/core/file-writer.js';
 import { shiftedLine } from '../../../engine/ingest/rejected-lines.js';
 import type { RunContext } from '../job.js';
@@ -71,7 +71,7 @@ export async function keepRejected(
   data: DataFolder,
 ): Promise<void> {
   const scratchFile = join(data.taskScratch(id, attempt), rejectedFileName);
-  if ((await fileStats(scratchFile)) === undefined) return; // no record was rejected, or an earlier call has moved the file
+  if ((await readFileStats(scratchFile)) === undefined) return; // no record was rejected, or an earlier call has moved the file
   await moveFile(scratchFile, data.rejectedLines(resourceId));
   await syncFolder(data.rejected);
   crashpoint('rejected.renamed');

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { serialize } from 'node:v8';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { fileStats, moveFile, openFile, syncFolder } from '../../../engine/core/files.js';
+import { readFileStats, moveFile, openFile, syncFolder } from '../../../engine/core/files.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
 import type { ChunkResult } from './chunk-types.js';
 import type { RunContext } from '../job.js';
 import type { FetchedFile, UrlLocation } from './import-source.js';
-import { codeVersion, Journal, readJournal, type JournalEntry } from '../journal.js';
+import { readCodeVersion, Journal, readJournal, type JournalEntry } from '../journal.js';
 
 /** Version of the values in the journal. */
 const journalFormatVersion = 1;
@@ -51,7 +51,7 @@ export class ImportResume {
         earlierEntries.set(entry.key, sameKey);
       }
     }
-    return new ImportResume(context, earlierEntries, await codeVersion());
+    return new ImportResume(context, earlierEntries, await readCodeVersion());
   }
 
   /** Whether an earlier attempt has recorded anything. */
@@ -89,7 +89,7 @@ export class ImportResume {
     for (const { folder, entry } of this.#earlier.get(key) ?? []) {
       const { name, bytes, md5 } = (await entry.read()) as FetchedFile & { readonly name: string };
       const from = join(folder, name);
-      const found = await fileDigestOf(from, 'md5').catch(() => undefined);
+      const found = await computeFileDigest(from, 'md5').catch(() => undefined);
       if (found?.bytes !== bytes || found.hex !== md5) continue;
       await this.recordDownload(key, file, { bytes, md5 });
       await moveFile(from, file);
@@ -131,12 +131,12 @@ export class ImportResume {
 async function isIntact(folder: string, { segment, rejectedPart }: ChunkResult): Promise<boolean> {
   if (segment !== null) {
     const path = join(folder, segment.path);
-    const { bytes, hex } = await fileDigestOf(path, 'sha256');
+    const { bytes, hex } = await computeFileDigest(path, 'sha256');
     if (bytes !== segment.bytes || hex !== segment.checksum) return false;
     if (Number((await readFooter(path)).num_rows) !== segment.rows) return false;
   }
   if (rejectedPart === null) return true;
-  const { bytes, hex } = await fileDigestOf(join(folder, basename(rejectedPart.file)), 'md5');
+  const { bytes, hex } = await computeFileDigest(join(folder, basename(rejectedPart.file)), 'md5');
   return bytes === rejectedPart.bytes && hex === rejectedPart.md5;
 }
 
@@ -155,11 +155,11 @@ export function downloadKey(
   return JSON.stringify(['fetched', number, location.url, expected.md5, expected.bytes]);
 }
 
-async function fileDigestOf(
+async function computeFileDigest(
   path: string,
   algorithm: 'md5' | 'sha256',
 ): Promise<{ readonly bytes: number; readonly hex: string }> {
-  if ((await fileStats(path)) === undefined) return { bytes: -1, hex: '' };
+  if ((await readFileStats(path)) === undefined) return { bytes: -1, hex: '' };
   const file = await openFile(path);
   try {
     const digest = createHash(algorithm);

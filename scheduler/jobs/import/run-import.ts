@@ -13,11 +13,11 @@ import type { ImportParams, ImportResult } from './import-types.js';
 import { producesRecords } from '../../expressions/columns/field-expressions.js';
 import { computedNames, inputFieldsOf } from '../../expressions/columns/input-columns.js';
 import { ImportChange } from './import-change.js';
-import { importResult, sourcesName, failureWithReport } from './import-result.js';
+import { createImportResult, sourcesName, createFailureWithReport } from './import-result.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { ImportResume } from './resume.js';
 import { SourceFiles } from './source-files.js';
-import { exceededLimit, SourceRun, type SourceToRead } from './source-run.js';
+import { exceededRejectionLimit, SourceRun, type SourceToRead } from './source-run.js';
 
 /**
  * Reads sources into segments in the scratch folder. The first pass infers the types of each chunk. The second pass reads again those
@@ -37,11 +37,11 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
       runs.flatMap((run) => run.columnsOfChunks()),
     );
     checkColumnCount(params, columns);
-    if (exceededLimit(runs) === undefined) {
+    if (exceededRejectionLimit(runs) === undefined) {
       for (const run of runs) run.requireEndMark();
       const flow = createChunkFlow(context);
       for (const run of runs) await run.rewriteChunks(columns, flow);
-      await flow.allFinished();
+      await flow.waitUntilFinished();
     }
     const samples = runs.flatMap((run) => run.samples() ?? []);
     const declaredEntities = runs.flatMap(({ layout }) =>
@@ -49,10 +49,10 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     );
     const fixedNames = [...params.fixedEntities, ...declaredEntities.map(({ name }) => name ?? '')];
     const detected = await detectEntities(samples, columns, fixedNames);
-    const result = await importResult(params, context, runs, columns, detected);
+    const result = await createImportResult(params, context, runs, columns, detected);
     return change === null ? result : await change.applyToResult(result, runs);
   } catch (error) {
-    throw await failureWithReport(params, context, runs, error);
+    throw await createFailureWithReport(params, context, runs, error);
   } finally {
     await files.close();
     await resume?.close();
@@ -68,7 +68,7 @@ async function reevaluateExpressions(
   context: RunContext,
   runs: readonly SourceRun[],
 ): Promise<void> {
-  if (expressions === null || exceededLimit(runs) !== undefined) return;
+  if (expressions === null || exceededRejectionLimit(runs) !== undefined) return;
   const namesComputed = computedNames(expressions);
   const keptColumns = stored.filter(({ name, physical }) =>
     producesRecords(expressions) ? physical === givenIdColumn.physical : !namesComputed.has(name),
@@ -77,7 +77,7 @@ async function reevaluateExpressions(
   const { columns } = unifyColumns(keptColumns, seenColumns);
   const flow = createChunkFlow(context);
   for (const run of runs) await run.reevaluateChunks(columns, inputFieldsOf(expressions), flow);
-  await flow.allFinished();
+  await flow.waitUntilFinished();
 }
 
 /** Returns the names of the fields by which a record names a stored record; a deletion stores no other fields. */
@@ -131,7 +131,7 @@ async function readAllSources(
     };
     chunks += await SourceRun.readSource(importContext, toRead, flow);
   }
-  await flow.allFinished();
+  await flow.waitUntilFinished();
   report();
   const last = runs.findIndex((run) => run.isStoppedByError);
   // Sources after an error are dropped, because it depends on timing which of their chunks have been read.

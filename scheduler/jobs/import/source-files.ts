@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { fileStats } from '../../../engine/core/files.js';
+import { readFileStats } from '../../../engine/core/files.js';
 import type { RunContext } from '../job.js';
 import { downloadKey, type ImportResume } from './resume.js';
 import type { FileLocation, ImportSource, UrlLocation } from './import-source.js';
@@ -64,7 +64,7 @@ export class SourceFiles {
     return Promise.all(
       this.#sources.map(async ({ location, expected }) =>
         location.kind === 'file'
-          ? ((await fileStats(location.file))?.bytes ?? 0)
+          ? ((await readFileStats(location.file))?.bytes ?? 0)
           : (expected.bytes ?? 0),
       ),
     );
@@ -129,5 +129,5 @@ export class SourceFiles {
 
 async function localFile({ file, md5, identity }: FileLocation): Promise<LocalFile> {
   // If the file is missing, opening it later throws an error with a message.
-  return { completeFile: file, md5, identity, bytes: (await fileStats(file))?.bytes ?? 0 };
+  return { completeFile: file, md5, identity, bytes: (await readFileStats(file))?.bytes ?? 0 };
 }

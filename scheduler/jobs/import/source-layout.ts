@@ -1,4 +1,4 @@
-import { readerNamed, readerForContent } from '../../../readers/index.js';
+import { readerNamed, detectReaderForContent } from '../../../readers/index.js';
 import type { Header, Reader } from '../../../readers/reader.js';
 import type { ChunkStream, Source } from '../../../readers/source/source.js';
 import type { ImportSource } from './import-source.js';
@@ -27,7 +27,9 @@ export async function readLayout(
   threads: number,
 ): Promise<SourceLayout> {
   const namedReader = readerNamed(name);
-  const reader = isReaderNamed ? namedReader : await readerForContent(namedReader, source.head);
+  const reader = isReaderNamed
+    ? namedReader
+    : await detectReaderForContent(namedReader, source.head);
   const params = reader.params(readerParams);
   const header = await reader.header(source.head, params);
   const { compression, warnings } = source;

@@ -220,7 +220,7 @@ export class SourceRun {
       if (segment !== null) segments[chunk.index] = segment;
       return 'continue';
     });
-    await flow.allFinished();
+    await flow.waitUntilFinished();
     return segments.filter((segment) => segment !== undefined);
   }
 
@@ -232,7 +232,7 @@ export class SourceRun {
   }
 
   /** Number of chunks that were restored from an earlier attempt. */
-  get restoredChunks(): number {
+  get restoredChunkCount(): number {
     return this.#chunks.restoredChunkNumbers.size;
   }
 
@@ -241,7 +241,7 @@ export class SourceRun {
     return this.#results.filter((chunk, index) => chunk !== undefined && index <= this.#last);
   }
 
-  get rejectedRecords(): number {
+  get rejectedRecordCount(): number {
     return this.results().reduce((sum, chunk) => sum + chunk.rejected, 0);
   }
 
@@ -300,7 +300,7 @@ export class SourceRun {
     const parts = this.placedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
       part === null ? [] : [{ part, linesBefore: before.lines }],
     );
-    return { name: this.source.name, rejected: this.rejectedRecords, parts };
+    return { name: this.source.name, rejected: this.rejectedRecordCount, parts };
   }
 
   /** The samples for the detection of entity types; null if the source requests none. */
@@ -375,11 +375,11 @@ export class SourceRun {
 }
 
 /** Returns the maximum number of records that the sources may reject if they have rejected more; undefined otherwise. */
-export function exceededLimit(runs: readonly SourceRun[]): number | undefined {
-  const withErrors = runs.filter((run) => run.rejectedRecords > 0);
+export function exceededRejectionLimit(runs: readonly SourceRun[]): number | undefined {
+  const withErrors = runs.filter((run) => run.rejectedRecordCount > 0);
   if (withErrors.length === 0) return undefined;
   const mostRejectable = Math.min(...withErrors.map((run) => run.maxRejectedRecords));
-  const rejectedCount = withErrors.reduce((sum, run) => sum + run.rejectedRecords, 0);
+  const rejectedCount = withErrors.reduce((sum, run) => sum + run.rejectedRecordCount, 0);
   return rejectedCount > mostRejectable ? mostRejectable : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { liveRows, type Mergeable, type Segment } from '../../../engine/store/store.js';
+import { liveRowCount, type Mergeable, type Segment } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
 import type { MergeJobInput } from '../thread-jobs.js';
 import type { Job } from '../job.js';
@@ -59,7 +59,7 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
       file: data.datasetFile(datasetId, segment.path),
       segment,
     }));
-    const isEmpty = segments.every((segment) => liveRows(segment) === 0);
+    const isEmpty = segments.every((segment) => liveRowCount(segment) === 0);
     if (isEmpty && dropsDeleted) return { merged: [], segments };
     if (isSorted) return { segments, ...(await sortSegments(sources, params, context)) };
     const merge = (attempt: number): MergeJobInput => ({

@@ -8,7 +8,7 @@ import {
   describeCountDifference,
   type FooterCounts,
 } from '../../../engine/store/read-columns.js';
-import { liveRows, type Mergeable, type Segment } from '../../../engine/store/store.js';
+import { liveRowCount, type Mergeable, type Segment } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 
 /** The segments in the scratch folder into which rows were sorted, and where each row comes from. */
@@ -57,7 +57,7 @@ function describeRecordLoss(
   sources: readonly MergeSource[],
   merged: readonly Segment[],
 ): string | undefined {
-  const before = sources.reduce((sum, { segment }) => sum + liveRows(segment), 0);
+  const before = sources.reduce((sum, { segment }) => sum + liveRowCount(segment), 0);
   const after = merged.reduce((sum, { rows }) => sum + rows, 0);
   return before === after ? undefined : `${after} records of ${before}`;
 }

@@ -109,7 +109,7 @@ class RowDistributor {
   }
 
   async *distributeChunks(): AsyncGenerator<ChunkRows> {
-    const all = { first: 0, end: this.#file.chunks };
+    const all = { first: 0, end: this.#file.chunkCount };
     let span = 1;
     while (span * this.#fanOut < all.end) span *= this.#fanOut;
     yield* this.#below(await this.#divideSource(all, span), all, span);
@@ -147,7 +147,7 @@ class RowDistributor {
       const lengths = block.map(() => 0);
       const ends = block.map((): number[] => []);
       for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
-        const rows = await this.#file.rowsOf(chunk, blockRange.first, blockRange.end);
+        const rows = await this.#file.readRowsOf(chunk, blockRange.first, blockRange.end);
         let at = 0;
         for (const [i, { first, end }] of block.entries()) {
           const order = orders[i]!;
@@ -256,7 +256,7 @@ class RowDistributor {
         pieceOf[source] = i;
         next[source] = this.#file.countRowsInSegments(chunk, sources.first, source);
       }
-    const segments = await this.#file.segmentsOf(chunk);
+    const segments = await this.#file.readSegmentsOf(chunk);
     const order = new Int32Array(2 * segments.length);
     for (const [i, source] of segments.entries()) {
       order[2 * i] = pieceOf[source]!;

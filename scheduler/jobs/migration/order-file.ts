@@ -37,7 +37,7 @@ export class RowOrderFile {
     return new RowOrderFile(path, segments, await createFile(path));
   }
 
-  get chunks(): number {
+  get chunkCount(): number {
     return this.#chunks.length;
   }
 
@@ -86,7 +86,7 @@ export class RowOrderFile {
   }
 
   /** The segment of each record of a chunk, in order. */
-  segmentsOf(chunk: number): Promise<Int32Array> {
+  readSegmentsOf(chunk: number): Promise<Int32Array> {
     return this.#read(this.#chunks[chunk]!.at, this.#chunks[chunk]!.rows);
   }
 
@@ -94,7 +94,7 @@ export class RowOrderFile {
    * Returns the rows that a chunk has in the segments from `first` to (not including) `end`, segment by segment, and in the order of the
    * chunk within a segment.
    */
-  rowsOf(chunk: number, first: number, end: number): Promise<Int32Array> {
+  readRowsOf(chunk: number, first: number, end: number): Promise<Int32Array> {
     const { at, rows, before } = this.#chunks[chunk]!;
     return this.#read(
       at + 4 * (rows + before[first]!),

@@ -4,7 +4,7 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-field.js';
 import { notFoundError } from '../../../engine/core/errors.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
-import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseMigrationParams, type QueryRequest } from '../../../engine/query/request/request.js';
 import { project, type ProjectedColumn } from '../../../engine/query/results/projection.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
@@ -29,8 +29,8 @@ import {
 } from '../import/target-fields.js';
 import type { PublishContext } from '../job.js';
 import {
-  appendableSnapshot,
-  visibleVersionOf,
+  requireAppendableSnapshot,
+  loadVisibleVersion,
   type VisibleDatasetVersion,
 } from '../visible-data.js';
 import { migratedColumns, type MigratedColumn } from './column-plan.js';
@@ -47,14 +47,14 @@ export async function prepareMigration(
   context: PublishContext,
 ): Promise<MigrationParams> {
   const { catalog, store } = context;
-  const row = await authorizedMigration(task, context);
-  const source = await visibleVersionOf(catalog, store, row.sourceId, row.asOf?.version);
+  const row = await requireAuthorizedMigration(task, context);
+  const source = await loadVisibleVersion(catalog, store, row.sourceId, row.asOf?.version);
   const request = parseMigrationParams(
     row.sourceParams,
     source.fields,
-    await genesForQuery(row.sourceParams),
+    await loadGenesForQuery(row.sourceParams),
   );
-  const target = await appendableSnapshot(catalog, store, row.datasetId);
+  const target = await requireAppendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
   const stored = markDeclaredColumns(target.columns, fields);
   const dataset = await catalog.datasets.get(row.sourceId);
@@ -181,7 +181,7 @@ function recordChangeOf({
 }
 
 /** Returns the migration of a task. Throws `not-found` or `forbidden` if its user may no longer read the source or write to the target. */
-export async function authorizedMigration(
+export async function requireAuthorizedMigration(
   task: TaskRow,
   { catalog }: Pick<PublishContext, 'catalog'>,
 ): Promise<DatasetMigrationRow> {

@@ -6,15 +6,15 @@ import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
 import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../commit-change.js';
-import { dryRunReport } from '../import/dry-run-report.js';
-import { changeCounts, deletionCounts, type AppliedChange } from '../change/record-change.js';
+import { createDryRunReport } from '../import/dry-run-report.js';
+import { countsOfChange, countsOfDeletion, type AppliedChange } from '../change/record-change.js';
 import { isRedeclared, markDeclaredColumns, newFieldsOf } from '../import/known-columns.js';
 import { keepRejected } from '../import/rejected-file.js';
 import { fieldEditsOf } from '../import/target-fields.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
-import { appendableSnapshot } from '../visible-data.js';
+import { requireAppendableSnapshot } from '../visible-data.js';
 import type { MigrationResult } from './migration-types.js';
-import { authorizedMigration } from './prepare-migration.js';
+import { requireAuthorizedMigration } from './prepare-migration.js';
 
 /** Commits the segments to the target, or stores the report of a dry run. */
 export async function publishMigration(
@@ -23,7 +23,7 @@ export async function publishMigration(
   context: PublishContext,
 ): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
-  const row = await authorizedMigration(task, context);
+  const row = await requireAuthorizedMigration(task, context);
   await keepRejected(task, attempt, data);
   const { change: applied } = result;
   if (applied && row.commitMode === 'delete')
@@ -31,7 +31,7 @@ export async function publishMigration(
   if (row.isDryRun) return publishDryRun(task, row, result, context);
   // Two commits at the same time would compete for the same version of the dataset.
   return withDatasetLock(row.datasetId, async () => {
-    const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
+    const snapshot = await requireAppendableSnapshot(catalog, store, row.datasetId);
     if (applied && isOutdatedChange(applied, result.columns, snapshot)) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
     const { columns } = unifyColumns(markDeclaredColumns(snapshot.columns, fields), [
@@ -55,8 +55,8 @@ export async function publishMigration(
       createdFields: result.createdFields,
       edits: fieldEditsOf(row.targetFields, fields),
       metadata: {
-        ...migrationMetadata(result, context),
-        ...(applied && { changes: changeCounts(applied) }),
+        ...metadataOfMigration(result, context),
+        ...(applied && { changes: countsOfChange(applied) }),
       },
     };
     const { version: base } = snapshot;
@@ -81,8 +81,8 @@ async function publishDeletions(
   applied: AppliedChange,
   context: PublishContext,
 ): Promise<PublicationOutcome> {
-  const deletions = deletionCounts(applied);
-  const metadata = { ...migrationMetadata(result, context), deletions };
+  const deletions = countsOfDeletion(applied);
+  const metadata = { ...metadataOfMigration(result, context), deletions };
   if (row.isDryRun) return completeDryRun(task, row, result, { ...metadata, dry_run: deletions }, context); // prettier-ignore
   const publication = (snapshot: Snapshot): Publication => ({
     ...publicationOf(task, row, result, snapshot, context),
@@ -101,9 +101,15 @@ async function publishDryRun(
   const { columns: stored } = await store.snapshot(row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
   const { columns } = unifyColumns(markDeclaredColumns(stored, fields), [result.columns]);
-  const report = dryRunReport(result, columns, fields, result.described, result.createdFields);
-  const counts = result.change && changeCounts(result.change);
-  const metadata = { ...migrationMetadata(result, context), dry_run: { ...report, ...counts } };
+  const report = createDryRunReport(
+    result,
+    columns,
+    fields,
+    result.described,
+    result.createdFields,
+  );
+  const counts = result.change && countsOfChange(result.change);
+  const metadata = { ...metadataOfMigration(result, context), dry_run: { ...report, ...counts } };
   return completeDryRun(task, row, result, metadata, context);
 }
 
@@ -123,7 +129,7 @@ async function completeDryRun(
 }
 
 /** Returns the metadata with the final progress, because the last progress report may be outdated. */
-function migrationMetadata(
+function metadataOfMigration(
   { metadata }: MigrationResult,
   { progress }: PublishContext,
 ): JsonObject {
@@ -156,7 +162,7 @@ function publicationOf(
     newFields: [],
     createdFields: [],
     edits: [],
-    metadata: migrationMetadata(result, context),
+    metadata: metadataOfMigration(result, context),
     time: context.now(),
   };
 }

@@ -3,7 +3,7 @@ import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { canceledError } from '../../../engine/core/errors.js';
 import { applyChange, deleteFoundRows } from '../change/apply-change.js';
-import { sampleOfSegments, maxSampleRecords } from '../import/dry-run.js';
+import { readSampleOfSegments, maxSampleRecords } from '../import/dry-run.js';
 import { writeRejectedFile } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
@@ -70,7 +70,7 @@ async function migrateWithEngine(
     writer.firstChunkRows === undefined
       ? undefined
       : takeFirstRows(writer.firstChunkRows, maxSampleRecords);
-  const sample = await sampleOfSegments(
+  const sample = await readSampleOfSegments(
     first === undefined ? [] : await writer.writeSampleSegment(first, outcome.columns),
     outcome.columns,
     dryRun.fields,

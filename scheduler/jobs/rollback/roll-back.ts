@@ -7,7 +7,7 @@ import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import type { Rollback, Snapshot, Store } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
-import { appendableSnapshot } from '../visible-data.js';
+import { requireAppendableSnapshot } from '../visible-data.js';
 import { findReaddingCommits } from './added-again.js';
 
 /** Which later commits prevent a rollback. */
@@ -124,7 +124,7 @@ async function prepareRollback(
   mode: RollbackMode,
 ): Promise<PreparedRollback> {
   const { datasetId, logVersion } = commit;
-  const snapshot = await appendableSnapshot(catalog, store, datasetId);
+  const snapshot = await requireAppendableSnapshot(catalog, store, datasetId);
   const blockedRollback = (
     detail: string,
     blocking: readonly BlockingCommit[] = [],

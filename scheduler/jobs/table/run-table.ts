@@ -44,7 +44,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
   const folder = data.fileTable(objectId, revision, taskId);
   await makeFolder(folder);
   await sweepFolder(folder); // the folder may have files of an earlier attempt
-  const { known, bytes } = await declaredColumns(file, path);
+  const { known, bytes } = await readDeclaredColumns(file, path);
   let run: SourceRun | undefined;
   const importContext: ImportRunContext = {
     context: { ...context, scratch: folder, earlier: [], progress: () => undefined },
@@ -71,13 +71,13 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
     opened: (opened) => void (run = opened),
   };
   await SourceRun.readSource(importContext, toRead, flow);
-  await flow.allFinished();
+  await flow.waitUntilFinished();
   const done = run!;
   requireNoErrors(file, done);
   const { columns } = unifyColumns(known, done.columnsOfChunks());
   const second = new ChunkFlow(pool.threads + 2, signal);
   await done.rewriteChunks(columns, second);
-  await second.allFinished();
+  await second.waitUntilFinished();
   requireNoErrors(file, done);
   const segments = done.results().flatMap(({ segment }) => segment ?? []);
   await writeStream(join(folder, schemaFileName), [encodeSchemaFile(columns)]);
@@ -87,7 +87,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
 }
 
 /** Returns the size of the file, and the columns that its header declares if all values of its format are strings. */
-async function declaredColumns(
+async function readDeclaredColumns(
   job: TableFile,
   file: string,
 ): Promise<{ known: Columns; bytes: number }> {

@@ -85,7 +85,7 @@ export class TableCache {
     const entry = this.#acquire(source);
     const wasReady = entry.state === 'ready';
     try {
-      return await work((await orAbort(entry.table, signal)) as S, wasReady);
+      return await work((await raceWithAbort(entry.table, signal)) as S, wasReady);
     } finally {
       await this.#release(entry);
     }
@@ -182,7 +182,7 @@ export class TableCache {
 }
 
 /** Returns the value of a promise. Rejects with `canceled` if the signal aborts first. */
-async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+async function raceWithAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) throw canceledError();
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(canceledError());

@@ -34,7 +34,7 @@ export class UpkeepTrigger {
   }
 
   /** Notes a commit to a dataset, so that its upkeep is checked. */
-  datasetCommitted(datasetId: number): void {
+  onDatasetCommitted(datasetId: number): void {
     if (this.#isClosing) return;
     this.#due.add(datasetId);
     this.#start();
@@ -44,7 +44,7 @@ export class UpkeepTrigger {
   /** Checks all datasets. Called at start and once an hour, because files of earlier versions become removable with time. */
   async checkAllDatasets(): Promise<void> {
     for (const { id } of await this.#options.catalog.datasets.logVersions())
-      this.datasetCommitted(id);
+      this.onDatasetCommitted(id);
   }
 
   /** Resolves when no upkeep is running and none is due. */

@@ -2,14 +2,14 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { replayLog, storedSegments } from '../../../engine/store/snapshot.js';
 import {
-  liveRows,
+  liveRowCount,
   type Damage,
   type FilesOnDisk,
   type Segment,
   type Snapshot,
 } from '../../../engine/store/store.js';
 import {
-  checkpointProblems,
+  findCheckpointProblems,
   logFolderName,
   replayOrDamage,
 } from '../../../engine/store/verify-dataset.js';
@@ -120,7 +120,7 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
         );
     }
     const differences = problems.map((problem) => ({ path: logFolderName, problem }));
-    differences.push(...(await checkpointProblems(context.data, datasetId)));
+    differences.push(...(await findCheckpointProblems(context.data, datasetId)));
     const ofSegments = await verifySegments(context, datasetId, [...live, ...old]);
     // A vacuum may have removed segments of earlier versions meanwhile, and the log says so before it does.
     const now = ofSegments.length > 0 ? await replayOrDamage(context.data, datasetId) : state;
@@ -174,7 +174,7 @@ export function countDifferences(
 
 function totalCountsOf(segments: readonly Segment[]): Pick<Snapshot, 'rows' | 'bytes'> {
   return {
-    rows: segments.reduce((sum, segment) => sum + liveRows(segment), 0),
+    rows: segments.reduce((sum, segment) => sum + liveRowCount(segment), 0),
     bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
@@ -200,7 +200,7 @@ async function verifySegments(
           throw error;
         });
       found[index] = problems;
-      records += liveRows(segment);
+      records += liveRowCount(segment);
       bytes += segment.bytes;
       errors += problems.length;
       progress({ records, recordsTotal, bytes, bytesTotal, errors });

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import type { Socket } from 'node:net';
-import { forwardedReader, type ForwardedAddress } from '../../../api/http/forwarded.js';
+import { createForwardedReader, type ForwardedAddress } from '../../../api/http/forwarded.js';
 
 const trustedProxies = ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'];
 
 function readForwarded(headers: Record<string, string>, peer = '127.0.0.1'): ForwardedAddress {
   const socket = { remoteAddress: peer } as Socket;
-  return forwardedReader(trustedProxies)({ headers, socket });
+  return createForwardedReader(trustedProxies)({ headers, socket });
 }
 
 /** Headers of a trusted peer, and the values parsed from them (threat W8). */
@@ -80,5 +80,5 @@ test('any other peer tells nothing, and neither does any without trusted proxies
   for (const peer of ['::ffff:127.0.0.1', '10.255.0.1', 'fd12::1'])
     expect(readForwarded(headers, peer)).toMatchObject({ client: '1.1.1.1' });
   const socket = { remoteAddress: '127.0.0.1' } as Socket;
-  expect(forwardedReader([])({ headers, socket })).toEqual({});
+  expect(createForwardedReader([])({ headers, socket })).toEqual({});
 });

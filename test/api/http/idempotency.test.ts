@@ -113,7 +113,7 @@ describe('C8: the same key and body', () => {
 
   test('of several at once make one', async () => {
     const key = newKey();
-    const before = await totalImports();
+    const before = await fetchTotalImports();
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => postWithKey('/v2/dataset_imports', importBody(3), key)),
     );
@@ -123,13 +123,13 @@ describe('C8: the same key and body', () => {
       expect([201, 409]).toContain(status);
       if (status === 409) expect(json['detail']).toBe('A request with this Idempotency-Key is being carried out; try again in a moment.'); // prettier-ignore
     }
-    expect(await totalImports()).toBe(before + 1);
+    expect(await fetchTotalImports()).toBe(before + 1);
   });
 
   test('of requests whose connection is killed a hundred times make one import', async () => {
     const next = seededRandom(seed);
     const key = newKey();
-    const before = await totalImports();
+    const before = await fetchTotalImports();
     const body = JSON.stringify(importBody(4));
     const text =
       `POST /v2/dataset_imports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
@@ -148,13 +148,13 @@ describe('C8: the same key and body', () => {
     while (last.status === 409) last = await postWithKey('/v2/dataset_imports', importBody(4), key);
     expect([seed, last.status]).toEqual([seed, 201]);
     await waitForJob(ann, `/v2/dataset_imports/${idOf(last)}`);
-    expect([seed, await totalImports()]).toEqual([seed, before + 1]);
+    expect([seed, await fetchTotalImports()]).toEqual([seed, before + 1]);
     const found = await ann.post(`/v2/datasets/${datasetId}/data`, { filters: [['n', 4]] });
     expect([seed, found.json['total']]).toEqual([seed, 1]);
   });
 });
 
-async function totalImports(): Promise<number> {
+async function fetchTotalImports(): Promise<number> {
   return Number((await ann.get(`/v2/datasets/${datasetId}/imports`)).json['total']);
 }
 
@@ -162,11 +162,11 @@ describe('a key', () => {
   test('that was used for another request is refused, and nothing is created', async () => {
     const key = newKey();
     const first = await postWithKey('/v2/dataset_imports', importBody(5), key);
-    const before = await totalImports();
+    const before = await fetchTotalImports();
     const otherAnswer = await postWithKey('/v2/dataset_imports', importBody(6), key);
     expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([422, ['detail']]);
     expect((await postWithKey('/v2/vaults', importBody(5), key)).status).toBe(422);
-    expect(await totalImports()).toBe(before);
+    expect(await fetchTotalImports()).toBe(before);
     expect(idOf(await postWithKey('/v2/dataset_imports', importBody(5), key))).toBe(idOf(first));
   });
 

@@ -135,7 +135,7 @@ const listFilters = listOperations.flatMap((row) =>
 );
 
 /** Returns a digest of the catalogue, which no request of this test may change. */
-async function catalogDigest(): Promise<string> {
+async function computeCatalogDigest(): Promise<string> {
   const paths = [
     '/v2/vaults',
     '/v2/objects',
@@ -174,7 +174,7 @@ describe('odd texts (Q1, Q2)', () => {
   });
 
   test('in every part of a query are refused, or are values like others', async () => {
-    const before = await catalogDigest();
+    const before = await computeCatalogDigest();
     for (const text of injectionTexts) {
       const bodies: readonly object[] = [
         { filters: [[text, 'x']] },
@@ -203,7 +203,7 @@ describe('odd texts (Q1, Q2)', () => {
         expect(answer.text.startsWith('{')).toBe(true);
       }
     }
-    expect(await catalogDigest()).toBe(before);
+    expect(await computeCatalogDigest()).toBe(before);
   });
 
   test('as values of bodies are stored as they are or refused, in every position', async () => {

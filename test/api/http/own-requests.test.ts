@@ -3,11 +3,11 @@ import { startServerFixture } from '../lab.js';
 import { sendRequest } from '../server.js';
 
 // The rate limit allows three requests of a user in a minute, one of which `startServerFixture` sends itself.
-const lab = await startServerFixture({ rateLimit: 3 });
+const serverFixture = await startServerFixture({ rateLimit: 3 });
 
 test('the server asks itself what a user may read, and counts and records nothing of it', async () => {
-  const { server, ann } = lab;
-  const id = await lab.newDataset();
+  const { server, ann } = serverFixture;
+  const id = await serverFixture.newDataset();
   const stranger = await server.user('bob');
   const path = `/v2/datasets/${id}/data`;
   const page = { limit: 100, offset: 0 };

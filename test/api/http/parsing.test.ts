@@ -3,7 +3,7 @@ import { parseBody } from '../../../api/http/body.js';
 import { secretOf } from '../../../api/http/credentials.js';
 import { errorAnswerOf } from '../../../api/http/errors.filter.js';
 import { Form, readBoolean, readId } from '../../../api/http/form.js';
-import { logLine, withoutSecrets } from '../../../api/http/log.js';
+import { formatLogLine, withoutSecrets } from '../../../api/http/log.js';
 import { listEnvelope, readPage } from '../../../api/http/page.js';
 import { rateLimiter } from '../../../api/http/rate-limiter.js';
 import { attachmentHeader, urlSigner } from '../../../api/http/signed-url.js';
@@ -154,7 +154,7 @@ describe('lists', () => {
 
 describe('the log', () => {
   test('stays short, one line, and without what controls a terminal', () => {
-    const line = logLine('x', {
+    const line = formatLogLine('x', {
       a: `\n\u001b[31m\u007f\u0085${'y'.repeat(50_000)}`,
       b: 'z'.repeat(50_000),
       c: 'w'.repeat(50_000),

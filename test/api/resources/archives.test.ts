@@ -7,7 +7,7 @@ import { warmCaches } from '../../../api/warm.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
-import { folderInconsistencies } from '../../faults/differences.js';
+import { findFolderInconsistencies } from '../../faults/differences.js';
 import { pollUntil } from '../../until.js';
 import { idOf, listOf, startServer, waitForJob, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
@@ -83,14 +83,14 @@ async function queryAnswersOf(id: number): Promise<readonly unknown[]> {
   return [...answers, listOf({ json } as Answer).map((one) => [one['id'], one['records_total']])];
 }
 
-async function availabilityOf(id: number): Promise<unknown> {
+async function fetchAvailability(id: number): Promise<unknown> {
   const dataset = (await ann.get(`/v2/datasets/${id}`)).json['availability'];
   const object = (await ann.get(`/v2/objects/${id}`)).json['availability'];
   expect(object).toBe(dataset);
   return dataset;
 }
 
-async function tasksOf(id: number, kind = ''): Promise<readonly Record<string, unknown>[]> {
+async function fetchTasks(id: number, kind = ''): Promise<readonly Record<string, unknown>[]> {
   const type = kind === '' ? '' : `&task_type=datasets.Dataset${kind}Task`;
   return listOf(await ann.get(`/v2/tasks?target_object_id=${id}${type}`));
 }
@@ -106,8 +106,8 @@ async function changeStorageClass(
 }
 
 /** Waits until the newest task of a dataset has ended; returns the answer for its resource. */
-async function newestTaskDone(id: number): Promise<Answer> {
-  const [task] = await tasksOf(id);
+async function waitForNewestTask(id: number): Promise<Answer> {
+  const [task] = await fetchTasks(id);
   const done = await waitForJob(ann, `/v2/tasks/${String(task!['id'])}`);
   await server.scheduler.wait(Number(task!['id'])).catch(() => undefined);
   return done;
@@ -117,7 +117,7 @@ test('an archived dataset is one file, and comes back identical, with its histor
   const id = await newFilledDataset();
   const [files, answers] = [await readDatasetFiles(id), await queryAnswersOf(id)];
   await changeStorageClass(id, 'Archive', 'objects');
-  const task = await newestTaskDone(id);
+  const task = await waitForNewestTask(id);
   expect(task.json).toMatchObject({
     status: 'completed',
     task_type: 'datasets.DatasetSnapshotTask',
@@ -136,17 +136,17 @@ test('an archived dataset is one file, and comes back identical, with its histor
       version: 2,
     },
   });
-  expect(await availabilityOf(id)).toBe('archived');
+  expect(await fetchAvailability(id)).toBe('archived');
   expect(await readdir(server.data.archives)).toEqual([`${id}.tar.zst`]);
   expect(await readdir(server.data.dataset(id))).not.toContain('_delta_log');
   const archiveBytes = zstdDecompressSync(await readFile(server.data.archive(id)));
   const tarListing = spawnSync('tar', ['-tf', '-'], { input: archiveBytes, encoding: 'utf8' });
   if (tarListing.error === undefined)
     expect(tarListing.stdout.split('\n').toSorted().slice(1)).toEqual([...Object.keys(files), 'manifest.json'].toSorted()); // prettier-ignore
-  expect(await folderInconsistencies(server)).toEqual([]);
+  expect(await findFolderInconsistencies(server)).toEqual([]);
 
   await changeStorageClass(id, 'Standard-IA');
-  const restoredTask = await newestTaskDone(id);
+  const restoredTask = await waitForNewestTask(id);
   expect(restoredTask.json).toMatchObject({
     status: 'completed',
     task_type: 'datasets.DatasetRestoreTask',
@@ -157,11 +157,11 @@ test('an archived dataset is one file, and comes back identical, with its histor
       dataset: { id, availability: 'available', storage_class: 'Standard-IA' },
     },
   });
-  expect(await availabilityOf(id)).toBe('available');
+  expect(await fetchAvailability(id)).toBe('available');
   expect(await readDatasetFiles(id)).toEqual(files);
   expect(await queryAnswersOf(id)).toEqual(answers);
   expect(await readdir(server.data.archives)).toEqual([]);
-  expect(await folderInconsistencies(server)).toEqual([]);
+  expect(await findFolderInconsistencies(server)).toEqual([]);
   const laterImport = await ann.post('/v2/dataset_imports', {
     dataset_id: id,
     records: [{ n: 7 }],
@@ -172,9 +172,9 @@ test('an archived dataset is one file, and comes back identical, with its histor
 test('the tasks are listed, read and not created', async () => {
   const id = await newFilledDataset();
   await changeStorageClass(id, 'Archive');
-  await newestTaskDone(id);
+  await waitForNewestTask(id);
   await changeStorageClass(id, 'Essential');
-  await newestTaskDone(id);
+  await waitForNewestTask(id);
   for (const [noun, name] of [
     ['snapshot', 'DatasetSnapshotTask'],
     ['restore', 'DatasetRestoreTask'],
@@ -197,7 +197,7 @@ test('the tasks are listed, read and not created', async () => {
 test('an archived dataset answers what it is and how to restore it, and the same class again changes nothing', async () => {
   const id = await newFilledDataset();
   await changeStorageClass(id, 'Archive');
-  await newestTaskDone(id);
+  await waitForNewestTask(id);
   const how = expect.stringMatching(/archived.*storage_class.*Standard/);
   const refusedAnswers = async (): Promise<readonly unknown[]> => {
     const query = await ann.post(`/v2/datasets/${id}/data`, {});
@@ -216,7 +216,7 @@ test('an archived dataset answers what it is and how to restore it, and the same
     [400, { dataset_id: [how] }],
   ]);
   await changeStorageClass(id, 'Archive');
-  expect(await tasksOf(id, 'Snapshot')).toHaveLength(1);
+  expect(await fetchTasks(id, 'Snapshot')).toHaveLength(1);
   heldTaskKinds.add('restore');
   await changeStorageClass(id, 'Standard');
   const restoring = expect.stringMatching(/archived and being restored: wait/);
@@ -226,35 +226,35 @@ test('an archived dataset answers what it is and how to restore it, and the same
     [400, { dataset_id: [restoring] }],
   ]);
   releaseMessages();
-  await newestTaskDone(id);
-  expect(await availabilityOf(id)).toBe('available');
+  await waitForNewestTask(id);
+  expect(await fetchAvailability(id)).toBe('available');
 });
 
 describe('while a task runs', () => {
   test('an archived dataset passes from available through unavailable, takes no other change, and can be canceled', async () => {
     const id = await newFilledDataset();
     const [files, answers] = [await readDatasetFiles(id), await queryAnswersOf(id)];
-    expect(await availabilityOf(id)).toBe('available');
+    expect(await fetchAvailability(id)).toBe('available');
     heldTaskKinds.add('snapshot');
     await changeStorageClass(id, 'Archive');
-    await pollUntil(async () => (await availabilityOf(id)) === 'unavailable');
+    await pollUntil(async () => (await fetchAvailability(id)) === 'unavailable');
     await changeStorageClass(id, 'Archive');
-    expect(await tasksOf(id, 'Snapshot')).toHaveLength(1);
+    expect(await fetchTasks(id, 'Snapshot')).toHaveLength(1);
     const otherAnswer = await ann.patch(`/v2/objects/${id}`, { storage_class: 'Standard' });
     expect([otherAnswer.status, otherAnswer.json]).toEqual([400, { storage_class: [expect.stringMatching(/being archived: wait for task/)] }]); // prettier-ignore
     const query = await ann.post(`/v2/datasets/${id}/data`, {});
     expect([query.status, query.json]).toEqual([400, { detail: expect.stringMatching(/being archived/) }]); // prettier-ignore
-    const [task] = await tasksOf(id, 'Snapshot');
+    const [task] = await fetchTasks(id, 'Snapshot');
     expect(task!['available_actions']).toEqual(['cancel']);
     releaseMessages();
     heldTaskKinds.add('snapshot');
-    await newestTaskDone(id);
+    await waitForNewestTask(id);
     await changeStorageClass(id, 'Temporary');
-    await newestTaskDone(id);
+    await waitForNewestTask(id);
     // Messages to the worker are withheld again, so that the task cannot end before it is canceled.
     await changeStorageClass(id, 'Archive');
-    await pollUntil(async () => (await availabilityOf(id)) === 'unavailable');
-    const [second] = await tasksOf(id, 'Snapshot');
+    await pollUntil(async () => (await fetchAvailability(id)) === 'unavailable');
+    const [second] = await fetchTasks(id, 'Snapshot');
     const canceled = await ann.patch(`/v2/tasks/${String(second!['id'])}`, { status: 'canceled' });
     expect(canceled.json['status']).toBe('canceled');
     heldMessages = [];
@@ -285,19 +285,19 @@ describe('while a task runs', () => {
   test('a canceled restore leaves the dataset archived', async () => {
     const id = await newFilledDataset();
     await changeStorageClass(id, 'Archive');
-    await newestTaskDone(id);
+    await waitForNewestTask(id);
     heldTaskKinds.add('restore');
     await changeStorageClass(id, 'Standard');
     const otherAnswer = await ann.patch(`/v2/datasets/${id}`, { storage_class: 'Archive' });
     expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([400, ['storage_class']]);
-    const [task] = await tasksOf(id, 'Restore');
+    const [task] = await fetchTasks(id, 'Restore');
     await ann.patch(`/v2/tasks/${String(task!['id'])}`, { status: 'canceled' });
     heldMessages = [];
     heldTaskKinds.clear();
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'archived', storage_class: 'Archive' }); // prettier-ignore
-    expect(await folderInconsistencies(server)).toEqual([]);
+    expect(await findFolderInconsistencies(server)).toEqual([]);
     await changeStorageClass(id, 'Standard');
-    expect((await newestTaskDone(id)).json['status']).toBe('completed');
+    expect((await waitForNewestTask(id)).json['status']).toBe('completed');
   });
 
   test('an import that came first is waited for, and none is taken afterwards', async () => {
@@ -311,7 +311,7 @@ describe('while a task runs', () => {
     });
     await pollUntil(() => heldMessages.length > 0);
     await changeStorageClass(id, 'Archive');
-    expect(await availabilityOf(id)).toBe('available');
+    expect(await fetchAvailability(id)).toBe('available');
     expect((await ann.post(`/v2/datasets/${id}/data`, {})).json['total']).toBe(6);
     const refusedAnswer = await ann.post('/v2/dataset_imports', {
       dataset_id: id,
@@ -322,9 +322,9 @@ describe('while a task runs', () => {
     expect(exportAnswer.status).toBe(400);
     releaseMessages();
     expect((await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
-    const [task] = await tasksOf(id, 'Snapshot');
+    const [task] = await fetchTasks(id, 'Snapshot');
     expect((await waitForJob(ann, `/v2/tasks/${String(task!['id'])}`)).json).toMatchObject({ status: 'completed', task_object: { version: 3 } }); // prettier-ignore
-    expect(await availabilityOf(id)).toBe('archived');
+    expect(await fetchAvailability(id)).toBe('archived');
   });
 });
 
@@ -345,27 +345,27 @@ describe('a dataset that is created with the class Archive', () => {
       availability: 'available',
     });
     await ann.put(`/v2/datasets/${id}`, shownDataset.json);
-    expect(await tasksOf(id, 'Snapshot')).toEqual([]);
+    expect(await fetchTasks(id, 'Snapshot')).toEqual([]);
     expect((await importInto(id, 1)).json['status']).toBe('completed');
-    expect((await newestTaskDone(id)).json).toMatchObject({ status: 'completed', task_type: 'datasets.DatasetSnapshotTask', user: { id: ann.user.id } }); // prettier-ignore
-    expect(await availabilityOf(id)).toBe('archived');
+    expect((await waitForNewestTask(id)).json).toMatchObject({ status: 'completed', task_type: 'datasets.DatasetSnapshotTask', user: { id: ann.user.id } }); // prettier-ignore
+    expect(await fetchAvailability(id)).toBe('archived');
     expect((await importInto(id, 2)).status).toBe(400);
     await changeStorageClass(id, 'Standard');
-    await newestTaskDone(id);
+    await waitForNewestTask(id);
     expect((await importInto(id, 2)).json['status']).toBe('completed');
-    expect(await availabilityOf(id)).toBe('available');
-    expect(await tasksOf(id, 'Snapshot')).toHaveLength(1);
+    expect(await fetchAvailability(id)).toBe('available');
+    expect(await fetchTasks(id, 'Snapshot')).toHaveLength(1);
   });
 
   test('takes the imports that were queued before the first had ended', async () => {
     const id = await newColdDataset();
     heldTaskKinds.add('import');
     const both = [importInto(id, 1), importInto(id, 2)];
-    await pollUntil(async () => (await tasksOf(id)).length === 2);
+    await pollUntil(async () => (await fetchTasks(id)).length === 2);
     releaseMessages();
     for (const { json } of await Promise.all(both)) expect(json['status']).toBe('completed');
-    await newestTaskDone(id);
-    const task = (await tasksOf(id, 'Snapshot'))[0]!;
+    await waitForNewestTask(id);
+    const task = (await fetchTasks(id, 'Snapshot'))[0]!;
     const done = await waitForJob(ann, `/v2/tasks/${String(task['id'])}`);
     expect(done.json).toMatchObject({ status: 'completed', task_object: { version: 1 } });
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'archived', documents_count: 2 }); // prettier-ignore
@@ -381,30 +381,30 @@ describe('a dataset that is created with the class Archive', () => {
       await ann.get(path),
     ])
       expect(answer.json).toMatchObject({ storage_class: 'Archive', availability: 'available' });
-    expect(await tasksOf(idOf(created))).toEqual([]);
+    expect(await fetchTasks(idOf(created))).toEqual([]);
   });
 
   test('gets the class Standard if its snapshot is canceled', async () => {
     const id = await newColdDataset();
     heldTaskKinds.add('snapshot');
     await importInto(id, 1);
-    const [task] = await tasksOf(id, 'Snapshot');
+    const [task] = await fetchTasks(id, 'Snapshot');
     await ann.patch(`/v2/tasks/${String(task!['id'])}`, { status: 'canceled' });
     heldMessages = [];
     heldTaskKinds.clear();
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'available', storage_class: 'Standard' }); // prettier-ignore
     expect((await importInto(id, 2)).json['status']).toBe('completed');
-    expect(await tasksOf(id, 'Snapshot')).toHaveLength(1);
+    expect(await fetchTasks(id, 'Snapshot')).toHaveLength(1);
   });
 });
 
 test('an empty dataset is archived and restored, too', async () => {
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'empty' }));
   await changeStorageClass(id, 'Archive');
-  expect((await newestTaskDone(id)).json['status']).toBe('completed');
-  expect(await availabilityOf(id)).toBe('archived');
+  expect((await waitForNewestTask(id)).json['status']).toBe('completed');
+  expect(await fetchAvailability(id)).toBe('archived');
   await changeStorageClass(id, 'Standard');
-  expect((await newestTaskDone(id)).json['status']).toBe('completed');
+  expect((await waitForNewestTask(id)).json['status']).toBe('completed');
   const createdImport = await ann.post('/v2/dataset_imports', {
     dataset_id: id,
     records: [{ n: 1 }],
@@ -415,7 +415,7 @@ test('an empty dataset is archived and restored, too', async () => {
 test('a server does not warm an archived dataset, and reports nothing', async () => {
   const id = await newFilledDataset();
   await changeStorageClass(id, 'Archive');
-  await newestTaskDone(id);
+  await waitForNewestTask(id);
   const reports: string[] = [];
   const { catalog, store } = server;
   const queryEngine = {} as QueryEngine; // the engine is not used
@@ -427,9 +427,9 @@ test('a server does not warm an archived dataset, and reports nothing', async ()
 test('deleting an archived dataset removes its archive', async () => {
   const id = await newFilledDataset();
   await changeStorageClass(id, 'Archive');
-  await newestTaskDone(id);
+  await waitForNewestTask(id);
   expect(await readdir(server.data.archives)).toContain(`${id}.tar.zst`);
   expect((await ann.delete(`/v2/datasets/${id}`)).status).toBe(200);
   expect(await readdir(server.data.archives)).not.toContain(`${id}.tar.zst`);
-  expect(await folderInconsistencies(server)).toEqual([]);
+  expect(await findFolderInconsistencies(server)).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { openQueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { prepareExport } from '../../../scheduler/jobs/export/publish-export.js';
 import type { PublishContext } from '../../../scheduler/jobs/job.js';
-import { visibleVersionOf } from '../../../scheduler/jobs/visible-data.js';
+import { loadVisibleVersion } from '../../../scheduler/jobs/visible-data.js';
 import { spillFolder } from '../../../scheduler/worker/messages.js';
 import { startServerFixture } from '../lab.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
@@ -189,7 +189,7 @@ describe('a query as of', () => {
     try {
       for (const known of [undefined, ...commits.slice(0, 7), commits.at(-1)!]) {
         const version = (await server.catalog.commits.get(known?.id ?? 0))?.logVersion ?? -1;
-        const { snapshot, fields } = await visibleVersionOf(server.catalog, server.store, datasetId, version); // prettier-ignore
+        const { snapshot, fields } = await loadVisibleVersion(server.catalog, server.store, datasetId, version); // prettier-ignore
         for (const body of [
           {},
           { filters: [['n__gt', 1.5]] },

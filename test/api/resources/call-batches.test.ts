@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { AppContext } from '../../../api/http/app-context.js';
 import { answerHostRequest } from '../../../api/resources/expressions/dataset-functions.js';
 import type { FunctionScope } from '../../../api/resources/expressions/function-scope.js';
-import { principalOf } from '../../../engine/catalog/access.js';
+import { loadPrincipal } from '../../../engine/catalog/access.js';
 import { packTexts } from '../../../engine/core/packed-texts.js';
 import { unpackAnswers } from '../../../scheduler/expressions/packed.js';
 import {
@@ -77,7 +77,7 @@ beforeAll(async () => {
   const queryEngine = { ...context.queryEngine, trace: () => void queryCount++ };
   functionScope = {
     context: Object.create(context, { queryEngine: { value: queryEngine } }) as AppContext,
-    caller: (await principalOf(context.catalog, ann.user.id))!,
+    caller: (await loadPrincipal(context.catalog, ann.user.id))!,
     signal: new AbortController().signal,
   };
 });
@@ -277,7 +277,7 @@ test('a batch has the rights of its caller', async () => {
     args: JSON.stringify([secret, null, [['id', id]], null]),
   }));
   expect(await answerTogether(calls)).toEqual([null, null, null]);
-  const caller = (await principalOf(functionScope.context.catalog, bob.user.id))!;
+  const caller = (await loadPrincipal(functionScope.context.catalog, bob.user.id))!;
   const ownAnswers = await answerBatchFor({ ...functionScope, caller }, calls);
   expect(ownAnswers).toEqual(calls.map(() => ({ json: '1', floats: [] })));
 });

@@ -14,7 +14,7 @@ const { ann, newDataset } = await startServerFixture({
 });
 
 /** Returns the records of a dataset; with `_id` and `_commit` if `isWhole`. */
-async function recordsOf(datasetId: number, isWhole = false) {
+async function fetchRecords(datasetId: number, isWhole = false) {
   const body = { limit: 100, ...(!isWhole && { exclude_fields: ['_id', '_commit'] }) };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Readonly<Record<string, unknown>>[];
@@ -34,7 +34,7 @@ test.each([
       ...(key !== '_id' && commit_mode !== 'append' && { id_fields: [key] }),
     });
   await change('append', [{ key: 'a', n: 1, o: { x: 1 } }, { key: 'b', n: 2 }]); // prettier-ignore
-  const [first] = await recordsOf(dataset_id, true);
+  const [first] = await fetchRecords(dataset_id, true);
   const keyOfFirst = { [key]: first![key] };
   holdableWorker.hold('import');
   const changeAnswer = change(mode, [{ ...keyOfFirst, n: 7 }]);
@@ -44,7 +44,7 @@ test.each([
   expect((await change('upsert', [{ ...keyOfFirst, added: 'x', o: { y: 2 } }])).status).toBe(201);
   holdableWorker.release();
   expect((await changeAnswer).status).toBe(201);
-  const [after, other] = await recordsOf(dataset_id);
+  const [after, other] = await fetchRecords(dataset_id);
   expect(Object.fromEntries(Object.entries(after!).filter(([, value]) => value !== null))).toEqual(
     expected,
   );

@@ -7,7 +7,7 @@ const { ann, newDataset, newFile, server } = await startServerFixture();
 type Json = Readonly<Record<string, unknown>>;
 
 /** Returns the records of a dataset in their order, without `_commit`. */
-async function recordsOf(datasetId: number): Promise<readonly Json[]> {
+async function fetchRecords(datasetId: number): Promise<readonly Json[]> {
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1000 });
   return (json['results'] as Json[]).map(({ _commit, ...rest }) => rest);
 }
@@ -31,7 +31,7 @@ async function newDatasetOfThree(): Promise<{
       { variant: 'v3', pos: 3, gene: 'B', note: 'old' },
     ],
   });
-  return { datasetId, ids: (await recordsOf(datasetId)).map(({ _id }) => String(_id)) };
+  return { datasetId, ids: (await fetchRecords(datasetId)).map(({ _id }) => String(_id)) };
 }
 
 test('overwrite replaces whole records in their places, and adds those it does not find', async () => {
@@ -44,7 +44,7 @@ test('overwrite replaces whole records in their places, and adds those it does n
     ],
   });
   expect(done).toMatchObject({ status: 'completed', commit_mode: 'overwrite', id_fields: null });
-  expect(await recordsOf(datasetId)).toEqual([
+  expect(await fetchRecords(datasetId)).toEqual([
     expect.objectContaining({ _id: ids[0], variant: 'v1', info: { AF: 0.5, tags: ['x', 'y'] } }),
     expect.objectContaining({ _id: ids[1], gene: 'C', score: 7, variant: null, pos: null, info: null }), // prettier-ignore
     expect.objectContaining({ _id: ids[2], variant: 'v3', note: 'old' }),
@@ -69,7 +69,7 @@ test('upsert merges objects member by member, and replaces other values', async 
       { gene: 'without an id' },
     ],
   });
-  expect(await recordsOf(datasetId)).toEqual([
+  expect(await fetchRecords(datasetId)).toEqual([
     expect.objectContaining({ _id: ids[0], variant: 'v1', gene: 'Z', info: { AF: 0.5, tags: ['w'], depth: 30 } }), // prettier-ignore
     expect.objectContaining({ _id: ids[1], info: { AF: 0.25 } }),
     expect.objectContaining({ _id: ids[2], note: 'old', info: { AF: 1 } }),
@@ -83,7 +83,7 @@ test('upsert merges objects that are stored as JSON, too', async () => {
   await importRecords(datasetId, { records: [{ n: 1, o: {} }, { n: 2, o: { a: 1, b: { c: [1], d: 2 } } }, { n: 3, o: 'text' }, { n: 4, o: { a: 5 } }] }); // prettier-ignore
   const records = [{ n: 1, o: { a: 7 } }, { n: 2, o: { b: { c: [9] }, a: null } }, { n: 3, o: { a: 1 } }, { n: 4, o: { b: 1 } }]; // prettier-ignore
   await importRecords(datasetId, { commit_mode: 'upsert', id_fields: ['n'], records });
-  const after = (await recordsOf(datasetId)).map(({ o }) => o);
+  const after = (await fetchRecords(datasetId)).map(({ o }) => o);
   expect(after).toEqual([{ a: 7 }, { a: 1, b: { c: [9], d: 2 } }, { a: 1 }, { a: 5, b: 1 }]);
 });
 
@@ -94,28 +94,31 @@ test('id_fields find records by their values, several for one as well', async ()
     id_fields: ['gene'],
     records: [{ gene: 'B', note: 'both' }, { gene: 'Q', pos: 9 }, { pos: 10 }],
   });
-  const after = await recordsOf(datasetId);
+  const after = await fetchRecords(datasetId);
   expect(after.map(({ _id }) => _id).slice(0, 3)).toEqual(ids);
   expect(after.map(({ gene, note, pos }) => [gene, note, pos])).toEqual([['A', null, 1], ['B', 'both', 2], ['B', 'both', 3], ['Q', null, 9], [null, null, 10]]); // prettier-ignore
   // The integer 2 in the JSON is found in a field of doubles, and a key may consist of several fields.
   await importRecords(datasetId, { commit_mode: 'overwrite', id_fields: ['pos', 'gene'], records: [{ pos: 2.0, gene: 'B', n: 1 }] }); // prettier-ignore
-  expect((await recordsOf(datasetId))[1]).toMatchObject({ _id: ids[1], n: 1, note: null });
+  expect((await fetchRecords(datasetId))[1]).toMatchObject({ _id: ids[1], n: 1, note: null });
   const deletionImport = await importRecords(datasetId, { commit_mode: 'delete', id_fields: ['info.AF'], records: [{ info: { AF: 0.5 } }] }); // prettier-ignore
   expect(deletionImport['status']).toBe('completed');
-  expect((await recordsOf(datasetId)).map(({ _id }) => _id).slice(0, 2)).toEqual([ids[1], ids[2]]);
+  expect((await fetchRecords(datasetId)).map(({ _id }) => _id).slice(0, 2)).toEqual([
+    ids[1],
+    ids[2],
+  ]);
 });
 
 test('widens the type of a field that a replacing record needs wider', async () => {
   const datasetId = await newDataset();
   await importRecords(datasetId, { records: [{ n: 1 }, { n: 2 }, { n: 3 }] });
-  const ids = (await recordsOf(datasetId)).map(({ _id }) => _id);
+  const ids = (await fetchRecords(datasetId)).map(({ _id }) => _id);
   await importRecords(datasetId, { commit_mode: 'upsert', records: [{ _id: ids[1], n: 2.5 }] });
-  expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([1, 2.5, 3]);
+  expect((await fetchRecords(datasetId)).map(({ n }) => n)).toEqual([1, 2.5, 3]);
   await importRecords(datasetId, {
     commit_mode: 'upsert',
     records: [{ _id: ids[0], n: 12345678901 }],
   });
-  expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([12345678901, 2.5, 3]);
+  expect((await fetchRecords(datasetId)).map(({ n }) => n)).toEqual([12345678901, 2.5, 3]);
 });
 
 test.each<[string, (ids: readonly string[]) => object, RegExp]>([
@@ -128,11 +131,11 @@ test.each<[string, (ids: readonly string[]) => object, RegExp]>([
   ['a field that there is not', () => ({ commit_mode: 'upsert', id_fields: ['varaint'], records: [{ variant: 'v1' }] }), /^id_fields: no record has a field "varaint"/], // prettier-ignore
 ])('%s fails the import, and changes nothing', async (_, body, message) => {
   const { datasetId, ids } = await newDatasetOfThree();
-  const before = await recordsOf(datasetId);
+  const before = await fetchRecords(datasetId);
   const failed = await importRecords(datasetId, body(ids));
   expect(failed).toMatchObject({ status: 'failed', error_message: expect.stringMatching(message) });
   expect(failed['dataset_commits']).toEqual([]);
-  expect(await recordsOf(datasetId)).toEqual(before);
+  expect(await fetchRecords(datasetId)).toEqual(before);
 });
 
 test('a record given in two files is named with file, record and line of both', async () => {
@@ -166,7 +169,7 @@ test('a deletion counts a key that is given twice once', async () => {
   const records = [{ _id: ids[1] }, { _id: 'none' }, { _id: ids[1] }, { _id: 'none' }];
   const done = await importRecords(datasetId, { commit_mode: 'delete', records });
   expect(done).toMatchObject({ status: 'completed', metadata: { deletions: { records_deleted: 1, ids_not_found: 1 }, receipt: { records_read: 4, records_stored: 4, records_rejected: 0 } } }); // prettier-ignore
-  expect((await recordsOf(datasetId)).map(({ _id }) => _id)).toEqual([ids[0], ids[2]]);
+  expect((await fetchRecords(datasetId)).map(({ _id }) => _id)).toEqual([ids[0], ids[2]]);
 });
 
 test.each([
@@ -177,11 +180,11 @@ test.each([
   'the receipt and a dry run of commit_mode %s count what it does',
   async (commit_mode, counts) => {
     const { datasetId, ids } = await newDatasetOfThree();
-    const before = await recordsOf(datasetId);
+    const before = await fetchRecords(datasetId);
     const records = [{ _id: ids[2], gene: 'X' }, { _id: 'other', gene: 'Y' }, { _id: ids[0], gene: 'Z' }]; // prettier-ignore
     const dryRun = await importRecords(datasetId, { commit_mode, records, dry_run: true });
     expect(dryRun).toMatchObject({ status: 'completed', dataset_commits: [], metadata: { dry_run: counts } }); // prettier-ignore
-    expect(await recordsOf(datasetId)).toEqual(before);
+    expect(await fetchRecords(datasetId)).toEqual(before);
     const done = await importRecords(datasetId, { commit_mode, records });
     const key = commit_mode === 'delete' ? 'deletions' : 'changes';
     expect(done).toMatchObject({ status: 'completed', metadata: { [key]: counts } });
@@ -194,19 +197,19 @@ test.each([
 
 test('a dry run tells what would change, and changes nothing', async () => {
   const { datasetId, ids } = await newDatasetOfThree();
-  const before = await recordsOf(datasetId);
+  const before = await fetchRecords(datasetId);
   const records = [
     { _id: ids[1], gene: 'C' },
     { _id: 'mine', more: 1 },
   ];
   const dryRun = await importRecords(datasetId, { commit_mode: 'upsert', records, dry_run: true });
   expect((dryRun['metadata'] as Json)['dry_run']).toMatchObject({ records_added: 1, records_changed: 1 }); // prettier-ignore
-  expect(await recordsOf(datasetId)).toEqual(before);
+  expect(await fetchRecords(datasetId)).toEqual(before);
 });
 
 test('files replace records as well, with rejected ones, and a rollback puts the earlier ones back', async () => {
   const { datasetId, ids } = await newDatasetOfThree();
-  const before = await recordsOf(datasetId);
+  const before = await fetchRecords(datasetId);
   const csv = await newFile(
     'changes.csv',
     `_id,gene,pos\n${ids[2]},X,30\n${ids[0]},Y,ten\nmine,Z,40\n`,
@@ -221,14 +224,14 @@ test('files replace records as well, with rejected ones, and a rollback puts the
   await server.scheduler.wait(Number(job.json['task_id']));
   const { json } = await ann.get(`/v2/dataset_imports/${idOf(job)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-  expect((await recordsOf(datasetId)).map(({ _id, gene, pos }) => [_id, gene, pos])).toEqual([[ids[0], 'A', 1], [ids[1], 'B', 2], [ids[2], 'X', 30], ['mine', 'Z', 40]]); // prettier-ignore
+  expect((await fetchRecords(datasetId)).map(({ _id, gene, pos }) => [_id, gene, pos])).toEqual([[ids[0], 'A', 1], [ids[1], 'B', 2], [ids[2], 'X', 30], ['mine', 'Z', 40]]); // prettier-ignore
   const [commit] = json['dataset_commits'] as Json[];
   const rollbackAnswer = await ann.post(
     `/v2/dataset_commits/${String(commit!['id'])}/rollback`,
     {},
   );
   expect([rollbackAnswer.status, rollbackAnswer.json['records_total']]).toEqual([201, 3]);
-  expect(await recordsOf(datasetId)).toEqual(before);
+  expect(await fetchRecords(datasetId)).toEqual(before);
   expect(listOf(await ann.get(`/v2/dataset_commits?dataset_id=${datasetId}`)).length).toBe(3);
 });
 
@@ -242,7 +245,7 @@ test('changes at the same time are applied one after the other, each as a whole'
   const appends = Array.from({ length: 3 }, (_, i) => importRecords(datasetId, { records: [{ pos: 100 + i }] })); // prettier-ignore
   for (const done of await Promise.all([...upserts, ...appends]))
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-  const after = await recordsOf(datasetId);
+  const after = await fetchRecords(datasetId);
   expect(after).toHaveLength(6);
   const last = after[0]!['last'];
   for (const record of after.slice(0, 3)) {

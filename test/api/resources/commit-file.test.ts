@@ -13,7 +13,7 @@ async function importInto(datasetId: number, body: object): Promise<number> {
   return (job.json['dataset_commits'] as { id: number }[])[0]!.id;
 }
 
-async function recordsOf(commitId: number): Promise<readonly Row[]> {
+async function fetchRecordsOfCommit(commitId: number): Promise<readonly Row[]> {
   const { status, json } = await ann.get(`/v2/dataset_commits/${commitId}/download?redirect=`);
   expect([status, json['url']]).toEqual([200, json['download_url']]);
   const file = await fetch(String(json['url']));
@@ -31,21 +31,23 @@ test('the file of a commit has the records that it wrote or removed, as they wer
   const first = await importInto(id, { records: [{ n: 1, word: 'a' }, { n: 2 }, { n: 3 }] });
   const second = await importInto(id, { records: [{ n: 4, more: [1, 2] }] });
   const expectedRow = (commit: number, row: Row) => ({ ...row, _id: expect.any(String), _commit: String(commit) }); // prettier-ignore
-  const rows = await recordsOf(first);
+  const rows = await fetchRecordsOfCommit(first);
   expect(rows).toEqual([
     expectedRow(first, { n: 1, word: 'a' }),
     expectedRow(first, { n: 2 }),
     expectedRow(first, { n: 3 }),
   ]);
-  expect(await recordsOf(second)).toEqual([expectedRow(second, { n: 4, more: [1, 2] })]);
+  expect(await fetchRecordsOfCommit(second)).toEqual([expectedRow(second, { n: 4, more: [1, 2] })]);
   const goneRows = [rows[2], rows[0]].map((row) => ({ _id: row!['_id'] }));
   const removal = await importInto(id, { records: goneRows, commit_mode: 'delete' });
-  expect(await recordsOf(removal)).toEqual([rows[0], rows[2]]);
+  expect(await fetchRecordsOfCommit(removal)).toEqual([rows[0], rows[2]]);
   const rollbackOfRemoval = idOf(await ann.post(`/v2/dataset_commits/${removal}/rollback`, {}));
-  expect(await recordsOf(rollbackOfRemoval)).toEqual([rows[0], rows[2]]);
+  expect(await fetchRecordsOfCommit(rollbackOfRemoval)).toEqual([rows[0], rows[2]]);
   const rollbackOfSecond = idOf(await ann.post(`/v2/dataset_commits/${second}/rollback`, {}));
-  expect(await recordsOf(rollbackOfSecond)).toEqual([expectedRow(second, { n: 4, more: [1, 2] })]);
-  expect(await recordsOf(first)).toEqual(rows);
+  expect(await fetchRecordsOfCommit(rollbackOfSecond)).toEqual([
+    expectedRow(second, { n: 4, more: [1, 2] }),
+  ]);
+  expect(await fetchRecordsOfCommit(first)).toEqual(rows);
 });
 
 test('the file is an export, which requests share until it expires', async () => {
@@ -60,7 +62,7 @@ test('the file is an export, which requests share until it expires', async () =>
   expect(listed).toEqual([expect.objectContaining({ commit_id: commit, params: {}, format: 'json', status: 'completed', documents_count: 1, as_of: { commit_id: commit, version: 0 } })]); // prettier-ignore
   expect((await ann.delete(`/v2/dataset_exports/${String(listed[0]!['id'])}`)).status).toBe(200);
   expect((await fetch(String(answers[0]!.json['url']))).status).toBe(404);
-  expect(await recordsOf(commit)).toHaveLength(1);
+  expect(await fetchRecordsOfCommit(commit)).toHaveLength(1);
   const given = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json', params: { commit_id: commit } }); // prettier-ignore
   expect([given.status, given.json['commit_id'], given.json['params']]).toEqual([201, null, {}]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { folderInconsistencies } from '../../faults/differences.js';
+import { findFolderInconsistencies } from '../../faults/differences.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { startServerFixture } from '../lab.js';
 import { idOf } from '../server.js';
@@ -19,11 +19,11 @@ async function addRecords(id: number, from: number, count: number): Promise<void
   expect(json['status']).toBe('completed');
 }
 
-const dataOf = async (id: number, body: object): Promise<Record<string, unknown>> =>
+const fetchData = async (id: number, body: object): Promise<Record<string, unknown>> =>
   (await ann.post(`/v2/datasets/${id}/data`, body)).json;
 
 /** Returns all records of a version of a dataset, by default the newest, as DuckDB reads them. */
-async function rowsOf(id: number, version?: number): Promise<readonly unknown[]> {
+async function readRows(id: number, version?: number): Promise<readonly unknown[]> {
   const { files } = await server.store.snapshot(id, version);
   const { columns } = await readWithDuckdb(files, '_id, _commit, n, even, list, o.p');
   return columns;
@@ -52,11 +52,11 @@ test('small commits become one segment; records, their order, ids and commits st
       for (const [at, column] of found.columns.entries()) commits[at]!.push(column[row]);
     }
   }
-  expect(await rowsOf(id)).toEqual(commits);
+  expect(await readRows(id)).toEqual(commits);
   const { json } = await ann.get(`/v2/datasets/${id}`);
   expect(json).toMatchObject({ documents_count: 100 });
-  expect((await dataOf(id, { filters: [['n__gte', 395]] }))['total']).toBe(0);
-  expect(await folderInconsistencies(server)).toEqual([]);
+  expect((await fetchData(id, { filters: [['n__gte', 395]] }))['total']).toBe(0);
+  expect(await findFolderInconsistencies(server)).toEqual([]);
   const listedCommits = (await ann.get(`/v2/datasets/${id}/commits?limit=100`)).json;
   expect(listedCommits['total']).toBe(40);
 });
@@ -65,14 +65,14 @@ test('a cursor keeps reading its version while imports and merges run (Q8)', asy
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
     const id = await newEmptyDataset('walked');
     for (let i = 0; i < 15; i++) await addRecords(id, 10 * i, 2);
-    const wholeResults = (await dataOf(id, { ...query, limit: 1_000 }))['results'] as unknown[];
+    const wholeResults = (await fetchData(id, { ...query, limit: 1_000 }))['results'] as unknown[];
     const before = (await server.store.snapshot(id)).segments.length;
     expect(before).toBe(15);
     const found: unknown[] = [];
     let cursor: unknown = true;
     let from = 1_000;
     while (cursor !== null) {
-      const page = await dataOf(id, { ...query, limit: 4, cursor });
+      const page = await fetchData(id, { ...query, limit: 4, cursor });
       expect(page).toMatchObject({ total: wholeResults.length });
       found.push(...(page['results'] as unknown[]));
       cursor = page['cursor'];
@@ -82,10 +82,10 @@ test('a cursor keeps reading its version while imports and merges run (Q8)', asy
     expect(found).toEqual(wholeResults);
     const { segments } = await server.store.snapshot(id);
     expect(segments.length).toBeLessThan(16);
-    const now = (await dataOf(id, { ...query, limit: 1_000 }))['results'] as unknown[];
+    const now = (await fetchData(id, { ...query, limit: 1_000 }))['results'] as unknown[];
     expect(now.length).toBeGreaterThan(wholeResults.length);
   }
-  expect(await folderInconsistencies(server)).toEqual([]);
+  expect(await findFolderInconsistencies(server)).toEqual([]);
 });
 
 test('imports, cursors and a deletion run at once with merges, and all agree', async () => {
@@ -105,7 +105,7 @@ test('imports, cursors and a deletion run at once with merges, and all agree', a
       const found: number[] = [];
       let total = 0;
       for (let cursor: unknown = true; cursor !== null;) {
-        const page = await dataOf(ids[0]!, { limit: 7, cursor, fields: ['n'] });
+        const page = await fetchData(ids[0]!, { limit: 7, cursor, fields: ['n'] });
         total = page['total'] as number;
         found.push(...(page['results'] as { n: number }[]).map(({ n }) => n));
         cursor = page['cursor'];
@@ -119,7 +119,7 @@ test('imports, cursors and a deletion run at once with merges, and all agree', a
   const { segments, rows } = await server.store.snapshot(ids[0]!);
   expect(rows).toBe(108);
   expect(segments.length).toBeLessThan(20);
-  expect(await folderInconsistencies(server)).toEqual([]);
+  expect(await findFolderInconsistencies(server)).toEqual([]);
 });
 
 test('administrators see merges with class=background; members see none of them, anywhere', async () => {

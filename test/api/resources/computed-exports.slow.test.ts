@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { recordDifferences } from '../read-table.js';
+import { findRecordDifferences } from '../read-table.js';
 import { startServerFixture } from '../lab.js';
 import { sampleComputedFields, sampleRecords } from '../sample-records.js';
 import { idOf, waitForJob, type Answer } from '../server.js';
@@ -54,7 +54,7 @@ async function downloadExport(done: Answer): Promise<Buffer> {
 }
 
 /** Returns the records in the JSON page of a query. */
-async function resultsOf(body: object): Promise<readonly Row[]> {
+async function fetchResults(body: object): Promise<readonly Row[]> {
   const { json, text, status } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 10_000, ...body }); // prettier-ignore
   expect([status, status === 200 ? '' : text]).toEqual([200, '']);
   return json['results'] as readonly Row[];
@@ -65,7 +65,7 @@ type Row = Readonly<Record<string, unknown>>;
 const exportFormats = ['csv', 'csv-expand', 'csv-gz', 'tsv', 'excel', 'excel-expand', 'parquet', 'arrow'] as const; // prettier-ignore
 
 /** Returns the page of a query in the format `accept`. */
-async function pageInFormat(body: object, accept: string): Promise<Buffer> {
+async function fetchPageInFormat(body: object, accept: string): Promise<Buffer> {
   const answer = await fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
     method: 'POST',
     headers: { authorization: `Bearer ${ann.token}`, 'content-type': 'application/json', accept },
@@ -86,7 +86,7 @@ async function expectSameAsPage(
   some: readonly string[] = exportFormats,
 ): Promise<readonly Row[]> {
   const [wanted, json, ...others] = await Promise.all([
-    resultsOf({ ...params, ...body }),
+    fetchResults({ ...params, ...body }),
     ...['json', ...some].map((format) => exportRecords({ format, params, ...body })),
   ]);
   const lines = gunzipSync(await downloadExport(json!)).toString().split('\n').filter((line) => line !== ''); // prettier-ignore
@@ -94,12 +94,12 @@ async function expectSameAsPage(
   expect(json!.json['documents_count']).toBe(wanted.length);
   for (const [i, format] of some.entries()) {
     const done = others[i]!;
-    const found = await recordDifferences(format, await downloadExport(done), wanted);
+    const found = await findRecordDifferences(format, await downloadExport(done), wanted);
     expect([format, done.json['documents_count'], found.slice(0, 5)]).toEqual([format, wanted.length, []]); // prettier-ignore
   }
   for (const [type, format] of pageMediaTypes) {
-    const bytes = await pageInFormat({ ...params, ...body }, type);
-    expect([type, (await recordDifferences(format, bytes, wanted)).slice(0, 5)]).toEqual([
+    const bytes = await fetchPageInFormat({ ...params, ...body }, type);
+    expect([type, (await findRecordDifferences(format, bytes, wanted)).slice(0, 5)]).toEqual([
       type,
       [],
     ]);
@@ -207,7 +207,9 @@ describe('every format has what the page has', () => {
       late: n < 19_999 ? null : [1],
     }));
     const bytes = await downloadExport(await exportRecords({ ...body, format: 'parquet' }));
-    expect((await recordDifferences('parquet', bytes, expectedRecords)).slice(0, 5)).toEqual([]);
+    expect((await findRecordDifferences('parquet', bytes, expectedRecords)).slice(0, 5)).toEqual(
+      [],
+    );
   });
 
   test('of values that a type cannot have, with a warning', async () => {

@@ -45,19 +45,19 @@ afterAll(() => server.close());
 const query = (body: object, who = ann) => who.post(`/v2/datasets/${datasetId}/data`, body);
 
 /** Returns the records in the answer to a query. */
-async function resultsOf(body: object, who = ann): Promise<readonly unknown[]> {
+async function fetchResults(body: object, who = ann): Promise<readonly unknown[]> {
   const { status, json, text } = await query(body, who);
   if (status !== 200) throw new Error(text);
   return json['results'] as readonly unknown[];
 }
 
 /** Returns the values of one computed field in all records. */
-async function computedValuesOf(
+async function fetchComputedValues(
   expression: string,
   more: object = {},
 ): Promise<readonly unknown[]> {
   const body = { fields: ['variant'], target_fields: [{ name: 'x', expression, ...more }] };
-  return (await resultsOf(body)).map((record) => (record as { x: unknown }).x);
+  return (await fetchResults(body)).map((record) => (record as { x: unknown }).x);
 }
 
 describe('what expressions see', () => {
@@ -75,12 +75,12 @@ describe('what expressions see', () => {
     ['len(record._id) == len(record._commit)', {}, [false, false, false, false]],
     ['user()["name"]', {}, ['ann', 'ann', 'ann', 'ann']],
   ])('%s', async (expression, more, wanted) => {
-    expect(await computedValuesOf(expression, more)).toEqual(wanted);
+    expect(await fetchComputedValues(expression, more)).toEqual(wanted);
   }); // prettier-ignore
 
   test('variables of data, and the dataset', async () => {
     const target_fields = [{ name: 'x', expression: '[source_dataset, add + 1]' }];
-    const [first] = await resultsOf({ limit: 1, fields: ['variant'], target_fields, annotator_params: { data: { add: 2 } } }); // prettier-ignore
+    const [first] = await fetchResults({ limit: 1, fields: ['variant'], target_fields, annotator_params: { data: { add: 2 } } }); // prettier-ignore
     expect(first).toEqual({ variant: 'v1', x: [String(datasetId), 3] });
   });
 
@@ -92,9 +92,9 @@ describe('what expressions see', () => {
       { name: 'gene', expression: 'value and value.lower()' },
       { name: 'constant', expression: 7 },
     ];
-    const plainResults = await resultsOf({ fields: ['variant', 'gene', 'vaf'] });
+    const plainResults = await fetchResults({ fields: ['variant', 'gene', 'vaf'] });
     const annotateAnswer = await ann.post('/v1/annotate', { records: plainResults, fields });
-    const found = await resultsOf({ fields: ['variant', 'gene', 'vaf'], target_fields: fields });
+    const found = await fetchResults({ fields: ['variant', 'gene', 'vaf'], target_fields: fields });
     expect(found).toEqual(annotateAnswer.json['results']);
     expect(found).toHaveLength(4);
   });
@@ -115,20 +115,23 @@ describe('what the answer has', () => {
     [{ fields: [], exclude_fields: ['_id', '_commit', 'info.AF', 'vaf', 'ad', 'gene'], target_fields: [{ name: 'y', expression: 'record.info.AF' }] }, { variant: 'v1', info: { CSQ: ['stop'] }, y: 1 }],
     [{ fields: ['variant'], target_fields: [{ name: 'y', expression: '1', is_transient: true }] }, { variant: 'v1' }],
   ])('%j', async (more, wanted) => {
-    expect((await resultsOf({ limit: 1, target_fields: [x], ...more }))[0]).toEqual(wanted);
+    expect((await fetchResults({ limit: 1, target_fields: [x], ...more }))[0]).toEqual(wanted);
   }); // prettier-ignore
 
   test('errors concern one field of one record, and may be left out', async () => {
     const target_fields = [{ name: 'x', expression: '1 / (record.ad[0] - 3)' }];
     const body = { fields: ['variant'], target_fields };
     const failed = { variant: 'v2', x: null };
-    expect(await resultsOf(body)).toMatchObject([
+    expect(await fetchResults(body)).toMatchObject([
       {},
       { ...failed, _errors: { x: 'division by zero (line 1, column 3)' } },
       { x: null, _errors: { x: 'list index out of range (line 1, column 15)' } },
       { x: 0.25 },
     ]);
-    const quietResults = await resultsOf({ ...body, annotator_params: { include_errors: false } });
+    const quietResults = await fetchResults({
+      ...body,
+      annotator_params: { include_errors: false },
+    });
     expect(quietResults[1]).toEqual(failed);
   });
 
@@ -158,7 +161,7 @@ describe('what the answer has', () => {
     const bothResults = [first, second].flatMap(
       ({ json }) => json['results'] as readonly unknown[],
     );
-    expect(bothResults).toEqual(await resultsOf({ ...body, limit: 10 }));
+    expect(bothResults).toEqual(await fetchResults({ ...body, limit: 10 }));
   });
 
   test('JSON lines and CSV have them too, with the number of records before expressions change it', async () => {
@@ -270,15 +273,15 @@ describe('dataset functions', () => {
       { variant: 'v4', gene: 'BRCA1', role: suppressor },
       { variant: 'v4', gene: 'BRCA1', role: 'repair' },
     ];
-    expect(await resultsOf(join(genesDatasetId))).toEqual(found);
+    expect(await fetchResults(join(genesDatasetId))).toEqual(found);
   });
 
   test('have the rights of the user who queries', async () => {
     const bob = await server.user('bob');
     const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
     const secret = idOf(await bob.post('/v2/datasets', { vault_id: vault, name: 'secret' }));
-    const [first] = await resultsOf(join(secret));
-    const [missing] = await resultsOf(join(1));
+    const [first] = await fetchResults(join(secret));
+    const [missing] = await fetchResults(join(1));
     const text = (value: unknown): string => JSON.stringify(value).replace(String(secret), '1');
     expect(text(first)).toContain('Dataset query failed');
     expect(text(first)).toBe(text(missing));

@@ -17,7 +17,10 @@ async function importFile(datasetId: number, objectId: number, params?: object) 
   return (await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
 }
 
-async function recordsOf(datasetId: number, body: object = {}): Promise<Record<string, unknown>[]> {
+async function fetchRecords(
+  datasetId: number,
+  body: object = {},
+): Promise<Record<string, unknown>[]> {
   const page = await ann.post(`/v2/datasets/${datasetId}/data`, {
     exclude_fields: ['_id', '_commit'],
     ...body,
@@ -30,7 +33,7 @@ test('a packed CSV file becomes records whose fields keep their order', async ()
   const text = 'symbol,start,note\nBRCA2,32315474,"two\nlines, and ""more"""\nTP53,7668402,\n';
   const done = await importFile(datasetId, await newFile('genes.csv.gz', gzipSync(text)));
   expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-  expect(await recordsOf(datasetId)).toEqual([
+  expect(await fetchRecords(datasetId)).toEqual([
     { symbol: 'BRCA2', start: 32315474, note: 'two\nlines, and "more"' },
     { symbol: 'TP53', start: 7668402, note: null },
   ]);
@@ -42,12 +45,12 @@ test('a packed CSV file becomes records whose fields keep their order', async ()
     ['start', 'double', 1],
     ['note', 'string', 2],
   ]);
-  expect(await recordsOf(datasetId, { filters: [['start__gt', 1e7]] })).toHaveLength(1);
+  expect(await fetchRecords(datasetId, { filters: [['start__gt', 1e7]] })).toHaveLength(1);
 
   // In the order of the fields after a second import, the known fields precede the new ones.
   const secondFile = await newFile('more.txt', 'start;symbol;extra\n1;2;3\n');
   expect((await importFile(datasetId, secondFile, { delimiter: ';' }))['status']).toBe('completed');
-  expect((await recordsOf(datasetId)).at(-1)).toEqual({
+  expect((await fetchRecords(datasetId)).at(-1)).toEqual({
     symbol: '2',
     start: 1,
     note: null,
@@ -62,7 +65,7 @@ test('a large file with cells over many lines comes in whole, in its order', asy
   const datasetId = await newDataset('large');
   const objectId = await newFile('large.csv', `n,cell,late\r\n${rows.join('\r\n')}\r\n`);
   expect((await importFile(datasetId, objectId))['error_message']).toBeNull();
-  const found = await recordsOf(datasetId, { limit: 3000 });
+  const found = await fetchRecords(datasetId, { limit: 3000 });
   expect(found.map(({ n }) => n)).toEqual(rows.map((_, i) => i));
   expect(found[7]).toEqual({ n: 7, cell, late: '7' });
   expect(found[2400]).toEqual({ n: 2400, cell: 'x', late: 'text' });

@@ -19,19 +19,19 @@ async function addRecords(from: number, count: number): Promise<void> {
   expect(json['status']).toBe('completed');
 }
 
-const dataPage = async (body: object): Promise<Record<string, unknown>> =>
+const fetchDataPage = async (body: object): Promise<Record<string, unknown>> =>
   (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json;
 const numbersOfPage = (json: Record<string, unknown>): number[] =>
   (json['results'] as { n: number }[]).map(({ n }) => n);
 
 test('a cursor reads one version while records are added, and ends with null (Q8)', async () => {
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
-    const before = numbersOfPage(await dataPage({ ...query, limit: 1_000 }));
+    const before = numbersOfPage(await fetchDataPage({ ...query, limit: 1_000 }));
     const found: number[] = [];
     let cursor: unknown = true;
     let pages = 0;
     while (cursor !== null) {
-      const json = await dataPage({ ...query, limit: 4, cursor, facets: { even: {} } });
+      const json = await fetchDataPage({ ...query, limit: 4, cursor, facets: { even: {} } });
       expect(json).toMatchObject({ total: before.length, offset: null });
       // Only the first page of a query has facets.
       expect(Object.hasOwn(json, 'facets')).toBe(cursor === true);
@@ -45,13 +45,13 @@ test('a cursor reads one version while records are added, and ends with null (Q8
 });
 
 test('an answer to a request without a cursor has none, and * begins one too', async () => {
-  expect(Object.hasOwn(await dataPage({ limit: 1 }), 'cursor')).toBe(false);
-  expect(typeof (await dataPage({ limit: 1, cursor: '*' }))['cursor']).toBe('string');
-  expect((await dataPage({ limit: 1_000, cursor: true }))['cursor']).toBeNull();
+  expect(Object.hasOwn(await fetchDataPage({ limit: 1 }), 'cursor')).toBe(false);
+  expect(typeof (await fetchDataPage({ limit: 1, cursor: '*' }))['cursor']).toBe('string');
+  expect((await fetchDataPage({ limit: 1_000, cursor: true }))['cursor']).toBeNull();
 });
 
 test('refuses a cursor that is made up, altered, or of another query or dataset', async () => {
-  const { cursor } = await dataPage({ limit: 2, cursor: true });
+  const { cursor } = await fetchDataPage({ limit: 2, cursor: true });
   const text = cursor as string;
   const refusalOf = async (
     body: object,

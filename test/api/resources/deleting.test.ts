@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Returns the names of everything in one folder of the data folder. */
-async function filesOfServer(
+async function listFilesOfServer(
   part: 'objects' | 'exports' | 'scratch' | 'datasets',
 ): Promise<readonly string[]> {
   const names = await readdir(server.data.path(part));
@@ -29,7 +29,7 @@ async function filesOfServer(
 
 test('deleting a vault takes its files, exports and jobs along', async () => {
   const fixture = await makeVaultFixture(ann, 'Doomed');
-  expect(await filesOfServer('exports')).not.toEqual([]);
+  expect(await listFilesOfServer('exports')).not.toEqual([]);
   expect((await ann.delete(`/v2/vaults/${fixture.vaultId}`)).status).toBe(200);
   for (const path of [
     `/v2/objects/${fixture.fileId}`,
@@ -50,8 +50,8 @@ test('deleting a vault takes its files, exports and jobs along', async () => {
   ]) {
     expect(listOf(await ann.get(path))).toEqual([]);
   }
-  expect(await filesOfServer('objects')).toEqual([]);
-  expect(await filesOfServer('exports')).toEqual([]);
+  expect(await listFilesOfServer('objects')).toEqual([]);
+  expect(await listFilesOfServer('exports')).toEqual([]);
 });
 
 test.each(['dataset', 'vault', 'import'])(
@@ -85,7 +85,7 @@ test.each(['dataset', 'vault', 'import'])(
     expect((await ann.delete(String(path))).status).toBe(200);
     expect((await ann.get(`/v2/dataset_imports/${idOf(job)}`)).status).toBe(404);
     expect(
-      (await filesOfServer('scratch')).filter((name) =>
+      (await listFilesOfServer('scratch')).filter((name) =>
         name.startsWith(String(job.json['task_id'])),
       ),
     ).toEqual([]);

@@ -6,7 +6,7 @@ const { server, ann, vaultId, newDataset, runImport } = await startServerFixture
 
 let datasetId: number;
 /** The commits of the dataset: they added ten records, added 1,200, deleted the first four, and added ten again. */
-let commits: readonly number[];
+let commitIds: readonly number[];
 
 beforeAll(async () => {
   datasetId = await newDataset();
@@ -18,7 +18,7 @@ beforeAll(async () => {
   await server.scheduler.compacted();
   await addRecords(datasetId, 2_000, 10, { note: { text: 'late' } });
   const listedCommits = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
-  commits = listedCommits.map(({ id }) => Number(id)).toReversed();
+  commitIds = listedCommits.map(({ id }) => Number(id)).toReversed();
 });
 
 async function addRecords(
@@ -51,7 +51,7 @@ const expectedChanges = (what: string, from: number, count: number): unknown[] =
 describe('the difference of two versions', () => {
   test('is, without parameters, what the newest commit did', async () => {
     const answer = await askDiff();
-    const [, , deleted, last] = commits;
+    const [, , deleted, last] = commitIds;
     const { json } = answer;
     expect(json).toMatchObject({
       from: { commit_id: deleted },
@@ -70,7 +70,7 @@ describe('the difference of two versions', () => {
   });
 
   test('is what a commit did, with the records that it removed as they were', async () => {
-    const [first, second, deleted] = commits;
+    const [first, second, deleted] = commitIds;
     const answer = await askDiff({ to: deleted });
     expect(answer.json).toMatchObject({
       from: { commit_id: second, version: 1 },
@@ -87,7 +87,7 @@ describe('the difference of two versions', () => {
   });
 
   test('goes in both directions, by ids and by times', async () => {
-    const [first, , , last] = commits;
+    const [first, , , last] = commitIds;
     const forth = await askDiff({ from: first, to: last, limit: 10_000 });
     expect(forth.json['counts']).toEqual({ added: 1_210, changed: 0, removed: 4 });
     expect(changedNumbersOf(forth)).toEqual([
@@ -137,7 +137,7 @@ describe('a cursor of a difference', () => {
   });
 
   test('is refused if it is altered, of another dataset or query, or sent with other versions', async () => {
-    const [first, second] = commits;
+    const [first, second] = commitIds;
     const { json } = await askDiff({ from: first, to: second, limit: 5 });
     const cursor = String(json['cursor']);
     const begun = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1, cursor: true });

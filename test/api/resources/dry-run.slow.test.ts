@@ -27,7 +27,7 @@ const metadataOf = ({ json }: Answer) => json['metadata'] as Record<string, unkn
 const dryRunReportOf = (answer: Answer) => metadataOf(answer)['dry_run'] as DryRunReport;
 
 /** Returns everything about a dataset that a dry run might change. */
-async function datasetStateOf(datasetId: number): Promise<unknown> {
+async function fetchDatasetState(datasetId: number): Promise<unknown> {
   const { json } = await ann.get(`/v2/datasets/${datasetId}`);
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
   const commits = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
@@ -38,11 +38,11 @@ async function datasetStateOf(datasetId: number): Promise<unknown> {
 
 /** Runs an import first as a dry run and then normally; expects that both report the same, and that the dry run changes nothing. */
 async function expectDryRunMatchesImport(datasetId: number, body: object): Promise<Answer> {
-  const before = await datasetStateOf(datasetId);
+  const before = await fetchDatasetState(datasetId);
   const dryRun = await runImport({ ...body, dataset_id: datasetId, dry_run: true });
   expect(dryRun.json['error_message']).toBeNull();
   expect(dryRun.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
-  expect(await datasetStateOf(datasetId)).toEqual(before);
+  expect(await fetchDatasetState(datasetId)).toEqual(before);
 
   const countAnswer = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
   const real = await runImport({ ...body, dataset_id: datasetId });
@@ -127,14 +127,14 @@ describe('a dry run', () => {
   test('fails like the import would, with codes, positions and the rejected records', async () => {
     const datasetId = await newDataset();
     await runImport({ dataset_id: datasetId, records: [{ n: 1 }] });
-    const before = await datasetStateOf(datasetId);
+    const before = await fetchDatasetState(datasetId);
     const body = { dataset_id: datasetId, records: [{ n: 2 }, { n: 'x' }] };
     const [dry, real] = [await runImport({ ...body, dry_run: true }), await runImport(body)];
     expect(dry.json).toMatchObject({ status: 'failed', dry_run: true });
     expect(dry.json['error_message']).toBe(real.json['error_message']);
     expect(metadataOf(dry)['validation']).toEqual(metadataOf(real)['validation']);
     expect((await ann.get(`/v2/dataset_imports/${idOf(dry)}/rejected`)).status).toBe(302);
-    expect(await datasetStateOf(datasetId)).toEqual(before);
+    expect(await fetchDatasetState(datasetId)).toEqual(before);
   });
 
   test('shows as many of the first records as the budget has room for (T0)', async () => {

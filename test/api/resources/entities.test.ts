@@ -8,7 +8,7 @@ const { ann, vaultId, newDataset, runImport } = await startServerFixture();
 const detectionsOf = (json: Record<string, unknown>): unknown =>
   (json['metadata'] as { validation: { detections: unknown } }).validation.detections;
 
-async function entitiesOf(datasetId: number): Promise<Record<string, unknown>> {
+async function fetchEntities(datasetId: number): Promise<Record<string, unknown>> {
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
   const found = fields.filter((field) => field['entity_type'] !== null);
   return Object.fromEntries(found.map((field) => [field['name'], field['entity_type']]));
@@ -34,7 +34,7 @@ describe('a ClinVar file', () => {
     expect((await fetch(object.json['upload_url'] as string, putRequest)).status).toBe(200);
     const datasetId = await newDataset();
     const json = await runImport({ dataset_id: datasetId, object_id: idOf(object) });
-    expect(await entitiesOf(datasetId)).toMatchObject({ 'info.GENEINFO_gene': 'gene' });
+    expect(await fetchEntities(datasetId)).toMatchObject({ 'info.GENEINFO_gene': 'gene' });
     const { receipt } = json['metadata'] as { receipt: { sources: { meanings: unknown }[] } };
     expect(receipt.sources[0]!.meanings).toEqual(
       expect.arrayContaining([
@@ -96,7 +96,7 @@ describe('a file of T2T-CHM13', () => {
     const datasetId = await newDataset();
     const data_records = [{ variant: 'T2T-CHM13-7-55-55-T', place: 'T2T-CHM13-7-55-60' }];
     await runImport({ dataset_id: datasetId, data_records, entity_params: { entity_types: ['variant', 'genomic_region'] } });
-    expect(await entitiesOf(datasetId)).toEqual({ variant: 'variant', place: 'genomic_region' });
+    expect(await fetchEntities(datasetId)).toEqual({ variant: 'variant', place: 'genomic_region' });
   });
 }); // prettier-ignore
 
@@ -104,7 +104,7 @@ describe('an import', () => {
   test('finds genes and variants, nested ones and lists too, and says what it found', async () => {
     const datasetId = await newDataset();
     const json = await runImport({ dataset_id: datasetId, data_records: records });
-    expect(await entitiesOf(datasetId)).toEqual({
+    expect(await fetchEntities(datasetId)).toEqual({
       gene: 'gene',
       variant: 'variant',
       'info.symbols': 'gene',
@@ -122,7 +122,7 @@ describe('an import', () => {
     const datasetId = await newDataset();
     const entity_params = { entity_types: ['literature', 'sample'] };
     await runImport({ dataset_id: datasetId, data_records: records, entity_params });
-    expect(await entitiesOf(datasetId)).toEqual({
+    expect(await fetchEntities(datasetId)).toEqual({
       'info.pmid': 'literature',
       'patient.sample_id': 'sample',
     });
@@ -143,7 +143,7 @@ describe('an import', () => {
       data_records: records,
       entity_params,
     });
-    expect(await entitiesOf(datasetId)).toEqual({});
+    expect(await fetchEntities(datasetId)).toEqual({});
     expect(detectionsOf(json)).toEqual(told);
   });
 
@@ -161,7 +161,7 @@ describe('an import', () => {
       data_records: [first],
       target_fields,
     });
-    expect(await entitiesOf(datasetId)).toEqual({ gene: 'sample', variant: 'dataset' });
+    expect(await fetchEntities(datasetId)).toEqual({ gene: 'sample', variant: 'dataset' });
     expect(detectionsOf(json)).toBeNull();
     const moreRecords = others.map((record) => ({
       ...record,
@@ -169,7 +169,7 @@ describe('an import', () => {
       gene2: 'TP53',
     }));
     await runImport({ dataset_id: datasetId, data_records: moreRecords });
-    expect(await entitiesOf(datasetId)).toEqual({
+    expect(await fetchEntities(datasetId)).toEqual({
       gene: 'sample',
       variant: 'dataset',
       gene2: 'gene',
@@ -205,6 +205,9 @@ describe('an import', () => {
     const body = new Uint8Array(readFileSync('test/fixtures/vcf/vep_csq_split.vcf.gz'));
     await fetch(String(createdObject.json['upload_url']), { method: 'PUT', body });
     await runImport({ dataset_id: datasetId, object_id: idOf(createdObject) });
-    expect(await entitiesOf(datasetId)).toEqual({ variant: 'variant', 'info.CSQ.SYMBOL': 'gene' });
+    expect(await fetchEntities(datasetId)).toEqual({
+      variant: 'variant',
+      'info.CSQ.SYMBOL': 'gene',
+    });
   });
 });

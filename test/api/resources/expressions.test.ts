@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { builtinDeclarations } from '../../../engine/expression/builtins/declarations.js';
 import { builtins } from '../../../engine/expression/builtins/types.js';
-import { libraryFunctions } from '../../../engine/expression/library/library.js';
+import { libraryFunctionByName } from '../../../engine/expression/library/library.js';
 import {
   idOf,
   startServer,
@@ -401,6 +401,6 @@ describe('the threads', () => {
 test('the list of functions has the library and the built-in functions', async () => {
   const { json } = await ann.get('/v1/expressions/functions');
   const functionNames = (json['functions'] as { name: string }[]).map(({ name }) => name);
-  expect(functionNames).toEqual([...libraryFunctions.keys(), ...builtinDeclarations.map(({ name }) => name)]); // prettier-ignore
+  expect(functionNames).toEqual([...libraryFunctionByName.keys(), ...builtinDeclarations.map(({ name }) => name)]); // prettier-ignore
   expect(builtinDeclarations.map(({ name }) => name)).toEqual([...builtins.keys()]);
 });

@@ -42,7 +42,7 @@ async function importRecords(
 }
 
 /** Returns all records of a dataset, without nulls. */
-async function allRecords(): Promise<readonly Record<string, unknown>[]> {
+async function fetchAllRecords(): Promise<readonly Record<string, unknown>[]> {
   const body = { exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return (json['results'] as object[]).map((record) =>
@@ -51,7 +51,7 @@ async function allRecords(): Promise<readonly Record<string, unknown>[]> {
 }
 
 /** Imports `source` into a new dataset; returns its records. */
-async function storedRecords(
+async function importAndFetchRecords(
   source: readonly object[] | number,
   targetFields: unknown,
   more: object = {},
@@ -59,10 +59,10 @@ async function storedRecords(
   await newDataset();
   const done = await importRecords(source, targetFields, more);
   expect([done.status, done.error_message]).toEqual(['completed', null]);
-  return allRecords();
+  return fetchAllRecords();
 }
 
-async function fieldTypeOf(name: string): Promise<unknown> {
+async function fetchFieldType(name: string): Promise<unknown> {
   const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`));
   return [field?.['data_type'], field?.['is_list']];
 }
@@ -73,17 +73,17 @@ describe('expressions of target fields', () => {
       { name: 'split_message', expression: 'record.message.split()', is_list: true, ordering: 1 },
       { name: 'message', expression: "value + ' world'", data_type: 'string', ordering: 0 },
     ];
-    expect(await storedRecords([{ message: 'hello' }], fields)).toEqual([
+    expect(await importAndFetchRecords([{ message: 'hello' }], fields)).toEqual([
       { message: 'hello world', split_message: ['hello', 'world'] },
     ]);
-    expect(await fieldTypeOf('split_message')).toEqual(['string', true]);
+    expect(await fetchFieldType('split_message')).toEqual(['string', true]);
 
     const dependent = [
       { name: 'a', ordering: 0, depends_on: ['b'], expression: 'record.b + 1' },
       { name: 'b', ordering: 5, expression: '1' },
     ];
-    expect(await storedRecords([{ i: 1 }], dependent)).toEqual([{ i: 1, a: 2, b: 1 }]);
-    expect(await fieldTypeOf('a')).toEqual(['long', null]);
+    expect(await importAndFetchRecords([{ i: 1 }], dependent)).toEqual([{ i: 1, a: 2, b: 1 }]);
+    expect(await fetchFieldType('a')).toEqual(['long', null]);
   });
 
   test('read transient fields, which are not stored', async () => {
@@ -115,7 +115,7 @@ describe('expressions of target fields', () => {
         expression: "get(record, 'row.ID') if get(record, 'row.ID') != '.' else None",
       },
     ];
-    const storedRows = await storedRecords([{ row: '20 14370 rs6054257 G A' }], fields);
+    const storedRows = await importAndFetchRecords([{ row: '20 14370 rs6054257 G A' }], fields);
     expect(storedRows).toEqual([{ variant: 'GRCh37-20-14370-14370-A', rsid: 'rs6054257' }]);
   });
 
@@ -135,7 +135,7 @@ describe('expressions of target fields', () => {
       fields,
     );
     expect(done.status).toBe('completed');
-    expect(await allRecords()).toEqual([
+    expect(await fetchAllRecords()).toEqual([
       {
         n: 4,
         d: 0,
@@ -169,15 +169,15 @@ describe('expressions of target fields', () => {
   test('leave no _errors without errors, and none with include_errors false', async () => {
     const fields = [{ name: 'q', expression: '1 / record.d' }];
     const zero = [{ d: 0 }, { d: 1 }];
-    expect(await storedRecords([{ d: 1 }], fields)).toEqual([{ d: 1, q: 1 }]);
-    expect(await storedRecords(zero, fields, { include_errors: false })).toEqual([
+    expect(await importAndFetchRecords([{ d: 1 }], fields)).toEqual([{ d: 1, q: 1 }]);
+    expect(await importAndFetchRecords(zero, fields, { include_errors: false })).toEqual([
       { d: 0 },
       { d: 1, q: 1 },
     ]);
     const params = { annotator_params: { include_errors: false } };
-    expect(await storedRecords(zero, fields, params)).toEqual([{ d: 0 }, { d: 1, q: 1 }]);
+    expect(await importAndFetchRecords(zero, fields, params)).toEqual([{ d: 0 }, { d: 1, q: 1 }]);
     expect(
-      await storedRecords(zero, fields, { validation_params: { strict_validation: true } }),
+      await importAndFetchRecords(zero, fields, { validation_params: { strict_validation: true } }),
     ).toEqual([
       { d: 0, _errors: { q: 'division by zero (line 1, column 3)' } },
       { d: 1, q: 1 },
@@ -193,7 +193,7 @@ describe('expressions of target fields', () => {
       { name: 'typo', expression: 'record.nope' },
     ];
     const params = { annotator_params: { data: { build: 'GRCh38' } } };
-    const [made] = await storedRecords([{ i: 1 }], fields, params);
+    const [made] = await importAndFetchRecords([{ i: 1 }], fields, params);
     expect(made).toEqual({
       i: 1,
       y: 'none',
@@ -216,7 +216,7 @@ describe('expressions of target fields', () => {
       { name: 'list', expression: '[]', data_type: 'long', is_list: true },
       { name: 'constant', expression: 2.5 },
     ];
-    const storedRows = await storedRecords([{ n: 1 }, { n: 2 }], fields);
+    const storedRows = await importAndFetchRecords([{ n: 1 }, { n: 2 }], fields);
     const expectedRow = (n: number) => ({
       n,
       b: n > 1,
@@ -227,8 +227,8 @@ describe('expressions of target fields', () => {
       constant: 2.5,
     });
     expect(storedRows).toMatchObject([expectedRow(1), expectedRow(2)]);
-    expect(await fieldTypeOf('big')).toEqual(['long', null]);
-    expect(await fieldTypeOf('day')).toEqual(['date', null]);
+    expect(await fetchFieldType('big')).toEqual(['long', null]);
+    expect(await fetchFieldType('day')).toEqual(['date', null]);
     expect(storedRows.map(({ mixed }) => mixed)).toEqual([['1'], ['2', 'x']]);
   });
 
@@ -239,7 +239,7 @@ describe('expressions of target fields', () => {
       { name: 'place', data_type: 'integer', expression: "int(value.split(':')[1])", ordering: 1 },
       { name: 'text', expression: 'str(record.n) + source_filename' },
     ];
-    expect(await storedRecords(file, fields)).toEqual([
+    expect(await importAndFetchRecords(file, fields)).toEqual([
       { n: 1, chrom: 'chr1', place: 100, text: '1.0a.csv' },
       { n: 2, chrom: 'chr2', place: 200, text: '2.0a.csv' },
       {
@@ -249,7 +249,7 @@ describe('expressions of target fields', () => {
         _errors: { place: 'list index out of range (line 1, column 21)' },
       },
     ]);
-    expect(await fieldTypeOf('place')).toEqual(['integer', null]);
+    expect(await fetchFieldType('place')).toEqual(['integer', null]);
   });
 
   test('compute from the members of a VCF file', async () => {
@@ -265,7 +265,7 @@ describe('expressions of target fields', () => {
       { name: 'af', expression: 'max(record.info.AF)', data_type: 'float' },
       { name: 'passed', expression: 'not record.filter' },
     ];
-    const storedRows = await storedRecords(file, fields, { genome_build: 'GRCh38' });
+    const storedRows = await importAndFetchRecords(file, fields, { genome_build: 'GRCh38' });
     expect(storedRows.map(({ depth, start, af, passed }) => [depth, start, af, passed])).toEqual([
       [14, 99, 0.5, true],
       [14, 99, 0.5, true],
@@ -276,7 +276,7 @@ describe('expressions of target fields', () => {
 
   test('are limited for each record, and the import ends', async () => {
     const endless = 'sum(i for j in range(1000000) for i in range(1000000))';
-    const storedRows = await storedRecords(
+    const storedRows = await importAndFetchRecords(
       [{ i: 1 }, { i: 2 }],
       [{ name: 'x', expression: endless }],
     );
@@ -286,7 +286,9 @@ describe('expressions of target fields', () => {
       { i: 2, _errors: limit },
     ]);
     const largeFields = [{ name: 'x', expression: "['a' * 9000000 for i in range(100)]" }];
-    expect(await storedRecords([{ i: 1 }], largeFields)).toEqual([{ i: 1, _errors: limit }]);
+    expect(await importAndFetchRecords([{ i: 1 }], largeFields)).toEqual([
+      { i: 1, _errors: limit },
+    ]);
   });
 
   test('are evaluated in dry runs and for records that are not rejected', async () => {
@@ -300,9 +302,9 @@ describe('expressions of target fields', () => {
     const dryRun = await importRecords(source, fields, { ...rules, dry_run: true });
     expect(dryRun.metadata['dry_run']).toMatchObject({});
     expect(JSON.stringify(dryRun.metadata['dry_run'])).toContain('twice');
-    expect(await allRecords()).toEqual([]);
+    expect(await fetchAllRecords()).toEqual([]);
     const done = await importRecords(source, fields, rules);
-    expect(await allRecords()).toMatchObject([{ n: 1, twice: 2 }, { n: 3, twice: 6 }, {}]);
+    expect(await fetchAllRecords()).toMatchObject([{ n: 1, twice: 2 }, { n: 3, twice: 6 }, {}]);
     const [error] = done.metadata.validation.warnings.filter(({ code }) => code === 500);
     expect(error).toMatchObject({ field: 'twice', line: 4 });
   });
@@ -315,10 +317,10 @@ describe('expressions of target fields', () => {
     const fields = [{ name: 'm', expression: 'record.n + 10 if record._id else 0' }];
     for (const commit_mode of ['upsert', 'overwrite'])
       await importRecords([{ _id: id, k: 'b', n: 5 }], fields, { commit_mode });
-    expect(await allRecords()).toEqual([{ k: 'b', n: 5, m: 15 }]);
+    expect(await fetchAllRecords()).toEqual([{ k: 'b', n: 5, m: 15 }]);
     const keyed = { commit_mode: 'upsert', id_fields: ['k'] };
     await importRecords([{ name: 'B' }], [{ name: 'k', expression: 'record.name.lower()' }], keyed);
-    expect(await allRecords()).toEqual([{ k: 'b', n: 5, m: 15, name: 'B' }]);
+    expect(await fetchAllRecords()).toEqual([{ k: 'b', n: 5, m: 15, name: 'B' }]);
   });
 
   test('fit the types of the dataset', async () => {
@@ -338,7 +340,7 @@ describe('expressions of target fields', () => {
       ],
       computedFields,
     );
-    expect(await allRecords()).toEqual([
+    expect(await fetchAllRecords()).toEqual([
       { n: 7, i: 1, s: '1.0' },
       { i: 2.5, s: '2.5', _errors: { n: "Invalid value for data type integer: 'x'" } },
     ]);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { uploadTarget } from '../../../api/resources/downloads/signed-addresses.js';
+import { signUploadTarget } from '../../../api/resources/downloads/signed-addresses.js';
 import { urlSigner } from '../../../api/http/signed-url.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { startHostInProcess } from '../../faults/in-process.js';
@@ -34,7 +34,7 @@ async function uploadFile(filename: string, bytes: string | Uint8Array): Promise
 }
 const queryFile = (id: number, body: object = {}): Promise<Answer> =>
   ann.post(`/v2/objects/${id}/data`, body);
-const fieldsOfFile = async (id: number): Promise<unknown> =>
+const fetchFieldsOfFile = async (id: number): Promise<unknown> =>
   (await ann.get(`/v2/objects/${id}/fields`)).json['fields'];
 
 /** Returns the paths of the files in which the server caches the table of a file object, each with its modification time. */
@@ -76,7 +76,7 @@ describe('the whole file', () => {
     ['a.txt.gz', () => gzipSync(tableText('\t'))],
   ] as const)(`%s has texts, in the file’s order (seed ${seed})`, async (name, bytes) => {
     const id = await uploadFile(name, bytes());
-    expect(await fieldsOfFile(id)).toEqual(columnNames);
+    expect(await fetchFieldsOfFile(id)).toEqual(columnNames);
     const { status, json } = await queryFile(id, { limit: 1_000 });
     expect(status).toBe(200);
     expect(Object.keys(json)).toEqual(['object_id', 'results', 'total', 'offset', 'took']);
@@ -108,7 +108,16 @@ describe('the whole file', () => {
     ];
     const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
     const id = await uploadFile(name, name.endsWith('gz') ? gzipSync(lines) : lines);
-    expect(await fieldsOfFile(id)).toEqual(['n', 'x', 's', 'flag', 'tags', 'deep', 'none', 'more']);
+    expect(await fetchFieldsOfFile(id)).toEqual([
+      'n',
+      'x',
+      's',
+      'flag',
+      'tags',
+      'deep',
+      'none',
+      'more',
+    ]);
     const { json } = await queryFile(id);
     expect(json['results']).toEqual(records.map((record) => ({ more: null, ...record })));
     const found = await queryFile(id, { filters: [['n__gt', 1]], fields: ['deep.gene'] });
@@ -117,17 +126,17 @@ describe('the whole file', () => {
 
   test('a header line of BED may begin with #, and a file of a header has no records', async () => {
     const bed = await uploadFile('x.bed', '#chrom\tstart\nchr1\t5\n');
-    expect(await fieldsOfFile(bed)).toEqual(['#chrom', 'start']);
+    expect(await fetchFieldsOfFile(bed)).toEqual(['#chrom', 'start']);
     expect((await queryFile(bed)).json['results']).toEqual([{ '#chrom': 'chr1', start: '5' }]);
     const emptyTable = await uploadFile('none.csv', 'a,b\n');
-    expect(await fieldsOfFile(emptyTable)).toEqual(['a', 'b']);
+    expect(await fetchFieldsOfFile(emptyTable)).toEqual(['a', 'b']);
     expect((await queryFile(emptyTable)).json).toMatchObject({
       results: [],
       total: 0,
       offset: null,
     });
     const empty = await uploadFile('empty.csv', '');
-    expect(await fieldsOfFile(empty)).toEqual([]);
+    expect(await fetchFieldsOfFile(empty)).toEqual([]);
     expect((await queryFile(empty)).json).toMatchObject({ results: [], total: 0 });
   });
 });
@@ -347,7 +356,7 @@ describe('tables are created once', () => {
     const id = await uploadFile('twice.csv', 'a\n1\n');
     expect((await queryFile(id)).json['results']).toEqual([{ a: '1' }]);
     const version = (await server.catalog.fileVersions.get(id, 1))!;
-    const secondUrl = server.url + uploadTarget(urlSigner(server.key), ann.user.id, version);
+    const secondUrl = server.url + signUploadTarget(urlSigner(server.key), ann.user.id, version);
     expect((await sendRequest('', 'PUT', secondUrl, 'b\n2\n3\n')).status).toBe(200);
     expect(tableFilesOf(id)).toEqual([]);
     expect((await queryFile(id)).json).toMatchObject({

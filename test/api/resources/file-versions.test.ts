@@ -53,20 +53,24 @@ async function downloadPath(path: string, who: Client = ann): Promise<string> {
   return (await sendRequest('', 'GET', String(json['download_url']))).text;
 }
 
-const currentContent = (id: number): Promise<string> => downloadPath(`/v2/objects/${id}/download`);
+const downloadCurrentContent = (id: number): Promise<string> =>
+  downloadPath(`/v2/objects/${id}/download`);
 
 /** Returns the number, deletion and content of each version in the list of a file's versions. */
-async function versionsOf(id: number, query = '?show_deleted=True'): Promise<readonly unknown[][]> {
+async function fetchVersions(
+  id: number,
+  query = '?show_deleted=True',
+): Promise<readonly unknown[][]> {
   const list = listOf(await ann.get(`/v2/objects/${id}/versions${query}`));
   return list.map((one) => [one['id'], one['is_deleted'], one['is_current']]);
 }
 
-async function storedContentNames(id: number): Promise<readonly string[]> {
+async function listStoredContentNames(id: number): Promise<readonly string[]> {
   const names = await readdir(server.data.objects);
   return names.filter((name) => name.startsWith(`${id}-`)).toSorted();
 }
 
-async function fileBytes(vault = vaultId): Promise<number> {
+async function fetchFileBytes(vault = vaultId): Promise<number> {
   const { vaults } = (await ann.get('/v2/usage')).json as { vaults: { vault_id: number; file_bytes: number }[] }; // prettier-ignore
   return vaults.find((one) => one.vault_id === vault)!.file_bytes;
 }
@@ -84,16 +88,16 @@ describe('a file that is created under an existing name', () => {
     });
     const before = { size: 5, md5: md5Of('first'), availability: 'available', upload_url: null };
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(before);
-    expect(await currentContent(id)).toBe('first');
+    expect(await downloadCurrentContent(id)).toBe('first');
     expect((await uploadContent(secondVersion, 'wrong!')).status).toBe(400);
-    expect(await currentContent(id)).toBe('first');
+    expect(await downloadCurrentContent(id)).toBe('first');
     expect((await uploadContent(secondVersion, 'second')).status).toBe(200);
     const after = { size: 6, md5: md5Of('second'), version_count: 2, availability: 'available' };
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(after);
-    expect(await currentContent(id)).toBe('second');
-    expect(await versionsOf(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
+    expect(await downloadCurrentContent(id)).toBe('second');
+    expect(await fetchVersions(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
     expect(await downloadPath(`/v2/objects/${id}/versions/1`)).toBe('first');
-    expect(await fileBytes()).toBe(11);
+    expect(await fetchFileBytes()).toBe(11);
   });
 
   test('is another file where the vault keeps no versions, or another kind of object has the name', async () => {
@@ -134,7 +138,7 @@ describe('a file that is created under an existing name', () => {
     expect(again.json).toMatchObject({ md5: md5Of('y'), availability: 'unverified' });
     expect(made.json['version_count']).toBe(2);
     expect((await uploadContent(again, 'y')).status).toBe(200);
-    expect(await versionsOf(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
+    expect(await fetchVersions(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
   });
 
   test('gets versions in the order in which they were begun', async () => {
@@ -142,7 +146,7 @@ describe('a file that is created under an existing name', () => {
     const [second, third] = [await putFile('order.txt', null), await putFile('order.txt', null)];
     await uploadContent(third, '3');
     await uploadContent(second, '2');
-    expect(await currentContent(id)).toBe('3');
+    expect(await downloadCurrentContent(id)).toBe('3');
     expect(await downloadPath(`/v2/objects/${id}/versions/2`)).toBe('2');
   });
 });
@@ -152,22 +156,22 @@ describe('an upload to the address of a file that has content', () => {
     const firstVersion = await putFile('again.txt', 'first');
     const id = idOf(firstVersion);
     await uploadContent(firstVersion, 'first');
-    expect(await versionsOf(id)).toHaveLength(1);
+    expect(await fetchVersions(id)).toHaveLength(1);
     await uploadContent(firstVersion, 'second');
     await uploadContent(firstVersion, 'first');
-    expect(await versionsOf(id)).toEqual([[3, false, true], [2, false, false], [1, false, false]]); // prettier-ignore
-    expect(await storedContentNames(id)).toEqual([`${id}-1`, `${id}-2`, `${id}-3`]);
+    expect(await fetchVersions(id)).toEqual([[3, false, true], [2, false, false], [1, false, false]]); // prettier-ignore
+    expect(await listStoredContentNames(id)).toEqual([`${id}-1`, `${id}-2`, `${id}-3`]);
   });
 
   test('replaces the content in a vault that keeps no versions', async () => {
     const firstVersion = await putFile('replaced.txt', 'first', { vault_id: plainFileId });
     const id = idOf(firstVersion);
-    const before = await fileBytes(plainFileId);
+    const before = await fetchFileBytes(plainFileId);
     const { download_url: url } = (await ann.get(`/v2/objects/${id}/download`)).json;
     await uploadContent(firstVersion, 'another');
-    expect(await versionsOf(id)).toEqual([[2, false, true]]);
-    expect(await storedContentNames(id)).toEqual([`${id}-2`]);
-    expect(await fileBytes(plainFileId)).toBe(before + 2);
+    expect(await fetchVersions(id)).toEqual([[2, false, true]]);
+    expect(await listStoredContentNames(id)).toEqual([`${id}-2`]);
+    expect(await fetchFileBytes(plainFileId)).toBe(before + 2);
     expect((await sendRequest('', 'GET', String(url))).status).toBe(404);
   });
 });
@@ -179,16 +183,16 @@ describe('a version', () => {
     const { download_url: url } = (await ann.get(`/v2/objects/${id}/versions/2`)).json;
     const deletionAnswer = await ann.delete(`/v2/objects/${id}/versions/2`);
     expect([deletionAnswer.status, deletionAnswer.json]).toEqual([200, expect.objectContaining({ id: 2, is_deleted: true, is_current: false })]); // prettier-ignore
-    expect(await currentContent(id)).toBe('first');
+    expect(await downloadCurrentContent(id)).toBe('first');
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject({ version_count: 1, size: 5 });
-    expect(await versionsOf(id, '')).toEqual([[1, false, true]]);
-    expect(await versionsOf(id)).toEqual([[2, true, false], [1, false, true]]); // prettier-ignore
+    expect(await fetchVersions(id, '')).toEqual([[1, false, true]]);
+    expect(await fetchVersions(id)).toEqual([[2, true, false], [1, false, true]]); // prettier-ignore
     expect((await sendRequest('', 'GET', String(url))).status).toBe(404);
     expect((await ann.get(`/v2/objects/${id}/versions/2`)).status).toBe(404);
     const keptAnswer = await ann.delete(`/v2/objects/${id}/versions/1`);
     expect([keptAnswer.status, keptAnswer.text]).toEqual([409, expect.stringContaining('delete the file instead')]); // prettier-ignore
     expect((await ann.call('PUT', `/v2/objects/${id}/versions/2`)).json).toMatchObject({ is_deleted: false, is_current: true }); // prettier-ignore
-    expect(await currentContent(id)).toBe('second');
+    expect(await downloadCurrentContent(id)).toBe('second');
     expect((await sendRequest('', 'GET', String(url))).text).toBe('second');
   });
 
@@ -199,7 +203,7 @@ describe('a version', () => {
     expect((await ann.delete(`/v2/objects/${id}/versions/2`)).status).toBe(200);
     expect((await ann.delete(`/v2/objects/${id}/versions/1`)).status).toBe(409);
     expect((await uploadContent(second, 'late')).status).toBe(404);
-    expect(await storedContentNames(id)).toEqual([]);
+    expect(await listStoredContentNames(id)).toEqual([]);
   });
 
   test('becomes current again as a new version with the same content', async () => {
@@ -208,7 +212,7 @@ describe('a version', () => {
     const restored = await ann.post(`/v2/objects/${id}/versions/current`, { version_id: 1 });
     const shownVersion = { id: 3, object_id: id, md5: md5Of('first'), size: 5, is_current: true };
     expect([restored.status, restored.json]).toEqual([200, expect.objectContaining(shownVersion)]);
-    expect(await currentContent(id)).toBe('first');
+    expect(await downloadCurrentContent(id)).toBe('first');
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject({ mimetype: 'text/plain', version_count: 3 }); // prettier-ignore
     expect(await downloadPath(`/v2/objects/${id}/versions/2`)).toBe('second');
     await putFile('restored.txt', null);
@@ -226,39 +230,39 @@ describe('a version', () => {
     await putFile('s.txt', 'second', { vault_id: vault });
     await ann.patch(`/v2/vaults/${vault}`, { versioning: 'suspended' });
     await uploadContent(firstVersion, 'third');
-    expect(await versionsOf(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
+    expect(await fetchVersions(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
     await ann.post(`/v2/objects/${id}/versions/current`, { version_id: 1 });
-    expect(await versionsOf(id)).toEqual([[4, false, true], [3, false, false], [1, false, false]]); // prettier-ignore
-    expect(await storedContentNames(id)).toEqual([`${id}-1`, `${id}-3`, `${id}-4`]);
+    expect(await fetchVersions(id)).toEqual([[4, false, true], [3, false, false], [1, false, false]]); // prettier-ignore
+    expect(await listStoredContentNames(id)).toEqual([`${id}-1`, `${id}-3`, `${id}-4`]);
   });
 
   test('is removed with its content some days after its deletion, and its number is not used again', async () => {
     const vault_id = idOf(await ann.post('/v2/vaults', { name: 'Purged', versioning: 'enabled' }));
     const id = idOf(await putFile('purged.txt', 'first', { vault_id }));
     await putFile('purged.txt', 'second', { vault_id });
-    const bytes = await fileBytes(vault_id);
+    const bytes = await fetchFileBytes(vault_id);
     const { json } = await ann.delete(`/v2/objects/${id}/versions/2`);
-    expect(await fileBytes(vault_id)).toBe(bytes);
+    expect(await fetchFileBytes(vault_id)).toBe(bytes);
     const at = Date.parse(String(json['updated_at']));
     const options = { keepVersionsMs: 5000, report: (): void => undefined };
     const sweep = (now: number): Promise<void> => sweepExpired(server.catalog, server.data, { ...options, now }); // prettier-ignore
     await sweep(at + 5000);
-    expect(await storedContentNames(id)).toEqual([`${id}-1`, `${id}-2`]);
+    expect(await listStoredContentNames(id)).toEqual([`${id}-1`, `${id}-2`]);
     await sweep(at + 5001);
-    expect(await storedContentNames(id)).toEqual([`${id}-1`]);
-    expect(await fileBytes(vault_id)).toBe(bytes - 6);
+    expect(await listStoredContentNames(id)).toEqual([`${id}-1`]);
+    expect(await fetchFileBytes(vault_id)).toBe(bytes - 6);
     expect((await ann.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
     await putFile('purged.txt', 'third', { vault_id });
-    expect(await versionsOf(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
+    expect(await fetchVersions(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
   });
 
   test('goes with its file', async () => {
     const id = idOf(await putFile('deleted.txt', 'first'));
     await putFile('deleted.txt', 'second');
     await ann.delete(`/v2/objects/${id}/versions/1`);
-    expect(await storedContentNames(id)).toHaveLength(2);
+    expect(await listStoredContentNames(id)).toHaveLength(2);
     await ann.delete(`/v2/objects/${id}`);
-    expect(await storedContentNames(id)).toEqual([]);
+    expect(await listStoredContentNames(id)).toEqual([]);
     expect((await ann.get(`/v2/objects/${id}/versions`)).status).toBe(404);
   });
 
@@ -320,10 +324,10 @@ describe('the rest of the server', () => {
         parts.push({ part_number: part['part_number'], etag: partAnswer.headers.get('etag') });
       }
       const previous = number === 2 ? 'small' : 'x'.repeat(900) + '2'.repeat(150);
-      expect(await currentContent(id)).toBe(previous);
+      expect(await downloadCurrentContent(id)).toBe(previous);
       const { upload_id, upload_key: physical_object_id } = json;
       const done = await ann.post('/v2/complete_multi_part', { upload_id, physical_object_id, parts }); // prettier-ignore
-      expect([done.status, await currentContent(id)]).toEqual([200, bytes]);
+      expect([done.status, await downloadCurrentContent(id)]).toEqual([200, bytes]);
     }
     const { json } = await putFile('parts.bin', null, { size: 2000 });
     const [part] = json['presigned_urls'] as Record<string, string>[];
@@ -331,7 +335,7 @@ describe('the rest of the server', () => {
     expect(await readdir(server.data.uploadParts)).toEqual([`${id}-4`]);
     expect((await ann.delete(`/v2/objects/${id}/multipart-upload`)).status).toBe(200);
     expect(await readdir(server.data.uploadParts)).toEqual([]);
-    expect((await currentContent(id)).startsWith('y')).toBe(true);
+    expect((await downloadCurrentContent(id)).startsWith('y')).toBe(true);
   });
 
   test('queries the current version', async () => {
@@ -351,7 +355,7 @@ describe('the rest of the server', () => {
     expect((await waitForJob(ann, `/v2/object_copy_tasks/${idOf(createdCopyTask)}`)).json['status']).toBe('completed'); // prettier-ignore
     const [copy] = listOf(await ann.get(`/v2/objects?vault_id=${vaultId}&path=/copied-1.txt`));
     expect(copy).toMatchObject({ version_count: 1, size: 6, md5: md5Of('second') });
-    expect(await currentContent(Number(copy!['id']))).toBe('second');
+    expect(await downloadCurrentContent(Number(copy!['id']))).toBe('second');
   });
 
   test('exports to the path of a file as its next version', async () => {
@@ -365,7 +369,7 @@ describe('the rest of the server', () => {
       found.push([
         json['status'],
         file!['version_count'],
-        await currentContent(Number(file!['id'])),
+        await downloadCurrentContent(Number(file!['id'])),
       ]);
     }
     const text = expect.stringMatching(/,a\r?\n.*,1\r?\n$/);

@@ -31,7 +31,7 @@ async function importRecords(
   return runImport({ dataset_id: datasetId, data_records: records, target_fields, ...more });
 }
 
-async function storedRecords(datasetId: number, limit = 10_000): Promise<readonly Record<string, unknown>[]> {
+async function fetchStoredRecords(datasetId: number, limit = 10_000): Promise<readonly Record<string, unknown>[]> {
   const body = { limit, exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Record<string, unknown>[];
@@ -50,7 +50,7 @@ test('give each record what a query gives', async () => {
     ],
     { annotator_params: { data: { D: knownDatasetId } } },
   ); // prettier-ignore
-  const rows = await storedRecords(datasetId);
+  const rows = await fetchStoredRecords(datasetId);
   expect(rows).toHaveLength(records.length);
   for (const [i, row] of rows.entries()) {
     const sameGene = knownRecords.filter(({ gene }) => gene === records[i]!.gene);
@@ -92,7 +92,7 @@ describe('are answered together', () => {
   test.each([{}, { post_annotation_expression: 'record' }])('in an import with %j', async (more) => {
     const datasetId = await newDataset(`together ${JSON.stringify(more)}`);
     await importRecords(datasetId, records, fields, { annotator_params: { data: { D: linksId }, ...more } });
-    const rows = await storedRecords(datasetId);
+    const rows = await fetchStoredRecords(datasetId);
     expect(rows.map(shownRow)).toEqual(expectedRows);
     const failed = rows.filter((row) => row['_errors'] !== undefined && row['_errors'] !== null);
     expect(failed).toHaveLength(expectedRows.filter(({ both }) => both === null).length);
@@ -117,7 +117,7 @@ test('have the time of the request and the user of the import', async () => {
     { name: 'at', expression: "now('UTC')" },
   ];
   const { created_at: created } = await importRecords(datasetId, [{ i: 1 }, { i: 2 }], fields);
-  const rows = await storedRecords(datasetId);
+  const rows = await fetchStoredRecords(datasetId);
   expect(new Set(rows.map(({ mail }) => mail))).toEqual(new Set(['ann@acme.org']));
   expect(new Set(rows.map(({ at }) => at)).size).toBe(1);
   const distanceMs = Date.parse(`${String(rows[0]!['at'])}Z`) - Date.parse(String(created));
@@ -135,7 +135,7 @@ test('reach what their user may read, and nothing else', async () => {
     expression: `dataset_count(${knownDatasetId}, filters=[['nope', 1]])`,
   };
   await importRecords(datasetId, [{ i: 1 }], [count(secret), count(1), mistake]);
-  const [row] = await storedRecords(datasetId);
+  const [row] = await fetchStoredRecords(datasetId);
   const errors = row!['_errors'] as Record<string, string>;
   expect(errors[`n${secret}`]).toBe(errors['n1']!.replace('1', String(secret)));
   expect(errors['n1']).toMatch(/^Dataset query failed: /);

@@ -103,7 +103,7 @@ async function runManifest(datasetId: number, files: unknown, at = fetchFixture)
   return (await waitForJob(at.ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
 }
 
-async function recordsOf(datasetId: number, at = fetchFixture): Promise<readonly unknown[]> {
+async function fetchRecords(datasetId: number, at = fetchFixture): Promise<readonly unknown[]> {
   const body = { limit: 10_000, exclude_fields: ['_id', '_commit'] };
   return (await at.ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'] as unknown[];
 }
@@ -152,9 +152,9 @@ describe('a manifest', () => {
       files.push({ object_id: id, md5: md5Of(sampleFiles[path]!), ...params(path) });
     }
     expect((await runManifest(byUpload, files))['status']).toBe('completed');
-    const found = await recordsOf(byUrl);
+    const found = await fetchRecords(byUrl);
     expect(found).toHaveLength(3 + 2 + 1 + 1 + 1 + 1);
-    expect(found).toEqual(await recordsOf(byUpload));
+    expect(found).toEqual(await fetchRecords(byUpload));
     expect(fetched['manifest']).toMatchObject({
       files: [{ url: sourceHost.url('/a.vcf.gz') }, {}, {}, {}, {}, {}],
     });
@@ -180,7 +180,7 @@ describe('a manifest', () => {
       { url: sourceHost.url('/z'), format: '.JSON.gz', name: 'z.vcf' },
     ]);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect((await recordsOf(datasetId)).map((row) => (row as { n: unknown }).n)).toEqual([
+    expect((await fetchRecords(datasetId)).map((row) => (row as { n: unknown }).n)).toEqual([
       1, 2, 3, 4, 5,
     ]);
   });
@@ -293,7 +293,7 @@ describe('a manifest', () => {
       expect(done['status']).toBe('failed');
       expect(done['error_message']).toContain(expected);
     }
-    expect(await recordsOf(datasetId)).toEqual([]);
+    expect(await fetchRecords(datasetId)).toEqual([]);
     const right = { object_id: id, md5: goodMd5.toUpperCase(), base64_md5: base64, size: '8' };
     expect((await runManifest(datasetId, [right]))['status']).toBe('completed');
   });
@@ -314,7 +314,7 @@ describe('N8: an encoding on top of the file', () => {
     const datasetId = await newDataset();
     const done = await runManifest(datasetId, [{ url: sourceHost.url(path) }]);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await recordsOf(datasetId)).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(await fetchRecords(datasetId)).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
   test('but no third layer is removed', async () => {
@@ -422,7 +422,7 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     expect(done['error_message']).toMatch(expected);
     expect(done['error_message']).toMatch(/^bad\.json: /);
     expect((await at.server.store.snapshot(datasetId)).version).toBe(version);
-    expect(await recordsOf(datasetId, at)).toEqual([]);
+    expect(await fetchRecords(datasetId, at)).toEqual([]);
     const seenTexts = [
       (await at.ann.get('/v2/tasks')).text,
       (await at.ann.get(`/v2/tasks/${String(done['task_id'])}`)).text,
@@ -481,7 +481,7 @@ test('a worker that dies while it fetches costs a second try and nothing else', 
   const datasetId = await newDataset();
   const done = await runManifest(datasetId, [{ url: sourceHost.url('/a.json') }]);
   expect([kills, done['status'], done['error_message']]).toEqual([1, 'completed', null]);
-  expect(await recordsOf(datasetId)).toEqual([{ n: 1 }]);
+  expect(await fetchRecords(datasetId)).toEqual([{ n: 1 }]);
 });
 
 test('a file of another host is listed with its progress', async () => {

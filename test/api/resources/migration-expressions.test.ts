@@ -39,13 +39,13 @@ async function migrateRecords(body: object): Promise<Record<string, unknown>> {
   return json;
 }
 
-async function storedRecords(datasetId: number, more: object = {}): Promise<readonly Record<string, unknown>[]> {
+async function fetchStoredRecords(datasetId: number, more: object = {}): Promise<readonly Record<string, unknown>[]> {
   const body = { limit: 10_000, exclude_fields: ['_id', '_commit'], ...more };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Record<string, unknown>[];
 } // prettier-ignore
 
-async function typesOf(datasetId: number): Promise<Record<string, unknown>> {
+async function fetchFieldTypes(datasetId: number): Promise<Record<string, unknown>> {
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
   return Object.fromEntries(fields.map((field) => [String(field['name']), field['data_type']]));
 }
@@ -65,7 +65,7 @@ test('are stored with the fields that the query selects, and see all of the sour
       { name: 'from', expression: 'source_dataset + target_dataset' },
     ],
   }); // prettier-ignore
-  const found = await storedRecords(target_id);
+  const found = await fetchStoredRecords(target_id);
   expect(found).toHaveLength(2500);
   for (const [n, row] of found.entries()) {
     const { i, gene, ad, info } = records[n]!;
@@ -88,7 +88,7 @@ test('are stored with the fields that the query selects, and see all of the sour
   expect(warnings.filter(({ code }) => code === 500)).toMatchObject([
     { field: 'vaf', count: zero, line: 1, message: 'division by zero (line 1, column 14)' },
   ]);
-  expect(await typesOf(target_id)).toMatchObject({ depth: 'integer', vaf: 'double', late: 'string', gene: 'string' });
+  expect(await fetchFieldTypes(target_id)).toMatchObject({ depth: 'integer', vaf: 'double', late: 'string', gene: 'string' });
 }); // prettier-ignore
 
 test('that fail are noted beside the errors that records of the source have', async () => {
@@ -105,11 +105,11 @@ test('that fail are noted beside the errors that records of the source have', as
     { i: 1, n: 0, q: 1, r: -1, _errors: null },
     { i: 2, n: 2, q: 0.5, r: null, _errors: { r: 'division by zero (line 1, column 3)' } },
   ];
-  expect(await storedRecords(target_id)).toEqual(expectedRecords);
+  expect(await fetchStoredRecords(target_id)).toEqual(expectedRecords);
   const selectedTarget = await newDataset('failed selected');
   await migrateRecords({ source_id, target_id: selectedTarget, source_params: { fields: ['i'] }, target_fields: [failingField] });
-  expect((await storedRecords(selectedTarget))[0]).toEqual({ i: 0, r: -0.5, _errors: null });
-  expect((await storedRecords(selectedTarget))[2]).toEqual({ i: 2, r: null, _errors: expectedRecords[2]!['_errors'] });
+  expect((await fetchStoredRecords(selectedTarget))[0]).toEqual({ i: 0, r: -0.5, _errors: null });
+  expect((await fetchStoredRecords(selectedTarget))[2]).toEqual({ i: 2, r: null, _errors: expectedRecords[2]!['_errors'] });
 }); // prettier-ignore
 
 test('are those that a query computes', async () => {
@@ -120,17 +120,17 @@ test('are those that a query computes', async () => {
   ];
   const target_id = await newDataset('same');
   await migrateRecords({ target_id, source_params: { fields: ['i'] }, target_fields: target_fields.slice(0, 2) });
-  const expectedRecords = await storedRecords(sourceId, { fields: ['i'], exclude_fields: [], target_fields: target_fields.slice(0, 2) });
-  expect(await storedRecords(target_id)).toEqual(expectedRecords);
+  const expectedRecords = await fetchStoredRecords(sourceId, { fields: ['i'], exclude_fields: [], target_fields: target_fields.slice(0, 2) });
+  expect(await fetchStoredRecords(target_id)).toEqual(expectedRecords);
   const wholeTarget = await newDataset('whole');
   await migrateRecords({ target_id: wholeTarget, source_params: { fields: ['i'], limit: 2 }, target_fields: target_fields.slice(2) });
-  expect((await storedRecords(wholeTarget))[0]).toEqual({ i: 0, whole: '_commit,_id,ad,gene,i,info' });
+  expect((await fetchStoredRecords(wholeTarget))[0]).toEqual({ i: 0, whole: '_commit,_id,ad,gene,i,info' });
 }); // prettier-ignore
 
 test('replace fields of the dataset itself, by _id', async () => {
   const ownTarget = await newDataset('own');
   await migrateRecords({ target_id: ownTarget, source_params: { limit: 1500 } });
-  const before = await storedRecords(ownTarget);
+  const before = await fetchStoredRecords(ownTarget);
   await migrateRecords({
     source_id: ownTarget,
     target_id: ownTarget,
@@ -139,7 +139,7 @@ test('replace fields of the dataset itself, by _id', async () => {
     target_fields: [{ name: 'twice', expression: 'record.i * 2', data_type: 'long' }],
   });
   const expectedRecords = before.map((record) => ({ ...record, twice: Number(record['i']) >= 100 ? 2 * Number(record['i']) : null })); // prettier-ignore
-  expect(await storedRecords(ownTarget)).toEqual(expectedRecords);
+  expect(await fetchStoredRecords(ownTarget)).toEqual(expectedRecords);
 });
 
 test('a dry run reports them and changes nothing', async () => {
@@ -151,7 +151,7 @@ test('a dry run reports them and changes nothing', async () => {
     target_fields: [{ name: 'n', expression: 'record.i + 1', data_type: 'long' }],
   });
   expect(JSON.stringify((metadata as { dry_run: unknown }).dry_run)).toContain('"n":1');
-  expect(await storedRecords(target_id)).toEqual([]);
+  expect(await fetchStoredRecords(target_id)).toEqual([]);
 });
 
 test.each<[object, string]>([

@@ -6,7 +6,7 @@ const { ann, newDataset, runImport } = await startServerFixture();
 
 type Json = Readonly<Record<string, unknown>>;
 
-async function recordsOf(datasetId: number): Promise<readonly Json[]> {
+async function fetchRecords(datasetId: number): Promise<readonly Json[]> {
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1000 });
   return (json['results'] as Json[]).map(({ _commit, ...rest }) => rest);
 }
@@ -38,13 +38,13 @@ test('overwrite gives the target the same records under the same ids, and later 
   const [source, target] = [await newSourceDataset(), await newDataset()];
   const first = await migrateInto(source, target, { commit_mode: 'overwrite' });
   expect((first['metadata'] as Json)['changes']).toEqual({ records_added: 30, records_changed: 0 });
-  expect(await recordsOf(target)).toEqual(await recordsOf(source));
-  const ids = (await recordsOf(source)).map(({ _id }) => _id);
+  expect(await fetchRecords(target)).toEqual(await fetchRecords(source));
+  const ids = (await fetchRecords(source)).map(({ _id }) => _id);
   const changes = [{ _id: ids[7], n: 700, word: 'new' }, { _id: ids[3], n: 300, word: 'other' }, { n: 31, word: 'added' }]; // prettier-ignore
   await runImport({ dataset_id: source, commit_mode: 'upsert', records: changes });
   const second = await migrateInto(source, target, { commit_mode: 'overwrite', source_params: { filters: [['n__gt', 30]] } }); // prettier-ignore
   expect(second).toMatchObject({ documents_count: 3, metadata: { changes: { records_added: 1, records_changed: 2 } } }); // prettier-ignore
-  expect(await recordsOf(target)).toEqual(await recordsOf(source));
+  expect(await fetchRecords(target)).toEqual(await fetchRecords(source));
   const [commit] = second['dataset_commits'] as Json[];
   expect(commit).toMatchObject({ mode: 'overwrite', records_added: 1, records_changed: 2, records_total: 31 }); // prettier-ignore
   const rollbackAnswer = await ann.post(
@@ -52,19 +52,19 @@ test('overwrite gives the target the same records under the same ids, and later 
     {},
   );
   expect([rollbackAnswer.status, rollbackAnswer.json['records_total']]).toEqual([201, 30]);
-  expect((await recordsOf(target)).map(({ word }) => word)).toEqual(Array.from({ length: 30 }, (_, n) => `w${n}`)); // prettier-ignore
+  expect((await fetchRecords(target)).map(({ word }) => word)).toEqual(Array.from({ length: 30 }, (_, n) => `w${n}`)); // prettier-ignore
 });
 
 test('upsert by id_fields adds fields to the records of the target, which keep their ids', async () => {
   const [source, target] = [await newDataset(), await newSourceDataset()];
   await runImport({ dataset_id: source, records: [{ key: 5, n: 5, score: 0.5 }, { key: 99, n: 99, score: 1 }, { key: 8, n: 8, info: { a: -8 } }] }); // prettier-ignore
-  const before = await recordsOf(target);
+  const before = await fetchRecords(target);
   const body = { commit_mode: 'upsert', id_fields: ['n'], source_params: { exclude_fields: ['key'] } }; // prettier-ignore
   const dryRun = await migrate(source, target, { ...body, dry_run: true });
   expect((dryRun['metadata'] as Json)['dry_run']).toMatchObject({ records_added: 1, records_changed: 2 }); // prettier-ignore
-  expect(await recordsOf(target)).toEqual(before);
+  expect(await fetchRecords(target)).toEqual(before);
   await migrateInto(source, target, body);
-  const after = await recordsOf(target);
+  const after = await fetchRecords(target);
   expect(after[5]).toEqual({ ...before[5], score: 0.5 });
   expect(after[8]).toEqual({ ...before[8], score: null, info: { a: -8, b: ['x'] } });
   expect(after[30]).toMatchObject({ n: 99, word: null, score: 1 });
@@ -73,10 +73,10 @@ test('upsert by id_fields adds fields to the records of the target, which keep t
 
 test('a dataset overwrites its own records, without some of their fields', async () => {
   const dataset = await newSourceDataset();
-  const before = await recordsOf(dataset);
+  const before = await fetchRecords(dataset);
   const source_params = { filters: [['n__lt', 3]], exclude_fields: ['word'] };
   await migrateInto(dataset, dataset, { commit_mode: 'overwrite', source_params });
-  expect(await recordsOf(dataset)).toEqual(
+  expect(await fetchRecords(dataset)).toEqual(
     before.map((record, n) => (n < 3 ? { ...record, word: null } : record)),
   );
 });
@@ -89,14 +89,14 @@ test('deletes by id_fields what another dataset lists', async () => {
   });
   const done = await migrateInto(source, target, { commit_mode: 'delete', id_fields: ['word'] });
   expect((done['metadata'] as Json)['deletions']).toEqual({ records_deleted: 2, ids_not_found: 1 });
-  expect((await recordsOf(target)).map(({ n }) => n)).toEqual([0, ...Array.from({ length: 27 }, (_, i) => i + 3)]); // prettier-ignore
+  expect((await fetchRecords(target)).map(({ n }) => n)).toEqual([0, ...Array.from({ length: 27 }, (_, i) => i + 3)]); // prettier-ignore
 });
 
 test('two records with the same key fail the migration, and change nothing', async () => {
   const [source, target] = [await newDataset(), await newSourceDataset()];
   await runImport({ dataset_id: source, records: [{ n: 1 }, { n: 2 }, { n: 1 }] });
-  const before = await recordsOf(target);
+  const before = await fetchRecords(target);
   const failed = await migrate(source, target, { commit_mode: 'upsert', id_fields: ['n'] });
   expect([failed['status'], failed['error_message']]).toEqual(['failed', expect.stringMatching(/^record 1 and record 3 have the same n/)]); // prettier-ignore
-  expect(await recordsOf(target)).toEqual(before);
+  expect(await fetchRecords(target)).toEqual(before);
 });

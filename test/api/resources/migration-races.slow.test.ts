@@ -48,7 +48,7 @@ async function newFilledDataset(records: readonly object[]): Promise<number> {
   return dataset_id;
 }
 
-async function recordsOf(datasetId: number): Promise<readonly Record<string, unknown>[]> {
+async function fetchRecords(datasetId: number): Promise<readonly Record<string, unknown>[]> {
   const body = { limit: 1_000, exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Record<string, unknown>[];
@@ -77,7 +77,7 @@ test('a field of the target that has become wider meanwhile makes the migration 
   await migrate({ source_id: source, target_id: target }, () =>
     ann.post('/v2/dataset_imports', { dataset_id: target, records }),
   );
-  expect(await recordsOf(target)).toEqual([{ n: 1 }, { n: 0.5 }, { n: 7 }]);
+  expect(await fetchRecords(target)).toEqual([{ n: 1 }, { n: 0.5 }, { n: 7 }]);
 });
 
 test('a field that is declared meanwhile keeps its type', async () => {
@@ -85,7 +85,7 @@ test('a field that is declared meanwhile keeps its type', async () => {
   await migrate({ source_id: source, target_id: target }, () =>
     ann.post('/v2/dataset_fields', { dataset_id: target, name: 'n', data_type: 'string' }),
   );
-  expect(await recordsOf(target)).toEqual([{ n: '7' }]);
+  expect(await fetchRecords(target)).toEqual([{ n: '7' }]);
 });
 
 test('a deletion by rows finds them again after another commit', async () => {
@@ -95,7 +95,7 @@ test('a deletion by rows finds them again after another commit', async () => {
   const done = await migrate(body, () =>
     ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n: 11 }, { n: 2 }] }),
   );
-  expect((await recordsOf(dataset)).map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, 5, 2]);
+  expect((await fetchRecords(dataset)).map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, 5, 2]);
   expect(done.json['metadata']).toMatchObject({ deletions: { records_deleted: 5 } });
 });
 
@@ -111,7 +111,7 @@ test('a dataset that is deleted meanwhile gets nothing', async () => {
   holdsMessages = false;
   for (const message of heldMessages.splice(0)) deliverMessage(message);
   expect((await ann.get(`/v2/dataset_migrations/${idOf(createdMigration)}`)).status).toBe(404);
-  expect(await recordsOf(source)).toEqual([{ n: 7 }]);
+  expect(await fetchRecords(source)).toEqual([{ n: 7 }]);
 });
 
 test('an empty dataset gives no records, and its declared fields', async () => {
@@ -120,19 +120,19 @@ test('an empty dataset gives no records, and its declared fields', async () => {
   const target = await newFilledDataset([]);
   const done = await migrate({ source_id: source, target_id: target });
   expect(done.json).toMatchObject({ documents_count: 0 });
-  expect(await recordsOf(target)).toEqual([]);
+  expect(await fetchRecords(target)).toEqual([]);
   await ann.post('/v2/dataset_imports', { dataset_id: target, records: [{ a: '5' }] });
-  expect(await recordsOf(target)).toEqual([{ a: 5 }]);
+  expect(await fetchRecords(target)).toEqual([{ a: 5 }]);
   const deleting = { source_id: source, target_id: target, commit_mode: 'delete' };
   await migrate(deleting);
-  expect(await recordsOf(target)).toEqual([{ a: 5 }]);
+  expect(await fetchRecords(target)).toEqual([{ a: 5 }]);
 });
 
 test('names that differ in case alone are different fields', async () => {
   const target = await newFilledDataset([{ name: 'a', o: { x: 1 } }]);
   const source = await newFilledDataset([{ NAME: 'b', o: { X: 2, x: 3 }, 'o.x': 'flat' }]);
   await migrate({ source_id: source, target_id: target });
-  expect(await recordsOf(target)).toEqual([
+  expect(await fetchRecords(target)).toEqual([
     expect.objectContaining({ name: 'a', o: { x: 1 }, NAME: null }),
     expect.objectContaining({ name: null, o: { x: 3, X: 2 }, NAME: 'b', 'o.x': 'flat' }),
   ]);

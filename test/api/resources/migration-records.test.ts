@@ -32,15 +32,15 @@ async function migrateRecords(body: object): Promise<Record<string, unknown>> {
   return json['metadata'] as Record<string, unknown>;
 }
 
-async function storedRecords(datasetId: number): Promise<readonly Record<string, unknown>[]> {
+async function fetchStoredRecords(datasetId: number): Promise<readonly Record<string, unknown>[]> {
   const body = { limit: 10_000, exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return json['results'] as readonly Record<string, unknown>[];
 }
 
 /** Returns the records of a dataset without null values. */
-async function storedWithoutNulls(datasetId: number): Promise<readonly object[]> {
-  return (await storedRecords(datasetId)).map(withoutNulls);
+async function fetchStoredWithoutNulls(datasetId: number): Promise<readonly object[]> {
+  return (await fetchStoredRecords(datasetId)).map(withoutNulls);
 }
 
 function withoutNulls(record: Record<string, unknown>): object {
@@ -48,7 +48,7 @@ function withoutNulls(record: Record<string, unknown>): object {
 }
 
 /** Returns the records in a page of a query, with the fields that the expressions in `body` compute. */
-async function resultsOf(body: object): Promise<readonly unknown[]> {
+async function fetchResults(body: object): Promise<readonly unknown[]> {
   const { json } = await ann.post(`/v2/datasets/${sourceId}/data`, { limit: 10_000, ...body });
   return (json['results'] as readonly Record<string, unknown>[]).map((record) => {
     const { _id, _commit, ...rest } = record;
@@ -67,10 +67,10 @@ test('are those of a page of the source with the same expressions', async () => 
   const target_id = await newDataset();
   const source_params = { filters, fields: ['i', 'gene', 'tags', 'info.af'] };
   const metadata = await migrateRecords({ target_id, source_params, target_fields, annotator_params: explodeTags }); // prettier-ignore
-  const found = await storedWithoutNulls(target_id);
+  const found = await fetchStoredWithoutNulls(target_id);
   const expectedCount = records.slice(0, 1500).reduce((sum, { tags }) => sum + Math.max(1, tags.length), 0);
   expect(found).toHaveLength(expectedCount);
-  expect(found).toEqual(await resultsOf({ ...source_params, target_fields, annotator_params: explodeTags }));
+  expect(found).toEqual(await fetchResults({ ...source_params, target_fields, annotator_params: explodeTags }));
   expect(metadata['receipt']).toMatchObject({ records_read: 1500, records_made: expectedCount - 1500, records_stored: expectedCount, records_rejected: 0 }); // prettier-ignore
   const [commit] = listOf(await ann.get(`/v2/datasets/${target_id}/commits`));
   expect(commit).toMatchObject({ records_added: expectedCount });
@@ -82,7 +82,7 @@ test('see the records before their fields, and may be none', async () => {
   const annotator_params = { pre_annotation_expression: 'record if record.i % 5 == 0 else None' };
   await migrateRecords({ target_id, source_params: { exclude_fields: ['tags', 'note'] }, annotator_params }); // prettier-ignore
   const expectedRecords = records.filter(({ i }) => i % 5 === 0).map(({ i, gene, info }) => ({ i, gene, info })); // prettier-ignore
-  expect(await storedRecords(target_id)).toEqual(expectedRecords);
+  expect(await fetchStoredRecords(target_id)).toEqual(expectedRecords);
 });
 
 test('keep the types of the target, with errors where a value does not fit', async () => {
@@ -91,7 +91,7 @@ test('keep the types of the target, with errors where a value does not fit', asy
   const expression = "{'n': record.i if record.i < 2 else record.note, 'text': 'a'}";
   const annotator_params = { post_annotation_expression: expression };
   await migrateRecords({ target_id, source_params: { limit: 3 }, annotator_params });
-  expect(await storedWithoutNulls(target_id)).toEqual([
+  expect(await fetchStoredWithoutNulls(target_id)).toEqual([
     { n: 0, text: 'a' },
     { n: 1, text: 'a' },
     { text: 'a', _errors: { n: expect.any(String) } },
@@ -107,7 +107,7 @@ test('replace the records of the target that have their ids', async () => {
     commit_mode: 'upsert',
     annotator_params: { post_annotation_expression: '{**record, "n": record.n * 10} if record.n > 1 else None' },
   }); // prettier-ignore
-  expect(await storedRecords(target_id)).toEqual([{ n: 1 }, { n: 20 }, { n: 30 }]);
+  expect(await fetchStoredRecords(target_id)).toEqual([{ n: 1 }, { n: 20 }, { n: 30 }]);
 });
 
 test('are in the report of a dry run', async () => {
@@ -116,5 +116,5 @@ test('are in the report of a dry run', async () => {
   const metadata = await migrateRecords({ target_id, source_params, dry_run: true, annotator_params: explodeTags }); // prettier-ignore
   const { sample } = metadata['dry_run'] as { sample: readonly unknown[] };
   expect(sample).toEqual([0, 1, 2].map((k) => ({ i: 3, tags: `3-${k}` })));
-  expect(await storedRecords(target_id)).toEqual([]);
+  expect(await fetchStoredRecords(target_id)).toEqual([]);
 });

@@ -60,7 +60,7 @@ async function migrate(source_id: number, target_id: number, body: object = {}):
   return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
 }
 
-async function numbersOf(datasetId: number, body: object = {}): Promise<readonly unknown[]> {
+async function fetchNumbers(datasetId: number, body: object = {}): Promise<readonly unknown[]> {
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000, ...body });
   return (json['results'] as readonly { readonly n: unknown }[]).map(({ n }) => n);
 }
@@ -74,11 +74,11 @@ describe('a deletion', () => {
     const body = { commit_mode: 'delete', source_params: { filters: [['n__range', [10, 19]]] } };
     const done = await migrate(dataset, dataset, body);
     const numbersLeft = sourceRecords.map(({ n }) => n).filter((n) => n < 10 || n > 19);
-    expect(await numbersOf(dataset)).toEqual(numbersLeft);
+    expect(await fetchNumbers(dataset)).toEqual(numbersLeft);
     expect(done.json).toMatchObject({ status: 'completed', documents_count: 10, commit_mode: 'delete' }); // prettier-ignore
     expect(done.json['metadata']).toMatchObject({ deletions: { records_deleted: 10, ids_not_found: 0 } }); // prettier-ignore
     expect(commitOf(done)).toMatchObject({ mode: 'delete', records_modified: 10, records_total: 30, parent_job_model: 'datasets.DatasetMigration' }); // prettier-ignore
-    expect(await numbersOf(dataset, { as_of: before!['id'] })).toHaveLength(40);
+    expect(await fetchNumbers(dataset, { as_of: before!['id'] })).toHaveLength(40);
     const path = `/v2/datasets/${dataset}/diff?from=${String(before!['id'])}&limit=100`;
     const { json } = await ann.get(path);
     expect(json['counts']).toEqual({ added: 0, changed: 0, removed: 10 });
@@ -86,7 +86,7 @@ describe('a deletion', () => {
       `/v2/dataset_commits/${String(commitOf(done)['id'])}/rollback`,
     );
     expect(rollbackAnswer.status).toBe(201);
-    expect(await numbersOf(dataset)).toEqual(sourceRecords.map(({ n }) => n));
+    expect(await fetchNumbers(dataset)).toEqual(sourceRecords.map(({ n }) => n));
   });
 
   test.each<[string, object, (n: number) => boolean]>([
@@ -98,9 +98,9 @@ describe('a deletion', () => {
     const dataset = await newFilledDataset();
     await migrate(dataset, dataset, { commit_mode: 'delete', source_params });
     // Rows that were deleted earlier stay deleted when more rows are deleted.
-    expect(await numbersOf(dataset)).toEqual(sourceRecords.map(({ n }) => n).filter(stays));
+    expect(await fetchNumbers(dataset)).toEqual(sourceRecords.map(({ n }) => n).filter(stays));
     await migrate(dataset, dataset, { commit_mode: 'delete', source_params: { filters: [['n', 20]] } }); // prettier-ignore
-    expect(await numbersOf(dataset)).toEqual(sourceRecords.map(({ n }) => n).filter((n) => stays(n) && n !== 20)); // prettier-ignore
+    expect(await fetchNumbers(dataset)).toEqual(sourceRecords.map(({ n }) => n).filter((n) => stays(n) && n !== 20)); // prettier-ignore
   });
 
   test('finds the records of another dataset, or of an earlier version, by their ids', async () => {
@@ -109,7 +109,7 @@ describe('a deletion', () => {
     await ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n: 5 }, { n: 100 }] });
     const source_params = { as_of: first!['id'], filters: [['n__lt', 20]] };
     const done = await migrate(dataset, dataset, { commit_mode: 'delete', source_params });
-    expect(await numbersOf(dataset)).toEqual([
+    expect(await fetchNumbers(dataset)).toEqual([
       ...sourceRecords.slice(20).map(({ n }) => n),
       5,
       100,
@@ -125,7 +125,7 @@ describe('a deletion', () => {
     const body = { commit_mode: 'delete', dry_run: true, source_params: { limit: 3 } };
     const done = await migrate(dataset, dataset, body);
     expect(done.json['metadata']).toMatchObject({ dry_run: { records_deleted: 3 } });
-    expect(await numbersOf(dataset)).toHaveLength(40);
+    expect(await fetchNumbers(dataset)).toHaveLength(40);
   });
 });
 
@@ -133,12 +133,12 @@ test('a dataset may be appended to itself, and the commit rolled back', async ()
   const dataset = await newFilledDataset();
   const done = await migrate(dataset, dataset, { source_params: { filters: [['gene', 'G1']] } });
   const copies = sourceRecords.filter(({ gene }) => gene === 'G1').map(({ n }) => n);
-  expect(await numbersOf(dataset)).toEqual([...sourceRecords.map(({ n }) => n), ...copies]);
+  expect(await fetchNumbers(dataset)).toEqual([...sourceRecords.map(({ n }) => n), ...copies]);
   const rollbackAnswer = await ann.post(
     `/v2/dataset_commits/${String(commitOf(done)['id'])}/rollback`,
   );
   expect(rollbackAnswer.json).toMatchObject({ mode: 'rollback', records_total: 40 });
-  expect(await numbersOf(dataset)).toEqual(sourceRecords.map(({ n }) => n));
+  expect(await fetchNumbers(dataset)).toEqual(sourceRecords.map(({ n }) => n));
 });
 
 test('a dry run says what the migration then does, and does nothing itself', async () => {
@@ -150,7 +150,7 @@ test('a dry run says what the migration then does, and does nothing itself', asy
   const { dry_run: report } = dryRun.json['metadata'] as { dry_run: Record<string, unknown> };
   expect(dryRun.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
   expect((await ann.get(`/v2/datasets/${target}/fields`)).json['data']).toEqual(fields.json['data']); // prettier-ignore
-  expect(await numbersOf(target)).toEqual([0.5]);
+  expect(await fetchNumbers(target)).toEqual([0.5]);
   const real = await migrate(source, target, body);
   const page = { offset: 1, limit: 20, exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${target}/data`, page);
@@ -261,7 +261,7 @@ describe('the resource', () => {
         ['status'],
       ]);
     }
-    expect(await numbersOf(target)).toEqual([]);
+    expect(await fetchNumbers(target)).toEqual([]);
   });
 
   test('deleting it keeps its records, deleting its source leaves null, deleting its target takes it along', async () => {
@@ -269,7 +269,7 @@ describe('the resource', () => {
     const [first, second] = [await migrate(source, target), await migrate(source, target)];
     expect((await ann.delete(`/v2/dataset_migrations/${idOf(first)}`)).status).toBe(200);
     expect((await ann.get(`/v2/dataset_migrations/${idOf(first)}`)).status).toBe(404);
-    expect(await numbersOf(target)).toHaveLength(80);
+    expect(await fetchNumbers(target)).toHaveLength(80);
     expect((await ann.delete(`/v2/datasets/${source}`)).status).toBe(200);
     const list = listOf(await ann.get('/v2/dataset_migrations?limit=1000'));
     const { id } = second.json;
@@ -292,7 +292,7 @@ describe('the resource', () => {
     releaseMessages();
     const { json } = await ann.get(`/v2/dataset_migrations/${idOf(createdMigration)}`);
     expect(json).toMatchObject({ status: 'canceled', error_message: 'The source dataset was deleted.', source: null }); // prettier-ignore
-    expect(await numbersOf(target)).toEqual([]);
+    expect(await fetchNumbers(target)).toEqual([]);
   });
 });
 

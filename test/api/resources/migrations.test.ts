@@ -61,13 +61,13 @@ async function exportLines(dataset_id: number, params: object = {}): Promise<rea
     .map((line) => line.replace(/^\{"_id":"[^"]*","_commit":"[^"]*",?/, '{'));
 }
 
-async function fieldsOf(datasetId: number): Promise<readonly object[]> {
+async function fetchFields(datasetId: number): Promise<readonly object[]> {
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?limit=1000`));
   const properties = ['name', 'title', 'description', 'data_type', 'is_list', 'entity_type', 'is_hidden', 'ordering', 'url_template']; // prettier-ignore
   return fields.map((field) => Object.fromEntries(properties.map((key) => [key, field[key]])));
 }
 
-async function recordsOf(
+async function fetchRecords(
   datasetId: number,
   body: object,
 ): Promise<readonly Record<string, unknown>[]> {
@@ -95,7 +95,7 @@ describe('a migration of a whole dataset has the records and fields of its sourc
     const target = await newDataset();
     const { json } = await migrateInto(source, target);
     expect(await exportLines(target)).toEqual(await exportLines(source));
-    expect(await fieldsOf(target)).toEqual(await fieldsOf(source));
+    expect(await fetchFields(target)).toEqual(await fetchFields(source));
     const [from, to] = await Promise.all([source, target].map((id) => ann.get(`/v2/datasets/${id}`))); // prettier-ignore
     expect(to!.json['documents_count']).toBe(from!.json['documents_count']);
     expect(to!.json['genome_builds']).toEqual(from!.json['genome_builds']);
@@ -138,8 +138,8 @@ describe('the query of the source', () => {
     const target = await newDataset();
     const { json } = await migrateInto(source, target, { source_params });
     const page = { limit: 1_000, ...Object.fromEntries(Object.entries(source_params).filter(([, value]) => value !== null)), debug: undefined };
-    const expectedRows = await recordsOf(source, page);
-    const targetRows = await recordsOf(target, { limit: 1_000 });
+    const expectedRows = await fetchRecords(source, page);
+    const targetRows = await fetchRecords(target, { limit: 1_000 });
     const withoutIds = (records: readonly Record<string, unknown>[]) => records.map(({ _id, _commit, ...rest }) => rest);
     expect(withoutIds(targetRows).map(withSortedKeys)).toEqual(withoutIds(expectedRows).map(withSortedKeys));
     expect(json['documents_count']).toBe(expectedRows.length);
@@ -159,11 +159,11 @@ describe('the query of the source', () => {
     const target = await newDataset();
     const done = await migrateInto(dataset, target, { source_params: { as_of: first!['id'] } });
     expect(done.json['as_of']).toMatchObject({ commit_id: first!['id'] });
-    expect((await recordsOf(target, {})).map((record) => record['a'])).toEqual([1, 2]);
+    expect((await fetchRecords(target, {})).map((record) => record['a'])).toEqual([1, 2]);
     const another = await newDataset();
     const above = await migrateInto(dataset, another, { as_of: first!['id'] });
     expect(above.json['as_of']).toEqual(done.json['as_of']);
-    expect((await recordsOf(another, {})).map((record) => record['a'])).toEqual([1, 2]);
+    expect((await fetchRecords(another, {})).map((record) => record['a'])).toEqual([1, 2]);
   });
 });
 
@@ -178,7 +178,7 @@ describe('fields of other types', () => {
     source = await importRecords({ data_records: rows });
   });
   const values = async (target: number, field: string): Promise<readonly unknown[]> =>
-    (await recordsOf(target, {})).map((record) => record[field]);
+    (await fetchRecords(target, {})).map((record) => record[field]);
 
   test.each<[string, object, (row: (typeof rows)[number]) => unknown]>([
     ['whole', { data_type: 'string' }, ({ whole }) => String(whole)],
@@ -199,7 +199,9 @@ describe('fields of other types', () => {
     const top = name.split('.')[0]!;
     const expectedRows = rows.map(cast).map(withSortedKeys);
     expect((await values(target, top)).map(withSortedKeys)).toEqual(expectedRows);
-    const field = (await fieldsOf(target)).find((one) => (one as { name: string }).name === name);
+    const field = (await fetchFields(target)).find(
+      (one) => (one as { name: string }).name === name,
+    );
     const shownField = {
       ...field,
       is_list: (field as { is_list: boolean | null }).is_list ?? false,
@@ -216,11 +218,11 @@ describe('fields of other types', () => {
       added: { data_type: 'integer', description: 'to be filled' },
     };
     await migrateInto(source, target, { target_fields });
-    const [record] = await recordsOf(target, { limit: 1 });
+    const [record] = await fetchRecords(target, { limit: 1 });
     expect(record).not.toHaveProperty('real');
     expect(record).toMatchObject({ deep: { n: 7 }, added: null });
     expect((record!['deep'] as object)).not.toHaveProperty('s'); // prettier-ignore
-    const names = (await fieldsOf(target)).map((field) => (field as { name: string }).name);
+    const names = (await fetchFields(target)).map((field) => (field as { name: string }).name);
     expect(names).toContain('added');
     expect(names).not.toContain('real');
   });
@@ -244,7 +246,7 @@ describe('fields of other types', () => {
     const { json } = await migrateInto(source, target, { target_fields, validation_params });
     const { receipt } = json['metadata'] as Record<string, object>;
     expect(receipt).toMatchObject({ records_read: 3, records_stored: 1, records_rejected: 2 });
-    expect((await recordsOf(target, {})).map((record) => record['whole'])).toEqual([
+    expect((await fetchRecords(target, {})).map((record) => record['whole'])).toEqual([
       rows[2]!.whole,
     ]);
     const lenientTarget = await newDataset();
@@ -262,7 +264,7 @@ describe('fields that the target has', () => {
     await ann.post('/v2/dataset_imports', { dataset_id: target, data_records: [{ code: 'x', n: 1, o: { a: 1 } }] }); // prettier-ignore
     const source = await importRecords({ data_records: [{ n: 0.5, code: 5, o: { B: 'b', a: 2 }, more: [{ z: 1 }] }] }); // prettier-ignore
     await migrateInto(source, target);
-    const records = await recordsOf(target, {
+    const records = await fetchRecords(target, {
       ordering: ['n'],
       exclude_fields: ['_id', '_commit'],
     });
@@ -272,7 +274,7 @@ describe('fields that the target has', () => {
         { code: 'x', n: 1, o: { a: 1 }, more: null },
       ].map(withSortedKeys),
     );
-    const types = (await fieldsOf(target)).map((field) => [(field as { name: string }).name, (field as { data_type: string }).data_type]); // prettier-ignore
+    const types = (await fetchFields(target)).map((field) => [(field as { name: string }).name, (field as { data_type: string }).data_type]); // prettier-ignore
     expect(Object.fromEntries(types)).toMatchObject({ code: 'string', n: 'double', o: 'object', 'o.B': 'string' }); // prettier-ignore
   });
 
@@ -280,7 +282,7 @@ describe('fields that the target has', () => {
     const target = await importRecords({ data_records: [{ n: 1 }] });
     const source = await importRecords({ data_records: [{ n: '2' }, { n: '0.5' }] });
     await migrateInto(source, target);
-    expect((await recordsOf(target, {})).map((record) => record['n'])).toEqual([1, 2, 0.5]);
+    expect((await fetchRecords(target, {})).map((record) => record['n'])).toEqual([1, 2, 0.5]);
   });
 
   test('a record that strict validation rejects fails the migration, also where the types change in a second pass', async () => {

@@ -96,12 +96,12 @@ function refreshUrls(
   return who.post('/v2/presigned_urls', body);
 }
 
-async function contentOf(id: number): Promise<Buffer> {
+async function downloadContent(id: number): Promise<Buffer> {
   const { download_url: url } = (await ann.get(`/v2/objects/${id}/download`)).json;
   return Buffer.from(await (await fetch(String(url))).arrayBuffer());
 }
 
-async function partFolders(): Promise<readonly string[]> {
+async function listPartFolders(): Promise<readonly string[]> {
   return readdir(server.data.uploadParts);
 }
 
@@ -140,7 +140,7 @@ describe('an upload in parts (D8)', () => {
     expect(damagedAnswer.status).toBe(200);
     const etags = [await sendPart(upload, first!), await sendPart(upload, second!)];
     for (const part of others) etags.push(await sendPart(upload, part));
-    expect(await partFolders()).toContain(String(upload.id));
+    expect(await listPartFolders()).toContain(String(upload.id));
     expect(await readdir(server.data.uploadPartsOf({ id: upload.id, revision: 1 }))).toHaveLength(
       upload.parts.length,
     );
@@ -149,8 +149,8 @@ describe('an upload in parts (D8)', () => {
     const { json } = await ann.get(`/v2/objects/${upload.id}`);
     const wholeFile = { availability: 'available', size: 2000, md5: md5Of(upload.bytes) };
     expect(json).toMatchObject({ ...wholeFile, is_multipart: false });
-    expect((await contentOf(upload.id)).equals(upload.bytes)).toBe(true);
-    expect(await partFolders()).not.toContain(String(upload.id));
+    expect((await downloadContent(upload.id)).equals(upload.bytes)).toBe(true);
+    expect(await listPartFolders()).not.toContain(String(upload.id));
     // A client whose answer was lost may complete the upload again.
     expect((await completeUpload(upload, etags)).status).toBe(200);
     expect((await refreshUrls(upload)).status).toBe(404);
@@ -169,7 +169,7 @@ describe('an upload in parts (D8)', () => {
     expect([someUrls.status, parts.map((part) => part.part_number)]).toEqual([200, [3, 1]]);
     const otherParts = [await sendPart(upload, parts[0]!), await sendPart(upload, parts[1]!)];
     expect((await completeUpload(upload, [etag, ...otherParts])).status).toBe(200);
-    expect((await contentOf(upload.id)).equals(upload.bytes)).toBe(true);
+    expect((await downloadContent(upload.id)).equals(upload.bytes)).toBe(true);
   });
 
   test('has at most 10,000 parts, and is kept waiting with blanks while they are joined', async () => {
@@ -262,7 +262,7 @@ describe('an upload in parts (D8)', () => {
     expect((await putBytes(uploadPartBytes(upload, part!), { 'content-md5': md5 })).status).toBe(
       400,
     );
-    expect(await partFolders()).not.toContain(String(upload.id));
+    expect(await listPartFolders()).not.toContain(String(upload.id));
     const otherUrl = part!.upload_url.replace('/parts/1', '/parts/2');
     expect((await sendRequest('', 'PUT', otherUrl, uploadPartBytes(upload, part!))).status).toBe(
       403,
@@ -279,19 +279,19 @@ describe('an upload in parts (D8)', () => {
     const path = `/v2/objects/${upload.id}/multipart-upload`;
     const aborted = await ann.delete(path);
     expect([aborted.status, aborted.json['id']]).toEqual([200, upload.id]);
-    expect(await partFolders()).not.toContain(String(upload.id));
+    expect(await listPartFolders()).not.toContain(String(upload.id));
     const repeatedAnswer = await sendRequest('', 'PUT', upload.parts[0]!.upload_url, uploadPartBytes(upload, upload.parts[0]!)); // prettier-ignore
     const after = [repeatedAnswer, await completeUpload(upload, etags), await refreshUrls(upload)];
     expect(after.map(({ status }) => status)).toEqual([404, 404, 404]);
     expect((await ann.delete(path)).status).toBe(400);
-    expect(await partFolders()).not.toContain(String(upload.id));
+    expect(await listPartFolders()).not.toContain(String(upload.id));
   });
 
   test('ends with its file', async () => {
     const upload = await startUpload();
     const etags = await sendAllParts(upload);
     await ann.delete(`/v2/objects/${upload.id}`);
-    expect(await partFolders()).not.toContain(String(upload.id));
+    expect(await listPartFolders()).not.toContain(String(upload.id));
     expect((await completeUpload(upload, etags)).status).toBe(404);
   });
 
@@ -302,9 +302,9 @@ describe('an upload in parts (D8)', () => {
     const report = (): void => undefined;
     const last = (await catalog.multipartUploads.get(upload.id, 1))!.updatedAt;
     await sweepExpired(catalog, data, { now: last + budgets.multipartMs, report });
-    expect(await partFolders()).toContain(String(upload.id));
+    expect(await listPartFolders()).toContain(String(upload.id));
     await sweepExpired(catalog, data, { now: last + budgets.multipartMs + 1, report });
-    expect(await partFolders()).not.toContain(String(upload.id));
+    expect(await listPartFolders()).not.toContain(String(upload.id));
     expect((await completeUpload(upload, etags)).status).toBe(404);
   });
 

@@ -47,7 +47,7 @@ function authorizationUrl(app: RegisteredApp, more: FormFields = {}): string {
 }
 
 /** Returns a browser in which a user has signed in, at the page that asks for consent. */
-async function browserAtConsent(
+async function openBrowserAtConsent(
   app: RegisteredApp,
   more: FormFields = {},
   user = bob,
@@ -65,9 +65,9 @@ function redirectionOf(answer: Answer): { readonly to: string; readonly query: U
   return { to: location, query: new URL(location).searchParams };
 }
 
-async function authorizationCodeFor(app: RegisteredApp, more: FormFields = {}): Promise<string> {
+async function obtainAuthorizationCode(app: RegisteredApp, more: FormFields = {}): Promise<string> {
   const { query } = redirectionOf(
-    await (await browserAtConsent(app, more)).submitForm({ action: 'allow' }),
+    await (await openBrowserAtConsent(app, more)).submitForm({ action: 'allow' }),
   );
   return String(query.get('code'));
 }
@@ -89,7 +89,7 @@ const exchangeCode = (fields: FormFields): Promise<Answer> =>
   });
 const refreshTokens = (fields: FormFields): Promise<Answer> =>
   postForm('/v1/oauth2/token', { grant_type: 'refresh_token', ...fields });
-const tokenStatus = async (token: unknown): Promise<number> =>
+const fetchTokenStatus = async (token: unknown): Promise<number> =>
   (await clientFor(server.url, bob.user, String(token)).get('/v1/user')).status;
 
 /** Returns the status and the error in an answer of the token endpoint. */
@@ -128,13 +128,13 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
   });
 
   test('returns no state where the request has none', async () => {
-    const { query } = redirectionOf(await (await browserAtConsent(confidentialApp, { state: '' })).submitForm({ action: 'allow' })); // prettier-ignore
+    const { query } = redirectionOf(await (await openBrowserAtConsent(confidentialApp, { state: '' })).submitForm({ action: 'allow' })); // prettier-ignore
     expect([...query.keys()]).toEqual(['x', 'code', 'iss']);
   });
 
   test('returns access_denied when the user denies', async () => {
     const { query } = redirectionOf(
-      await (await browserAtConsent(confidentialApp)).submitForm({ action: 'deny' }),
+      await (await openBrowserAtConsent(confidentialApp)).submitForm({ action: 'deny' }),
     );
     expect(Object.fromEntries(query)).toEqual({ x: '1', error: 'access_denied', state: 's t&=', iss: server.url }); // prettier-ignore
   });
@@ -149,11 +149,11 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
   });
 
   test('is only for users of the account, unless the application is public', async () => {
-    const browser = await browserAtConsent(confidentialApp, {}, eve);
+    const browser = await openBrowserAtConsent(confidentialApp, {}, eve);
     const refusedAnswer = await browser.submitForm({ action: 'allow' });
     expect([refusedAnswer.status, refusedAnswer.headers.get('location')]).toEqual([403, null]);
     const everybody = await registerApp({ is_public: true });
-    const { query } = redirectionOf(await (await browserAtConsent(everybody, {}, eve)).submitForm({ action: 'allow' })); // prettier-ignore
+    const { query } = redirectionOf(await (await openBrowserAtConsent(everybody, {}, eve)).submitForm({ action: 'allow' })); // prettier-ignore
     expect(query.get('code')).not.toBeNull();
   });
 
@@ -162,7 +162,7 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
       name: '<script>alert(1)</script>',
       description: `"'><img src=x>`,
     });
-    const page = await (await browserAtConsent(app)).openPage(authorizationUrl(app));
+    const page = await (await openBrowserAtConsent(app)).openPage(authorizationUrl(app));
     expect(page.status).toBe(200);
     expect(page.text).not.toMatch(/<script|<img/);
     expect(page.text).toContain('&#60;script&#62;');
@@ -197,7 +197,7 @@ describe('the metadata of the server (RFC 8414)', () => {
     expect(json['token_endpoint_auth_methods_supported']).toEqual(Object.keys(methods));
     expect(json['revocation_endpoint_auth_methods_supported']).toEqual(Object.keys(methods));
     for (const [app, fields, headers] of Object.values(methods)) {
-      let givenFields: FormFields = { code: await authorizationCodeFor(app, pkceParameters), redirect_uri: callbackUrl, code_verifier: verifier }; // prettier-ignore
+      let givenFields: FormFields = { code: await obtainAuthorizationCode(app, pkceParameters), redirect_uri: callbackUrl, code_verifier: verifier }; // prettier-ignore
       expect(json['grant_types_supported']).toEqual(['authorization_code', 'refresh_token']);
       for (const grant_type of json['grant_types_supported'] as string[]) {
         const issued = await postForm(path('token_endpoint'), { grant_type, ...givenFields, ...fields }, headers); // prettier-ignore
@@ -220,7 +220,7 @@ describe('the issuer in authorization responses (RFC 9207)', () => {
     expect(json['authorization_response_iss_parameter_supported']).toBe(true);
     for (const action of ['allow', 'deny']) {
       const { query } = redirectionOf(
-        await (await browserAtConsent(confidentialApp)).submitForm({ action }),
+        await (await openBrowserAtConsent(confidentialApp)).submitForm({ action }),
       );
       expect(query.getAll('iss')).toEqual([json['issuer']]);
     }
@@ -259,7 +259,7 @@ describe('a redirect_uri that is not registered, letter for letter (RFC 9700, 2.
     );
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
     expect(answer.text).not.toContain('href');
-    const browser = await browserAtConsent(confidentialApp);
+    const browser = await openBrowserAtConsent(confidentialApp);
     await browser.openPage(authorizationUrl(confidentialApp, { redirect_uri }));
     expect((await browser.submitForm({ action: 'allow' })).status).toBe(400);
   });
@@ -329,7 +329,7 @@ describe('a request that is not valid (RFC 6749, 4.1.2.1; RFC 9700, 4.11.2)', ()
 describe('the pages', () => {
   test('have no script, cannot be framed, and are not kept (RFC 9700, 4.16)', async () => {
     const browser = new FormBrowser(server.url);
-    const pages = [await browser.openPage(authorizationUrl(confidentialApp)), await (await browserAtConsent(confidentialApp)).openPage(authorizationUrl(confidentialApp))]; // prettier-ignore
+    const pages = [await browser.openPage(authorizationUrl(confidentialApp)), await (await openBrowserAtConsent(confidentialApp)).openPage(authorizationUrl(confidentialApp))]; // prettier-ignore
     for (const { headers, text } of pages) {
       const policy = headers.get('content-security-policy') ?? '';
       expect(policy).toContain("default-src 'none'");
@@ -348,7 +348,7 @@ describe('the pages', () => {
   test('have a cookie that scripts and other sites do not get, and that authorizes no other request (A13)', async () => {
     const freshPage = await sendRequest(server.url, 'GET', authorizationUrl(confidentialApp));
     expect(freshPage.headers.get('set-cookie')).toMatch(/^strandlake=\w{40}; Path=\/; HttpOnly; SameSite=Lax$/); // prettier-ignore
-    const { cookie } = await browserAtConsent(confidentialApp);
+    const { cookie } = await openBrowserAtConsent(confidentialApp);
     for (const path of ['/v1/user', '/v2/tokens', '/v2/vaults']) {
       const answer = await sendRequest(server.url, 'GET', path, undefined, { cookie });
       expect([path, answer.status]).toEqual([path, 401]);
@@ -356,8 +356,8 @@ describe('the pages', () => {
   });
 
   test('refuse a form without the token of their browser', async () => {
-    const victim = await browserAtConsent(confidentialApp);
-    const otherBrowser = await browserAtConsent(confidentialApp);
+    const victim = await openBrowserAtConsent(confidentialApp);
+    const otherBrowser = await openBrowserAtConsent(confidentialApp);
     const foreign = /name="csrf_token" value="(\w+)"/.exec((await otherBrowser.openPage(authorizationUrl(confidentialApp))).text)?.[1]; // prettier-ignore
     for (const csrf_token of ['', 'x'.repeat(64), String(foreign)]) {
       const answer = await victim.submitForm({ action: 'allow', csrf_token });
@@ -385,7 +385,7 @@ describe('the pages', () => {
     expect((await browser.submitForm({ action: 'sign_out' })).status).toBe(303);
     expect([await asks(signedIn), await asks(browser.cookie)]).toEqual([false, false]);
     const dan = await server.user('dan');
-    const { cookie } = await browserAtConsent(confidentialApp, {}, dan);
+    const { cookie } = await openBrowserAtConsent(confidentialApp, {}, dan);
     expect(await asks(cookie)).toBe(true);
     await dan.put('/v1/user/password', { password: passphrase });
     expect(await asks(cookie)).toBe(false);
@@ -410,7 +410,7 @@ describe('the pages', () => {
 
 describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
   test('gives tokens of the granted scope, form-encoded, as JSON and with HTTP Basic', async () => {
-    const code = await authorizationCodeFor(confidentialApp, { scope: 'read' });
+    const code = await obtainAuthorizationCode(confidentialApp, { scope: 'read' });
     const answer = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({
@@ -430,32 +430,32 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
       redirect_uri: callbackUrl,
       ...clientCredentials(confidentialApp),
     };
-    const asJson = await sendRequest(server.url, 'POST', '/v1/oauth2/token', { ...json, code: await authorizationCodeFor(confidentialApp) }); // prettier-ignore
+    const asJson = await sendRequest(server.url, 'POST', '/v1/oauth2/token', { ...json, code: await obtainAuthorizationCode(confidentialApp) }); // prettier-ignore
     expect([asJson.status, asJson.json['scope']]).toEqual([200, 'read write']);
     const basic = { authorization: `Basic ${Buffer.from(`${confidentialApp.id}:${confidentialApp.secret}`).toString('base64')}` }; // prettier-ignore
     const body = { grant_type: 'authorization_code', redirect_uri: callbackUrl };
-    const withBasic = await postForm('/v1/oauth2/token', { ...body, code: await authorizationCodeFor(confidentialApp) }, basic); // prettier-ignore
+    const withBasic = await postForm('/v1/oauth2/token', { ...body, code: await obtainAuthorizationCode(confidentialApp) }, basic); // prettier-ignore
     expect(withBasic.status).toBe(200);
   });
 
   test('works once; using a code again revokes what it was exchanged for (4.1.2)', async () => {
-    const code = await authorizationCodeFor(confidentialApp);
+    const code = await obtainAuthorizationCode(confidentialApp);
     const first = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
-    expect(await tokenStatus(first.json['access_token'])).toBe(200);
+    expect(await fetchTokenStatus(first.json['access_token'])).toBe(200);
     expect(
       tokenErrorOf(await exchangeCode({ code, ...clientCredentials(confidentialApp) })),
     ).toEqual([400, 'invalid_grant']);
-    expect(await tokenStatus(first.json['access_token'])).toBe(401);
+    expect(await fetchTokenStatus(first.json['access_token'])).toBe(401);
     const refresh_token = String(first.json['refresh_token']);
     expect(tokenErrorOf(await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
   });
 
   test('gives tokens to one of several requests at once, and revokes them', async () => {
-    const code = await authorizationCodeFor(confidentialApp);
+    const code = await obtainAuthorizationCode(confidentialApp);
     const answers = await Promise.all(Array.from({ length: 5 }, () => exchangeCode({ code, ...clientCredentials(confidentialApp) }))); // prettier-ignore
     const tokens = answers.flatMap(({ json }) => json['access_token'] ?? []);
     expect(tokens).toHaveLength(1);
-    expect(await tokenStatus(tokens[0])).toBe(401);
+    expect(await fetchTokenStatus(tokens[0])).toBe(401);
   });
 
   test('is refused 60 seconds after the consent', async () => {
@@ -471,7 +471,7 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
   });
 
   test('is bound to application, redirection URI and client', async () => {
-    const code = await authorizationCodeFor(confidentialApp);
+    const code = await obtainAuthorizationCode(confidentialApp);
     const otherApp = await registerApp();
     const wrong: readonly (readonly [FormFields, unknown])[] = [
       [{ code, ...clientCredentials(otherApp) }, [400, 'invalid_grant']],
@@ -500,7 +500,7 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
   });
 
   test('takes no secret from the address, none twice, and no repeated parameter (2.3.1, 3.2)', async () => {
-    const code = await authorizationCodeFor(confidentialApp);
+    const code = await obtainAuthorizationCode(confidentialApp);
     const fields = { grant_type: 'authorization_code', redirect_uri: callbackUrl, code };
     const inAddress = await postForm(`/v1/oauth2/token?${new URLSearchParams(clientCredentials(confidentialApp))}`, fields); // prettier-ignore
     expect(tokenErrorOf(inAddress)).toEqual([400, 'invalid_client']);
@@ -524,7 +524,7 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
 
   test('needs the present secret of the application', async () => {
     const app = await registerApp();
-    const code = await authorizationCodeFor(app);
+    const code = await obtainAuthorizationCode(app);
     await ann.post(`/v2/applications/${app.id}/secret`);
     expect(tokenErrorOf(await exchangeCode({ code, ...clientCredentials(app) }))).toEqual([
       400,
@@ -534,7 +534,7 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
 
   test('is refused for a user who was removed meanwhile', async () => {
     const goneUser = await server.user('gone');
-    const browser = await browserAtConsent(confidentialApp, {}, goneUser);
+    const browser = await openBrowserAtConsent(confidentialApp, {}, goneUser);
     const { query } = redirectionOf(await browser.submitForm({ action: 'allow' }));
     await server.catalog.users.update(goneUser.user.id, { isActive: false });
     const answer = await exchangeCode({
@@ -548,14 +548,14 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
 
 describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
   test('lets a public application exchange a code without a secret', async () => {
-    const code = await authorizationCodeFor(publicApp, pkceParameters);
+    const code = await obtainAuthorizationCode(publicApp, pkceParameters);
     const answer = await exchangeCode({ code, client_id: publicApp.id, code_verifier: verifier });
     expect([answer.status, answer.json['scope']]).toEqual([200, 'read']);
   });
 
   test('of the example of RFC 7636, appendix B, belongs to its challenge', async () => {
     const example = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }; // prettier-ignore
-    const code = await authorizationCodeFor(publicApp, example);
+    const code = await obtainAuthorizationCode(publicApp, example);
     const code_verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
     expect((await exchangeCode({ code, client_id: publicApp.id, code_verifier })).status).toBe(200);
   });
@@ -567,7 +567,7 @@ describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
     ['one that is too short', { code_verifier: verifier.slice(0, 42) }],
   ])('%s is refused, also with a secret', async (_, more) => {
     for (const app of [publicApp, confidentialApp]) {
-      const code = await authorizationCodeFor(app, pkceParameters);
+      const code = await obtainAuthorizationCode(app, pkceParameters);
       expect(
         tokenErrorOf(await exchangeCode({ code, ...clientCredentials(app), ...more })),
       ).toEqual([400, 'invalid_grant']);
@@ -581,7 +581,7 @@ describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
   });
 
   test('is refused for a code that was asked for without a challenge', async () => {
-    const code = await authorizationCodeFor(confidentialApp);
+    const code = await obtainAuthorizationCode(confidentialApp);
     const answer = await exchangeCode({
       code,
       ...clientCredentials(confidentialApp),
@@ -594,7 +594,7 @@ describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
 describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
   async function tokens(app = confidentialApp): Promise<Record<string, unknown>> {
     return (
-      await exchangeCode({ code: await authorizationCodeFor(app), ...clientCredentials(app) })
+      await exchangeCode({ code: await obtainAuthorizationCode(app), ...clientCredentials(app) })
     ).json;
   }
 
@@ -603,8 +603,8 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
     const answer = await refreshTokens({ refresh_token: String(first['refresh_token']), ...clientCredentials(confidentialApp) }); // prettier-ignore
     expect([answer.status, Object.keys(answer.json)]).toEqual([200, Object.keys(first)]);
     expect(answer.json['refresh_token']).not.toBe(first['refresh_token']);
-    expect(await tokenStatus(answer.json['access_token'])).toBe(200);
-    expect(await tokenStatus(first['access_token'])).toBe(200);
+    expect(await fetchTokenStatus(answer.json['access_token'])).toBe(200);
+    expect(await fetchTokenStatus(first['access_token'])).toBe(200);
   });
 
   test('that was used before revokes the whole grant', async () => {
@@ -613,7 +613,7 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
     const second = await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) });
     expect(tokenErrorOf(await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
     for (const token of [first['access_token'], second.json['access_token']])
-      expect(await tokenStatus(token)).toBe(401);
+      expect(await fetchTokenStatus(token)).toBe(401);
     const newest = {
       refresh_token: String(second.json['refresh_token']),
       ...clientCredentials(confidentialApp),
@@ -641,7 +641,7 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
     expect([less.status, less.json['scope']]).toEqual([200, 'read']);
     const all = await refreshTokens({ refresh_token: String(less.json['refresh_token']), ...clientCredentials(confidentialApp) }); // prettier-ignore
     expect(all.json['scope']).toBe('read write');
-    const code = await authorizationCodeFor(confidentialApp, { scope: 'read' });
+    const code = await obtainAuthorizationCode(confidentialApp, { scope: 'read' });
     const reading = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
     const widerScope = {
       refresh_token: String(reading.json['refresh_token']),
@@ -658,7 +658,7 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
   test('gives no more than the application may have by now', async () => {
     const app = await registerApp({ scopes: 'read write' });
     const { json } = await exchangeCode({
-      code: await authorizationCodeFor(app),
+      code: await obtainAuthorizationCode(app),
       ...clientCredentials(app),
     });
     await ann.patch(`/v2/applications/${app.id}`, { scopes: 'read' });
@@ -685,7 +685,7 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
 
   test('is not stored, and neither are codes and access tokens (A7)', async () => {
     const { readFile } = await import('node:fs/promises');
-    const code = await authorizationCodeFor(confidentialApp);
+    const code = await obtainAuthorizationCode(confidentialApp);
     const { json } = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
     const files = [server.data.catalog, `${server.data.catalog}-wal`];
     const bytes = Buffer.concat(await Promise.all(files.map((path) => readFile(path).catch(() => Buffer.alloc(0))))); // prettier-ignore
@@ -706,7 +706,7 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
 describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
   test.each(['access_token', 'refresh_token'])('of the %s ends both', async (name) => {
     const { json } = await exchangeCode({
-      code: await authorizationCodeFor(confidentialApp),
+      code: await obtainAuthorizationCode(confidentialApp),
       ...clientCredentials(confidentialApp),
     });
     const token = String(json[name]);
@@ -718,14 +718,14 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
       400,
       'invalid_client',
     ]);
-    expect(await tokenStatus(json['access_token'])).toBe(200);
+    expect(await fetchTokenStatus(json['access_token'])).toBe(200);
     for (let i = 0; i < 2; i += 1) {
       const { status: code, text } = await revoke(confidentialApp, {
         token_type_hint: 'access_token',
       });
       expect([code, text]).toEqual([200, '{}']);
     }
-    expect(await tokenStatus(json['access_token'])).toBe(401);
+    expect(await fetchTokenStatus(json['access_token'])).toBe(401);
     const refreshedTokens = await refreshTokens({ refresh_token: String(json['refresh_token']), ...clientCredentials(confidentialApp) }); // prettier-ignore
     expect(tokenErrorOf(refreshedTokens)).toEqual([400, 'invalid_grant']);
   });
@@ -735,18 +735,18 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
       ...clientCredentials(confidentialApp),
       token: bob.token,
     });
-    expect([answer.status, await tokenStatus(bob.token)]).toEqual([200, 200]);
+    expect([answer.status, await fetchTokenStatus(bob.token)]).toEqual([200, 200]);
   });
 
   test('is also by the user, who sees the application among the tokens', async () => {
     const { json } = await exchangeCode({
-      code: await authorizationCodeFor(confidentialApp),
+      code: await obtainAuthorizationCode(confidentialApp),
       ...clientCredentials(confidentialApp),
     });
     const [shown] = listOf(await bob.get('/v2/tokens'));
     expect(shown).toMatchObject({ name: 'Browser', client_id: confidentialApp.id, secret: null });
     expect((await bob.delete(`/v2/tokens/${String(shown?.['id'])}`)).status).toBe(200);
-    expect(await tokenStatus(json['access_token'])).toBe(401);
+    expect(await fetchTokenStatus(json['access_token'])).toBe(401);
     const refresh_token = String(json['refresh_token']);
     expect(tokenErrorOf(await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
   });
@@ -754,18 +754,18 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
   test('is also by deleting the application', async () => {
     const app = await registerApp();
     const { json } = await exchangeCode({
-      code: await authorizationCodeFor(app),
+      code: await obtainAuthorizationCode(app),
       ...clientCredentials(app),
     });
-    expect(await tokenStatus(json['access_token'])).toBe(200);
+    expect(await fetchTokenStatus(json['access_token'])).toBe(200);
     await ann.delete(`/v2/applications/${app.id}`);
-    expect(await tokenStatus(json['access_token'])).toBe(401);
+    expect(await fetchTokenStatus(json['access_token'])).toBe(401);
   });
 });
 
 test('the token of an application makes no credentials, which would outlive it', async () => {
   const { json } = await exchangeCode({
-    code: await authorizationCodeFor(confidentialApp),
+    code: await obtainAuthorizationCode(confidentialApp),
     ...clientCredentials(confidentialApp),
   });
   const app = clientFor(server.url, bob.user, String(json['access_token']));

@@ -59,11 +59,11 @@ async function importRecords(
   };
 }
 
-async function totalRecords(): Promise<unknown> {
+async function fetchTotalRecords(): Promise<unknown> {
   return (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
 }
 
-async function rejectedRecordsOf({
+async function downloadRejectedRecords({
   id,
 }: ImportOutcome): Promise<readonly Record<string, unknown>[]> {
   const answer = await fetch(`${server.url}/v2/dataset_imports/${id}/rejected`, {
@@ -103,40 +103,40 @@ describe('records with errors are rejected, and the others stored', () => {
     expect(done.receipt).toMatchObject({ records_stored: stored, records_rejected: 1, is_committed: true });
     const message: unknown = expect.stringContaining(reason);
     expect(done.errors).toMatchObject([{ line, field, count: 1, message }]);
-    expect(await totalRecords()).toBe(stored);
-    const [rejected, ...others] = await rejectedRecordsOf(done);
+    expect(await fetchTotalRecords()).toBe(stored);
+    const [rejected, ...others] = await downloadRejectedRecords(done);
     expect(rejected).toMatchObject({ file: name, line, field, errors: 1, message });
     expect([others, rejected!['text']]).toEqual([[], text.split('\n')[line - 1]]);
     const failed = await importRecords([name, text], {}, more);
-    expect([failed.status, await totalRecords()]).toEqual(['failed', 0]);
+    expect([failed.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
     expect(failed.error).toContain(field === null ? `line ${line}: ` : `line ${line}: field ${field}: `);
     const noneRejected = await importRecords([name, text], { ...rejectParams, max_rejected: 0 }, more);
-    expect([noneRejected.status, await totalRecords(), (await rejectedRecordsOf(noneRejected)).length]).toEqual(['failed', 0, 1]);
+    expect([noneRejected.status, await fetchTotalRecords(), (await downloadRejectedRecords(noneRejected)).length]).toEqual(['failed', 0, 1]);
   }); // prettier-ignore
 
   test('of inline records, and in dry runs', async () => {
     const records = [{ n: 1 }, { n: 'x' }, { n: 3 }];
     const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
     const done = await importRecords(records, { ...rejectParams, max_rejected: 1 }, longTarget);
-    expect([done.status, await totalRecords()]).toEqual(['completed', 2]);
+    expect([done.status, await fetchTotalRecords()]).toEqual(['completed', 2]);
     const dryRun = await importRecords(records, rejectParams, { ...longTarget, dry_run: true });
-    expect([dryRun.status, dryRun.receipt.records_rejected, await totalRecords()]).toEqual([
+    expect([dryRun.status, dryRun.receipt.records_rejected, await fetchTotalRecords()]).toEqual([
       'completed',
       1,
       0,
     ]);
-    expect((await rejectedRecordsOf(dryRun)).length).toBe(1);
+    expect((await downloadRejectedRecords(dryRun)).length).toBe(1);
   });
 });
 
 test('more than max_rejected fail the import, and nothing is stored', async () => {
   const text = Array.from({ length: 10 }, (_, i) => `{"n":${i % 2 ? 'NaN' : i}}\n`).join('');
   const failed = await importRecords(['a.json', text], { ...rejectParams, max_rejected: 4 });
-  expect([failed.status, await totalRecords()]).toEqual(['failed', 0]);
+  expect([failed.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
   expect(failed.error).toContain('5 records are rejected, validation_params.max_rejected is 4');
-  expect((await rejectedRecordsOf(failed)).length).toBe(5);
+  expect((await downloadRejectedRecords(failed)).length).toBe(5);
   const done = await importRecords(['a.json', text], { ...rejectParams, max_rejected: 5 });
-  expect([done.status, await totalRecords()]).toEqual(['completed', 5]);
+  expect([done.status, await fetchTotalRecords()]).toEqual(['completed', 5]);
 });
 
 test('what cannot be told apart fails the import', async () => {
@@ -145,7 +145,7 @@ test('what cannot be told apart fails the import', async () => {
     ['a.xml', '<r><i><n>1</n></i><i><n>2</i></r>'],
   ] as const) {
     const failed = await importRecords(source, rejectParams);
-    expect([source[0], failed.status, await totalRecords()]).toEqual([source[0], 'failed', 0]);
+    expect([source[0], failed.status, await fetchTotalRecords()]).toEqual([source[0], 'failed', 0]);
   }
 });
 
@@ -158,10 +158,10 @@ test('the sources of a manifest may reject max_rejected records together', async
   };
   const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
   const failed = await importRecords(manifest, { ...rejectParams, max_rejected: 1 }, longTarget);
-  expect([failed.status, await totalRecords()]).toEqual(['failed', 0]);
+  expect([failed.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
   const done = await importRecords(manifest, { ...rejectParams, max_rejected: 2 }, longTarget);
-  expect([done.status, await totalRecords()]).toEqual(['completed', 3]);
-  expect(await rejectedRecordsOf(done)).toMatchObject([
+  expect([done.status, await fetchTotalRecords()]).toEqual(['completed', 3]);
+  expect(await downloadRejectedRecords(done)).toMatchObject([
     { file: 'one.csv', line: 3, field: 'n' },
     { file: 'two.json', line: 2, field: 'n' },
   ]);

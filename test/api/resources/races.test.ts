@@ -98,7 +98,7 @@ const deleteActions: Readonly<Record<string, RaceAction>> = {
 const maxEventLoopTurns = 60;
 
 /** If a body names a dataset or folder that does not exist, the answer is a 400 with that key (contract 10.2). */
-const missingReferenceBody =
+const missingReferenceBodyPattern =
   /^\{"(dataset_id|dataset|vault_object_id|beacon_set_id|object_id|parent_object_id|vault_parent_object_id)":/;
 
 test.each(Object.entries(deleteActions))(
@@ -124,7 +124,7 @@ test.each(Object.entries(deleteActions))(
         // A beacon query whose dataset has been deleted fails with a 400 (contract 14.3).
         const isFailed = name === 'query of a beacon' && answer.status === 400;
         const isUnknown =
-          isFailed || (answer.status === 400 && missingReferenceBody.test(answer.text));
+          isFailed || (answer.status === 400 && missingReferenceBodyPattern.test(answer.text));
         expect([name, answer.status, answer.text, isFine || isUnknown]).toEqual([name, answer.status, answer.text, true]); // prettier-ignore
       }
     }

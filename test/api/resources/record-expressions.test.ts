@@ -25,7 +25,7 @@ async function importRecords(source: readonly object[] | number, more: object, i
 } // prettier-ignore
 
 /** Returns the records of a dataset without nulls. */
-async function storedRecords(datasetId: number): Promise<readonly Record<string, unknown>[]> {
+async function fetchStoredRecords(datasetId: number): Promise<readonly Record<string, unknown>[]> {
   const body = { exclude_fields: ['_id', '_commit'], limit: 10_000 };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return (json['results'] as object[]).map((record) =>
@@ -33,7 +33,7 @@ async function storedRecords(datasetId: number): Promise<readonly Record<string,
   );
 }
 
-async function fieldTypesOf(datasetId: number): Promise<Record<string, unknown>> {
+async function fetchFieldTypes(datasetId: number): Promise<Record<string, unknown>> {
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
   return Object.fromEntries(fields.map((field) => [String(field['name']), [field['data_type'], field['is_list']]])); // prettier-ignore
 }
@@ -55,13 +55,13 @@ test('explode makes one record of each element; the fields are no lists any more
   const { datasetId, metadata } = await importRecords(records, annotateWith(preExpression("explode(record, fields=['gene', 'n'])"), [
     { name: 'label', expression: "(record.gene or '-') + ':' + record.id" },
   ])); // prettier-ignore
-  expect(await storedRecords(datasetId)).toEqual([
+  expect(await fetchStoredRecords(datasetId)).toEqual([
     { id: 'a', gene: 'TP53', n: 1, q: 1.5, label: 'TP53:a' },
     { id: 'a', gene: 'KRAS', n: 2, q: 1.5, label: 'KRAS:a' },
     { id: 'b', q: 2, label: '-:b' },
     { id: 'c', gene: 'MYC', n: 3, label: 'MYC:c' },
   ]);
-  expect(await fieldTypesOf(datasetId)).toMatchObject({ gene: ['string', null], n: ['long', null], q: ['double', null] }); // prettier-ignore
+  expect(await fetchFieldTypes(datasetId)).toMatchObject({ gene: ['string', null], n: ['long', null], q: ['double', null] }); // prettier-ignore
   expect(metadata['receipt']).toMatchObject({ records_read: 3, records_stored: 4, records_rejected: 0, records_made: 1 }); // prettier-ignore
   const [commit] = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
   expect(commit).toMatchObject({ records_added: 4 });
@@ -77,7 +77,7 @@ test('melt, records that are dropped, and transient fields', async () => {
       [{ name: 'twice', expression: 'record.t1 * 2', is_transient: true }],
     ),
   );
-  expect(await storedRecords(melted.datasetId)).toEqual([
+  expect(await fetchStoredRecords(melted.datasetId)).toEqual([
     { sample: 's', time: 't0', dose: 1 },
     { sample: 's', time: 't1', dose: 2 },
   ]);
@@ -85,7 +85,7 @@ test('melt, records that are dropped, and transient fields', async () => {
     Array.from({ length: 10 }, (_, n) => ({ n })),
     annotateWith(preExpression('record if record.n % 3 == 0 else None')),
   );
-  expect(await storedRecords(keptImport.datasetId)).toEqual([
+  expect(await fetchStoredRecords(keptImport.datasetId)).toEqual([
     { n: 0 },
     { n: 3 },
     { n: 6 },
@@ -98,14 +98,14 @@ test('declared types of the dataset hold for what is made', async () => {
   const datasetId = await newDataset([{ name: 'n', data_type: 'string' }, { name: 'x', data_type: 'long' }]); // prettier-ignore
   const { metadata } = await importRecords([{ n: [7, 8], x: 'a' }], annotateWith(preExpression("explode(record, fields=['n'])")), datasetId); // prettier-ignore
   const errors = { x: expect.any(String) as unknown };
-  expect(await storedRecords(datasetId)).toEqual([{ n: '7', _errors: errors }, { n: '8', _errors: errors }]); // prettier-ignore
+  expect(await fetchStoredRecords(datasetId)).toEqual([{ n: '7', _errors: errors }, { n: '8', _errors: errors }]); // prettier-ignore
   const { warnings } = metadata['validation'] as { warnings: Record<string, unknown>[] };
   expect(warnings.filter(({ code }) => code === 500)).toMatchObject([{ field: 'x', line: 1, count: 2 }]); // prettier-ignore
 });
 
 test('an error leaves the record as it is, with the message', async () => {
   const { datasetId } = await importRecords([{ n: 1 }, { n: 0 }], annotateWith(preExpression('explode(record, fields=[str(1 // record.n)])'))); // prettier-ignore
-  expect(await storedRecords(datasetId)).toEqual([
+  expect(await fetchStoredRecords(datasetId)).toEqual([
     expect.objectContaining({ n: 1 }),
     {
       n: 0,
@@ -157,7 +157,7 @@ test('a dry run tells what would be stored', async () => {
   const datasetId = await newDataset();
   const { metadata } = await importRecords([{ n: [1, 2] }], { dry_run: true, ...annotateWith(preExpression("explode(record, fields=['n'])")) }, datasetId); // prettier-ignore
   expect(metadata['dry_run']!['sample']).toEqual([{ n: 1 }, { n: 2 }]);
-  expect(await storedRecords(datasetId)).toEqual([]);
+  expect(await fetchStoredRecords(datasetId)).toEqual([]);
 });
 
 test('a mistake is a 400 that names the expression', async () => {

@@ -9,7 +9,7 @@ test('a dataset that lacks a log entry takes no imports and no queries and says 
   const lake = await Lake.make();
   const { data, user } = lake;
   await writeFile(data.signingKey, randomBytes(32));
-  const id = await lake.dataset();
+  const id = await lake.createDataset();
   const tasks = [
     await lake.queueInlineImport(id, '{"n":1}'),
     await lake.queueInlineImport(id, '{"n":2}'),

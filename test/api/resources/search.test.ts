@@ -51,7 +51,7 @@ async function searchObjects(client: Client, body: object = {}): Promise<SearchR
   return answer.json;
 }
 
-async function pathsOf(client: Client, body: object): Promise<readonly unknown[]> {
+async function searchPaths(client: Client, body: object): Promise<readonly unknown[]> {
   return ((await searchObjects(client, body)).results as readonly SearchResult[]).map(
     (one) => one.full_path,
   );
@@ -115,7 +115,7 @@ test('what the Python client sends works (GlobalSearch)', async () => {
     [{ filters: [['name__regexp', '.*GRCH3[78]']] }, ['acme:Lab:/runs/Variants-GRCH37']],
     [{ query: 'full_path:*GRCH3?' }, ['acme:Lab:/runs/Variants-GRCH37']],
   ]; // prettier-ignore
-  for (const [body, paths] of cases) expect([body, await pathsOf(bob, body)]).toEqual([body, paths]); // prettier-ignore
+  for (const [body, paths] of cases) expect([body, await searchPaths(bob, body)]).toEqual([body, paths]); // prettier-ignore
   const counts = { type: {}, tags: { limit: 1 }, id: { facet_type: 'count' } };
   const faceted = await searchObjects(bob, { limit: 0, facets: counts, include_vaults: true });
   expect(faceted).toMatchObject({
@@ -143,7 +143,7 @@ test('what fits better comes first, and equals come in one order', async () => {
   for (const filename of ['apple and much else that is not asked for', 'pear apple', 'apple', 'pear', 'apple apple']) {
     await dee.post('/v2/objects', { vault_id: vault, object_type: 'folder', filename });
   } // prettier-ignore
-  const found = await pathsOf(dee, { query: 'apple pear' });
+  const found = await searchPaths(dee, { query: 'apple pear' });
   expect(found.map((path) => String(path).split('/')[1])).toEqual([
     'pear apple',
     'apple apple',
@@ -151,7 +151,8 @@ test('what fits better comes first, and equals come in one order', async () => {
     'apple',
     'apple and much else that is not asked for',
   ]);
-  for (let i = 0; i < 3; i++) expect(await pathsOf(dee, { query: 'apple pear' })).toEqual(found);
+  for (let i = 0; i < 3; i++)
+    expect(await searchPaths(dee, { query: 'apple pear' })).toEqual(found);
 });
 
 describe('nothing of what the caller may not read is found (A2, A3)', () => {
@@ -192,13 +193,13 @@ describe('nothing of what the caller may not read is found (A2, A3)', () => {
     const { id } = await server.catalog.vaults.create({ accountId: ann.user.accountId, userId: ann.user.id, name: 'Commons', isPublic: true }); // prettier-ignore
     const body = { filters: [['vault_id', id]] };
     for (const client of [bob, dee]) {
-      expect(await pathsOf(client, body)).toEqual(['acme:Commons']);
-      expect(await pathsOf(client, { ...body, vault_scope: 'any' })).toEqual(['acme:Commons']);
-      expect(await pathsOf(client, { ...body, vault_scope: 'access' })).toEqual([]);
+      expect(await searchPaths(client, body)).toEqual(['acme:Commons']);
+      expect(await searchPaths(client, { ...body, vault_scope: 'any' })).toEqual(['acme:Commons']);
+      expect(await searchPaths(client, { ...body, vault_scope: 'access' })).toEqual([]);
     }
-    expect(await pathsOf(ann, { ...body, vault_scope: 'access' })).toEqual(['acme:Commons']);
+    expect(await searchPaths(ann, { ...body, vault_scope: 'access' })).toEqual(['acme:Commons']);
     await server.catalog.vaults.delete(id);
-    expect(await pathsOf(bob, body)).toEqual([]);
+    expect(await searchPaths(bob, body)).toEqual([]);
   });
 });
 
@@ -206,12 +207,12 @@ test('changes show at once', async () => {
   for (let i = 0; i < 10; i++) {
     const name = `Quick ${i}`;
     const id = idOf(await dee.post('/v2/vaults', { name }));
-    expect(await pathsOf(dee, { filters: [['name', name]] })).toEqual([`other:${name}`]);
+    expect(await searchPaths(dee, { filters: [['name', name]] })).toEqual([`other:${name}`]);
     const folder = idOf(await dee.post('/v2/objects', { vault_id: id, object_type: 'folder', filename: 'f' })); // prettier-ignore
     await dee.post('/v2/objects', { vault_id: id, object_type: 'folder', filename: 'g', parent_object_id: folder }); // prettier-ignore
-    expect(await pathsOf(dee, { query: `vault:"${name}" AND name:g` })).toEqual([`other:${name}:/f/g`]); // prettier-ignore
+    expect(await searchPaths(dee, { query: `vault:"${name}" AND name:g` })).toEqual([`other:${name}:/f/g`]); // prettier-ignore
     await dee.patch(`/v2/objects/${folder}`, { filename: 'renamed', tags: ['new'] });
-    expect(await pathsOf(dee, { query: `renamed AND name:g AND vault:"${name}"` })).toEqual([`other:${name}:/renamed/g`]); // prettier-ignore
+    expect(await searchPaths(dee, { query: `renamed AND name:g AND vault:"${name}"` })).toEqual([`other:${name}:/renamed/g`]); // prettier-ignore
     expect(await searchObjects(dee, { filters: [['tags', 'new']], limit: 0 })).toMatchObject({
       total: 1,
     });
@@ -468,7 +469,7 @@ test('a search says the same as the lists of vaults and objects', async () => {
   for (const client of [ann, bob, dee]) {
     const vaults = listOf(await client.get('/v2/vaults?limit=1000')).map((one) => one.full_path);
     const objects = listOf(await client.get('/v2/objects?limit=1000')).map((one) => one.full_path);
-    const found = await pathsOf(client, { limit: 1000 });
+    const found = await searchPaths(client, { limit: 1000 });
     expect([...found].toSorted()).toEqual([...vaults, ...objects].toSorted());
   }
 });

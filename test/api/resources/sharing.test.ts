@@ -35,7 +35,7 @@ async function newGroup(...members: readonly Client[]): Promise<number> {
 }
 
 /** Returns the permissions of a user in a vault, found by trying to read, write and administer the vault. */
-async function effectivePermissions(client: Client, id: number): Promise<string> {
+async function fetchEffectivePermissions(client: Client, id: number): Promise<string> {
   const read = await client.get(`/v2/vaults/${id}`);
   const file = { vault_id: id, object_type: 'folder', filename: newName() };
   const writeAnswer = await client.post('/v2/objects', file);
@@ -58,7 +58,7 @@ async function effectivePermissions(client: Client, id: number): Promise<string>
 describe('permissions of a vault', () => {
   test('are granted, changed, listed and revoked, and count at once', async () => {
     const { id, permissions } = await newVault();
-    expect(await effectivePermissions(ben, id)).toBe('');
+    expect(await fetchEffectivePermissions(ben, id)).toBe('');
     const grantAnswer = await ann.put(permissions, { email: 'BEN@acme.org', permission: 'read' });
     expect([grantAnswer.status, grantAnswer.json]).toEqual([
       200,
@@ -71,7 +71,7 @@ describe('permissions of a vault', () => {
         group: null,
       }),
     ]);
-    expect(await effectivePermissions(ben, id)).toBe('read');
+    expect(await fetchEffectivePermissions(ben, id)).toBe('read');
     for (const [permission, able] of [
       ['write', 'read write'],
       ['admin', 'read write admin'],
@@ -82,14 +82,14 @@ describe('permissions of a vault', () => {
         idOf(grantAnswer),
         permission,
       ]);
-      expect(await effectivePermissions(ben, id)).toBe(able);
+      expect(await fetchEffectivePermissions(ben, id)).toBe(able);
     }
     const list = await ann.get(permissions);
     expect(listOf(list).map(({ user_id, permission }) => [user_id, permission])).toEqual([
       [ben.user.id, 'read'],
     ]);
     expect((await ann.delete(`${permissions}/${idOf(grantAnswer)}`)).status).toBe(200);
-    expect(await effectivePermissions(ben, id)).toBe('');
+    expect(await fetchEffectivePermissions(ben, id)).toBe('');
     expect((await ann.delete(`${permissions}/${idOf(grantAnswer)}`)).status).toBe(404);
     expect(listOf(await ann.get(permissions))).toEqual([]);
   });
@@ -151,14 +151,14 @@ describe('permissions of a vault', () => {
     expect(refusedAnswers.map(({ status }) => status)).toEqual([409, 409]);
     for (const { json } of refusedAnswers)
       expect(json['detail']).toMatch(/^This is the last administrator of the vault .*: give another user or group the permission admin first\.$/); // prettier-ignore
-    expect(await effectivePermissions(ben, id)).toBe('read write admin');
+    expect(await fetchEffectivePermissions(ben, id)).toBe('read write admin');
     const group = await newGroup(ann);
     await ben.put(permissions, { group_id: group, permission: 'admin' });
     expect((await ben.delete(`${permissions}/${idOf(keptAnswer)}`)).status).toBe(200);
-    expect([await effectivePermissions(ann, id), await effectivePermissions(ben, id)]).toEqual([
-      'read write admin',
-      '',
-    ]);
+    expect([
+      await fetchEffectivePermissions(ann, id),
+      await fetchEffectivePermissions(ben, id),
+    ]).toEqual(['read write admin', '']);
   });
 });
 
@@ -180,10 +180,10 @@ describe('the owner of a vault', () => {
         user: expect.objectContaining({ id: ann.user.id }),
       }),
     ]);
-    expect([await effectivePermissions(ann, id), await effectivePermissions(ben, id)]).toEqual(['read write admin', 'read write admin']); // prettier-ignore
+    expect([await fetchEffectivePermissions(ann, id), await fetchEffectivePermissions(ben, id)]).toEqual(['read write admin', 'read write admin']); // prettier-ignore
     const [held] = listOf(await ben.get(permissions));
     expect((await ben.delete(`${permissions}/${String(held!['id'])}`)).status).toBe(200);
-    expect(await effectivePermissions(ann, id)).toBe('');
+    expect(await fetchEffectivePermissions(ann, id)).toBe('');
     const log = await adminClient.get(`/v2/audit_log?subject_type=vault&subject_id=${id}&action=vault.transfer`); // prettier-ignore
     const subjectOf = ({ user }: Client) => ({ user_id: user.id, email: user.email });
     expect(listOf(log)).toEqual([
@@ -265,13 +265,13 @@ describe('groups', () => {
     const readers = await newGroup(ben);
     const writers = await newGroup(ben, adminClient);
     await ann.put(permissions, { group_id: readers, permission: 'read' });
-    expect(await effectivePermissions(ben, id)).toBe('read');
+    expect(await fetchEffectivePermissions(ben, id)).toBe('read');
     await ann.put(permissions, { group_id: writers, permission: 'write' });
-    expect(await effectivePermissions(ben, id)).toBe('read write');
+    expect(await fetchEffectivePermissions(ben, id)).toBe('read write');
     const ownPermission = idOf(
       await ann.put(permissions, { user_id: ben.user.id, permission: 'admin' }),
     );
-    expect(await effectivePermissions(ben, id)).toBe('read write admin');
+    expect(await fetchEffectivePermissions(ben, id)).toBe('read write admin');
     await ann.delete(`${permissions}/${ownPermission}`);
     expect(listOf(await ben.get(`/v1/groups/${writers}/vaults`))).toEqual([
       expect.objectContaining({
@@ -287,9 +287,9 @@ describe('groups', () => {
     expect(listOf(await withoutMember(readers))[0]).toMatchObject({ permissions: { write: true } });
     await adminClient.delete(`/v1/groups/${writers}/memberships/${ben.user.id}`);
     expect((await withoutMember(readers)).json['total']).toBe(0);
-    expect(await effectivePermissions(ben, id)).toBe('read');
+    expect(await fetchEffectivePermissions(ben, id)).toBe('read');
     await adminClient.delete(`/v1/groups/${readers}`);
-    expect(await effectivePermissions(ben, id)).toBe('');
+    expect(await fetchEffectivePermissions(ben, id)).toBe('');
     expect(listOf(await ann.get(permissions)).map((row) => row['group_id'])).toEqual([writers]);
     // A vault that the user may not read is not counted either.
     expect((await ben.get(`/v1/groups/${writers}`)).json).toMatchObject({ memberships_count: 1, vaults_count: 0 }); // prettier-ignore
@@ -322,16 +322,16 @@ describe('public vaults', () => {
     await ann.put(permissions, { user_id: ben.user.id, permission: 'write' });
     expect((await ben.patch(path, { is_public: true })).status).toBe(403);
     expect((await ben.patch(path, { is_public: false, description: 'd' })).status).toBe(200);
-    expect(await effectivePermissions(eve, id)).toBe('');
+    expect(await fetchEffectivePermissions(eve, id)).toBe('');
     expect((await ann.patch(path, { is_public: true })).json).toMatchObject({ is_public: true });
-    expect([await effectivePermissions(eve, id), await effectivePermissions(ben, id)]).toEqual([
-      'read',
-      'read write',
-    ]);
+    expect([
+      await fetchEffectivePermissions(eve, id),
+      await fetchEffectivePermissions(ben, id),
+    ]).toEqual(['read', 'read write']);
     await ann.patch(path, { is_public: false });
-    expect(await effectivePermissions(eve, id)).toBe('');
+    expect(await fetchEffectivePermissions(eve, id)).toBe('');
     const born = await ann.post('/v2/vaults', { name: newName(), is_public: true });
-    expect(await effectivePermissions(eve, idOf(born))).toBe('read');
+    expect(await fetchEffectivePermissions(eve, idOf(born))).toBe('read');
   });
 });
 

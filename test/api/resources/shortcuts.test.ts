@@ -28,7 +28,7 @@ function newShortcut(target: unknown, more: object = {}, who: Client = ann): Pro
   return who.post('/v2/objects', { ...object, target, ...more });
 }
 
-const targetOfShortcut = async (id: number, who: Client = ann): Promise<unknown> =>
+const fetchTargetOfShortcut = async (id: number, who: Client = ann): Promise<unknown> =>
   (await who.get(`/v2/objects/${id}`)).json['target'];
 
 describe('a shortcut', () => {
@@ -47,7 +47,7 @@ describe('a shortcut', () => {
         upload_url: null,
         is_transformable: false,
       });
-      expect(await targetOfShortcut(idOf(answer))).toEqual(answer.json['target']);
+      expect(await fetchTargetOfShortcut(idOf(answer))).toEqual(answer.json['target']);
     }
     for (const url of ['https://example.org/a?b=c', 'www.example.org', 'url', 'HTTP://EXAMPLE.ORG']) {
       const answer = await newShortcut({ object_type: 'url', url });
@@ -118,7 +118,7 @@ describe('a shortcut', () => {
     const goneFile = await newFile('gone.txt', 'x');
     const id = idOf(await newShortcut({ object_type: 'file', id: goneFile }));
     await ann.delete(`/v2/objects/${goneFile}`);
-    expect(await targetOfShortcut(id)).toBeNull();
+    expect(await fetchTargetOfShortcut(id)).toBeNull();
     expect((await ann.put(`/v2/objects/${id}`, (await ann.get(`/v2/objects/${id}`)).json)).status).toBe(200); // prettier-ignore
   });
 });
@@ -142,20 +142,20 @@ describe('who may not read a target', () => {
     const ids = [goneFile, fileId].map((id) => newShortcut({ object_type: 'file', id }, at));
     const [deleted, hidden] = (await Promise.all(ids)).map(idOf);
     await ann.delete(`/v2/objects/${goneFile}`);
-    expect([await targetOfShortcut(deleted!, bob), await targetOfShortcut(hidden!, bob)]).toEqual([
-      null,
-      null,
-    ]);
-    expect(await targetOfShortcut(hidden!)).toMatchObject({ id: fileId });
+    expect([
+      await fetchTargetOfShortcut(deleted!, bob),
+      await fetchTargetOfShortcut(hidden!, bob),
+    ]).toEqual([null, null]);
+    expect(await fetchTargetOfShortcut(hidden!)).toMatchObject({ id: fileId });
     const listedShortcuts = await bob.get(
       `/v2/objects?vault_id=${sharedObjectId}&object_type=shortcut`,
     );
     expect(listOf(listedShortcuts).map((one) => one['target'])).toEqual([null, null]);
     expect(listedShortcuts.text).not.toContain(String(fileId));
     await grantPermission(server, vaultId, bob, 'read');
-    expect(await targetOfShortcut(hidden!, bob)).toMatchObject({ id: fileId });
+    expect(await fetchTargetOfShortcut(hidden!, bob)).toMatchObject({ id: fileId });
     await server.catalog.vaultPermissions.grant(vaultId, { userId: bob.user.id }, null);
-    expect(await targetOfShortcut(hidden!, bob)).toBeNull();
+    expect(await fetchTargetOfShortcut(hidden!, bob)).toBeNull();
   });
 });
 

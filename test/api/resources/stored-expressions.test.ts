@@ -22,7 +22,7 @@ async function runJob(kind: 'imports' | 'migrations', body: object): Promise<voi
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
-async function storedRecords(datasetId: number): Promise<readonly unknown[]> {
+async function fetchStoredRecords(datasetId: number): Promise<readonly unknown[]> {
   const body = { exclude_fields: ['_id', '_commit'] };
   return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'] as unknown[];
 }
@@ -36,11 +36,11 @@ const expectedRecords = [
 test('compute fields of imports and migrations into the dataset', async () => {
   const datasetId = await newDataset(fields);
   await runJob('imports', { dataset_id: datasetId, data_records: records });
-  expect(await storedRecords(datasetId)).toEqual(expectedRecords);
+  expect(await fetchStoredRecords(datasetId)).toEqual(expectedRecords);
   const source = await newDataset([]);
   await runJob('imports', { dataset_id: source, data_records: records });
   await runJob('migrations', { source_id: source, target_id: datasetId });
-  expect(await storedRecords(datasetId)).toEqual([...expectedRecords, ...expectedRecords]);
+  expect(await fetchStoredRecords(datasetId)).toEqual([...expectedRecords, ...expectedRecords]);
 });
 
 test('give way to those of target_fields', async () => {
@@ -51,7 +51,7 @@ test('give way to those of target_fields', async () => {
     data_records: records.slice(0, 1),
     target_fields,
   });
-  expect(await storedRecords(datasetId)).toEqual([
+  expect(await fetchStoredRecords(datasetId)).toEqual([
     { gene: 'TP53', ad: [3, 1], depth: 100, vaf: 0.01 },
   ]);
 });
@@ -65,7 +65,7 @@ test('may be set, changed and removed', async () => {
   await runJob('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53' }] });
   await ann.patch(`/v2/dataset_fields/${idOf(field)}`, { expression: '' });
   await runJob('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53', n: 7 }] });
-  expect(await storedRecords(datasetId)).toEqual([{ gene: 'tp53', n: 8 }, { gene: 'tp53', n: 7 }]); // prettier-ignore
+  expect(await fetchStoredRecords(datasetId)).toEqual([{ gene: 'tp53', n: 8 }, { gene: 'tp53', n: 7 }]); // prettier-ignore
 });
 
 test.each<[object, string]>([

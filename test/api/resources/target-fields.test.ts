@@ -27,7 +27,7 @@ async function importRecords(source: readonly object[] | number, target_fields: 
   return { ...json, codes: validation.warnings.map(({ code }) => code) } as Record<string, unknown>;
 }
 
-async function storedRecords(): Promise<unknown> {
+async function fetchStoredRecords(): Promise<unknown> {
   const body = { exclude_fields: ['_id', '_commit'] };
   return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'];
 }
@@ -50,7 +50,7 @@ describe('target fields', () => {
       { name: 'Petal.Width', data_type: 'string' },
       { name: 'n', data_type: 'integer' },
     ]);
-    expect(await storedRecords()).toEqual([
+    expect(await fetchStoredRecords()).toEqual([
       { zip: '01234', 'Petal.Width': '1.5', n: 7 },
       { zip: '99999', 'Petal.Width': '2', n: 8 },
     ]);
@@ -69,7 +69,7 @@ describe('target fields', () => {
       { name: 'absent.x', data_type: 'long' },
     ]);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await storedRecords()).toEqual([
+    expect(await fetchStoredRecords()).toEqual([
       {
         info: { af: 1, deep: [{ id: '5' }, { id: '6' }] },
         items: [{ n: '1' }],
@@ -108,7 +108,7 @@ describe('target fields', () => {
     expect(await readField('things')).toMatchObject({ data_type: 'object' });
     expect(await readField('open')).toMatchObject({ data_type: 'long' });
     expect(await readField('gone')).toBeUndefined();
-    expect(await storedRecords()).toEqual([
+    expect(await fetchStoredRecords()).toEqual([
       { a: 1, gene: null, later: null, open: null, things: null },
     ]);
     expect(await countRecords([['info.AF__gt', 0.5]])).toBe(0);
@@ -134,7 +134,7 @@ describe('target fields', () => {
       ],
     );
     expect([done['status'], done['codes']]).toEqual(['completed', [302]]);
-    expect(await storedRecords()).toEqual([
+    expect(await fetchStoredRecords()).toEqual([
       { tags: ['a'], when: '2020-02-03', body: 'x'.repeat(40_000), raw: '1' },
       { tags: ['b', 'c'], when: '2020-02-03T04:05:06', body: 'y', raw: 'z' },
     ]);
@@ -148,7 +148,7 @@ describe('target fields', () => {
       [{ name: 'n', data_type: 'long', is_list: false }],
     );
     expect([lists['status'], lists['codes']]).toEqual(['completed', [303]]);
-    expect(await storedRecords()).toEqual([{ n: 1 }]);
+    expect(await fetchStoredRecords()).toEqual([{ n: 1 }]);
   });
 
   test('describe new fields, given as an object by name or as whole resources', async () => {
@@ -206,7 +206,7 @@ describe('target fields', () => {
       ['secret', 'o.drop', 'only.drop', 'l.q'].map((name) => ({ name, is_transient: true })),
     );
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await storedRecords()).toEqual([
+    expect(await fetchStoredRecords()).toEqual([
       { a: 1, o: { keep: 1 }, l: [{ p: 1 }] },
       { a: 2, o: {}, l: [] },
     ]);
@@ -312,7 +312,7 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
     );
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
     expect(new Set(done['codes'] as number[])).toEqual(new Set([203, 302, 303]));
-    expect(await storedRecords()).toEqual([
+    expect(await fetchStoredRecords()).toEqual([
       {
         info: { AF: 1, l: [3], s: ['x'], one: 4 },
         genomic_coordinates: { start: 7 },
@@ -365,7 +365,7 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
     ]);
     const goodImport = await importRecords([{ o: { a: 1 } }], targets);
     expect(goodImport['status']).toBe('completed');
-    expect(await storedRecords()).toEqual([{ o: { a: 1 } }]);
+    expect(await fetchStoredRecords()).toEqual([{ o: { a: 1 } }]);
   });
 
   test('have their types in a VCF', async () => {
@@ -380,7 +380,7 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
     ]);
     const done = await importRecords(await newFile('a.vcf', vcfText), targets);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await storedRecords()).toMatchObject([
+    expect(await fetchStoredRecords()).toMatchObject([
       {
         genomic_coordinates: { start: 100, stop: 100 },
         row_id: 'rs1',
@@ -416,18 +416,20 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
     ];
     let targets = await declare(fields);
     await importRecords(await newFile('a.csv', 'zip,l,o.x,o\n012,1,5,x\n'), targets);
-    expect(await storedRecords()).toMatchObject([{ zip: '012', l: [1], 'o.x': '5', o: 'x' }]);
+    expect(await fetchStoredRecords()).toMatchObject([{ zip: '012', l: [1], 'o.x': '5', o: 'x' }]);
 
     targets = await declare(fields);
     const line = '1\tx\tgene\t5\t9\t.\t+\t.\tID=a;n=7\n';
     const features = await newFile('a.gff3', `##gff-version 3\n${line}`);
     expect((await importRecords(features, targets))['error_message']).toBeNull();
-    expect(await storedRecords()).toMatchObject([{ start: 5, attributes: { ID: ['a'], n: 7 } }]);
+    expect(await fetchStoredRecords()).toMatchObject([
+      { start: 5, attributes: { ID: ['a'], n: 7 } },
+    ]);
     expect((await readField('attributes.n'))?.['data_type']).toBe('long');
 
     targets = await declare(fields);
     await importRecords(await newFile('a.bed', 'chr1\t5\t9\tx\n'), targets);
-    expect(await storedRecords()).toMatchObject([{ chromStart: 5, name: ['x'] }]);
+    expect(await fetchStoredRecords()).toMatchObject([{ chromStart: 5, name: ['x'] }]);
   });
 
   test('have their types in XML', async () => {
@@ -459,7 +461,7 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
     const text = (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1 })).text;
     expect(text).toContain('"n":9007199254740993');
-    expect(await storedRecords()).toMatchObject([
+    expect(await fetchStoredRecords()).toMatchObject([
       {
         '@zip': 1,
         info: { AF: 1, l: ['3'], ns: [1], deep: { on: true } },
@@ -550,7 +552,7 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
       `{"header":{"annotator":"Nirvana 3.12.0","genomeAssembly":"GRCh38","schemaVersion":6},"positions":[\n${all.map((one) => JSON.stringify(one)).join(',\n')}\n]}\n`;
     const done = await importRecords(await newFile('a.json', document(positions)), targets);
     expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(await storedRecords()).toMatchObject([
+    expect(await fetchStoredRecords()).toMatchObject([
       {
         genomic_coordinates: { build: 'GRCh38', chromosome: '16', start: 23603511, stop: 23603512 },
         position: '23603511',

@@ -29,7 +29,7 @@ async function newDataset(more: object = {}): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${Math.random()}`, ...more })); // prettier-ignore
 }
 
-async function storedRecords(datasetId: number): Promise<unknown> {
+async function fetchStoredRecords(datasetId: number): Promise<unknown> {
   const body = { exclude_fields: ['_id', '_commit'] };
   return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'];
 }
@@ -140,7 +140,7 @@ test('of a dataset is not saved, and makes the same dataset and the same imports
       data_records: records,
       target_fields: fields.slice(0, 1),
     });
-    expect(await storedRecords(copy)).toEqual(await storedRecords(datasetId));
+    expect(await fetchStoredRecords(copy)).toEqual(await fetchStoredRecords(datasetId));
   }
   expect((await eve.get(`/v2/datasets/${datasetId}/template`)).status).toBe(404);
 });
@@ -155,12 +155,12 @@ test('applies to an import where the request says nothing', async () => {
   });
   expect((json['target_fields'] as object[]).length).toBe(3);
   const row = { gene: 'TP53', ad: [3, 1], vaf: 0.25 };
-  expect(await storedRecords(datasetId)).toEqual([row, row]);
+  expect(await fetchStoredRecords(datasetId)).toEqual([row, row]);
   const ownDataset = await newDataset();
   const target_fields = [{ name: 'vaf', expression: '7', data_type: 'integer' }];
   const annotator_params = { post_annotation_expression: '' };
   await runImport({ dataset_id: ownDataset, data_records: records, template_id: id, target_fields, annotator_params }); // prettier-ignore
-  expect(await storedRecords(ownDataset)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 7 }]);
+  expect(await fetchStoredRecords(ownDataset)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 7 }]);
 });
 
 test('that a user may not read is an error of the request', async () => {
@@ -206,6 +206,6 @@ describe('annotate()', () => {
     const datasetId = await newDataset();
     const target_fields = [{ name: 'vaf', expression: `annotate(record, ${id}).vaf`, data_type: 'double' }]; // prettier-ignore
     await runImport({ dataset_id: datasetId, data_records: records, target_fields });
-    expect(await storedRecords(datasetId)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 0.25 }]);
+    expect(await fetchStoredRecords(datasetId)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 0.25 }]);
   });
 });

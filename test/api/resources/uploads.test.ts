@@ -135,12 +135,12 @@ describe('uploads (D8)', () => {
         );
       });
       socket.on('close', () => resolve());
-      void pollUntil(async () => (await uploadScratchNames()).length > 0).then(() =>
+      void pollUntil(async () => (await listUploadScratchNames()).length > 0).then(() =>
         socket.destroy(),
       );
     });
     expect(await readObject(id)).toMatchObject({ availability: 'unverified' });
-    await pollUntil(async () => (await uploadScratchNames()).length === 0);
+    await pollUntil(async () => (await listUploadScratchNames()).length === 0);
     expect(server.logs.filter((line) => line.includes('"error"'))).toEqual([]);
   });
 
@@ -300,12 +300,12 @@ describe('downloads', () => {
     await pollUntil(() => accepted.filter((socket) => socket.writableNeedDrain).length === 5);
     http.off('connection', accept);
     const stalled = accepted.filter((socket) => socket.writableNeedDrain);
-    if (process.platform === 'linux') expect(await openObjectCount()).toBe(5);
+    if (process.platform === 'linux') expect(await countOpenObjects()).toBe(5);
     // The timeout is so long that the test reaches the stalled state even on a busy machine; then it is shortened.
     expect(stalled.map((socket) => socket.timeout)).toEqual(sockets.map(() => longIdleTimeoutMs));
     for (const socket of stalled) socket.setTimeout(1);
     await pollUntil(() => stalled.every((socket) => socket.destroyed));
-    if (process.platform === 'linux') await pollUntil(async () => (await openObjectCount()) === 0);
+    if (process.platform === 'linux') await pollUntil(async () => (await countOpenObjects()) === 0);
     for (const socket of sockets) socket.destroy();
     expect((await ann.get('/v1/user')).status).toBe(200);
   });
@@ -321,12 +321,12 @@ describe('downloads', () => {
   });
 });
 
-async function uploadScratchNames(): Promise<readonly string[]> {
+async function listUploadScratchNames(): Promise<readonly string[]> {
   return (await readdir(server.data.scratch)).filter((name) => name.startsWith('upload-'));
 }
 
 /** Returns the number of stored objects that this process has open. */
-async function openObjectCount(): Promise<number> {
+async function countOpenObjects(): Promise<number> {
   const links = await Promise.all(
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
   );

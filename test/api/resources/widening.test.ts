@@ -27,34 +27,37 @@ async function importRecords(source: readonly object[] | number, more: object = 
   return [json['error_message'], validation.warnings.map(({ code }) => code)] as const;
 }
 
-async function fieldValues(name: string, filters: readonly unknown[] = []): Promise<unknown[]> {
+async function fetchFieldValues(
+  name: string,
+  filters: readonly unknown[] = [],
+): Promise<unknown[]> {
   const body = { filters, fields: [name] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   return (json['results'] as Record<string, unknown>[]).map((row) => row[name]);
 }
 
-async function fieldTypeOf(name: string): Promise<unknown> {
+async function fetchFieldType(name: string): Promise<unknown> {
   return listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`))[0]?.['data_type'];
 }
 
 test('a later import widens long to double, for queries, facets, exports and further imports', async () => {
   await newDataset();
   expect(await importRecords([{ af: 0, l: [1], o: { n: 3 } }])).toEqual([null, []]);
-  expect(await fieldTypeOf('af')).toBe('long');
+  expect(await fetchFieldType('af')).toBe('long');
   const [error, codes] = await importRecords([{ af: 0.5, l: [2.5, 1], o: { n: 1e300 } }]);
   expect([error, new Set(codes)]).toEqual([null, new Set([301])]);
   for (const name of ['af', 'l', 'o.n'])
-    expect([name, await fieldTypeOf(name)]).toEqual([name, 'double']);
-  expect(await fieldValues('af')).toEqual([0, 0.5]);
-  expect(await fieldValues('l')).toEqual([[1], [2.5, 1]]);
-  expect(await fieldValues('o')).toEqual([{ n: 3 }, { n: 1e300 }]);
-  expect(await fieldValues('af', [['af__lt', 0.4]])).toEqual([0]);
+    expect([name, await fetchFieldType(name)]).toEqual([name, 'double']);
+  expect(await fetchFieldValues('af')).toEqual([0, 0.5]);
+  expect(await fetchFieldValues('l')).toEqual([[1], [2.5, 1]]);
+  expect(await fetchFieldValues('o')).toEqual([{ n: 3 }, { n: 1e300 }]);
+  expect(await fetchFieldValues('af', [['af__lt', 0.4]])).toEqual([0]);
   const facets = { af: { facet_type: 'stats' }, 'o.n': { facet_type: 'terms' } };
   const body = { limit: 0, facets };
   const answer = await ann.post(`/v2/datasets/${datasetId}/data`, body);
   expect(answer.json['facets']).toMatchObject({ af: { count: 2, sum: 0.5, min: 0, max: 0.5 } });
   expect(await importRecords([{ af: 7 }])).toEqual([null, []]);
-  expect(await fieldValues('af')).toEqual([0, 0.5, 7]);
+  expect(await fetchFieldValues('af')).toEqual([0, 0.5, 7]);
 
   for (const format of ['csv', 'json']) {
     const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format, params: { fields: ['af'] } }); // prettier-ignore
@@ -75,12 +78,12 @@ test('a text that no string holds makes an undeclared field a text, at once or l
   const longText = 'beta '.repeat(10_000);
   await newDataset();
   expect(await importRecords([{ t: 'Alpha', u: [longText], v: 1 }, { u: 'x' }])).toEqual([null, [306]]);
-  expect([await fieldTypeOf('t'), await fieldTypeOf('u')]).toEqual(['string', 'text']);
+  expect([await fetchFieldType('t'), await fetchFieldType('u')]).toEqual(['string', 'text']);
   expect(await importRecords([{ t: longText, u: 'y' }])).toEqual([null, [302, 306]]);
-  expect(await fieldTypeOf('t')).toBe('text');
-  expect(await fieldValues('t')).toEqual(['Alpha', null, longText]);
-  expect(await fieldValues('t', [['t', 'alpha']])).toEqual(['Alpha']);
-  expect(await fieldValues('t', [['t', 'beta']])).toEqual([longText]);
+  expect(await fetchFieldType('t')).toBe('text');
+  expect(await fetchFieldValues('t')).toEqual(['Alpha', null, longText]);
+  expect(await fetchFieldValues('t', [['t', 'alpha']])).toEqual(['Alpha']);
+  expect(await fetchFieldValues('t', [['t', 'beta']])).toEqual([longText]);
   expect(await importRecords([{ t: 'gamma' }])).toEqual([null, []]);
 
   for (const [name, text, field] of [
@@ -94,7 +97,7 @@ test('a text that no string holds makes an undeclared field a text, at once or l
     await newDataset();
     const [error, codes] = await importRecords(await newFile(name, text));
     expect([name, error, new Set(codes)]).toEqual([name, null, new Set([306])]);
-    expect([name, await fieldTypeOf(field)]).toEqual([name, 'text']);
+    expect([name, await fetchFieldType(field)]).toEqual([name, 'text']);
   }
 }); // prettier-ignore
 
@@ -110,7 +113,7 @@ test('declared types stay, and so does every type under strict validation', asyn
   }
   const [error] = await importRecords([{ m: 0.5 }], { validation_params: { strict_validation: true } });
   expect(error).toContain('0.5 is not a valid long');
-  expect([await fieldTypeOf('n'), await fieldTypeOf('t'), await fieldTypeOf('m')]).toEqual(['long', 'string', 'long']);
+  expect([await fetchFieldType('n'), await fetchFieldType('t'), await fetchFieldType('m')]).toEqual(['long', 'string', 'long']);
   expect((await importRecords([{ k: 1 }], { target_fields: [{ name: 'k', data_type: 'long' }] }))[0]).toBeNull();
   expect((await importRecords([{ k: 0.5 }]))[0]).toContain('0.5 is not a valid long');
 }); // prettier-ignore

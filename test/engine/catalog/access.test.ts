@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import {
   viewerOf,
-  permissionOn,
-  principalOf,
+  readPermissionOn,
+  loadPrincipal,
   requirePermission,
   requireScope,
   type AccessKind,
@@ -16,7 +16,7 @@ import { allRowsPage, publicationOf, CatalogFixture } from './world.js';
 let catalogFixture: CatalogFixture;
 const usersByPerson = new Map<string, CreatedUser>();
 const resourceIds = new Map<string, ReadonlyMap<AccessKind, number>>();
-let otherOwnersExport: number;
+let otherOwnersExportId: number;
 
 const personRoles = [
   'primary owner',
@@ -129,7 +129,7 @@ async function makeResources(kind: VaultKind): Promise<ReadonlyMap<AccessKind, n
       datasetId: dataset.id,
       format: 'csv',
     });
-    otherOwnersExport = readersExport.row.id;
+    otherOwnersExportId = readersExport.row.id;
   }
   const [field] = await catalog.fields.all(dataset.id);
   return new Map<AccessKind, number>([
@@ -144,7 +144,7 @@ async function makeResources(kind: VaultKind): Promise<ReadonlyMap<AccessKind, n
   ]);
 }
 
-async function accessOutcome(
+async function tryAccess(
   person: Person,
   scope: 'read' | 'read write',
   kind: AccessKind,
@@ -174,10 +174,12 @@ for (const person of personRoles) {
           const right =
             heldLevel < 0 ? 'not-found' : rank <= heldLevel || isOwn ? 'allowed' : 'forbidden';
           const scoped = right === 'not-found' || level === 'read' ? right : 'forbidden';
-          expect([kind, level, await accessOutcome(person, 'read write', kind, id, level)]).toEqual(
-            [kind, level, right],
-          );
-          expect([kind, level, await accessOutcome(person, 'read', kind, id, level)]).toEqual([
+          expect([kind, level, await tryAccess(person, 'read write', kind, id, level)]).toEqual([
+            kind,
+            level,
+            right,
+          ]);
+          expect([kind, level, await tryAccess(person, 'read', kind, id, level)]).toEqual([
             kind,
             level,
             scoped,
@@ -197,7 +199,7 @@ test('A3: every list shows exactly what single checks allow', async () => {
     const all = await catalog.vaults.list({ viewer: null }, allRowsPage);
     expect(all.total).toBe(personRoles.length + 2);
     for (const vault of all.rows) {
-      if ((await permissionOn(catalog, principal, vault.id)) !== null) readable.add(vault.id);
+      if ((await readPermissionOn(catalog, principal, vault.id)) !== null) readable.add(vault.id);
     }
     const vaults = await catalog.vaults.list({ viewer }, allRowsPage);
     expect(new Set(vaults.rows.map((row) => row.id))).toEqual(readable);
@@ -223,7 +225,7 @@ test('A3: every list shows exactly what single checks allow', async () => {
       ids('commit'),
     );
     const exports = (await catalog.exports.list({ viewer }, allRowsPage)).rows;
-    expect(rowIds(exports.filter((row) => row.id !== otherOwnersExport))).toEqual(ids('export'));
+    expect(rowIds(exports.filter((row) => row.id !== otherOwnersExportId))).toEqual(ids('export'));
     expect((await catalog.fields.list({ viewer }, allRowsPage)).total).toBe(2 * shownKinds.length);
     const tasks = await catalog.tasks.list({ viewer }, allRowsPage);
     const isElsewhere = person.startsWith('other'); // a user sees only the tasks of their own account
@@ -233,7 +235,7 @@ test('A3: every list shows exactly what single checks allow', async () => {
       const someVaults = await catalog.vaults.list({ viewer, permission }, allRowsPage);
       const rank = permissionLevels.indexOf(permission);
       for (const row of someVaults.rows) {
-        const heldPermission = await permissionOn(catalog, principal, row.id);
+        const heldPermission = await readPermissionOn(catalog, principal, row.id);
         expect(permissionLevels.indexOf(heldPermission!)).toBeGreaterThanOrEqual(rank);
       }
     }
@@ -241,24 +243,24 @@ test('A3: every list shows exactly what single checks allow', async () => {
 });
 
 test("a reader may cancel and delete their own export, but not another user's", async () => {
-  const task = (await catalogFixture.catalog.exports.get(otherOwnersExport))!.taskId!;
-  expect(await accessOutcome('member', 'read write', 'export', otherOwnersExport, 'write')).toBe(
+  const task = (await catalogFixture.catalog.exports.get(otherOwnersExportId))!.taskId!;
+  expect(await tryAccess('member', 'read write', 'export', otherOwnersExportId, 'write')).toBe(
     'allowed',
   );
-  expect(await accessOutcome('member', 'read write', 'task', task, 'write')).toBe('allowed');
-  expect(await accessOutcome('member', 'read', 'task', task, 'write')).toBe('forbidden');
+  expect(await tryAccess('member', 'read write', 'task', task, 'write')).toBe('allowed');
+  expect(await tryAccess('member', 'read', 'task', task, 'write')).toBe('forbidden');
   expect(
-    await accessOutcome('granted read', 'read write', 'export', otherOwnersExport, 'write'),
+    await tryAccess('granted read', 'read write', 'export', otherOwnersExportId, 'write'),
   ).toBe('forbidden');
   expect(
-    await accessOutcome('granted write', 'read write', 'export', otherOwnersExport, 'write'),
+    await tryAccess('granted write', 'read write', 'export', otherOwnersExportId, 'write'),
   ).toBe('allowed');
 });
 
 test('unknown and out-of-range ids are not found', async () => {
   for (const id of [0, -1, 1.5, 1e300, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
     for (const kind of accessKinds)
-      expect(await accessOutcome('owner', 'read write', kind, id, 'read')).toBe('not-found');
+      expect(await tryAccess('owner', 'read write', kind, id, 'read')).toBe('not-found');
   }
 });
 
@@ -275,11 +277,11 @@ test('A4: a revoked grant and a deactivated user lose all access', async () => {
   await catalog.vaultPermissions.grant(vaultId, { userId: createdUser.user.id }, 'read');
   const { rows } = await catalog.vaultPermissions.list({ vaultId }, allRowsPage);
   expect(rows).toContainEqual(expect.objectContaining({ userId: createdUser.user.id, level: 1 }));
-  expect(await permissionOn(catalog, createdUser, vaultId)).toBe('read');
+  expect(await readPermissionOn(catalog, createdUser, vaultId)).toBe('read');
   await catalog.vaultPermissions.grant(vaultId, { userId: createdUser.user.id }, 'write');
-  expect(await permissionOn(catalog, createdUser, vaultId)).toBe('write');
+  expect(await readPermissionOn(catalog, createdUser, vaultId)).toBe('write');
   await catalog.vaultPermissions.grant(vaultId, { userId: createdUser.user.id }, null);
-  expect(await permissionOn(catalog, createdUser, vaultId)).toBeNull();
+  expect(await readPermissionOn(catalog, createdUser, vaultId)).toBeNull();
   await catalog.users.update(createdUser.user.id, { isActive: false });
-  expect(await principalOf(catalog, createdUser.user.id)).toBeUndefined();
+  expect(await loadPrincipal(catalog, createdUser.user.id)).toBeUndefined();
 });

@@ -56,7 +56,7 @@ function tokenSecretOf(email: string): string {
 }
 
 /** Returns the rows that a request looks up by key: once from the cache, once read by other statements. */
-async function cachedAndFresh(): Promise<{ readonly kept: unknown; readonly fresh: unknown }> {
+async function readCachedAndFresh(): Promise<{ readonly kept: unknown; readonly fresh: unknown }> {
   const { user } = member;
   const viewer: Viewer = { userId: user.id, accountId: user.accountId, role: 'member' };
   const token = await serverCatalog.tokens.authenticate(tokenSecretOf(user.email), tokenHashKey);
@@ -205,7 +205,7 @@ test('cached rows equal the stored ones, whichever process has changed them', as
     const isOther = next() < 0.5;
     await pick(changes)(isOther ? commandCatalog : serverCatalog);
     if (isOther) await setImmediate();
-    const { kept, fresh } = await cachedAndFresh();
+    const { kept, fresh } = await readCachedAndFresh();
     expect({ seed, i, ...(kept as object) }).toEqual({ seed, i, ...(fresh as object) });
   }
 });

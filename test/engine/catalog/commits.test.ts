@@ -49,35 +49,35 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const newestCommitAt = async (time: number): Promise<number | undefined> =>
+const findNewestCommitAt = async (time: number): Promise<number | undefined> =>
   (await commits.lastAt(datasetId, time))?.id;
 
 test('finds the last commit that had completed at a time, of that dataset alone', async () => {
-  expect(await newestCommitAt(startTime - 1)).toBeUndefined();
+  expect(await findNewestCommitAt(startTime - 1)).toBeUndefined();
   for (const [i, time] of commitTimes.entries())
-    expect([await newestCommitAt(time), await newestCommitAt(time + 999)]).toEqual([
+    expect([await findNewestCommitAt(time), await findNewestCommitAt(time + 999)]).toEqual([
       createdCommitIds[i],
       createdCommitIds[i],
     ]);
-  expect(await newestCommitAt(Date.UTC(9999, 0, 1))).toBe(createdCommitIds.at(-1));
+  expect(await findNewestCommitAt(Date.UTC(9999, 0, 1))).toBe(createdCommitIds.at(-1));
   expect(await commits.lastAt(datasetId + 1_000, startTime)).toBeUndefined();
 });
 
 test('passes over commits that are not completed, and those that completed later than they began', async () => {
   await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${createdCommitIds[29]!}`);
-  expect(await newestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[28]);
+  expect(await findNewestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[28]);
   const lateCommits = JSON.stringify([['running', 'completed', commitTimes[29]! + 5]]);
   // The test has more commits than one statement returns.
   for (const id of createdCommitIds.slice(4, 29))
     await db.run(sql`UPDATE commits SET timestamps = ${lateCommits} WHERE id = ${id}`);
-  expect(await newestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[3]);
-  expect(await newestCommitAt(commitTimes[29]! + 5)).toBe(createdCommitIds[28]);
+  expect(await findNewestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[3]);
+  expect(await findNewestCommitAt(commitTimes[29]! + 5)).toBe(createdCommitIds[28]);
 });
 
 test('finds versions whose commits have no row any more', async () => {
   for (const i of [29, 12, 0]) await commits.delete(createdCommitIds[i]!);
   for (const [i, time] of commitTimes.entries()) {
-    expect(await newestCommitAt(time)).toBe(createdCommitIds[i]);
+    expect(await findNewestCommitAt(time)).toBe(createdCommitIds[i]);
     expect((await commits.lastBefore(datasetId, 2 * i + 2))?.id).toBe(createdCommitIds[i]);
     expect(await commits.version(createdCommitIds[i]!)).toEqual({
       id: createdCommitIds[i],

@@ -12,13 +12,13 @@ let viewer: Viewer;
 let labVault: VaultRow;
 /** All objects that Ann may read, with their full paths. */
 let rows: readonly ObjectRow[];
-let fullPaths: ReadonlyMap<number, string>;
+let fullPathById: ReadonlyMap<number, string>;
 
 beforeAll(async () => {
   catalogFixture = await CatalogFixture.openInMemory();
   const { catalog } = catalogFixture;
   ann = await catalogFixture.createUserOf('ann@example.org');
-  viewer = await catalogFixture.viewerFor(ann.user.id);
+  viewer = await catalogFixture.readViewer(ann.user.id);
   const eve = await catalogFixture.createUserOf('eve@elsewhere.org', 'elsewhere');
   const vault = (by: CreatedUser, name: string, isPublic = false): Promise<VaultRow> =>
     catalog.vaults.create({ accountId: by.account.id, userId: by.user.id, name, isPublic });
@@ -52,7 +52,7 @@ beforeAll(async () => {
     [open.id, 'elsewhere:Open:'],
     [ann.vault.id, `acme:${ann.vault.name}:`],
   ]);
-  fullPaths = new Map(rows.map((row) => [row.id, prefix.get(row.vaultId)! + row.path]));
+  fullPathById = new Map(rows.map((row) => [row.id, prefix.get(row.vaultId)! + row.path]));
 });
 afterAll(() => catalogFixture.catalog.close());
 
@@ -101,7 +101,7 @@ test('filters by id, vault, parent, name, path, type, depth and tag', async () =
   await expectSameAsPredicate({ vaultName: 'LAB' }, (row) => row.vaultId === labVault.id);
   await expectSameAsPredicate({ vaultFullPath: '~' }, (row) => row.vaultId === ann.vault.id);
   await expectSameAsPredicate({ vaultFullPath: 'ELSEWHERE:open' }, (row) =>
-    fullPaths.get(row.id)!.startsWith('elsewhere'),
+    fullPathById.get(row.id)!.startsWith('elsewhere'),
   );
   await expectSameAsPredicate({ parentId: null }, (row) => row.parentId === null);
   await expectSameAsPredicate({ parentId: folder.id }, (row) => row.parentId === folder.id);
@@ -129,7 +129,7 @@ test('filters by id, vault, parent, name, path, type, depth and tag', async () =
   await expectSameAsPredicate({ storageClass: 'Essential' }, (row) => isEssential.has(row.id));
   await expectSameAsPredicate(
     { permission: 'write' },
-    (row) => !fullPaths.get(row.id)!.startsWith('elsewhere'),
+    (row) => !fullPathById.get(row.id)!.startsWith('elsewhere'),
   );
 });
 
@@ -199,7 +199,7 @@ test('finds text, regular expressions and globs in paths', async () => {
     (row) => path(row).endsWith('vcf') && row.vaultId === labVault.id,
   );
 
-  const fullPathOf = (row: ObjectRow): string => fullPaths.get(row.id)!.toLowerCase();
+  const fullPathOf = (row: ObjectRow): string => fullPathById.get(row.id)!.toLowerCase();
   await expectSameAsPredicate({ glob: '*/**' }, () => true);
   await expectSameAsPredicate({ glob: 'acme:*:/**' }, (row) => fullPathOf(row).startsWith('acme'));
   await expectSameAsPredicate(

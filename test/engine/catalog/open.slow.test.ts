@@ -20,7 +20,11 @@ import {
   SqliteDatabase,
   type Database,
 } from '../../../engine/catalog/database.js';
-import { migrateSchema, migrations, schemaVersion } from '../../../engine/catalog/migrations.js';
+import {
+  migrateSchema,
+  migrations,
+  readSchemaVersion,
+} from '../../../engine/catalog/migrations.js';
 import { sql, type Sql } from '../../../engine/catalog/sql.js';
 
 let folder: string;
@@ -218,13 +222,13 @@ test('R8: an older catalogue is migrated step by step, and a failing step change
     'NONSENSE',
   );
   const knownMigrations = [...migrations, goodMigration];
-  expect(await schemaVersion(db, knownMigrations)).toBe(next);
+  expect(await readSchemaVersion(db, knownMigrations)).toBe(next);
   const tables = await db.all(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
   const names = tables.map((row) => row['name']);
   expect(names).toContain('extra');
   expect(names).not.toContain('more');
   await migrateSchema(db, knownMigrations); // a second migration must change nothing
-  expect(await schemaVersion(db, knownMigrations)).toBe(next);
+  expect(await readSchemaVersion(db, knownMigrations)).toBe(next);
   await db.close();
 });
 
@@ -294,7 +298,7 @@ test('R8: a catalogue of the first release is migrated', async () => {
   const db = new SqliteDatabase(catalogFile);
   await migrateSchema(db, migrations.slice(0, 1));
   await migrateSchema(db);
-  expect(await schemaVersion(db)).toBe(migrations.length);
+  expect(await readSchemaVersion(db)).toBe(migrations.length);
   const columns = await db.all(sql`SELECT name FROM pragma_table_info('imports')`);
   expect(columns.map((row) => row['name'])).toContain('is_dry_run');
   await db.close();

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { permissionOn } from '../../../engine/catalog/access.js';
+import { readPermissionOn } from '../../../engine/catalog/access.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
 import { migrateSchema, migrations } from '../../../engine/catalog/migrations.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
@@ -87,7 +87,7 @@ test('a user has the highest of all that was granted to them and their groups', 
           .filter((one) => members.has(`${one.id} ${user.id}`))
           .map((one) => granted.get(`${id} g${one.id}`) ?? null);
         const highest = Math.max(...[grantedLevel, ...shared].map((one) => levels.indexOf(one)));
-        expect([seed, step, await permissionOn(catalog, { user }, id)]).toEqual([seed, step, levels[highest]]); // prettier-ignore
+        expect([seed, step, await readPermissionOn(catalog, { user }, id)]).toEqual([seed, step, levels[highest]]); // prettier-ignore
       }
     }
   }

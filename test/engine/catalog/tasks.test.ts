@@ -28,7 +28,7 @@ beforeEach(async () => {
 afterEach(() => catalogFixture.catalog.close());
 
 /** Returns the status of a task and the status of its job. */
-async function taskAndJobStatuses(task: TaskRow): Promise<readonly (string | undefined)[]> {
+async function readTaskAndJobStatuses(task: TaskRow): Promise<readonly (string | undefined)[]> {
   const { tasks } = catalogFixture.catalog;
   return [(await tasks.get(task.id))?.status, (await tasks.job(task))?.status];
 }
@@ -74,7 +74,7 @@ test('every transition of a task is allowed or refused as the table says, and it
     for (const [to, move] of Object.entries(act)) {
       const task = await catalogFixture.queueImport(ann, datasetId);
       await arrive(task);
-      expect(await taskAndJobStatuses(task)).toEqual([from, from]);
+      expect(await readTaskAndJobStatuses(task)).toEqual([from, from]);
       const hasMoved = await move(task.id).then(
         () => true,
         (error: unknown) => {
@@ -84,7 +84,7 @@ test('every transition of a task is allowed or refused as the table says, and it
       );
       const isAllowed = canTransition(from as TaskStatus, to as TaskStatus);
       expect([from, to, hasMoved]).toEqual([from, to, isAllowed]);
-      expect(await taskAndJobStatuses(task)).toEqual(isAllowed ? [to, to] : [from, from]);
+      expect(await readTaskAndJobStatuses(task)).toEqual(isAllowed ? [to, to] : [from, from]);
       if (isActiveStatus(isAllowed ? (to as TaskStatus) : (from as TaskStatus)))
         await tasks.cancel(task.id);
     }
@@ -172,7 +172,7 @@ test('C3: a restart requeues what was running, in order, however often it happen
     expect((await tasks.claim({ runningPerAccount: 1 }))?.attempts).toBe(attempt);
     const [changed] = await tasks.requeueRunning();
     expect(changed?.id).toBe(first.id);
-    expect(await taskAndJobStatuses(first)).toEqual(['queued', 'queued']);
+    expect(await readTaskAndJobStatuses(first)).toEqual(['queued', 'queued']);
   }
   expect((await tasks.claim({ ids: [waitingTask.id] }))?.id).toBe(waitingTask.id);
   expect(await tasks.claim({ ids: [waitingTask.id] })).toBeUndefined();
@@ -185,7 +185,7 @@ test('an orderly stop does not count as an attempt', async () => {
     expect((await tasks.claim())?.attempts).toBe(1);
     await tasks.requeue(task.id, { isCounted: false });
   }
-  expect(await taskAndJobStatuses(task)).toEqual(['queued', 'queued']);
+  expect(await readTaskAndJobStatuses(task)).toEqual(['queued', 'queued']);
 });
 
 test('C7: cancel includes the job and the children, and is refused once the task is finished', async () => {
@@ -193,7 +193,7 @@ test('C7: cancel includes the job and the children, and is refused once the task
   const task = await catalogFixture.queueImport(ann, datasetId);
   const canceled = await catalog.tasks.cancel(task.id);
   expect(canceled.map((one) => [one.id, one.status])).toEqual([[task.id, 'queued']]);
-  expect(await taskAndJobStatuses(task)).toEqual(['canceled', 'canceled']);
+  expect(await readTaskAndJobStatuses(task)).toEqual(['canceled', 'canceled']);
   expect((await catalog.tasks.get(task.id))?.cancelRequested).toBe(true);
   await expect(catalog.tasks.cancel(task.id)).rejects.toMatchObject({
     code: 'invalid',
@@ -247,7 +247,7 @@ test('C7: either a task is canceled or it publishes, never both', async () => {
   await tasks.claim();
   await tasks.cancel(task.id);
   expect(await tasks.startPublishing(task.id, 2)).toBe(false);
-  expect(await taskAndJobStatuses(task)).toEqual(['canceled', 'canceled']);
+  expect(await readTaskAndJobStatuses(task)).toEqual(['canceled', 'canceled']);
 });
 
 test('C7: of concurrent cancel and publish exactly one succeeds, in any order (seed 11)', async () => {
@@ -276,7 +276,7 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
     expect(outcome).toEqual(
       new Set(won === 'completed' ? ['completed', 'refused'] : ['canceled', 'too late']),
     );
-    expect(await taskAndJobStatuses(task)).toEqual([won, won]);
+    expect(await readTaskAndJobStatuses(task)).toEqual([won, won]);
     expect((await catalog.commits.get(publication.commitId)) !== undefined).toBe(
       won === 'completed',
     );
@@ -285,7 +285,7 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
 
 test('lists filter and order tasks', async () => {
   const { catalog } = catalogFixture;
-  const viewer = await catalogFixture.viewerFor(ann.user.id);
+  const viewer = await catalogFixture.readViewer(ann.user.id);
   const otherDataset = await catalogFixture.createDataset(ann, 'other');
   const a = await catalogFixture.queueImport(ann, datasetId, 7);
   const b = await catalogFixture.queueImport(ann, otherDataset, 3);

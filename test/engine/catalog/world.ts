@@ -1,4 +1,4 @@
-import { principalOf, viewerOf, type Principal } from '../../../engine/catalog/access.js';
+import { loadPrincipal, viewerOf, type Principal } from '../../../engine/catalog/access.js';
 import { openCatalog, type Catalog, type Tables } from '../../../engine/catalog/catalog.js';
 import { createUser, type CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer, Role } from '../../../engine/catalog/permission.js';
@@ -31,12 +31,12 @@ export class CatalogFixture {
     userId: number,
     scope: Principal['scope'] = 'read write',
   ): Promise<Principal> {
-    const principal = await principalOf(this.catalog, userId, scope);
+    const principal = await loadPrincipal(this.catalog, userId, scope);
     if (principal === undefined) throw new Error(`no active user ${userId}`);
     return principal;
   }
 
-  async viewerFor(userId: number): Promise<Viewer> {
+  async readViewer(userId: number): Promise<Viewer> {
     return viewerOf(await this.readPrincipal(userId));
   }
 

@@ -59,7 +59,7 @@ export function widenValue(wide: Column, value: Value | undefined): Value {
 }
 
 /** Returns the values of a segment by physical name, read by hyparquet. */
-export async function valuesOf(
+export async function readValues(
   segment: Segment,
   columns: Columns,
 ): Promise<Map<string, readonly Value[]>> {

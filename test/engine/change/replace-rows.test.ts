@@ -14,7 +14,7 @@ import { firstValueDifference } from '../parquet/oracles.js';
 import { random, randomColumns } from '../store/random.js';
 import {
   randomColumnSubset,
-  valuesOf,
+  readValues,
   widenValue,
   writeRecords,
   type WrittenSegment,
@@ -100,7 +100,7 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
       return at < 0 ? null : widenValue(column, values[at]![row]!);
     };
     const valuesIn = async (segment: Segment, stored: Columns) =>
-      valuesOf({ ...segment, path: join(folder, segment.path) }, stored);
+      readValues({ ...segment, path: join(folder, segment.path) }, stored);
     if (chosenRows.length > 0) {
       const order = {
         given: givenSegments,

@@ -20,7 +20,7 @@ import {
   randomValue,
 } from '../store/random.js';
 import { writeSegment } from '../store/write-segment.js';
-import { randomColumnSubset, valuesOf, widenValue } from './random-segments.js';
+import { randomColumnSubset, readValues, widenValue } from './random-segments.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-sort-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -99,7 +99,7 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
     const columnsPresent = presentColumns(columns, deleting.map(({ segment }) => segment.columns)); // prettier-ignore
     const ids: string[][] = [];
     for (const { file, segment } of deleting)
-      ids.push((await valuesOf({ ...segment, path: file }, [])).get('_id')!.map(String));
+      ids.push((await readValues({ ...segment, path: file }, [])).get('_id')!.map(String));
     for (const span of spans) {
       const path = newFile();
       const { segment, origins } = await sortRows({ sources: deleting, span, columns, file: path });
@@ -118,7 +118,7 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
 
     async function check(at: string, segment: Segment, rows: readonly ModelRow[]): Promise<void> {
       const isStored = storesRowIds(segment);
-      const found = await valuesOf(
+      const found = await readValues(
         segment,
         isStored ? [rowIdColumn, ...columnsPresent] : columnsPresent,
       );

@@ -171,7 +171,9 @@ describe('files', () => {
       await writeFile(join(outside, 'secret'), 'secret');
       await symlink(join(outside, 'secret'), folder.object(5, 1));
       await expect(files.openFile(folder.object(5, 1))).rejects.toMatchObject({ code: 'damaged' });
-      await expect(files.fileStats(folder.object(5, 1))).rejects.toMatchObject({ code: 'damaged' });
+      await expect(files.readFileStats(folder.object(5, 1))).rejects.toMatchObject({
+        code: 'damaged',
+      });
       await symlink(outside, folder.dataset(6));
       const insidePath = folder.datasetFile(6, 'secret');
       await expect(files.openFile(insidePath)).rejects.toThrow('symbolic link');
@@ -187,7 +189,7 @@ describe('files', () => {
     const missing = files.openFile(folder.object(9, 1));
     await expect(missing).rejects.toMatchObject({ code: 'damaged' });
     await expect(missing).rejects.toThrow(/objects\/9-1 is missing/);
-    expect(await files.fileStats(folder.object(9, 1))).toBeUndefined();
+    expect(await files.readFileStats(folder.object(9, 1))).toBeUndefined();
   });
 
   test('opens files named on the command line, including links', async () => {

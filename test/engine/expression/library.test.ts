@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { libraryFunctions } from '../../../engine/expression/library/library.js';
+import { libraryFunctionByName } from '../../../engine/expression/library/library.js';
 import { evaluateText } from './evaluated.js';
 
 const expressionHost = {
@@ -18,10 +18,10 @@ test.each(regexCases)('%s', (expression, expected) => {
 });
 
 test('each function has a signature, a text and an example of known names', () => {
-  for (const { name, signature, text, example } of libraryFunctions.values()) {
+  for (const { name, signature, text, example } of libraryFunctionByName.values()) {
     expect(signature.startsWith(`${name}(`)).toBe(true);
     expect(text).toMatch(/\.$/);
     expect(evaluateText(example)).not.toContain('NameError');
   }
-  expect(libraryFunctions.size).toBe(35);
+  expect(libraryFunctionByName.size).toBe(35);
 });

@@ -16,7 +16,7 @@ test(`a position is the line and the character that the text before it ends in (
       const column = Array.from(lines.at(-1)!).length + 1;
       // A carriage return and a line feed at the boundary of two parts form one line break, so there is no position between them.
       if (before.endsWith('\r') && source[i]!.startsWith('\n')) continue;
-      expect(text.position(before.length)).toEqual({ line: lines.length, column });
+      expect(text.positionAt(before.length)).toEqual({ line: lines.length, column });
     }
   }
 });

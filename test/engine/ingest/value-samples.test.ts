@@ -7,7 +7,7 @@ import {
   type FieldSample,
   type SamplingOptions,
 } from '../../../engine/ingest/value-samples.js';
-import { jsonl } from '../../../readers/jsonl/jsonl.js';
+import { jsonlReader } from '../../../readers/jsonl/jsonl.js';
 import { seededRandom as seeded } from '../../random.js';
 import { seed } from '../../seed.js';
 
@@ -27,7 +27,7 @@ function sampleLines(
   const given = { columns: [], isFinal: false };
   const report = new FindingCollector(validationParams);
 
-  jsonl.read(Buffer.from(lines.join('\n')), null, null, out, report, given);
+  jsonlReader.read(Buffer.from(lines.join('\n')), null, null, out, report, given);
   const samples = sampleBatch(out.finish(), of);
   out.release();
   return samples;

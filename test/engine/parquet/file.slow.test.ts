@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { outstandingBuffers } from '../../../engine/core/buffers.js';
+import { outstandingBufferCount } from '../../../engine/core/buffers.js';
 import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import { parquetColumns } from '../../../engine/store/arrow.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
@@ -68,13 +68,13 @@ test('a file that is abandoned halfway leaves no buffers acquired', () => {
         ],
   );
   const batch = batchOf([list], [values], values.length, 1n);
-  const before = outstandingBuffers();
+  const before = outstandingBufferCount();
   const pieces = new ParquetEncoder(parquetColumns([list]), 'test').encodeBatches([batch]);
   pieces.next();
   // While the list is being written, the encoder holds the buffers of the file, of two scratch sinks and of the list.
-  expect(outstandingBuffers()).toBeGreaterThan(before + 3);
+  expect(outstandingBufferCount()).toBeGreaterThan(before + 3);
   pieces.return(undefined);
-  expect(outstandingBuffers()).toBe(before);
+  expect(outstandingBufferCount()).toBe(before);
 });
 
 describe('a Parquet file of random columns', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { readFooter } from '../../../engine/store/footer.js';
 import { seed } from '../../seed.js';
-import { valuesOf, writeRecords } from '../change/random-segments.js';
+import { readValues, writeRecords } from '../change/random-segments.js';
 import { random, randomColumns } from '../store/random.js';
 import { firstValueDifference } from './oracles.js';
 
@@ -18,7 +18,7 @@ test(`hyparquet reads intermediate segments as they were written (STRANDLAKE_SEE
     const columns = randomColumns(next, 5, 2);
     const rows = 1 + Math.floor(next() * (next() < 0.2 ? 9_000 : 400));
     const { segment, values } = await writeRecords(join(folder, `${round}.parquet`), next, columns, rows, 1, [], true); // prettier-ignore
-    const found = await valuesOf(segment, columns);
+    const found = await readValues(segment, columns);
     for (const [i, { name, physical }] of columns.entries()) {
       const where = `STRANDLAKE_SEED=${seed}, round ${round}, ${name}`;
       expect([where, firstValueDifference(values[i]!, found.get(physical)!)]).toEqual([

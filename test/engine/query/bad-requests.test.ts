@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
 import { openEngineFixture, type EngineFixture, type TestDataset } from './dataset.js';
-import { sixRecords } from './six-records.js';
+import { createSixRecordDataset } from './six-records.js';
 
 const caseLines = readFileSync('test/engine/query/bad-requests.txt', 'utf8').split('\n');
 const badRequestCases = caseLines.filter((line) => line !== '' && !line.startsWith('#'));
@@ -12,7 +12,7 @@ let engineFixture: EngineFixture;
 let dataset: TestDataset;
 beforeAll(async () => {
   engineFixture = await openEngineFixture();
-  dataset = await sixRecords(engineFixture);
+  dataset = await createSixRecordDataset(engineFixture);
 });
 afterAll(() => engineFixture.close());
 

@@ -13,7 +13,7 @@ import { seededRandom } from '../../random.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { areRowIdsInterleaved, rowIdColumn } from '../../../engine/store/row-ids.js';
-import { liveRows, type Segment, type Snapshot } from '../../../engine/store/store.js';
+import { liveRowCount, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { Column, Columns, EntityType, StoredType, Value } from '../../../engine/core/types.js';
 
 /** A record of a test; dates are ISO texts, and values of `json` columns are JSON texts. */
@@ -80,7 +80,7 @@ export async function openEngineFixture(threads?: number): Promise<EngineFixture
 }
 
 /** Returns the bytes of a page of results. */
-export async function pageBytes(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Buffer> {
+export async function readPageBytes(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Buffer> {
   if (ArrayBuffer.isView(body)) return Buffer.from(body);
   const pieces: Uint8Array[] = [];
   for await (const piece of body) pieces.push(piece);
@@ -149,7 +149,7 @@ async function writeDataset(
     const segment = await write([rowIdColumn, ...columns], ownRows, new Int32Array(0));
     writtenSegments.push({ ...segment, isAscending: part === 0 });
   }
-  const rows = writtenSegments.reduce((sum, segment) => sum + liveRows(segment), 0);
+  const rows = writtenSegments.reduce((sum, segment) => sum + liveRowCount(segment), 0);
   const isInterleaved = areRowIdsInterleaved(writtenSegments);
   const snapshot = {
     datasetId: id,

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { clickhouseDialect } from '../../../engine/query/sql/clickhouse.js';
 import type { DialectFactory } from '../../../engine/query/sql/dialect.js';
 import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
-import { countSelect, rowsSelect } from '../../../engine/query/sql/rows.js';
+import { countSelectStatement, rowsSelectStatement } from '../../../engine/query/sql/rows.js';
 import { BoundParams } from '../../../engine/query/sql/params.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
@@ -38,9 +38,9 @@ function dialectStatements(language: DialectFactory, columns: Columns): readonly
     const ordering = dataType === 'object' ? [] : [name];
     const request = parseQuery({ filters: [{ not: [name, null] }], ordering }, fields);
     return [
-      rowsSelect(snapshot, request, new Map(), language).sql,
-      rowsSelect({ ...snapshot, rows: 0 }, request, new Map(), language).sql,
-      countSelect(snapshot, request.predicate, new Map(), language).sql,
+      rowsSelectStatement(snapshot, request, new Map(), language).sql,
+      rowsSelectStatement({ ...snapshot, rows: 0 }, request, new Map(), language).sql,
+      countSelectStatement(snapshot, request.predicate, new Map(), language).sql,
     ];
   });
 }
@@ -76,7 +76,7 @@ test.each(Object.entries(dialectsByName))('%s: a statement is the same whatever 
   const columns = [column('a', 'string'), listColumn(column('b', 'string')), column('t', 'text')];
   const fields = fieldRows(columns, []);
   const sqlOf = (body: unknown): string =>
-    rowsSelect(snapshotOf(columns), parseQuery(body, fields), new Map(), language).sql;
+    rowsSelectStatement(snapshotOf(columns), parseQuery(body, fields), new Map(), language).sql;
   const bodies = (text: string): readonly object[] => [
     ...['', '__exact', '__contains', '__prefix'].map((action) => ({ filters: [[`a${action}`, text]] })),
     { filters: [['a__in', [text, 'x']]] },

@@ -192,7 +192,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
 });
 
 /** Returns a dataset with the records of a real file, in two segments. */
-async function datasetFromFile(bench: EngineFixture, path: string): Promise<TestDataset> {
+async function createDatasetFromFile(bench: EngineFixture, path: string): Promise<TestDataset> {
   const { rows, columns: found } = await importSource(readFileSync(path), 'vcf', { name: path });
   const halfLength = Math.floor(rows.length / 2);
   return bench.dataset(found, [rows.slice(0, halfLength), rows.slice(halfLength)]);
@@ -206,7 +206,7 @@ describe.each(enginesUnderTest)('real files, by %s', (_, threads) => {
   afterAll(() => bench.close());
 
   test('genotypes and depths of one sample, of some sample, and of different ones, as bcftools finds them', async () => {
-    const calls = await datasetFromFile(bench, 'test/fixtures/vcf/hail_100_samples.vcf.gz');
+    const calls = await createDatasetFromFile(bench, 'test/fixtures/vcf/hail_100_samples.vcf.gz');
     const header = gunzipSync(readFileSync('test/fixtures/vcf/hail_100_samples.vcf.gz')).toString();
     const names = /^#CHROM\t.*$/m.exec(header)![0].split('\t').slice(9);
     const sampleFilter = (i: number, ...more: readonly unknown[]) => sampleElementFilter(['name', names[i]], ...more);
@@ -241,7 +241,7 @@ describe.each(enginesUnderTest)('real files, by %s', (_, threads) => {
 
   test('the gene and the consequence of one transcript, with facets, and never those of different ones', async () => {
     const path = 'test/fixtures/vcf/vep_csq_split.vcf.gz';
-    const madeDataset = await datasetFromFile(bench, path);
+    const madeDataset = await createDatasetFromFile(bench, path);
     const text = gunzipSync(readFileSync(path)).toString();
     const parts = /Format: ([^"]*)"/.exec(text)![1]!.split('|');
     const part = (name: string): number => parts.indexOf(name);

@@ -12,7 +12,7 @@ import {
   openEngineFixture,
   type EngineFixture,
 } from './dataset.js';
-import { sixRecords } from './six-records.js';
+import { createSixRecordDataset } from './six-records.js';
 
 let engineFixture: EngineFixture;
 beforeAll(async () => {
@@ -197,7 +197,7 @@ describe('a damaged dataset (R7)', () => {
   ]; // prettier-ignore
 
   test.each(breakIt)('whose file %s is named in the error', async (_, damage) => {
-    const { snapshot, fields } = await sixRecords(engineFixture);
+    const { snapshot, fields } = await createSixRecordDataset(engineFixture);
     damage(snapshot.files[1]!);
     const pendingQuery = runQuery(engineFixture.engine, snapshot, fields, parseQuery({}, fields));
     await expect(pendingQuery).rejects.toMatchObject({

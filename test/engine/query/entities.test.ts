@@ -13,7 +13,7 @@ import {
   enginesUnderTest,
 } from './dataset.js';
 import { Random } from './random.js';
-import { sixRecords } from './six-records.js';
+import { createSixRecordDataset } from './six-records.js';
 import { seed } from '../../seed.js';
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
@@ -219,7 +219,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   });
 
   test('an alias finds the records of its gene, and those that say the alias', async () => {
-    const { snapshot, fields } = await sixRecords(bench);
+    const { snapshot, fields } = await createSixRecordDataset(bench);
     const genes = {
       resolve: (text: string) => (text.toUpperCase() === 'ERBB1' ? 'EGFR' : undefined),
     };

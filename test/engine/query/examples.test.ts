@@ -9,7 +9,7 @@ import {
   type TestDataset,
   enginesUnderTest,
 } from './dataset.js';
-import { sixRecords } from './six-records.js';
+import { createSixRecordDataset } from './six-records.js';
 
 /*
  * Each line of examples.txt is a case: `request ==> result`. A request that is a list stands for `filters`. A result is a list of ids in
@@ -24,7 +24,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   let dataset: TestDataset;
   beforeAll(async () => {
     bench = await openEngineFixture(threads);
-    dataset = await sixRecords(bench);
+    dataset = await createSixRecordDataset(bench);
   });
   afterAll(() => bench.close());
 

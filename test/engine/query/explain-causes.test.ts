@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { humanGenes, type GeneTable } from '../../../engine/ingest/entities/genes.js';
+import { loadHumanGenes, type GeneTable } from '../../../engine/ingest/entities/genes.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { causesOf } from '../../../engine/query/explain/causes.js';
+import { findCauses } from '../../../engine/query/explain/causes.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { newStatement } from '../../../engine/query/sql/statement.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listColumn, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from './dataset.js'; // prettier-ignore
 import { confirmCauses, explainQuery, type Cause } from './explained.js';
-import { sixRecords } from './six-records.js';
+import { createSixRecordDataset } from './six-records.js';
 
 let engineFixture: EngineFixture;
 let genes: GeneTable;
@@ -48,8 +48,8 @@ const records: readonly TestRow[] = [
 
 beforeAll(async () => {
   engineFixture = await openEngineFixture();
-  genes = await humanGenes();
-  sixRecordDataset = await sixRecords(engineFixture);
+  genes = await loadHumanGenes();
+  sixRecordDataset = await createSixRecordDataset(engineFixture);
   const { snapshot } = await engineFixture.dataset(columns, [
     records.slice(0, 1),
     records.slice(1),
@@ -163,7 +163,7 @@ describe('an empty answer has a cause that the records confirm:', () => {
       genes,
     );
     const search = (code: 'budget' | 'canceled'): Promise<readonly object[]> =>
-      causesOf(
+      findCauses(
         {
           records: 3,
           begin: () => newStatement(randomDataset.snapshot),

@@ -6,13 +6,13 @@ import { runQuery } from '../../../engine/query/plan/query.js';
 import { newStatement } from '../../../engine/query/sql/statement.js';
 import { openEngineFixture, type EngineFixture, type TestDataset } from './dataset.js';
 import { hostileTexts } from './hostile.js';
-import { sixRecords } from './six-records.js';
+import { createSixRecordDataset } from './six-records.js';
 
 let engineFixture: EngineFixture;
 let dataset: TestDataset;
 beforeAll(async () => {
   engineFixture = await openEngineFixture();
-  dataset = await sixRecords(engineFixture);
+  dataset = await createSixRecordDataset(engineFixture);
 });
 afterAll(() => engineFixture.close());
 

@@ -23,7 +23,7 @@ import { randomPlainFilters } from './random-filter.js';
 import { randomDataset } from './random-records.js';
 import { storeGenerated } from './property-check.js';
 import { Random } from './random.js';
-import { sixRecords } from './six-records.js';
+import { createSixRecordDataset } from './six-records.js';
 import { seed } from '../../seed.js';
 
 const caseCount = Number(process.env['STRANDLAKE_CASES'] ?? 240);
@@ -32,7 +32,7 @@ let engineFixture: EngineFixture;
 let sixRecordDataset: TestDataset;
 beforeAll(async () => {
   engineFixture = await openEngineFixture();
-  sixRecordDataset = await sixRecords(engineFixture);
+  sixRecordDataset = await createSixRecordDataset(engineFixture);
 });
 afterAll(() => engineFixture.close());
 
@@ -204,7 +204,11 @@ describe('explain counts the records that each condition matches, and those that
     const columns = await openEngineFixture(0);
     try {
       const body = { filters: [{ or: [['stars', 1], ['gene', 'TTN']] }], facets: ['gene'] }; // prettier-ignore
-      const quickExplanation = await explainQuery(columns, await sixRecords(columns), body);
+      const quickExplanation = await explainQuery(
+        columns,
+        await createSixRecordDataset(columns),
+        body,
+      );
       const slow = await explainQuery(engineFixture, sixRecordDataset, body);
       const { steps: _, plan, access, ...rest } = quickExplanation.explain;
       expect(access).toEqual({ filters: 0, pages: 0, columns: 2 });

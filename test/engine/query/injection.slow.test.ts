@@ -7,7 +7,7 @@ import { clickhouseDialect } from '../../../engine/query/sql/clickhouse.js';
 import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
 import { lookupRecords, runQuery, runTexts } from '../../../engine/query/plan/query.js';
-import { rowsSelect } from '../../../engine/query/sql/rows.js';
+import { rowsSelectStatement } from '../../../engine/query/sql/rows.js';
 import {
   column,
   listColumn,
@@ -16,13 +16,13 @@ import {
   type TestDataset,
 } from './dataset.js';
 import { hostileTexts } from './hostile.js';
-import { sixRecords } from './six-records.js';
+import { createSixRecordDataset } from './six-records.js';
 
 let engineFixture: EngineFixture;
 let dataset: TestDataset;
 beforeAll(async () => {
   engineFixture = await openEngineFixture();
-  dataset = await sixRecords(engineFixture);
+  dataset = await createSixRecordDataset(engineFixture);
 });
 afterAll(() => engineFixture.close());
 
@@ -166,7 +166,7 @@ async function queryHostileText(text: string, body: object): Promise<void> {
     const request = parseQuery(body, dataset.fields);
     const { snapshot } = dataset;
     for (const language of sqlDialects) {
-      const { sql } = rowsSelect(snapshot, request, new Map(), language);
+      const { sql } = rowsSelectStatement(snapshot, request, new Map(), language);
       // A short hostile text may occur in a statement by coincidence, so only long ones are checked.
       if (text.length > 18) expect(sql).not.toContain(text);
       if (text.length > 18) expect(sql).not.toContain(text.replaceAll("'", "''"));

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
-import { rowsSelect } from '../../../engine/query/sql/rows.js';
+import { rowsSelectStatement } from '../../../engine/query/sql/rows.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { openEngineFixture, type EngineFixture, enginesUnderTest } from './dataset.js';
-import { sixRecords } from './six-records.js';
+import { createSixRecordDataset } from './six-records.js';
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
   let bench: EngineFixture;
@@ -30,8 +30,8 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   ])(
     'a page by %s is sorted only where the engine may not keep the order',
     async (_, filters, isSorted) => {
-      const { snapshot, fields } = await sixRecords(bench);
-      const { sql } = rowsSelect(
+      const { snapshot, fields } = await createSixRecordDataset(bench);
+      const { sql } = rowsSelectStatement(
         snapshot,
         parseQuery({ filters }, fields),
         new Map(),

@@ -1,7 +1,7 @@
 import { RecordBatchStreamWriter } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MemoryExecutor } from '../../../engine/query/memory/memory-executor.js';
-import { recordsOfShards } from '../../../engine/query/memory/shard-records.js';
+import { readRecordsOfShards } from '../../../engine/query/memory/shard-records.js';
 import { openShardThread, type ShardThread } from '../../../engine/query/memory/shard-thread.js';
 import { Shards } from '../../../engine/query/memory/shards.js';
 import type { RowRef } from '../../../engine/query/plan/executor.js';
@@ -14,7 +14,7 @@ import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { project } from '../../../engine/query/results/projection.js';
 import { segmentFiles } from '../../../engine/store/store.js';
 import {
-  pageBytes,
+  readPageBytes,
   column,
   listColumn,
   openEngineFixture,
@@ -130,7 +130,7 @@ function expectedPage({ snapshot, fields }: TestDataset, request: QueryRequest, 
   }
 } // prettier-ignore
 
-async function rowRefsOf(
+async function findRowRefs(
   { snapshot }: TestDataset,
   engine: QueryEngine,
   request: QueryRequest,
@@ -178,11 +178,11 @@ describe('pages', () => {
     }));
     for (const body of [...pageRequests, ...bodies]) {
       const request = parseQuery(body, datasets[0]!.fields);
-      const rows = await rowRefsOf(datasets[0]!, threadsFixture.engine, request);
+      const rows = await findRowRefs(datasets[0]!, threadsFixture.engine, request);
       for (const format of pageFormats) {
         const expectedBytes = expectedPage(datasets[0]!, request, rows, format);
         for (const [i, { engine }] of benches.entries()) {
-          const page = await pageBytes(await readPageOf(engine, datasets[i]!, request, format));
+          const page = await readPageBytes(await readPageOf(engine, datasets[i]!, request, format));
           expect([body, format, i, page.equals(expectedBytes)]).toEqual([body, format, i, true]);
         }
       }
@@ -197,7 +197,7 @@ describe('pages', () => {
   test('are complete when the thread that makes them is killed, and when it forgets', async () => {
     const dataset = await writeDataset(threadsFixture);
     const request = parseQuery(pageOrderedByGene, dataset.fields);
-    const rows = await rowRefsOf(dataset, threadsFixture.engine, request);
+    const rows = await findRowRefs(dataset, threadsFixture.engine, request);
     const entry = new URL('./memory/mortal-shard.js', import.meta.url).href;
     const openedThreads: ShardThread[] = [];
     const shards = new Shards(2, async (events) => {
@@ -207,7 +207,7 @@ describe('pages', () => {
     for (const format of pageFormats) {
       let refusals = 0;
       const engine = withRecordMaker(threadsFixture.engine, async (...[snapshot, some, layout, isContinued, options]) => {
-        const found = await recordsOfShards(shards, snapshot, some, layout, isContinued, options);
+        const found = await readRecordsOfShards(shards, snapshot, some, layout, isContinued, options);
         if ('unsupported' in found) refusals++;
         return found;
       }); // prettier-ignore
@@ -224,7 +224,7 @@ describe('pages', () => {
         refusals++;
         return { unsupported: 'a test' };
       });
-      const otherBytes = await pageBytes(await readPageOf(refusing, dataset, request, format));
+      const otherBytes = await readPageBytes(await readPageOf(refusing, dataset, request, format));
       expect([format, otherBytes.equals(expectedBytes), refusals > 0]).toEqual([
         format,
         true,
@@ -245,7 +245,7 @@ describe('pages', () => {
         if (++askedCount === 3) throw new Error('for a test');
         return records(...args);
       });
-      await expect(readPageOf(failing, dataset, request, format).then(pageBytes)).rejects.toThrow('for a test'); // prettier-ignore
+      await expect(readPageOf(failing, dataset, request, format).then(readPageBytes)).rejects.toThrow('for a test'); // prettier-ignore
 
       askedCount = 0;
       const endedReads: Promise<unknown>[] = [];

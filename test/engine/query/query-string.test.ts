@@ -5,7 +5,7 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import { caseCountByTier } from '../../tier.js';
 import { openEngineFixture, type EngineFixture } from './dataset.js';
 import { Random } from './random.js';
-import { sixRecords } from './six-records.js';
+import { createSixRecordDataset } from './six-records.js';
 import { seed } from '../../seed.js';
 
 let engineFixture: EngineFixture;
@@ -17,7 +17,7 @@ afterAll(() => engineFixture.close());
 const grammarCaseCount = caseCountByTier(10_000, 50_000);
 
 test(`any text is a query or a 400 with a position (${grammarCaseCount} texts, STRANDLAKE_SEED=${seed}) (Q11)`, async () => {
-  const { fields } = await sixRecords(engineFixture);
+  const { fields } = await createSixRecordDataset(engineFixture);
   const random = new Random(seed);
   const pieces = [
     'gene', 'stars', ':', '(', ')', '[', ']', '{', '}', '"', '^', '~', '*', '?', '\\', '/', '+', '-', '!', '&&', '||', '<', '>', '=',
@@ -39,7 +39,7 @@ test(`any text is a query or a 400 with a position (${grammarCaseCount} texts, S
 });
 
 test('budgets of a query string are named, with what to change: queryTerms, queryBytes, queryWildcards, queryConditions (Q11, T0)', async () => {
-  const { fields } = await sixRecords(engineFixture);
+  const { fields } = await createSixRecordDataset(engineFixture);
   const refusalOf = (query: string, known: readonly DatasetField[] = fields): unknown => {
     try {
       parseQuery({ query }, known);

@@ -111,7 +111,7 @@ export const sixRows: readonly TestRow[] = [
 ];
 
 /** Writes the dataset of the worked examples, in two segments. */
-export async function sixRecords(bench: EngineFixture): Promise<TestDataset> {
+export async function createSixRecordDataset(bench: EngineFixture): Promise<TestDataset> {
   const { snapshot } = await bench.dataset(sixColumns, [sixRows.slice(0, 2), sixRows.slice(2)]);
   const entities = { gene: 'gene', variant: 'variant', pmid: 'literature' } as const;
   return { snapshot, fields: fieldRows(sixColumns, [], entities) };

@@ -289,5 +289,5 @@ async function searchingUserOf(
       readable.set(document.id, 'own'); // prettier-ignore
     else if (isPublic) readable.set(document.id, 'public');
   }
-  return { name: user.email, viewer: await world.viewerFor(user.id), readable };
+  return { name: user.email, viewer: await world.readViewer(user.id), readable };
 }

@@ -14,7 +14,11 @@ let lake: Lake;
 let datasetIds: readonly number[];
 beforeAll(async () => {
   lake = await Lake.make();
-  datasetIds = [await lake.dataset('a'), await lake.dataset('b'), await lake.dataset('c')];
+  datasetIds = [
+    await lake.createDataset('a'),
+    await lake.createDataset('b'),
+    await lake.createDataset('c'),
+  ];
   const scheduler = await lake.startScheduler({ startHost: startHostInProcess });
   for (const id of datasetIds) {
     for (const record of ['{"n":1}', '{"n":2}']) {
@@ -66,7 +70,7 @@ test('a dataset without an archive is not retired', async () => {
 });
 
 test('a dataset that was deleted is not restored, and loses its archive', async () => {
-  const id = await lake.dataset('deleted');
+  const id = await lake.createDataset('deleted');
   const store = openStore(lake.data, { dropAfterMs: 0 });
   const path = lake.data.archive(id);
   expect((await writeArchive(lake.data, id, path)).version).toBe(-1);

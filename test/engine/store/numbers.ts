@@ -6,7 +6,7 @@ import type { Columns } from '../../../engine/core/types.js';
 import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
 import { encodeOrigins } from '../../../engine/store/origins.js';
 import {
-  liveRows,
+  liveRowCount,
   type Segment,
   type Snapshot,
   type Store,
@@ -98,7 +98,7 @@ export class NumbersDataset {
     const first = this.#below(this.#segments.length);
     const replace = this.#segments
       .slice(first, first + 1 + this.#below(4))
-      .filter((one) => liveRows(one) > 0 || this.#next() < 0.5);
+      .filter((one) => liveRowCount(one) > 0 || this.#next() < 0.5);
     const rows = replace.flatMap((segment, source) => {
       const goneRows = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
       const numbers = this.#files.get(segment.path)!;

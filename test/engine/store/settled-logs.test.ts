@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder.root, { recursive: true }));
 
 /** Returns the newest version, read by a store without cached state. */
-const uncachedSnapshot = (id: number): Promise<Snapshot> => openStore(folder).snapshot(id);
+const loadUncachedSnapshot = (id: number): Promise<Snapshot> => openStore(folder).snapshot(id);
 
 test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async () => {
   const next = seededRandom(seed);
@@ -34,22 +34,22 @@ test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async (
   expect((await read()).version).toBe(-1);
   for (let step = 0; step < 60; step++) {
     await numbers.changeRandomly();
-    if (next() < 0.5) await logs.advanceTo(id, (await uncachedSnapshot(id)).version);
+    if (next() < 0.5) await logs.advanceTo(id, (await loadUncachedSnapshot(id)).version);
     if (next() < 0.1) {
-      const { version } = await uncachedSnapshot(id);
+      const { version } = await loadUncachedSnapshot(id);
       await makeFolder(folder.taskScratch(id, 999));
       const file = join(folder.taskScratch(id, 999), 'checkpoint.parquet');
       await store.publishCheckpoint(id, file, await writeCheckpoint(folder, id, version, file));
       await removeFile(file);
     }
-    if (next() < 0.6) expect([step, await read()]).toEqual([step, await uncachedSnapshot(id)]);
+    if (next() < 0.6) expect([step, await read()]).toEqual([step, await loadUncachedSnapshot(id)]);
   }
   expect(await logs.replay(id)).toEqual(await replayLog(folder, id));
   // The folder of the dataset is missing, as while the dataset is archived, and is then put back.
   await moveFile(folder.dataset(id), join(folder.scratch, 'aside'));
   expect((await read()).version).toBe(-1);
   await moveFile(join(folder.scratch, 'aside'), folder.dataset(id));
-  expect(await read()).toEqual(await uncachedSnapshot(id));
+  expect(await read()).toEqual(await loadUncachedSnapshot(id));
 });
 
 test(`an entry that was taken back is forgotten (STRANDLAKE_SEED=${seed})`, async () => {

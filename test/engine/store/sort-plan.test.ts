@@ -4,7 +4,7 @@ import { areRowIdsInterleaved, rowIdColumn } from '../../../engine/store/row-ids
 import { segmentFormat } from '../../../engine/store/segment.js';
 import { planSort } from '../../../engine/store/sort-plan.js';
 import { leafKey } from '../../../engine/store/stats.js';
-import { liveRows, type Segment } from '../../../engine/store/store.js';
+import { liveRowCount, type Segment } from '../../../engine/store/store.js';
 import { seed } from '../../seed.js';
 import { random } from './random.js';
 
@@ -136,10 +136,10 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
       due = planSort(segments, isQuiet, isSmallSegment)
     ) {
       // prettier-ignore
-      moved += due.reduce((sum, one) => sum + liveRows(one), 0);
+      moved += due.reduce((sum, one) => sum + liveRowCount(one), 0);
       const gonePaths = new Set(due.map(({ path }) => path));
       const sorted = [...owners].filter(([, path]) => gonePaths.has(path)).map(([id]) => id);
-      const dead = due.reduce((sum, one) => sum + one.rows - liveRows(one), 0);
+      const dead = due.reduce((sum, one) => sum + one.rows - liveRowCount(one), 0);
       segments = segments.filter(({ path }) => !gonePaths.has(path));
       for (const id of sorted) owners.set(id, 'gone');
       sorted.sort((a, b) => a - b);
@@ -147,7 +147,7 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
       if (dead > 0) segments.push(segmentOfRowIds(rowIdRange(0, dead), dead));
       refresh();
     }
-    const liveSegments = segments.filter((one) => liveRows(one) > 0);
+    const liveSegments = segments.filter((one) => liveRowCount(one) > 0);
     most = Math.max(most, liveSegments.length);
     expect(owners.size).toBe(total);
   }

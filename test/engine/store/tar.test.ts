@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tarEndBlocks, tarEntries, tarHeader, tarPadding } from '../../../engine/store/tar.js';
+import { tarEndBlocks, parseTarEntries, tarHeader, tarPadding } from '../../../engine/store/tar.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -34,7 +34,7 @@ async function* splitIntoPieces(bytes: Uint8Array, length = 300): AsyncGenerator
 
 async function readTarEntries(bytes: Uint8Array): Promise<readonly (readonly [string, number])[]> {
   const found: [string, number][] = [];
-  for await (const { path, bytes: size, content } of tarEntries(
+  for await (const { path, bytes: size, content } of parseTarEntries(
     splitIntoPieces(bytes),
     'read.tar',
   )) {
@@ -80,7 +80,7 @@ testWithTar(
   async () => {
     const bytes = 9 * 1024 ** 3 + 5;
     const head = Buffer.from(tarHeader('huge.parquet', bytes, 0));
-    const { value } = await tarEntries(splitIntoPieces(head), 'huge.tar').next();
+    const { value } = await parseTarEntries(splitIntoPieces(head), 'huge.tar').next();
     expect(value).toMatchObject({ path: 'huge.parquet', bytes });
     const tarListing = spawnSync('tar', ['-tvf', '-'], { input: head, encoding: 'utf8' });
     expect(tarListing.stdout).toContain(` ${bytes} `);

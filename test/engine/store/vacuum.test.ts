@@ -26,7 +26,7 @@ afterAll(() => rm(root, { recursive: true }));
 const newStore = (keepVersionsMs: number, pinMs: number): Store =>
   openStore(folder, { checkEveryMs: 0, keepVersionsMs, pinMs, now: () => clockMs });
 
-async function datasetFilesOf(id: number): Promise<readonly string[]> {
+async function listDatasetFiles(id: number): Promise<readonly string[]> {
   const names = await readdir(folder.dataset(id));
   return names.filter((name) => name.endsWith('.parquet')).toSorted();
 }
@@ -63,7 +63,7 @@ test(`the files that stay are those of the versions within the window and of tho
       if (next() < 0.3) {
         const version = belowCount(numbers.versions.length);
         const { segments } = numbers.versions[version]!.snapshot;
-        const filesPresent = await datasetFilesOf(id);
+        const filesPresent = await listDatasetFiles(id);
         const isWhole = segments.every(({ path }) => filesPresent.includes(path));
         const read = store.snapshot(id, version);
         if (isWhole) {
@@ -93,13 +93,13 @@ test(`the files that stay are those of the versions within the window and of tho
       const paths = new Set(
         neededVersions.flatMap(({ snapshot }) => snapshot.segments.map((one) => one.path)),
       );
-      const filesPresent = await datasetFilesOf(id);
+      const filesPresent = await listDatasetFiles(id);
       const plan = await store.beginVacuum(id, { since: sinceTime, versions: chosenVersion === undefined ? [] : [chosenVersion] }); // prettier-ignore
       if (plan !== undefined) await removePlannedFiles(id, plan);
       const endedVacuum = await store.endVacuum(id);
       expect(endedVacuum !== undefined).toBe(plan !== undefined);
       const filesLeft = filesPresent.filter((path) => paths.has(path));
-      expect([round, step, await datasetFilesOf(id)]).toEqual([round, step, filesLeft]);
+      expect([round, step, await listDatasetFiles(id)]).toEqual([round, step, filesLeft]);
       if (plan !== undefined) vacuums++;
       const current = await newStore(keepMs, pinMs).snapshot(id);
       for (let one = last; one < current.version; one++) pinnedUntil[one] = clockMs;
@@ -136,7 +136,7 @@ test('a vacuum that was stopped is taken up again, also by another process', asy
     undefined,
     false,
   ]);
-  expect(await datasetFilesOf(id)).toEqual((await reopenedStore.snapshot(id)).segments.map(({ path }) => path).toSorted()); // prettier-ignore
+  expect(await listDatasetFiles(id)).toEqual((await reopenedStore.snapshot(id)).segments.map(({ path }) => path).toSorted()); // prettier-ignore
 });
 
 test('a version is read from the merge that followed, if only merges did', async () => {

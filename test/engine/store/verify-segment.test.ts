@@ -8,7 +8,7 @@ import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { deltaStats, parseLeafStats } from '../../../engine/store/delta-stats.js';
 import { mergeSegments } from '../../../engine/store/merge.js';
 import type { LeafStats, Segment } from '../../../engine/store/store.js';
-import { segmentProblems } from '../../../engine/store/verify-segment.js';
+import { findSegmentProblems } from '../../../engine/store/verify-segment.js';
 import { seed } from '../../seed.js';
 import { batchOf, random, randomColumns, randomDistribution, randomValue } from './random.js';
 import { writeSegment } from './write-segment.js';
@@ -63,11 +63,11 @@ test(`random segments, and those merged from them, have no problems (STRANDLAKE_
       const rowsGone = Array.from({ length: rows }, (_, row) => row).filter(() => next() < 0.2);
       const deletion = rowsGone.length > 0 && rowsGone.length < rows ? deletionVector(Int32Array.from(rowsGone)) : undefined; // prettier-ignore
       sources.push({ file, segment: { ...segment, deletion } });
-      expect([round, await segmentProblems(file, sources[i]!.segment)]).toEqual([round, []]);
+      expect([round, await findSegmentProblems(file, sources[i]!.segment)]).toEqual([round, []]);
     }
     const file = join(folder, `${fileCount++}.parquet`);
     const mergedSegment = await mergeSegments(sources, columns, file, next() < 0.5);
-    expect([round, await segmentProblems(file, segmentAsLogged(mergedSegment))]).toEqual([
+    expect([round, await findSegmentProblems(file, segmentAsLogged(mergedSegment))]).toEqual([
       round,
       [],
     ]);
@@ -122,7 +122,7 @@ describe('of a segment with every kind of column', () => {
     const { file, segment } = await writeRecords(columns, values);
     expect(segment.stats['s']).toMatchObject({ nulls: 1, min: 'a' });
     expect(segment.stats['o.in']).toEqual({ nulls: 2 });
-    expect(await segmentProblems(file, segment)).toEqual([]);
+    expect(await findSegmentProblems(file, segment)).toEqual([]);
   });
 
   test.each(forgedStats)('%s that the log gives wrongly is named', async (_, key, change) => {
@@ -131,21 +131,21 @@ describe('of a segment with every kind of column', () => {
     const statsProblem = expect.stringMatching(
       new RegExp(` (nulls in|values of) column ${key}[ ,]`),
     );
-    expect(await segmentProblems(file, { ...segment, stats })).toEqual([statsProblem]);
+    expect(await findSegmentProblems(file, { ...segment, stats })).toEqual([statsProblem]);
   });
 
   test('bounds that are wider than the values are no problem', async () => {
     const { file, segment } = await writeRecords(columns, values);
     const { i, s } = segment.stats;
     const stats = { ...segment.stats, i: { ...i!, min: -7, max: 70 }, s: { ...s!, min: '', max: '\u{10FFFF}' } }; // prettier-ignore
-    expect(await segmentProblems(file, { ...segment, stats })).toEqual([]);
+    expect(await findSegmentProblems(file, { ...segment, stats })).toEqual([]);
   });
 
   test('NaN is outside any bounds', async () => {
     const { file, segment } = await writeRecords([columnOf('d', 'double')], [[1, NaN]]);
-    expect(await segmentProblems(file, segment)).toEqual([]);
+    expect(await findSegmentProblems(file, segment)).toEqual([]);
     const stats = { ...segment.stats, d: { nulls: 0, min: 0, max: 2 } };
-    expect(await segmentProblems(file, { ...segment, stats })).toEqual([expect.stringContaining('column d outside')]); // prettier-ignore
+    expect(await findSegmentProblems(file, { ...segment, stats })).toEqual([expect.stringContaining('column d outside')]); // prettier-ignore
   });
 
   test.each<[string, (segment: Segment) => Partial<Segment>, RegExp]>([
@@ -159,7 +159,7 @@ describe('of a segment with every kind of column', () => {
     ['columns in another order', () => ({ columns: columns.toReversed() }), /another column is in its place/],
   ])('%s in the log is named', async (_, change, expected) => {
     const { file, segment } = await writeRecords(columns, values);
-    const [first] = await segmentProblems(file, { ...segment, ...change(segment) });
+    const [first] = await findSegmentProblems(file, { ...segment, ...change(segment) });
     expect(first).toMatch(expected);
   }); // prettier-ignore
 
@@ -167,7 +167,7 @@ describe('of a segment with every kind of column', () => {
     const manyColumns = Array.from({ length: 30 }, (_, i) => columnOf(`c${i}`, 'long'));
     const { file, segment } = await writeRecords(manyColumns, manyColumns.map(() => [1n])); // prettier-ignore
     const stats = Object.fromEntries(Object.keys(segment.stats).map((key) => [key, { nulls: 1 }]));
-    const problems = await segmentProblems(file, { ...segment, stats });
+    const problems = await findSegmentProblems(file, { ...segment, stats });
     expect(problems).toHaveLength(11);
     expect(problems.at(-1)).toBe('has 22 more problems');
   });
@@ -178,7 +178,7 @@ describe('of a segment with every kind of column', () => {
     bytes.write('XXXX', bytes.length - 4);
     await writeFile(file, bytes);
     const checksum = createHash('sha256').update(bytes).digest('hex');
-    const problems = await segmentProblems(file, { ...segment, checksum, blockChecksums: undefined }); // prettier-ignore
+    const problems = await findSegmentProblems(file, { ...segment, checksum, blockChecksums: undefined }); // prettier-ignore
     expect(problems).toEqual([expect.stringMatching(/footer|Parquet/)]);
   });
 });

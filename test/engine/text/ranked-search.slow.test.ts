@@ -12,7 +12,7 @@ import {
 } from '../../../engine/text/index-writer.js';
 import { tokenize } from '../../../engine/text/tokenizer.js';
 import { seededRandom, type Random } from '../../random.js';
-import { pageBytes, column, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
+import { readPageBytes, column, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
 import { randomBelow, pickRandom, randomText, randomWord } from './random-strings.js';
 import { seed } from '../../seed.js';
 
@@ -170,10 +170,10 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
       const { ids, total } = await runRankedQuery(askedBody, indexedDataset);
       expect(ids).toHaveLength(wanted === 'cancer' ? 20 : 0);
       const text = await runPage(engineFixture.engine, snapshot, fields, request, 'csv');
-      expect((await pageBytes(text.body)).toString().split('\r\n').slice(1, -1)).toEqual(ids);
+      expect((await readPageBytes(text.body)).toString().split('\r\n').slice(1, -1)).toEqual(ids);
       const arrow = await runPage(engineFixture.engine, snapshot, fields, request, 'arrow');
       expect(
-        [...(tableFromIPC(await pageBytes(arrow.body)).getChild('_id') ?? [])].map(String),
+        [...(tableFromIPC(await readPageBytes(arrow.body)).getChild('_id') ?? [])].map(String),
       ).toEqual(ids);
       expect([text.total, arrow.total]).toEqual([total, total]);
     }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { naiveRecordsOf, rowsByCsvParse } from './oracle.js';
+import { naiveRecordsOf, parseRowsByCsvParse } from './oracle.js';
 import { importFile } from '../import-source.js';
 
 const fixtureFolder = 'test/fixtures/csv';
@@ -42,7 +42,7 @@ describe.each(fileCases)('$file', ({ file, reader, params, count }) => {
       ? unpackedBytes
       : Buffer.from(unpackedBytes.toString('latin1'));
     const delimiter = params.delimiter ?? (reader === 'csv' ? ',' : '\t');
-    const rows = rowsByCsvParse(text, delimiter, params.comment);
+    const rows = parseRowsByCsvParse(text, delimiter, params.comment);
     const header = params.headercols ? -1 : params.header === null ? -1 : (params.header ?? 0);
     const unnamed = rows[0]!.map((_, k) => `column_${k}`);
     const names = params.headercols ?? (header < 0 ? unnamed : rows[header]!);

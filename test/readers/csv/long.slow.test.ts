@@ -5,7 +5,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import type { Columns } from '../../../engine/core/types.js';
 import { maxScannedBytes } from '../../../readers/text/scan-buffer.js';
 import { seededRandom, type Random } from '../../random.js';
-import { naiveRecordsOf, rowsByCsvParse } from './oracle.js';
+import { naiveRecordsOf, parseRowsByCsvParse } from './oracle.js';
 import { importFile } from '../import-source.js';
 import { seed } from '../../seed.js';
 
@@ -41,7 +41,7 @@ test(`tables of several windows are read as csv-parse reads them (seed ${seed})`
   const next = seededRandom(seed);
   for (let round = 0; round < 6; round++) {
     const text = randomLongTable(next, 3 * maxScannedBytes + randomBelow(next, 1000));
-    const rows = rowsByCsvParse(Buffer.from(text), ',');
+    const rows = parseRowsByCsvParse(Buffer.from(text), ',');
     const found = await importFile(writeCsvFile(text), 'long.csv', 'csv', {
       targetBytes: 1 + randomBelow(next, 4 * maxScannedBytes),
       validation: { disable: true, raiseOnErrors: false, strict: false, allowNewFields: true },

@@ -67,7 +67,7 @@ test.each<[string, string | undefined, string]>([
 const mafHeader =
   'Hugo_Symbol\tNCBI_Build\tChromosome\tStart_Position\tEnd_Position\tStrand\tReference_Allele\tTumor_Seq_Allele1\tTumor_Seq_Allele2\n';
 const mafLine = (...cells: string[]) => `g\t${cells.join('\t')}\n`;
-const positionsOf = async (text: string, params: Record<string, unknown> = {}) =>
+const importPositions = async (text: string, params: Record<string, unknown> = {}) =>
   (await importSource(mafHeader + text, 'tsv', { params })).rows.map(
     ({ genomic_coordinates: place, variant }) => [place, variant],
   );
@@ -132,16 +132,16 @@ describe('the rows of a MAF file', () => {
   ])('have coordinates and a variant: %s', async (_, cells, want) => {
     const otherLine = mafLine('37', '2', '1', '1', '+', 'C', 'C', 'G');
     const second = [coordinatesAt('GRCh37', 1, 1, '2'), 'GRCH37-2-1-1-G'];
-    expect(await positionsOf(mafLine(...cells) + otherLine)).toEqual([want, second]);
+    expect(await importPositions(mafLine(...cells) + otherLine)).toEqual([want, second]);
     // The last row has too many cells for the fast path, so the general path parses it.
-    expect(await positionsOf(otherLine + mafLine(...cells, ''))).toEqual([second, want]);
+    expect(await importPositions(otherLine + mafLine(...cells, ''))).toEqual([second, want]);
   });
 
   test('have those of the request instead of those of the file, with a warning', async () => {
     const text =
       mafLine('37', '1', '5', '5', '+', 'A', 'A', 'T') +
       mafLine('', '1', '6', '6', '+', 'A', 'A', 'T');
-    expect(await positionsOf(text, { genome_build: 'GRCh38' })).toEqual([
+    expect(await importPositions(text, { genome_build: 'GRCh38' })).toEqual([
       [coordinatesAt('GRCh38', 5, 5), 'GRCH38-1-5-5-T'],
       [coordinatesAt('GRCh38', 6, 6), 'GRCH38-1-6-6-T'],
     ]);
@@ -151,7 +151,7 @@ describe('the rows of a MAF file', () => {
     expect(askedRead.warnings).toEqual([
       'NCBI_Build names GRCh37, but GRCh38 is asked for: positions are read as of GRCh38',
     ]);
-    expect(await positionsOf(text)).toEqual([
+    expect(await importPositions(text)).toEqual([
       [coordinatesAt('GRCh37', 5, 5), 'GRCH37-1-5-5-T'],
       [null, null],
     ]);

@@ -3,7 +3,7 @@ import type { Row } from '../../../engine/core/types.js';
 import { uniqueNames } from '../../../readers/csv/column-names.js';
 
 /** Returns the rows of cells that csv-parse reads from a text, without blank lines and comments. */
-export function rowsByCsvParse(text: Buffer, delimiter: string, comment = '#'): string[][] {
+export function parseRowsByCsvParse(text: Buffer, delimiter: string, comment = '#'): string[][] {
   return parse(text, {
     delimiter,
     bom: true,

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from '@jest/globals';
 import { seededRandom, type Random } from '../../random.js';
 import { compressBgzf } from '../source/bgzf.js';
-import { naiveRecordsOf, rowsByCsvParse } from './oracle.js';
+import { naiveRecordsOf, parseRowsByCsvParse } from './oracle.js';
 import { byTier, caseCountByTier } from '../../tier.js';
 import { importFile, type SourceImport } from '../import-source.js';
 import { seed } from '../../seed.js';
@@ -116,7 +116,7 @@ test(`well-formed files are read as csv-parse reads them, however they are split
   const next = seededRandom(seed);
   for (let round = 0; round < fileCount; round++) {
     const { text, params, delimiter, rows } = randomTable(next);
-    const all = rowsByCsvParse(text, delimiter);
+    const all = parseRowsByCsvParse(text, delimiter);
     expect(all).toEqual(rows.filter((row) => row.length > 0));
     const expectedRecords = naiveRecordsOf(all[0] ?? [], all.slice(1));
     const { error, ...found } = await importText(

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readerNamed } from '../../../readers/index.js';
 import { detectUtf16, utf16ToUtf8, type Utf16ByteOrder } from '../../../readers/source/utf16.js';
 import { seededRandom } from '../../random.js';
-import { importSource, refusalMessage } from '../import-source.js';
+import { importSource, importErrorMessage } from '../import-source.js';
 import { seed } from '../../seed.js';
 
 const compressionLayers = ['plain', 'gzip', 'bgzf'] as const;
@@ -114,7 +114,7 @@ describe.each(byteOrders)('%s', (order) => {
 
   test('readers of other formats refuse it', async () => {
     for (const reader of ['json', 'vcf', 'gff3', 'bed'])
-      expect(await refusalMessage(encodeText('\ufeff##x\n', order), reader)).toContain(
+      expect(await importErrorMessage(encodeText('\ufeff##x\n', order), reader)).toContain(
         'this is UTF-16 text',
       );
   });
@@ -133,10 +133,10 @@ test('UTF-8 is not taken for UTF-16, nor UTF-16 for Latin-1 when that is declare
     expect([text, detectUtf16(Buffer.from(text))]).toEqual([text, undefined]);
   expect(detectUtf16(encodeText('name,日本\nx,年\n', 'utf-16be'))).toBe('utf-16be');
   expect(
-    await refusalMessage(encodeText('\ufeffa,b\n', 'utf-16le'), 'csv', { encoding: 'latin-1' }),
+    await importErrorMessage(encodeText('\ufeffa,b\n', 'utf-16le'), 'csv', { encoding: 'latin-1' }),
   ).toContain('this is UTF-16 text');
   expect(() => readerNamed('csv').params({ encoding: 'utf-16xe' })).toThrow('encoding: expected');
-  expect(await refusalMessage(Buffer.of(0xff, 0xfe, 0, 0, 0x61, 0, 0, 0), 'csv')).toContain(
+  expect(await importErrorMessage(Buffer.of(0xff, 0xfe, 0, 0, 0x61, 0, 0, 0), 'csv')).toContain(
     'UTF-32',
   );
 });

@@ -6,7 +6,7 @@ import type { Columns, Row } from '../../../engine/core/types.js';
 import { readerForFile } from '../../../readers/index.js';
 import { seededRandom } from '../../random.js';
 import { lenientParams } from '../import-pieces.js';
-import { importSource, refusalMessage, withoutCoordinates } from '../import-source.js';
+import { importSource, importErrorMessage, withoutCoordinates } from '../import-source.js';
 import { describeColumnTypes } from '../rows.js';
 import { seed } from '../../seed.js';
 import { byTier } from '../../tier.js';
@@ -529,10 +529,12 @@ describe('GVF', () => {
 }); // prettier-ignore
 
 test('text that is not GFF3 is refused with one message', async () => {
-  expect(await refusalMessage('<html>\n</html>', 'gff3')).toContain('this is an HTML page');
-  expect(await refusalMessage(`#x\n${gff3Line('gene_id "a"; x "b";')}`, 'gff3')).toContain(
+  expect(await importErrorMessage('<html>\n</html>', 'gff3')).toContain('this is an HTML page');
+  expect(await importErrorMessage(`#x\n${gff3Line('gene_id "a"; x "b";')}`, 'gff3')).toContain(
     'set reader_params.reader to "gtf"',
   );
-  expect(await refusalMessage('<?xml version="1.0"?>', 'gff3')).toContain('this is XML, not GFF3');
+  expect(await importErrorMessage('<?xml version="1.0"?>', 'gff3')).toContain(
+    'this is XML, not GFF3',
+  );
   expect((await importSource('', 'gff3')).warnings).toEqual(['the file is empty']);
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../engine/core/types.js';
 import { readerForFile } from '../../../readers/index.js';
 import { seededRandom } from '../../random.js';
-import { importSource, refusalMessage, withoutCoordinates } from '../import-source.js';
+import { importSource, importErrorMessage, withoutCoordinates } from '../import-source.js';
 import { describeColumnTypes } from '../rows.js';
 import { seed } from '../../seed.js';
 
@@ -139,7 +139,7 @@ describe('F12: rules of the specification', () => {
 
   test('8 columns are refused; the build gives coordinates', async () => {
     const shortLine = gtfLine('a 1').split('\t').slice(0, 8).join('\t');
-    expect(await refusalMessage(`${gtfLine('a 1')}\n${shortLine}`, 'gtf')).toBe(
+    expect(await importErrorMessage(`${gtfLine('a 1')}\n${shortLine}`, 'gtf')).toBe(
       'file, line 2: expected 9 columns separated by tabs, found 8 columns',
     );
     const { rows } = await importSource(`#!genome-build GRCh38.p13\n${gtfLine('a 1')}`, 'gtf');
@@ -160,15 +160,15 @@ describe('F12: rules of the specification', () => {
   });
 
   test('a line of sequence does not end the features: GTF has no sequences', async () => {
-    expect(await refusalMessage(`${gtfLine('a 1')}\n>chr2\nACGT`, 'gtf')).toContain(
+    expect(await importErrorMessage(`${gtfLine('a 1')}\n>chr2\nACGT`, 'gtf')).toContain(
       'file, line 2: expected 9 columns separated by tabs, found one column',
     );
   });
 
   test('text that is not GTF is refused with one message', async () => {
-    expect(await refusalMessage(gtfLine('ID=a;Parent=b'), 'gtf')).toContain(
+    expect(await importErrorMessage(gtfLine('ID=a;Parent=b'), 'gtf')).toContain(
       'set reader_params.reader to "gff3"',
     );
-    expect(await refusalMessage('<!DOCTYPE html>', 'gtf')).toContain('this is an HTML page');
+    expect(await importErrorMessage('<!DOCTYPE html>', 'gtf')).toContain('this is an HTML page');
   });
 });

@@ -4,14 +4,14 @@ import { expect, test } from '@jest/globals';
 import { toErrorValue } from '../../../engine/core/errors.js';
 import { errorMessage } from '../../../engine/ingest/findings.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import { jsonl } from '../../../readers/jsonl/jsonl.js';
+import { jsonlReader } from '../../../readers/jsonl/jsonl.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import { openSource } from '../../../readers/source/open.js';
 import { importChunks } from '../import-pieces.js';
 
 const fixtureFolder = 'test/fixtures/jsonl/bad';
-const expectedErrors = new Map(
+const expectedErrorByFile = new Map(
   readFileSync(`${fixtureFolder}/expected.txt`, 'utf8')
     .split('\n')
     .filter((line) => line.includes(' ==>'))
@@ -21,7 +21,7 @@ const expectedErrors = new Map(
 test.each(readdirSync(fixtureFolder).filter((file) => file.startsWith('json_')))(
   '%s has the outcome of the table',
   async (file) => {
-    const outcome = expectedErrors.get(file);
+    const outcome = expectedErrorByFile.get(file);
     expect(outcome).toBeDefined();
     const [, words] = /^error (.*)$/.exec(outcome!) ?? [];
     const { error, records } = await importFixture(file);
@@ -39,7 +39,7 @@ async function importFixture(file: string): Promise<{ error: string | null; reco
   let source;
   try {
     source = await openSource(resolve(fixtureFolder, file), file);
-    const head = await jsonl.header(source.head, null);
+    const head = await jsonlReader.header(source.head, null);
     const loaded: { readonly ref: ChunkRef; readonly bytes: Uint8Array }[] = [];
     for await (const { ref } of source.chunks(head.bodyOffset, 1000))
       loaded.push({ ref, bytes: await loadChunk(ref) });

@@ -6,7 +6,7 @@ import { errorMessage } from '../../../engine/ingest/findings.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { Columns, Row, StoredType } from '../../../engine/core/types.js';
-import { jsonl } from '../../../readers/jsonl/jsonl.js';
+import { jsonlReader } from '../../../readers/jsonl/jsonl.js';
 import { seededRandom } from '../../random.js';
 import { castRecord, randomText, columnsSeenIn } from '../records.js';
 import { byTier, caseCountByTier } from '../../tier.js';
@@ -375,7 +375,7 @@ describe('real files', () => {
 
 describe('header', () => {
   const head = (content: Uint8Array) =>
-    jsonl.header(
+    jsonlReader.header(
       { name: 'f.json', firstBytes: async () => ({ bytes: content, isWhole: true }) },
       null,
     );

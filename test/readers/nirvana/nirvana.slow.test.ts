@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../engine/core/types.js';
 import { seededRandom } from '../../random.js';
-import { importSource, refusalMessage, type SourceOptions } from '../import-source.js';
+import { importSource, importErrorMessage, type SourceOptions } from '../import-source.js';
 import { describeColumnTypes } from '../rows.js';
 import { seed } from '../../seed.js';
 
@@ -244,7 +244,7 @@ describe('F13: the layout of the file', () => {
       'file, line 2: column',
     ],
   ])('%s is refused', async (_, source, message) => {
-    expect(await refusalMessage(source, 'nirvana')).toContain(message);
+    expect(await importErrorMessage(source, 'nirvana')).toContain(message);
   });
 
   test('an empty file has no records', async () => {

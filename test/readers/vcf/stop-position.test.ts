@@ -17,7 +17,7 @@ interface PlacedRecord {
 }
 
 /** Returns the stop positions of the records of a line, in the order of its alleles. */
-async function importedStopsOf(version: string, line: string): Promise<number[]> {
+async function importStops(version: string, line: string): Promise<number[]> {
   const path = join(folder, 'extent.vcf');
   const [alt, info, samples = ''] = line.split(' ') as [string, string, string?];
   const names = samples
@@ -95,7 +95,7 @@ describe('the stop position of a record', () => {
       versions.split(' ').map((version) => [version, line, want] as const),
     ),
   )('VCF %s: %j stops at %j', async (version, line, want) => {
-    expect(await importedStopsOf(version, line)).toEqual(want);
+    expect(await importStops(version, line)).toEqual(want);
   });
 
   test('is the END that bcftools computes, for symbolic alleles', async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../../random.js';
-import { castToColumns, recordsByFastXmlParser } from './oracle.js';
+import { castToColumns, parseRecordsByFastXmlParser } from './oracle.js';
 import { importSource } from '../import-source.js';
 
 const fixtureFolder = 'test/fixtures/xml';
@@ -33,7 +33,7 @@ describe.each(recordCountCases)('$file', ({ file, counts }) => {
       const read = await importSource(bytes, 'xml', { params: { item_depth: depth } });
       expect(read.error).toBeNull();
       expect(read.rows).toHaveLength(counts[depth]!);
-      const expectedRecords = castToColumns(recordsByFastXmlParser(text, depth), read.columns);
+      const expectedRecords = castToColumns(parseRecordsByFastXmlParser(text, depth), read.columns);
       expect(read.rows).toEqual(expectedRecords);
     },
   );

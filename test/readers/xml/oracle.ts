@@ -18,7 +18,7 @@ const parser = new XMLParser({
 });
 
 /** Returns the records at a depth, parsed by fast-xml-parser and converted by the rules of the contract in the simplest way. */
-export function recordsByFastXmlParser(text: string, depth: number): Row[] {
+export function parseRecordsByFastXmlParser(text: string, depth: number): Row[] {
   let nodes = parser.parse(text) as ParsedNode[];
   for (let level = 0; level < depth; level++) nodes = nodes.flatMap(childNodes);
   return nodes

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readerForFile, readerNamed } from '../../../readers/index.js';
 import { seededRandom, type Random } from '../../random.js';
-import { castToColumns, recordsByFastXmlParser } from './oracle.js';
+import { castToColumns, parseRecordsByFastXmlParser } from './oracle.js';
 import { importSource } from '../import-source.js';
 
 async function importRecords(text: string, params: Record<string, unknown> = {}) {
@@ -159,7 +159,7 @@ test('random documents give the records that fast-xml-parser reads, for any chun
     const wholeRead = await importSource(text, 'xml', { params });
     expect([seed, round, wholeRead.error]).toEqual([seed, round, null]);
     expect(wholeRead.rows).toEqual(
-      castToColumns(recordsByFastXmlParser(text, depth), wholeRead.columns),
+      castToColumns(parseRecordsByFastXmlParser(text, depth), wholeRead.columns),
     );
     const layer = (['plain', 'gzip', 'bgzf'] as const)[Math.floor(next() * 3)]!;
     const targetBytes = 1 + Math.floor(next() * 300);

@@ -90,7 +90,7 @@ async function openMailer(smtpUrl: string | null): Promise<void> {
 }
 
 async function newExport(sendEmailOnCompletion: boolean): Promise<ExportRow> {
-  const datasetId = await lake.dataset();
+  const datasetId = await lake.createDataset();
   const task = await lake.queueExport(datasetId, 'csv', { sendEmailOnCompletion });
   scheduler.wake();
   expect(await scheduler.wait(task.id)).toMatchObject({ status: 'completed' });
@@ -126,7 +126,7 @@ test('the user is told where a completed export can be downloaded, once and only
 });
 
 test('the link has the base address that the request for the export had', async () => {
-  const datasetId = await lake.dataset();
+  const datasetId = await lake.createDataset();
   const metadata = { email: { base_url: 'https://acme.lake.test/genomes' } };
   const task = await lake.queueExport(datasetId, 'csv', { sendEmailOnCompletion: true, metadata });
   scheduler.wake();

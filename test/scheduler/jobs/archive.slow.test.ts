@@ -59,7 +59,7 @@ async function copyFolder(root: string): Promise<string> {
   return copy;
 }
 
-async function hashesOf(root: string): Promise<Readonly<Record<string, string>>> {
+async function computeHashes(root: string): Promise<Readonly<Record<string, string>>> {
   const folder = join(root, 'datasets', String(datasetId));
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   const found: [string, string][] = [];
@@ -73,7 +73,7 @@ async function hashesOf(root: string): Promise<Readonly<Record<string, string>>>
 
 beforeAll(async () => {
   lake = await Lake.make();
-  datasetId = await lake.dataset();
+  datasetId = await lake.createDataset();
   copiedFolders.push(lake.data.root);
   const runningScheduler = await startScheduler();
   for (let i = 0; i < commitCount; i++) {
@@ -82,7 +82,7 @@ beforeAll(async () => {
     expect((await runningScheduler.wait(task.id)).status).toBe('completed');
   }
   await runningScheduler.compacted();
-  expectedFileHashes = await hashesOf(lake.data.root);
+  expectedFileHashes = await computeHashes(lake.data.root);
   await runningScheduler.close();
   await queueTask('snapshot');
   templateFolderByKind.snapshot = await copyFolder(lake.data.root);
@@ -106,7 +106,7 @@ afterAll(async () => {
 });
 
 /** Returns all differences between the files and the catalogue. */
-async function folderDamage(): Promise<readonly string[]> {
+async function findArchiveFolderDamage(): Promise<readonly string[]> {
   const { catalog, data } = lake;
   const options = { catalog, data, store: openStore(data), now: Date.now() };
   const found = await verifyFolder({ ...options, unreferencedBefore: Infinity });
@@ -125,7 +125,7 @@ async function expectArchived(): Promise<void> {
     availability: 'archived',
     storageClass: 'Archive',
   });
-  expect(await folderDamage()).toEqual([]);
+  expect(await findArchiveFolderDamage()).toEqual([]);
   expect(await readdir(lake.data.archives)).toEqual([`${datasetId}.tar.zst`]);
   const names = await readdir(lake.data.datasets);
   const filesLeft = names.includes(String(datasetId))
@@ -137,9 +137,9 @@ async function expectArchived(): Promise<void> {
 /** Expects that the dataset is available with the same files and records, and has no archive. */
 async function expectAvailable(storageClass: string): Promise<void> {
   expect(await readDatasetRow()).toMatchObject({ availability: 'available', storageClass });
-  expect(await folderDamage()).toEqual([]);
+  expect(await findArchiveFolderDamage()).toEqual([]);
   expect(await readdir(lake.data.archives)).toEqual([]);
-  expect(await hashesOf(lake.data.root)).toEqual(expectedFileHashes);
+  expect(await computeHashes(lake.data.root)).toEqual(expectedFileHashes);
   const snapshot = await lake.store.snapshot(datasetId);
   expect((await readWithDuckdb(snapshot.files, 'n')).columns[0]).toEqual(allRecords);
 }
@@ -262,7 +262,9 @@ describe('a start', () => {
     const source = join(templateFolderByKind.snapshot, 'datasets', String(datasetId));
     await rm(lake.data.dataset(datasetId), { recursive: true, force: true });
     await cp(source, lake.data.dataset(datasetId), { recursive: true });
-    expect(await folderDamage()).toEqual([expect.stringMatching(/is archived and has files/)]);
+    expect(await findArchiveFolderDamage()).toEqual([
+      expect.stringMatching(/is archived and has files/),
+    ]);
     await startScheduler();
     expect(reportedMessages).toEqual([]);
     expect(await readdir(lake.data.datasets)).not.toContain(String(datasetId));
@@ -285,7 +287,7 @@ describe('a start', () => {
     ]);
     expect(runningScheduler.refusal(datasetId)).toMatch('is missing');
     expect(await readDatasetRow()).toMatchObject({ availability: 'archived' });
-    expect(await hashesOf(lake.data.root)).toEqual(expectedFileHashes);
+    expect(await computeHashes(lake.data.root)).toEqual(expectedFileHashes);
     await writeFile(archive, bytes);
     await pollUntil(() => runningScheduler.refusal(datasetId) === undefined);
     await runningScheduler.close();
@@ -298,7 +300,9 @@ describe('a start', () => {
     await lake.catalog.tasks.cancel(rows[0]!.id);
     await writeFile(lake.data.archive(datasetId), 'part of an archive');
     await writeFile(lake.data.archive(999_999_999_999_999), 'an archive of another catalogue');
-    expect((await folderDamage()).filter((one) => one.includes('not referenced'))).toHaveLength(2);
+    expect(
+      (await findArchiveFolderDamage()).filter((one) => one.includes('not referenced')),
+    ).toHaveLength(2);
     await startScheduler();
     expect(await readdir(lake.data.archives)).toEqual([]);
     expect(await readdir(join(lake.data.quarantine, 'archives'))).toEqual([
@@ -323,7 +327,7 @@ describe('a damaged archive', () => {
       await writeFile(archive, bytes);
     }
     const wrong = /is damaged|has \d+ bytes, should be|not the archive that was written/; // prettier-ignore
-    expect(await folderDamage()).toEqual([expect.stringMatching(wrong)]);
+    expect(await findArchiveFolderDamage()).toEqual([expect.stringMatching(wrong)]);
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
     const runningScheduler = await startScheduler();
     expect((await runningScheduler.wait(rows[0]!.id)).status).toBe('failed');

@@ -8,7 +8,7 @@ import type { Segment } from '../../../engine/store/store.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
-import { valuesOf } from '../../engine/change/random-segments.js';
+import { readValues } from '../../engine/change/random-segments.js';
 import { Lake } from '../lake.js';
 
 /* Tests the segments that an upsert commits to a dataset of `rowCount` rows. */
@@ -35,7 +35,7 @@ async function importAndListAdded(
   outcome: object = { status: 'completed' },
 ): Promise<readonly Segment[]> {
   const before = new Set((await lake.store.snapshot(datasetId)).segments.map(({ path }) => path));
-  const task = await lake.import(datasetId, await lake.file('a.json', lines.join('\n')), { commitMode }); // prettier-ignore
+  const task = await lake.queueFileImport(datasetId, await lake.createFile('a.json', lines.join('\n')), { commitMode }); // prettier-ignore
   scheduler.wake();
   await scheduler.wait(task.id);
   expect(await lake.catalog.imports.get(task.resourceId)).toMatchObject(outcome);
@@ -44,11 +44,11 @@ async function importAndListAdded(
 }
 
 /** Returns the records of a dataset in the order of their row ids, read from its segments by hyparquet. */
-async function recordsOf(datasetId: number): Promise<readonly Readonly<Record<string, Value>>[]> {
+async function readRecords(datasetId: number): Promise<readonly Readonly<Record<string, Value>>[]> {
   const found: { readonly rowId: number; readonly record: Readonly<Record<string, Value>> }[] = [];
   for (const segment of (await lake.store.snapshot(datasetId)).segments) {
     const path = lake.data.datasetFile(datasetId, segment.path);
-    const values = await valuesOf({ ...segment, path }, segment.columns);
+    const values = await readValues({ ...segment, path }, segment.columns);
     const goneRows = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
     const rowIds = values.get(rowIdColumn.physical);
     for (let row = 0; row < segment.rows; row++) {
@@ -65,7 +65,7 @@ async function newCountingDataset(): Promise<{
   readonly datasetId: number;
   readonly ids: readonly string[];
 }> {
-  const datasetId = await lake.dataset(`counting ${++datasetCount}`);
+  const datasetId = await lake.createDataset(`counting ${++datasetCount}`);
   const lines = Array.from({ length: rowCount }, (_, n) => `{"n":${n},"text":"text ${n % 100}"}`);
   const segments = await importAndListAdded(datasetId, lines, 'append');
   const ids = segments.flatMap(({ idRuns }) =>
@@ -127,7 +127,7 @@ test.each([
   const numbers = new Map(order.map((id, n) => [id, n]));
   const snapshot = await lake.store.snapshot(datasetId);
   expect(snapshot.rows).toBe(rowCount);
-  const records = await recordsOf(datasetId);
+  const records = await readRecords(datasetId);
   expect(records.map(({ _id, n }) => [_id, Number(n)])).toEqual(ids.map((id) => [id, 0 - numbers.get(id)!])); // prettier-ignore
   const lengths = records.map(({ text }) => String(text).length);
   expect(lengths.filter((length) => length !== textFieldLength)).toHaveLength(

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkpointProblems } from '../../../engine/store/verify-dataset.js';
+import { findCheckpointProblems } from '../../../engine/store/verify-dataset.js';
 import { jobs } from '../../../scheduler/jobs/index.js';
 import { startHostWithoutEngine } from '../../faults/in-process.js';
 import { KillableServer, recoverServer } from '../processes/killable.js';
@@ -19,7 +19,7 @@ const copiedFolders: string[] = [];
 beforeAll(async () => {
   const lake = await Lake.make();
   templateFolder = lake.data.root;
-  datasetId = await lake.dataset();
+  datasetId = await lake.createDataset();
   const withoutCheckpoints = jobs.filter(({ kind }) => kind !== 'checkpoint');
   const scheduler = await lake.startScheduler({ jobs: withoutCheckpoints, report: () => undefined, startHost: (config, ms, events) => startHostWithoutEngine(config, ms, events, withoutCheckpoints) }); // prettier-ignore
   for (let i = 0; i < 100; i++) {
@@ -47,12 +47,12 @@ test.each(['checkpoint.written', 'checkpoint.linked', 'checkpoint.named'])(
     await recoverServer(root);
     const lake = await Lake.open(root);
     try {
-      expect(await lake.folderDamage()).toEqual([]);
+      expect(await lake.findFolderDamage()).toEqual([]);
       const log = lake.data.deltaLog(datasetId);
       const names = (await readdir(log)).filter((name) => name.endsWith('.checkpoint.parquet'));
       const { version } = JSON.parse(await readFile(join(log, '_last_checkpoint'), 'utf8')) as { version: number }; // prettier-ignore
       expect(names).toEqual([`${String(version).padStart(20, '0')}.checkpoint.parquet`]);
-      expect(await checkpointProblems(lake.data, datasetId)).toEqual([]);
+      expect(await findCheckpointProblems(lake.data, datasetId)).toEqual([]);
       expect((await lake.readRecordsByDuckdb(datasetId)).rows).toBe(100);
     } finally {
       await lake.close();

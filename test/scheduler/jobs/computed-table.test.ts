@@ -22,7 +22,7 @@ const limitedTableJob = {
 
 beforeAll(async () => {
   lake = await Lake.make();
-  datasetId = await lake.dataset();
+  datasetId = await lake.createDataset();
   scheduler = await lake.startScheduler({
     report: () => undefined,
     jobs: jobs.map((job) => (job.kind === 'computed_table' ? limitedTableJob : job)),

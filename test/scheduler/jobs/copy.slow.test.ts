@@ -26,7 +26,7 @@ beforeEach(async () => {
   sourceFolderId = await folder('source');
   targetFolderId = await folder('target');
   for (const name of fileNames) {
-    const id = await lake.file(name, `the bytes of ${name}`);
+    const id = await lake.createFile(name, `the bytes of ${name}`);
     await lake.catalog.objects.update(id, { parentId: sourceFolderId });
   }
   expectedTree = await readTreeBelow(sourceFolderId);
@@ -80,7 +80,7 @@ test.each([
     expect(await lake.readTaskRow(taskId)).toMatchObject({ status: 'completed', attempts });
     expect(await readTreeBelow(targetFolderId)).toEqual(copiedTree);
     expect(await readTreeBelow(sourceFolderId)).toEqual(expectedTree);
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
     expect(await readdir(lake.data.path('objects'))).toHaveLength(2 * fileNames.length);
   },
 );

@@ -2,7 +2,7 @@ import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { rowsOfRecords } from '../../../engine/store/deletion-vector.js';
-import { liveRows } from '../../../engine/store/store.js';
+import { liveRowCount } from '../../../engine/store/store.js';
 import { openStore } from '../../../engine/store/open.js';
 import { rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
@@ -27,8 +27,8 @@ let expectedIds: readonly string[];
 beforeAll(async () => {
   lake = await Lake.make();
   root = lake.data.root;
-  datasetId = await lake.dataset();
-  await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(rowCount)));
+  datasetId = await lake.createDataset();
+  await lake.queueFileImport(datasetId, await lake.createFile('a.vcf', vcfTextOf(rowCount)));
   await withLakeClosed(() => recoverServer(root));
   expectedIds = await readAllIds();
   expect(new Set(expectedIds).size).toBe(rowCount);
@@ -46,7 +46,7 @@ async function readAllIds(): Promise<readonly string[]> {
   const snapshot = await openStore(lake.data).snapshot(datasetId);
   const refs = snapshot.segments.flatMap((segment, number) =>
     Array.from(
-      rowsOfRecords(segment.deletion, 0, liveRows(segment)),
+      rowsOfRecords(segment.deletion, 0, liveRowCount(segment)),
       (row) => [number, row] as const,
     ),
   );
@@ -69,9 +69,9 @@ async function withLakeClosed(work: () => Promise<void>): Promise<void> {
 async function queueDeletion(n: number): Promise<number> {
   const wantedIds = expectedIds.filter((_, i) => i % n === 0).slice(0, deletedPerImport);
   const lines = wantedIds.map((id) => `{"_id":"${id}","x":1}\n`).join('');
-  const file = await lake.file(`${n}.json`, lines);
+  const file = await lake.createFile(`${n}.json`, lines);
   expectedIds = expectedIds.filter((id) => !wantedIds.includes(id));
-  return (await lake.import(datasetId, file, { commitMode: 'delete' })).id;
+  return (await lake.queueFileImport(datasetId, file, { commitMode: 'delete' })).id;
 }
 
 /** The crash points at which an import is killed, each with the process (API or worker) that is killed. */
@@ -110,8 +110,8 @@ test.each(crashPoints)(
   async (point, victim) => {
     const wantedIds = expectedIds.filter((_, i) => i % 5 === 0).slice(0, deletedPerImport);
     const lines = wantedIds.map((id) => `{"_id":"${id}","point":"${point}"}\n`).join('');
-    const file = await lake.file(`${point}.json`, lines);
-    const taskId = (await lake.import(datasetId, file, { commitMode: 'upsert' })).id;
+    const file = await lake.createFile(`${point}.json`, lines);
+    const taskId = (await lake.queueFileImport(datasetId, file, { commitMode: 'upsert' })).id;
     await withLakeClosed(async () => {
       const crashing = new KillableServer(root, point, victim);
       await crashing.waitForExit();

@@ -45,7 +45,7 @@ test.each([
     const expectedNumbers = Array.from({ length: datasetRecordCount }, (_, i) => datasetRecordCount - 1 - i).filter((n) => n % 1000 >= 500).map((n) => `${n},${n % 1000}\r\n`); // prettier-ignore
     expect((await readFile(lake.data.export(id, 'csv'))).toString()).toBe(`n,x\r\n${expectedNumbers.join('')}`); // prettier-ignore
     expect(row.metadata).not.toHaveProperty('resumed_parts');
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
     expect((await readdir(join(root, 'scratch'))).filter((name) => /^\d/.test(name))).toEqual([]);
   },
 );

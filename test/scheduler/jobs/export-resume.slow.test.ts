@@ -21,7 +21,7 @@ type ExportFormat = (typeof exportFormats)[number];
 const datasetRecordCount = 50_000;
 
 /** The digests of the files of uninterrupted exports, by format. */
-const expectedDigests = new Map<ExportFormat, string>();
+const expectedDigestByFormat = new Map<ExportFormat, string>();
 let lake: Lake;
 
 function noisyLines(): readonly string[] {
@@ -43,7 +43,8 @@ beforeAll(async () => {
   await lake.close();
   await recoverServer(templateFolder.root);
   lake = await Lake.open(templateFolder.root);
-  for (const [format, id] of tasks) expectedDigests.set(format, await exportDigestOf(format, id));
+  for (const [format, id] of tasks)
+    expectedDigestByFormat.set(format, await exportDigestOf(format, id));
   await lake.close();
 });
 afterEach(() => lake.close());
@@ -86,8 +87,8 @@ async function exportDigestOf(format: ExportFormat, id: number): Promise<string>
 /** Checks that an export has the same result as an uninterrupted one, and that no other files remain. */
 async function checkCompleted(root: string, format: ExportFormat, id: number): Promise<ExportRow> {
   lake = await Lake.open(root);
-  expect(await exportDigestOf(format, id)).toBe(expectedDigests.get(format));
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await exportDigestOf(format, id)).toBe(expectedDigestByFormat.get(format));
+  expect(await lake.findFolderDamage()).toEqual([]);
   expect((await readdir(join(root, 'scratch'))).filter((name) => /^\d/.test(name))).toEqual([]);
   const row = (await lake.catalog.exports.get(id))!;
   expect(row.documentsCount).toBe(datasetRecordCount);

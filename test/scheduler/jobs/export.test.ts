@@ -35,7 +35,7 @@ async function startScheduler(): Promise<void> {
 
 /** Imports records, given as JSON, into a new dataset; returns its id. */
 async function importNewDataset(records: readonly object[]): Promise<number> {
-  const datasetId = await lake.dataset();
+  const datasetId = await lake.createDataset();
   const task = await lake.queueInlineImport(
     datasetId,
     records.map((record) => JSON.stringify(record)).join('\n'),
@@ -84,7 +84,7 @@ test('json contains every record, in order, and the export has the counts of its
   );
   expect(lines[0]).toMatchObject({ tags: ['x', 'y'], place: { start: 5 } });
   expect(new Set(lines.map((line) => (line as Record<string, string>)['_id'])).size).toBe(3);
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
 });
 
 test('csv contains the titles and the exact values of the selected fields', async () => {
@@ -186,8 +186,8 @@ test('filters, ordering and limit select the records', async () => {
 
 test('keeps the order of the dataset, or has the one that is asked for', async () => {
   const datasetId = await importNewDataset([]);
-  const file = await lake.file('a.vcf', vcfTextOf(largeRecordCount));
-  const task = await lake.import(datasetId, file);
+  const file = await lake.createFile('a.vcf', vcfTextOf(largeRecordCount));
+  const task = await lake.queueFileImport(datasetId, file);
   scheduler.wake();
   await scheduler.wait(task.id);
   const orderedExport = await exportDataset(datasetId, 'json', { params: { fields: ['_id'] } });
@@ -242,12 +242,15 @@ test('fails with a reason if the user may not write to the target, and leaves no
   expect(row).toMatchObject({ status: 'failed', filename: null });
   expect(row.errorMessage).toContain('You cannot write to');
   expect(await readdir(lake.data.exports)).toEqual([]);
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
 });
 
 test('a canceled export leaves nothing (D12)', async () => {
-  const datasetId = await lake.dataset();
-  const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(100_000)));
+  const datasetId = await lake.createDataset();
+  const task = await lake.queueFileImport(
+    datasetId,
+    await lake.createFile('a.vcf', vcfTextOf(100_000)),
+  );
   scheduler.wake();
   await scheduler.wait(task.id);
   const exporting = await lake.queueExport(datasetId, 'json');
@@ -255,5 +258,5 @@ test('a canceled export leaves nothing (D12)', async () => {
   await pollUntil(async () => (await lake.readTaskRow(exporting.id))?.status === 'running');
   expect(await scheduler.cancel(exporting.id)).toMatchObject({ status: 'canceled' });
   expect(await readdir(lake.data.exports)).toEqual([]);
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
 });

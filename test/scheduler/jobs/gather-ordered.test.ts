@@ -31,7 +31,7 @@ let scratchCount = 0;
 
 beforeAll(async () => {
   lake = await Lake.make();
-  const datasetId = await lake.dataset();
+  const datasetId = await lake.createDataset();
   const scheduler = await lake.startScheduler({ report: () => undefined, quietMs: Infinity });
   for (let i = 0; i < importCount; i++) {
     // Some segments have fields that others lack, and numbers of narrower types.
@@ -118,7 +118,7 @@ async function gatherChunks(
   return { chunks: found, work, scratch };
 }
 
-async function recordsOfChunk(chunk: ChunkRows): Promise<readonly string[]> {
+async function readRecordsOfChunk(chunk: ChunkRows): Promise<readonly string[]> {
   const columns = columnsOfChunk(chunk, [...reservedColumns, ...snapshot.columns]);
   const data = await readRows(chunk, columns);
   const vectors = data.map((one) => new Vector([one]));
@@ -130,8 +130,8 @@ async function recordsOfChunk(chunk: ChunkRows): Promise<readonly string[]> {
   ); // prettier-ignore
 }
 
-const recordsOfChunks = async (chunks: readonly ChunkRows[]): Promise<readonly string[]> =>
-  (await Promise.all(chunks.map(recordsOfChunk))).flat();
+const readRecordsOfChunks = async (chunks: readonly ChunkRows[]): Promise<readonly string[]> =>
+  (await Promise.all(chunks.map(readRecordsOfChunk))).flat();
 
 describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
   test.each([
@@ -143,7 +143,7 @@ describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
     const before = chunksOfRows(randomRows(segments), most);
     const { chunks } = await gatherChunks(before);
     expect(chunks.map(countRows)).toEqual(before.map(countRows));
-    expect(await recordsOfChunks(chunks)).toEqual(await recordsOfChunks(before));
+    expect(await readRecordsOfChunks(chunks)).toEqual(await readRecordsOfChunks(before));
   });
 
   test('are made of files that have no other rows, and every file is read once: as often as the logarithm of the chunks says', async () => {

@@ -41,7 +41,7 @@ let reportedMessages: string[] = [];
 beforeAll(async () => {
   lake = await Lake.make();
   templateFolder = lake.data.root;
-  datasetId = await lake.dataset();
+  datasetId = await lake.createDataset();
   const runningScheduler = await startScheduler();
   for (let i = 0; i < commitCount; i++) {
     const task = await lake.queueInlineImport(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
@@ -72,7 +72,7 @@ async function copyTemplate(): Promise<string> {
 
 /** Expects that all records are in one segment, that nothing is damaged, and that no other files remain. */
 async function expectMerged(): Promise<void> {
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
   const { files, segments } = await lake.store.snapshot(datasetId);
   const { columns } = await readWithDuckdb(files, 'n');
   expect(columns[0]).toEqual(allRecords);
@@ -161,7 +161,7 @@ test('rewrites segments of earlier formats, whose log entries do not tell the fo
   const { files, segments } = await lake.store.snapshot(datasetId);
   expect(segments.map(({ format }) => format)).toEqual([segmentFormat]);
   expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual(allRecords.slice(0, 30));
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
 });
 
 /** Changes a log entry as if a server that did not record the segment format had written it. */

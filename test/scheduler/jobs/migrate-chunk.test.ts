@@ -15,7 +15,7 @@ let snapshot: Snapshot;
 
 beforeAll(async () => {
   lake = await Lake.make();
-  const datasetId = await lake.dataset();
+  const datasetId = await lake.createDataset();
   const scheduler = await lake.startScheduler({ report: () => undefined });
   const records = [10, 11, 12, 13].map((n) => `{"n":${n}}`).join('\n');
   const task = await lake.queueInlineImport(datasetId, records);

@@ -23,16 +23,19 @@ let sourceDatasetId: number;
 beforeAll(async () => {
   lake = await Lake.make();
   root = lake.data.root;
-  sourceDatasetId = await lake.dataset('source');
+  sourceDatasetId = await lake.createDataset('source');
   await withScheduler(async (scheduler) => {
     for (let i = 0; i < fileCount; i++)
-      await migratedRecords(
+      await migrateAndReadRecords(
         scheduler,
-        lake.import(sourceDatasetId, await lake.file(`${i}.vcf`, vcfTextOf(rowsPerFile))),
+        lake.queueFileImport(
+          sourceDatasetId,
+          await lake.createFile(`${i}.vcf`, vcfTextOf(rowsPerFile)),
+        ),
       );
     // Matches some records of each segment, consecutive and single ones, and one whole segment.
     const fewRecords = { filters: [{ or: [['info.DP', 3], ['genomic_coordinates.start__range', [50_000, 90_000]]] }] }; // prettier-ignore
-    await migratedRecords(scheduler, lake.queueMigration(sourceDatasetId, sourceDatasetId, { commitMode: 'delete', sourceParams: fewRecords })); // prettier-ignore
+    await migrateAndReadRecords(scheduler, lake.queueMigration(sourceDatasetId, sourceDatasetId, { commitMode: 'delete', sourceParams: fewRecords })); // prettier-ignore
   });
   const { segments, rows: left } = await openStore(lake.data).snapshot(sourceDatasetId);
   expect(segments.length).toBeGreaterThanOrEqual(fileCount);
@@ -50,7 +53,7 @@ async function withScheduler<T>(work: (scheduler: Scheduler) => Promise<T>): Pro
   }
 }
 
-async function migratedRecords(
+async function migrateAndReadRecords(
   scheduler: Scheduler,
   queued: ReturnType<Lake['queueMigration']>,
 ): Promise<number> {
@@ -68,7 +71,7 @@ async function exportLines(
   datasetId: number,
   params: object = {},
 ): Promise<readonly string[]> {
-  const id = await migratedRecords(
+  const id = await migrateAndReadRecords(
     scheduler,
     lake.queueExport(datasetId, 'json', { params: { ...params } }),
   );
@@ -80,7 +83,7 @@ async function exportLines(
     .map((line) => line.replace(/^\{"_id":"[^"]*","_commit":"[^"]*",/, '{'));
 }
 
-async function folderInconsistencies(): Promise<readonly object[]> {
+async function findFolderInconsistencies(): Promise<readonly object[]> {
   const { catalog, data } = lake;
   const store = openStore(data);
   const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now: 0 });
@@ -95,9 +98,9 @@ describe('a migration of many segments with deleted rows', () => {
     ['in an order', { sourceParams: { ordering: ['-info.DP', 'genomic_coordinates.start'], limit: 100_000 } }],
     ['of some fields', { sourceParams: { fields: ['variant', 'info.DP'], limit: 50_001 } }],
   ])('%s has the records of an export', async (_, more) => {
-    const target = await lake.dataset(`target ${JSON.stringify(more)}`.slice(0, 90).replaceAll(/[^a-z ]/g, '_'));
+    const target = await lake.createDataset(`target ${JSON.stringify(more)}`.slice(0, 90).replaceAll(/[^a-z ]/g, '_'));
     await withScheduler(async (scheduler) => {
-      const id = await migratedRecords(scheduler, lake.queueMigration(sourceDatasetId, target, more));
+      const id = await migrateAndReadRecords(scheduler, lake.queueMigration(sourceDatasetId, target, more));
       const [own, wanted] = [await exportLines(scheduler, target), await exportLines(scheduler, sourceDatasetId, more.sourceParams)];
       expect(own.length).toBe(wanted.length);
       expect(own.findIndex((line, i) => line !== wanted[i])).toBe(-1);
@@ -105,11 +108,14 @@ describe('a migration of many segments with deleted rows', () => {
     });
     const { segments } = await openStore(lake.data).snapshot(target);
     expect(segments.every(({ deletion }) => deletion === undefined)).toBe(true);
-    expect(await folderInconsistencies()).toEqual([]);
+    expect(await findFolderInconsistencies()).toEqual([]);
   }); // prettier-ignore
 
   test(`of large records in an order, in many chunks, has them in that order (STRANDLAKE_SEED=${seed})`, async () => {
-    const [large, target] = [await lake.dataset('large'), await lake.dataset('large_ordered')];
+    const [large, target] = [
+      await lake.createDataset('large'),
+      await lake.createDataset('large_ordered'),
+    ];
     const next = seededRandom(seed);
     const numbers = Array.from({ length: 10_000 }, (_, n) => n).sort(() => next() - 0.5);
     await withScheduler(async (scheduler) => {
@@ -117,10 +123,10 @@ describe('a migration of many segments with deleted rows', () => {
         const ownNumbers = numbers.slice(i * 1_250, (i + 1) * 1_250);
         // Random texts, which compression does not make smaller, so that a chunk has only about 1,800 records.
         const records = ownNumbers.map((n) => `{"n":${n},"text":"${n} ${randomBytes(9_000).toString('base64')}"}`); // prettier-ignore
-        await migratedRecords(scheduler, lake.import(large, await lake.file(`large-${i}.jsonl`, records.join('\n')))); // prettier-ignore
+        await migrateAndReadRecords(scheduler, lake.queueFileImport(large, await lake.createFile(`large-${i}.jsonl`, records.join('\n')))); // prettier-ignore
       }
       const targetFields = [{ name: 'n', data_type: 'string' }];
-      await migratedRecords(scheduler, lake.queueMigration(large, target, { sourceParams: { ordering: ['-n'] }, targetFields })); // prettier-ignore
+      await migrateAndReadRecords(scheduler, lake.queueMigration(large, target, { sourceParams: { ordering: ['-n'] }, targetFields })); // prettier-ignore
       const found = await exportLines(scheduler, target);
       expect(found.map((line) => line.slice(0, 24).replace(/ .*/, ''))).toEqual(
         numbers.map((_, i) => `{"n":"${numbers.length - 1 - i}","text":"${numbers.length - 1 - i}`),
@@ -130,13 +136,13 @@ describe('a migration of many segments with deleted rows', () => {
     });
     const { segments } = await openStore(lake.data).snapshot(target);
     expect(segments.length).toBeGreaterThan(4);
-    expect(await folderInconsistencies()).toEqual([]);
+    expect(await findFolderInconsistencies()).toEqual([]);
   });
 
   test('rejects records in the middle of its chunks and keeps the others', async () => {
-    const target = await lake.dataset('rejecting');
+    const target = await lake.createDataset('rejecting');
     await withScheduler(async (scheduler) => {
-      const id = await migratedRecords(
+      const id = await migrateAndReadRecords(
         scheduler,
         lake.queueMigration(sourceDatasetId, target, {
           targetFields: [{ name: 'info.DP', data_type: 'boolean' }],
@@ -178,7 +184,7 @@ describe('C2: killed at', () => {
     ['catalog.after-commit', 'server'],
     ['task.before-done', 'server'],
   ] as const)('%s, a migration is carried out once', async (point, victim) => {
-    const target = await lake.dataset(`killed at ${point}`);
+    const target = await lake.createDataset(`killed at ${point}`);
     const task = await lake.queueMigration(sourceDatasetId, target, {
       sourceParams: { limit: 30_000 },
     });
@@ -196,12 +202,12 @@ describe('C2: killed at', () => {
     const commits = await lake.catalog.commits.ofMigration(task.resourceId);
     expect(commits.map(({ recordsModified }) => recordsModified)).toEqual([30_000]);
     expect((await openStore(lake.data).snapshot(target)).rows).toBe(30_000);
-    expect(await folderInconsistencies()).toEqual([]);
+    expect(await findFolderInconsistencies()).toEqual([]);
   });
 });
 
 test('C2: killed at rejected.renamed, a migration fails with its rejected records, once', async () => {
-  const target = await lake.dataset('killed while it rejects');
+  const target = await lake.createDataset('killed while it rejects');
   const task = await lake.queueMigration(sourceDatasetId, target, {
     targetFields: [{ name: 'info.DP', data_type: 'boolean' }],
     sourceParams: { fields: ['info.DP'], filters: [['info.DP__in', [1, 12]]], limit: 5_000 },
@@ -222,5 +228,5 @@ test('C2: killed at rejected.renamed, a migration fails with its rejected record
   const receipt = row?.metadata['receipt'] as { records_read: number; records_stored: number };
   expect(receipt.records_stored).toBeGreaterThan(0);
   expect(file.trimEnd().split('\n')).toHaveLength(receipt.records_read - receipt.records_stored);
-  expect(await folderInconsistencies()).toEqual([]);
+  expect(await findFolderInconsistencies()).toEqual([]);
 });

@@ -39,7 +39,7 @@ async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<
 beforeAll(async () => {
   lake = await Lake.make();
   templateFolder = lake.data.root;
-  datasetId = await lake.dataset();
+  datasetId = await lake.createDataset();
   const runningScheduler = await startScheduler();
   for (let i = 0; i < 16; i++) {
     const task = await lake.queueInlineImport(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
@@ -47,7 +47,7 @@ beforeAll(async () => {
     expect((await runningScheduler.wait(task.id)).status).toBe('completed');
   }
   await runningScheduler.compacted();
-  expect(await segmentNames(lake.data.root)).toHaveLength(17);
+  expect(await listSegmentNames(lake.data.root)).toHaveLength(17);
   await runningScheduler.close();
   await lake.close();
   process.env['STRANDLAKE_KEEP_VERSIONS_MS'] = '0';
@@ -68,17 +68,17 @@ async function copyTemplate(): Promise<string> {
   return root;
 }
 
-async function segmentNames(root: string): Promise<readonly string[]> {
+async function listSegmentNames(root: string): Promise<readonly string[]> {
   const names = await readdir(join(root, 'datasets', String(datasetId)));
   return names.filter((name) => name.endsWith('.parquet'));
 }
 
 async function expectVacuumed(root: string): Promise<void> {
   lake = await Lake.open(root, keepNoVersions);
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
   const { files, segments } = await lake.store.snapshot(datasetId);
   expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual(expectedRecords);
-  expect(await segmentNames(root)).toEqual(segments.map(({ path }) => path));
+  expect(await listSegmentNames(root)).toEqual(segments.map(({ path }) => path));
   const [isDue, ended] = [await lake.store.isVacuumDue(datasetId), await lake.store.endVacuum(datasetId)]; // prettier-ignore
   expect([isDue, ended]).toEqual([false, undefined]);
   await expect(lake.store.snapshot(datasetId, 3)).rejects.toMatchObject({ code: 'invalid' });

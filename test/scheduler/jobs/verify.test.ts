@@ -7,7 +7,7 @@ let datasetId: number;
 
 beforeAll(async () => {
   lake = await Lake.make();
-  datasetId = await lake.dataset();
+  datasetId = await lake.createDataset();
   const scheduler = await lake.startScheduler({ report: () => undefined });
   const task = await lake.queueInlineImport(datasetId, '{"n":1}\n{"n":2}');
   scheduler.wake();

@@ -24,8 +24,8 @@ export async function createDataTemplate(lines: readonly string[]): Promise<Data
   afterAll(async () => {
     for (const folder of folders) await rm(folder, { recursive: true, force: true });
   });
-  const datasetId = await lake.dataset();
-  await lake.import(datasetId, await lake.file('a.json', lines.join('')));
+  const datasetId = await lake.createDataset();
+  await lake.queueFileImport(datasetId, await lake.createFile('a.json', lines.join('')));
   await lake.close();
   await recoverServer(root);
   return {

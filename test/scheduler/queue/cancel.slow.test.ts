@@ -23,18 +23,18 @@ afterEach(async () => {
 });
 
 test('C7: at any moment of an import, leaves it canceled with no record or completed with all records', async () => {
-  const datasetId = await lake.dataset();
-  const objectId = await lake.file('a.vcf', vcfTextOf(rowsPerImport));
+  const datasetId = await lake.createDataset();
+  const objectId = await lake.createFile('a.vcf', vcfTextOf(rowsPerImport));
   const next = seededRandom(seed);
   const startedAt = performance.now();
-  const wholeImport = await lake.import(datasetId, objectId);
+  const wholeImport = await lake.queueFileImport(datasetId, objectId);
   scheduler.wake();
   await scheduler.wait(wholeImport.id);
   const wholeMs = performance.now() - startedAt;
   let rows = rowsPerImport;
   const ends = { canceled: 0, completed: 0 };
   for (let run = 0; run < canceledImportCount; run++) {
-    const task = await lake.import(datasetId, objectId);
+    const task = await lake.queueFileImport(datasetId, objectId);
     scheduler.wake();
     const afterMs = next() * wholeMs;
     await new Promise((resolve) => setTimeout(resolve, afterMs));
@@ -52,7 +52,7 @@ test('C7: at any moment of an import, leaves it canceled with no record or compl
     ends[status as 'canceled' | 'completed'] += 1;
     if (status === 'completed') rows += rowsPerImport;
     await scheduler.compacted();
-    expect([caseText, await lake.folderDamage()]).toEqual([caseText, []]);
+    expect([caseText, await lake.findFolderDamage()]).toEqual([caseText, []]);
     expect((await lake.store.snapshot(datasetId)).rows).toBe(rows);
     await expect(scheduler.cancel(task.id)).rejects.toMatchObject({ code: 'invalid' });
   }
@@ -60,10 +60,10 @@ test('C7: at any moment of an import, leaves it canceled with no record or compl
 });
 
 test('C7: removes a task that has not started from the queue; two requests at once end it once', async () => {
-  const datasetId = await lake.dataset();
-  const objectId = await lake.file('a.vcf', vcfTextOf(200_000));
+  const datasetId = await lake.createDataset();
+  const objectId = await lake.createFile('a.vcf', vcfTextOf(200_000));
   const tasks: number[] = [];
-  for (let i = 0; i < 3; i++) tasks.push((await lake.import(datasetId, objectId)).id);
+  for (let i = 0; i < 3; i++) tasks.push((await lake.queueFileImport(datasetId, objectId)).id);
   const [first, second, queued] = tasks as [number, number, number];
   scheduler.wake();
   await pollUntil(() => scheduler.status().running.length === 2);
@@ -73,18 +73,18 @@ test('C7: removes a task that has not started from the queue; two requests at on
   expect(bothCancels[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid' } });
   await scheduler.cancel(second);
   expect(await lake.store.version(datasetId)).toBe(-1);
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
 });
 
 test('C7: kills a worker that does not respond, and its other tasks lose no attempt', async () => {
-  const datasetId = await lake.dataset();
-  const objectId = await lake.file('a.vcf', vcfTextOf(200_000));
-  const first = await lake.import(datasetId, objectId);
-  const second = await lake.import(datasetId, objectId);
+  const datasetId = await lake.createDataset();
+  const objectId = await lake.createFile('a.vcf', vcfTextOf(200_000));
+  const first = await lake.queueFileImport(datasetId, objectId);
+  const second = await lake.queueFileImport(datasetId, objectId);
   scheduler.wake();
   await pollUntil(() => scheduler.status().working.length === 2);
   process.kill(scheduler.status().workerPid as number, 'SIGSTOP');
   expect(await scheduler.cancel(first.id)).toMatchObject({ status: 'canceled' });
   expect(await scheduler.wait(second.id)).toMatchObject({ status: 'completed', attempts: 1 });
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
 });

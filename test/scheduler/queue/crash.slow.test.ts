@@ -30,8 +30,8 @@ let importDurationMs: number;
 beforeAll(async () => {
   lake = await Lake.make();
   root = lake.data.root;
-  datasetId = await lake.dataset();
-  objectId = await lake.file('a.vcf', vcfTextOf(rowCount));
+  datasetId = await lake.createDataset();
+  objectId = await lake.createFile('a.vcf', vcfTextOf(rowCount));
   await queueImport();
   const startedAt = performance.now();
   await withLakeClosed(() => recoverServer(root));
@@ -40,14 +40,14 @@ beforeAll(async () => {
 /** Expects after each test that every imported record is stored exactly once, and no other records. */
 afterEach(async () => {
   expect((await lake.store.snapshot(datasetId)).rows).toBe(rowCount * expectedImportCount);
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
 });
 afterAll(() => lake.remove());
 
 /** Queues another import; returns the id of its task. */
 async function queueImport(): Promise<number> {
   expectedImportCount += 1;
-  return (await lake.import(datasetId, objectId)).id;
+  return (await lake.queueFileImport(datasetId, objectId)).id;
 }
 
 /** Closes the data folder while `work` runs, so that another process can open it. */
@@ -95,8 +95,11 @@ describe('C1: killed at', () => {
   );
 
   test('rejected.renamed, the import fails with its rejected records, once', async () => {
-    const badFile = await lake.file('bad.vcf', vcfTextOf(9, 'chr1\tnowhere\t.\tA\tG\t.\t.\t.'));
-    const task = await lake.import(datasetId, badFile);
+    const badFile = await lake.createFile(
+      'bad.vcf',
+      vcfTextOf(9, 'chr1\tnowhere\t.\tA\tG\t.\t.\t.'),
+    );
+    const task = await lake.queueFileImport(datasetId, badFile);
     await withLakeClosed(async () => {
       const crashing = new KillableServer(root, 'rejected.renamed');
       await crashing.waitForExit();
@@ -149,8 +152,8 @@ describe('C1: killed at random', () => {
     '%d moments, the server with or without its worker: nothing is lost, duplicated or left over (STRANDLAKE_SEED=%d)',
     async (count, first) => {
       const empty = await Lake.make();
-      const target = await empty.dataset();
-      const file = await empty.file('a.vcf', vcfTextOf(rowCount));
+      const target = await empty.createDataset();
+      const file = await empty.createFile('a.vcf', vcfTextOf(rowCount));
       await empty.close();
       const attempts: number[] = [];
       let started = 0;
@@ -164,7 +167,10 @@ describe('C1: killed at random', () => {
           const folder = await mkdtemp(join(tmpdir(), 'strandlake-crash-'));
           await cp(empty.data.root, folder, { recursive: true });
           const before = await Lake.open(folder);
-          const tasks = [await before.import(target, file), await before.import(target, file)];
+          const tasks = [
+            await before.queueFileImport(target, file),
+            await before.queueFileImport(target, file),
+          ];
           await before.close();
           const afterMs = next() * usualMs * 1.2;
           const server = new KillableServer(folder);
@@ -179,7 +185,7 @@ describe('C1: killed at random', () => {
           usualMs = wasIdle ? afterMs : performance.now() - killedAt;
           const after = await Lake.open(folder);
           const caseText = `seed ${ownSeed}, after ${afterMs.toFixed(1)} ms`;
-          expect([caseText, await after.folderDamage()]).toEqual([caseText, []]);
+          expect([caseText, await after.findFolderDamage()]).toEqual([caseText, []]);
           expect([caseText, (await after.store.snapshot(target)).rows]).toEqual([
             caseText,
             2 * rowCount,

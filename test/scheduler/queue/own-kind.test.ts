@@ -69,7 +69,7 @@ beforeEach(async () => {
   jobEvents.length = 0;
   reportedMessages.length = 0;
   lake = await Lake.make();
-  datasetId = await lake.dataset();
+  datasetId = await lake.createDataset();
   scheduler = await lake.startScheduler({
     config: { threads: 1, workerMemoryMb: 512 },
     retryMs: 1,
@@ -179,7 +179,7 @@ test.each(['deleted', 'ended'])(
     await pollUntil(() => scheduler.status().running.length === 0);
     expect(jobEvents).toContain('discarded');
     expect(reportedMessages).toEqual([]);
-    datasetId = await lake.dataset('next');
+    datasetId = await lake.createDataset('next');
     const next = await scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }));
     expect(next.result).toBe(6);
   },

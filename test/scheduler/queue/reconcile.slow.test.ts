@@ -44,7 +44,7 @@ async function runTasks(taskIds: readonly number[] = []): Promise<void> {
 }
 
 async function newDatasetWithCommits(name: string, commits = 2): Promise<number> {
-  const datasetId = await lake.dataset(name);
+  const datasetId = await lake.createDataset(name);
   const tasks: number[] = [];
   for (let n = 1; n <= commits; n++)
     tasks.push((await lake.queueInlineImport(datasetId, `{"a":${n}}`)).id);
@@ -67,7 +67,7 @@ const logEntryDamages = [
 ] as const;
 
 /** Returns all files below a folder, with their contents. */
-async function filesBelow(folder: string): Promise<ReadonlyMap<string, string>> {
+async function readFilesBelow(folder: string): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
   const paths = files.map(({ parentPath, name }) => join(parentPath, name)).sort();
@@ -85,12 +85,12 @@ describe.each([1, 2])('C2b: a dataset with %d commits', (commits) => {
       const entry = lake.data.logEntry(damagedDataset, commits - 1);
       const bytes = await readFile(entry);
       await damage(entry);
-      const before = await filesBelow(lake.data.dataset(damagedDataset));
+      const before = await readFilesBelow(lake.data.dataset(damagedDataset));
       const waitingImport = await lake.queueInlineImport(damagedDataset, '{"a":3}');
       for (const which of ['first', 'second']) {
         await reopenLake();
         await runTasks();
-        expect([which, await filesBelow(lake.data.dataset(damagedDataset))]).toEqual([
+        expect([which, await readFilesBelow(lake.data.dataset(damagedDataset))]).toEqual([
           which,
           before,
         ]);
@@ -119,7 +119,7 @@ describe.each([1, 2])('C2b: a dataset with %d commits', (commits) => {
         version: commits,
         rows: commits + 1,
       });
-      expect(await lake.folderDamage()).toEqual([]);
+      expect(await lake.findFolderDamage()).toEqual([]);
       expect(await readdir(lake.data.quarantine)).toEqual([]);
     },
   );
@@ -138,19 +138,19 @@ test('C2b: a dataset whose folder is gone is refused until it is back', async ()
   await reopenLake();
   await runTasks();
   expect((await lake.catalog.datasets.get(id))?.availability).toBe('available');
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
 });
 
 test('files that a restored, older catalogue does not know are kept aside and reported', async () => {
   const datasetId = await newDatasetWithCommits('a');
-  const oldFile = await lake.file('old.vcf', 'old');
+  const oldFile = await lake.createFile('old.vcf', 'old');
   const { data } = lake;
   await reopenLake();
   await lake.close();
   await copyFile(data.catalog, join(data.root, 'backup.sqlite'));
   lake = await Lake.open(data.root);
   const added = await newDatasetWithCommits('b');
-  const file = await lake.file('new.vcf', 'new');
+  const file = await lake.createFile('new.vcf', 'new');
   await writeFile(data.object(oldFile, 2), 'replaced');
   const job = await lake.queueExport(datasetId, 'json');
   await runTasks([job.id]);
@@ -158,10 +158,10 @@ test('files that a restored, older catalogue does not know are kept aside and re
   await writeFile(data.path('scratch', 'notes'), 'of somebody');
   await lake.close();
   await copyFile(join(data.root, 'backup.sqlite'), data.catalog);
-  const before = await filesBelow(data.dataset(added));
+  const before = await readFilesBelow(data.dataset(added));
   lake = await Lake.open(data.root);
   await runTasks();
-  expect(await filesBelow(data.dataset(added))).toEqual(before);
+  expect(await readFilesBelow(data.dataset(added))).toEqual(before);
   const names = [
     `exports/${job.resourceId}.json.gz`,
     `objects/${file}-1`,
@@ -169,7 +169,7 @@ test('files that a restored, older catalogue does not know are kept aside and re
     `scratch/inline-${waitingImport.resourceId}.json`,
     'scratch/notes',
   ];
-  const keptFiles = await filesBelow(data.quarantine);
+  const keptFiles = await readFilesBelow(data.quarantine);
   expect([...keptFiles.keys()].map((path) => relative(data.quarantine, path))).toEqual(
     names.sort(),
   );
@@ -180,7 +180,7 @@ test('files that a restored, older catalogue does not know are kept aside and re
 
 test('files of no open task are swept at start; files in use are not', async () => {
   const datasetId = await newDatasetWithCommits('a');
-  const file = await lake.file('a.vcf', 'kept');
+  const file = await lake.createFile('a.vcf', 'kept');
   const { data } = lake;
   await mkdir(join(data.scratch, '123456789012345-1'));
   const segment = join(data.scratch, '123456789012345-1', 'x.parquet');
@@ -203,7 +203,7 @@ test('files of no open task are swept at start; files in use are not', async () 
   expect(await readdir(data.objects)).toEqual([`${file}-1`]);
   expect(await readdir(data.quarantine)).toEqual([]);
   expect(reportedMessages).toEqual([]);
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
 });
 
 test('C2: a dataset that was deleted right before a kill is dropped by the next start', async () => {

@@ -45,8 +45,11 @@ async function waitUntilWorking(taskId: number): Promise<void> {
 describe('an import', () => {
   test('creates a commit with all records, fields and the final progress', async () => {
     await startScheduler();
-    const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(500)));
+    const datasetId = await lake.createDataset();
+    const task = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('a.vcf', vcfTextOf(500)),
+    );
     scheduler?.wake();
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
     expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({ rows: 500, ids: 500 });
@@ -68,29 +71,35 @@ describe('an import', () => {
     expect(fields.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['variant', 'info.DP', 'genomic_coordinates.start', '_commit']),
     );
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 
   test('of an empty file completes with a commit of no records', async () => {
     await startScheduler();
-    const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(0)));
+    const datasetId = await lake.createDataset();
+    const task = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('a.vcf', vcfTextOf(0)),
+    );
     scheduler?.wake();
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed' });
     const [commit] = await lake.catalog.commits.ofImport(task.resourceId);
     expect(commit).toMatchObject({ recordsModified: 0, recordsTotal: 0, status: 'completed' });
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 
   test('with a bad line fails with file, line and cause, and changes nothing', async () => {
     await startScheduler();
-    const datasetId = await lake.dataset();
-    const first = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(10)));
-    const badFile = await lake.file(
+    const datasetId = await lake.createDataset();
+    const first = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('a.vcf', vcfTextOf(10)),
+    );
+    const badFile = await lake.createFile(
       'bad.vcf',
       vcfTextOf(100_000, 'chr1\tno number\t.\tA\tG\t.\tPASS\tDP=1'),
     );
-    const task = await lake.import(datasetId, badFile);
+    const task = await lake.queueFileImport(datasetId, badFile);
     scheduler?.wake();
     await waitForEnd(first.id);
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'failed' });
@@ -98,16 +107,20 @@ describe('an import', () => {
     expect(job?.errorMessage).toMatch(/^bad\.vcf, line 50008: /);
     expect(job?.metadata).toMatchObject({ validation: { errors_count: 1 } });
     expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({ rows: 10 });
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 
   test('with raise_on_errors stops at the first error', async () => {
     await startScheduler();
-    const datasetId = await lake.dataset();
+    const datasetId = await lake.createDataset();
     const lines = Array.from({ length: 5 }, () => 'chr1\tx\t.\tA\tG\t.\tPASS\tDP=1').join('\n');
-    const task = await lake.import(datasetId, await lake.file('bad.vcf', vcfTextOf(10, lines)), {
-      validationParams: { raise_on_errors: true },
-    });
+    const task = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('bad.vcf', vcfTextOf(10, lines)),
+      {
+        validationParams: { raise_on_errors: true },
+      },
+    );
     scheduler?.wake();
     await waitForEnd(task.id);
     const job = await lake.catalog.imports.get(task.resourceId);
@@ -117,11 +130,11 @@ describe('an import', () => {
 
   test('appends records; types that differ in later chunks are unified over all chunks', async () => {
     await startScheduler();
-    const datasetId = await lake.dataset();
+    const datasetId = await lake.createDataset();
     // The file has 16 MB of integers followed by one fraction, so that the first chunks must be written again.
     const records = Array.from({ length: 400_000 }, (_, i) => `{"n":${i},"name":"record ${i}"}`);
-    const file = await lake.file('a.jsonl', `${records.join('\n')}\n{"n":0.5}\n`);
-    const task = await lake.import(datasetId, file);
+    const file = await lake.createFile('a.jsonl', `${records.join('\n')}\n{"n":0.5}\n`);
+    const task = await lake.queueFileImport(datasetId, file);
     scheduler?.wake();
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed' });
     expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({
@@ -136,13 +149,13 @@ describe('an import', () => {
     const secondImport = await lake.queueInlineImport(datasetId, '{"n":1}\n');
     scheduler?.wake();
     expect(await waitForEnd(secondImport.id)).toMatchObject({ status: 'completed' });
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 
   test('C5: is run again if a concurrent import has other types, with the result of one of the two orders', async () => {
     await startScheduler({ threads: 2 });
     for (let round = 0; round < 6; round++) {
-      const datasetId = await lake.dataset(`round ${round}`);
+      const datasetId = await lake.createDataset(`round ${round}`);
       // The sizes differ between rounds, so that each of the two imports publishes first in some rounds.
       const numbers = Array.from({ length: round % 2 === 0 ? 2 : 4_000 }, (_, i) => `{"a":${i}}`);
       const words = Array.from({ length: round % 2 === 0 ? 4_000 : 2 }, (_, i) => `{"a":"w${i}"}`);
@@ -159,12 +172,12 @@ describe('an import', () => {
       expect(second?.status).toBe(isText ? 'completed' : 'failed');
       expect(rows).toBe(numbers.length + (isText ? words.length : 0));
     }
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 
   test('keeps the type of a declared field and of target_fields', async () => {
     await startScheduler();
-    const datasetId = await lake.dataset();
+    const datasetId = await lake.createDataset();
     await lake.catalog.fields.create({ datasetId, name: 'a', dataType: 'string' });
     await lake.catalog.fields.create({ datasetId, name: 'unused', dataType: 'date' });
     const targetFields: JsonObject[] = [{ name: 'b', data_type: 'double', title: 'B!' }];
@@ -188,11 +201,11 @@ describe('an import', () => {
 
 describe('the queue', () => {
   test('C3: runs by priority, then by age, also after a restart', async () => {
-    const datasetId = await lake.dataset();
-    const file = await lake.file('a.vcf', vcfTextOf(20));
+    const datasetId = await lake.createDataset();
+    const file = await lake.createFile('a.vcf', vcfTextOf(20));
     const tasks: TaskRow[] = [];
     for (const priority of [10, 5, 10, 1, 5])
-      tasks.push(await lake.import(datasetId, file, { priority }));
+      tasks.push(await lake.queueFileImport(datasetId, file, { priority }));
     const order = [3, 1, 4, 0, 2].map((i) => tasks[i]?.resourceId);
     await startScheduler({ threads: 1 });
     await scheduler?.wait(tasks[3]?.id as number);
@@ -203,16 +216,19 @@ describe('the queue', () => {
     const { rows } = await lake.catalog.commits.list({ viewer: null, datasetId }, page);
     const byVersion = rows.toSorted((a, b) => a.logVersion - b.logVersion);
     expect(byVersion.map(({ parentJobId }) => parentJobId)).toEqual(order);
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 
   test('runs imports of inline records before long imports', async () => {
     await startScheduler({ threads: 1 });
-    const datasetId = await lake.dataset();
-    const longImport = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(900_000)));
+    const datasetId = await lake.createDataset();
+    const longImport = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('a.vcf', vcfTextOf(900_000)),
+    );
     scheduler?.wake();
     await waitUntilWorking(longImport.id);
-    const otherDataset = await lake.dataset('other');
+    const otherDataset = await lake.createDataset('other');
     const shortImport = await lake.queueInlineImport(otherDataset, '{"a":1}\n{"a":2}\n');
     scheduler?.wake();
     expect(await scheduler?.wait(shortImport.id)).toMatchObject({ status: 'completed' });
@@ -222,21 +238,27 @@ describe('the queue', () => {
 
   test('C3: queues a running task again when the server closes, without counting the attempt', async () => {
     await startScheduler();
-    const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(150_000)));
+    const datasetId = await lake.createDataset();
+    const task = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('a.vcf', vcfTextOf(150_000)),
+    );
     scheduler?.wake();
     await waitUntilWorking(task.id);
     await scheduler?.close();
     expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'queued', attempts: 0 });
     await startScheduler();
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 
   test('wait rejects for a deleted task, and when the signal aborts', async () => {
     await startScheduler();
     await expect(scheduler?.wait(1)).rejects.toMatchObject({ code: 'not-found' });
-    const task = await lake.import(await lake.dataset(), await lake.file('a.vcf', vcfTextOf(1)));
+    const task = await lake.queueFileImport(
+      await lake.createDataset(),
+      await lake.createFile('a.vcf', vcfTextOf(1)),
+    );
     const abort = new AbortController();
     const waitingTask = scheduler?.wait(task.id, abort.signal);
     abort.abort(new Error('gone'));
@@ -247,8 +269,11 @@ describe('the queue', () => {
 describe('a worker that dies', () => {
   test('R2: is replaced, and its task is tried again and completes', async () => {
     await startScheduler();
-    const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(150_000)));
+    const datasetId = await lake.createDataset();
+    const task = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('a.vcf', vcfTextOf(150_000)),
+    );
     scheduler?.wake();
     await waitUntilWorking(task.id);
     process.kill(scheduler?.status().workerPid as number, 'SIGKILL');
@@ -258,50 +283,62 @@ describe('a worker that dies', () => {
       ids: 150_000,
     });
     expect(reportedMessages.join()).toContain('signal SIGKILL');
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 
   test('C4: or is stopped is killed, and its task is completed once', async () => {
     await startScheduler({ heartbeatTimeoutMs: 500 });
-    const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(150_000)));
+    const datasetId = await lake.createDataset();
+    const task = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('a.vcf', vcfTextOf(150_000)),
+    );
     scheduler?.wake();
     await waitUntilWorking(task.id);
     process.kill(scheduler?.status().workerPid as number, 'SIGSTOP');
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
     expect(reportedMessages.join()).toContain('no heartbeat');
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 });
 
 describe('permissions (A4)', () => {
   test('that are revoked while a task waits make it fail', async () => {
-    const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(5)));
+    const datasetId = await lake.createDataset();
+    const task = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('a.vcf', vcfTextOf(5)),
+    );
     await lake.catalog.users.update(lake.user.id, { isActive: false });
     await startScheduler();
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'failed' });
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job?.errorMessage).toBe('the user who created this task is not active any more');
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 
   test('that are revoked while a task runs make it fail with nothing visible', async () => {
     await startScheduler();
-    const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(150_000)));
+    const datasetId = await lake.createDataset();
+    const task = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('a.vcf', vcfTextOf(150_000)),
+    );
     scheduler?.wake();
     await waitUntilWorking(task.id);
     await lake.catalog.users.update(lake.user.id, { isActive: false });
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'failed' });
     expect(await lake.store.version(datasetId)).toBe(-1);
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 
   test('C9: and all files are removed when the dataset of a running task is deleted', async () => {
     await startScheduler();
-    const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfTextOf(150_000)));
+    const datasetId = await lake.createDataset();
+    const task = await lake.queueFileImport(
+      datasetId,
+      await lake.createFile('a.vcf', vcfTextOf(150_000)),
+    );
     scheduler?.wake();
     await waitUntilWorking(task.id);
     const waitingTask = scheduler?.wait(task.id).catch((error: unknown) => error);
@@ -310,6 +347,6 @@ describe('permissions (A4)', () => {
     await expect(scheduler?.cancel(task.id)).rejects.toMatchObject({ code: 'not-found' });
     expect(await waitingTask).toMatchObject({ code: 'not-found' });
     expect(scheduler?.status().running).toEqual([]);
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   });
 });

@@ -81,7 +81,12 @@ async function waitUntilWorkerHas(...tasks: readonly number[]): Promise<void> {
 }
 
 const queueNewImport = async (name: string): Promise<number> =>
-  (await lake.import(await lake.dataset(name), await lake.file(`${name}.vcf`, ''))).id;
+  (
+    await lake.queueFileImport(
+      await lake.createDataset(name),
+      await lake.createFile(`${name}.vcf`, ''),
+    )
+  ).id;
 
 test('R2: a task that alone kills the worker three times without coming further fails; the next one runs', async () => {
   const poison = await queueNewImport('poison');

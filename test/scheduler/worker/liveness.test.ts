@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   isWorkerStuck,
-  threadStateOf,
+  readThreadState,
   type ThreadState,
 } from '../../../scheduler/worker/liveness.js';
 import { pollUntil } from '../../until.js';
@@ -38,13 +38,13 @@ test.each([
     const pid = child.pid as number;
     // The process may sleep briefly at first, for example while its loop is being compiled.
     await pollUntil(async () => {
-      const now = await threadStateOf(pid);
+      const now = await readThreadState(pid);
       return now !== undefined && now.state === 'R' && now.cpuMs > 50;
     });
     child.kill('SIGSTOP');
-    await pollUntil(async () => (await threadStateOf(pid))?.state === 'T');
+    await pollUntil(async () => (await readThreadState(pid))?.state === 'T');
     child.kill('SIGKILL');
     await once(child, 'exit');
-    await pollUntil(async () => (await threadStateOf(pid)) === undefined);
+    await pollUntil(async () => (await readThreadState(pid)) === undefined);
   },
 );

@@ -37,7 +37,7 @@ afterEach(async () => {
 const logLineOf = (n: number): string => JSON.stringify({ n, filler: 'é'.repeat(n % 40) });
 
 /** Returns the numbers of the lines in some files; each line must be complete. */
-async function numbersInFiles(...names: readonly string[]): Promise<readonly unknown[]> {
+async function readNumbersInFiles(...names: readonly string[]): Promise<readonly unknown[]> {
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
   for (const text of texts) expect(text).toMatch(/^$|\n$/);
   const lines = texts.flatMap((text) => text.split('\n').filter((one) => one !== ''));
@@ -53,13 +53,13 @@ test('rotates before the size is exceeded, keeps four earlier files and loses no
   await log.close();
   const names = ['lake.log.4', 'lake.log.3', 'lake.log.2', 'lake.log.1', 'lake.log'];
   expect((await readdir(folder)).sort()).toEqual(names.toSorted());
-  expect(await numbersInFiles(...names)).toEqual(numbersBelow(300));
+  expect(await readNumbersInFiles(...names)).toEqual(numbersBelow(300));
   for (const name of names) expect((await stat(join(folder, name))).size).toBeLessThanOrEqual(4096);
 
   const next = await LogFile.open(logPath, 4096, addReport); // a restarted process continues the same file
   for (let n = 300; n < 2000; n++) next.write(logLineOf(n));
   await next.close();
-  const keptNumbers = await numbersInFiles(...names);
+  const keptNumbers = await readNumbersInFiles(...names);
   expect(keptNumbers).toEqual(numbersBelow(2000).slice(-keptNumbers.length));
   expect((await readdir(folder)).sort()).toEqual(names.toSorted());
   expect(reportedMessages).toEqual([]);
@@ -70,7 +70,7 @@ test('a line longer than a file gets one of its own', async () => {
   const longLine = JSON.stringify({ n: 1, text: 'x'.repeat(500) });
   for (const one of [logLineOf(0), longLine, logLineOf(2)]) log.write(one);
   await log.close();
-  expect(await numbersInFiles('lake.log.2', 'lake.log.1', 'lake.log')).toEqual([0, 1, 2]);
+  expect(await readNumbersInFiles('lake.log.2', 'lake.log.1', 'lake.log')).toEqual([0, 1, 2]);
 });
 
 test('what is no event becomes one, so that every line is JSON', async () => {
@@ -89,15 +89,15 @@ test('what is no event becomes one, so that every line is JSON', async () => {
 test('opens the path anew when another program has renamed the file', async () => {
   const log = await LogFile.open(logPath, 0, addReport);
   for (const n of numbersBelow(10)) log.write(logLineOf(n));
-  await pollUntil(async () => (await numbersInFiles('lake.log')).length === 10);
+  await pollUntil(async () => (await readNumbersInFiles('lake.log')).length === 10);
   await rename(logPath, `${logPath}.rotated`);
   for (const n of [10, 11]) log.write(logLineOf(n));
   log.reopen();
   await pollUntil(() => stat(logPath).catch(() => undefined));
   log.write(logLineOf(12));
   await log.close();
-  expect(await numbersInFiles('lake.log.rotated', 'lake.log')).toEqual(numbersBelow(13));
-  expect(await numbersInFiles('lake.log')).toContain(12);
+  expect(await readNumbersInFiles('lake.log.rotated', 'lake.log')).toEqual(numbersBelow(13));
+  expect(await readNumbersInFiles('lake.log')).toContain(12);
 });
 
 describe('a path that cannot be written', () => {
@@ -124,15 +124,15 @@ describe('a full disk', () => {
       const log = await LogFile.open(logPath, 0, addReport);
       armFault({ code, nth: 2, isLasting: true, operations: ['write'] });
       log.write(logLineOf(0));
-      await pollUntil(async () => (await numbersInFiles('lake.log')).length === 1);
+      await pollUntil(async () => (await readNumbersInFiles('lake.log')).length === 1);
       for (const n of [1, 2, 3]) log.write(logLineOf(n));
       await pollUntil(() => reportedMessages.length === 1);
       log.write(logLineOf(4));
       armFault(undefined);
-      await pollUntil(async () => (await numbersInFiles('lake.log')).length === 5); // the log writes its waiting lines although no further line follows
+      await pollUntil(async () => (await readNumbersInFiles('lake.log')).length === 5); // the log writes its waiting lines although no further line follows
       log.write(logLineOf(5));
       await log.close();
-      expect(await numbersInFiles('lake.log')).toEqual(numbersBelow(6));
+      expect(await readNumbersInFiles('lake.log')).toEqual(numbersBelow(6));
       expect(reportedMessages).toEqual([
         `strandlake: the log ${logPath} cannot be written (${code}); its lines wait`,
       ]);
@@ -146,7 +146,7 @@ describe('a full disk', () => {
     for (const n of numbersBelow(1_100)) log.write(longLine(n));
     armFault(undefined);
     await log.close();
-    const numbers = await numbersInFiles('lake.log');
+    const numbers = await readNumbersInFiles('lake.log');
     const keptNumbers = numbers.slice(0, -1);
     expect(keptNumbers).toEqual(numbersBelow(keptNumbers.length));
     const last = (await readFile(logPath, 'utf8')).trimEnd().split('\n').at(-1)!;
@@ -156,7 +156,7 @@ describe('a full disk', () => {
   test('when a new file cannot be made, the full one is neither lost nor rotated again', async () => {
     const log = await LogFile.open(logPath, 200, addReport);
     log.write(logLineOf(20));
-    await pollUntil(async () => (await numbersInFiles('lake.log')).length === 1);
+    await pollUntil(async () => (await readNumbersInFiles('lake.log')).length === 1);
     armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['open'] });
     for (let n = 21; n < 30; n++) log.write(logLineOf(n));
     await pollUntil(() => reportedMessages.length === 1);
@@ -164,8 +164,8 @@ describe('a full disk', () => {
     armFault(undefined);
     await log.close();
     const names = (await readdir(folder)).sort().reverse();
-    expect((await numbersInFiles(...names)).at(-1)).toBe(32);
-    const numbers = await numbersInFiles(...names);
+    expect((await readNumbersInFiles(...names)).at(-1)).toBe(32);
+    const numbers = await readNumbersInFiles(...names);
     expect(numbers).toEqual(numbersBelow(33).slice(-numbers.length));
     expect(numbers.length).toBeGreaterThan(5);
   });
@@ -175,7 +175,7 @@ describe('a full disk', () => {
     armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['rename'] });
     for (const n of numbersBelow(50)) log.write(logLineOf(n));
     await log.close();
-    expect(await numbersInFiles('lake.log')).toEqual(numbersBelow(50));
+    expect(await readNumbersInFiles('lake.log')).toEqual(numbersBelow(50));
     expect(reportedMessages).toEqual([
       `strandlake: the log ${logPath} cannot be rotated (EIO) and grows`,
     ]);
@@ -191,7 +191,7 @@ describe('a full disk', () => {
     for (let moved = 0; ; moved++) {
       const sizes: number[] = [];
       const numbers = await pollUntil(async () => {
-        const found = await numbersInFiles(...names, 'lake.log').catch(() => undefined);
+        const found = await readNumbersInFiles(...names, 'lake.log').catch(() => undefined);
         const { size = -1 } = (await stat(logPath).catch(() => undefined)) ?? {};
         sizes.push(size);
         const isStill = sizes.at(-2) === size && size > 0;

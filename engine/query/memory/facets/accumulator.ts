@@ -20,7 +20,7 @@ interface FacetAccumulator {
   partial(): readonly FacetPartial[] | Unsupported;
 }
 
-/** Creates an accumulator for facets that `facetRefusal` accepts. */
+/** Creates an accumulator for facets that `unsupportedFacetReason` accepts. */
 export function createFacetAccumulator(facets: readonly Facet[]): FacetAccumulator {
   const overflow = new FacetOverflow();
   const counters = facets.map((facet) => createCounter(facet, overflow));

@@ -7,15 +7,22 @@ import type { Column, Columns } from '../../../core/types.js';
  * Returns why facets over a dataset of these columns cannot be counted in memory, or undefined if they can. The accumulator reports reasons that
  * depend on the values.
  */
-export function facetRefusal(facets: readonly Facet[], columns: Columns): string | undefined {
+export function unsupportedFacetReason(
+  facets: readonly Facet[],
+  columns: Columns,
+): string | undefined {
   for (const facet of facets) {
-    const reason = singleFacetRefusal(facet, columns, false);
+    const reason = unsupportedSingleFacetReason(facet, columns, false);
     if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
-function singleFacetRefusal(facet: Facet, columns: Columns, isNested: boolean): string | undefined {
+function unsupportedSingleFacetReason(
+  facet: Facet,
+  columns: Columns,
+  isNested: boolean,
+): string | undefined {
   const { field } = facet;
   const path = columnPath(field, columns);
   if (field.name === '_id') return 'a table of all ids would not fit in memory';
@@ -34,7 +41,7 @@ function singleFacetRefusal(facet: Facet, columns: Columns, isNested: boolean): 
       return `the bins of ${field.name} are not exact as doubles`;
   }
   for (const below of nested) {
-    const reason = singleFacetRefusal(below, columns, true);
+    const reason = unsupportedSingleFacetReason(below, columns, true);
     if (reason !== undefined) return reason;
   }
   return undefined;

@@ -113,7 +113,7 @@ function stringKeys(parts: readonly StringKeys[]): MergedKeys {
   });
   // Without code units from U+D800 on, the order by UTF-16 code units is the order by code points.
   const isPlain = parts.every(({ joined }) => !/[\ud800-\uffff]/.test(joined));
-  const order = isPlain ? byCodeUnits : compareCodePoints;
+  const order = isPlain ? compareByCodeUnits : compareCodePoints;
   const quotedStrings: (string | undefined)[] = [];
   let ranks: Uint32Array | undefined;
   return {
@@ -132,6 +132,6 @@ function stringKeys(parts: readonly StringKeys[]): MergedKeys {
   };
 }
 
-function byCodeUnits(a: string, b: string): number {
+function compareByCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -24,21 +24,21 @@ export function selectListedNumbers(
     const selected = new Uint8Array(count);
     if (values instanceof Int32Array) {
       if (whole.length === 0) return 'none';
-      if (table !== undefined) integersInTable(values, selected, table, from);
-      else integersInSet(values, selected, all);
+      if (table !== undefined) selectIntegersInTable(values, selected, table, from);
+      else selectIntegersInSet(values, selected, all);
     } else if (values instanceof Uint8Array) {
       const isWanted = Uint8Array.from({ length: 256 }, (_, value) => Number(all.has(value)));
       for (let i = 0; i < count; i++) selected[i] = isWanted[values[i]!]!;
     } else if (values instanceof Float64Array) {
-      numbersInSet(values, selected, all);
+      selectDoublesInSet(values, selected, all);
     } else {
-      floatsInSet(values, selected, all);
+      selectFloatsInSet(values, selected, all);
     }
     return selected;
   };
 }
 
-function integersInTable(
+function selectIntegersInTable(
   values: Int32Array,
   selected: Uint8Array,
   table: Uint8Array,
@@ -51,14 +51,26 @@ function integersInTable(
   }
 }
 
-function integersInSet(values: Int32Array, selected: Uint8Array, all: ReadonlySet<number>): void {
+function selectIntegersInSet(
+  values: Int32Array,
+  selected: Uint8Array,
+  all: ReadonlySet<number>,
+): void {
   for (let i = 0; i < selected.length; i++) selected[i] = all.has(values[i]!) ? 1 : 0;
 }
 
-function numbersInSet(values: Float64Array, selected: Uint8Array, all: ReadonlySet<number>): void {
+function selectDoublesInSet(
+  values: Float64Array,
+  selected: Uint8Array,
+  all: ReadonlySet<number>,
+): void {
   for (let i = 0; i < selected.length; i++) selected[i] = all.has(values[i]!) ? 1 : 0;
 }
 
-function floatsInSet(values: Float32Array, selected: Uint8Array, all: ReadonlySet<number>): void {
+function selectFloatsInSet(
+  values: Float32Array,
+  selected: Uint8Array,
+  all: ReadonlySet<number>,
+): void {
   for (let i = 0; i < selected.length; i++) selected[i] = all.has(values[i]!) ? 1 : 0;
 }

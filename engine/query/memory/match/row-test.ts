@@ -7,7 +7,7 @@ import type {
   StringHashes,
 } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
-import { andInto, invert, selectedSpan } from '../selection-bytes.js';
+import { intersectInto, invert, selectedSpan } from '../selection-bytes.js';
 import {
   intersection,
   isSparse,
@@ -171,7 +171,7 @@ function selectPresent({ present, rows }: MemoryColumn, found: TestResult): Test
   if (present === undefined || found === 'none' || isUnsupported(found)) return found;
   if (found === 'all') return present.slice(0, rows);
   if (isSparse(found)) return intersection(found, present);
-  andInto(found, present);
+  intersectInto(found, present);
   return found;
 }
 

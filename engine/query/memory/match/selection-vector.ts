@@ -2,7 +2,14 @@ import { intersectAscending, mergeAscending, subtractAscending } from '../../../
 import { packBitmap, unpackBitmap } from '../../../text/bitmap.js';
 import type { Unsupported } from '../../unsupported.js';
 import type { SelectionBytes } from '../column.js';
-import { andInto, countOnes, invert, orInto, selectedSpan, wordsOf } from '../selection-bytes.js';
+import {
+  intersectInto,
+  countOnes,
+  invert,
+  uniteInto,
+  selectedSpan,
+  wordsOf,
+} from '../selection-bytes.js';
 
 /**
  * The selected rows of a segment (or values of a column): one byte per row or, if few are selected, their numbers, ascending and without
@@ -98,7 +105,7 @@ export function intersection(a: SelectionVector, b: SelectionVector): SelectionV
   if (b === 'all') return a;
   if (isSparse(a)) return isSparse(b) ? intersectAscending(a, b) : rowsWithMaskByte(a, b, 1);
   if (isSparse(b)) return rowsWithMaskByte(b, a, 1);
-  andInto(a, b);
+  intersectInto(a, b);
   return a;
 }
 
@@ -109,7 +116,7 @@ export function union(a: SelectionVector, b: SelectionVector): SelectionVector {
   if (b === 'none') return a;
   if (isSparse(a)) return isSparse(b) ? mergeAscending(a, b) : union(b, a);
   if (isSparse(b)) for (let i = 0; i < b.length; i++) a[b[i]!] = 1;
-  else orInto(a, b);
+  else uniteInto(a, b);
   return a;
 }
 
@@ -145,7 +152,7 @@ export function withoutRows(
   if (others.length * sparseDivisor > rows) {
     const rest = complementMask(others, rows);
     if (selection === 'all') return rest.slice();
-    andInto(selection, rest);
+    intersectInto(selection, rest);
     return selection;
   }
   return clearRows(selectionMask(selection, rows), others);
@@ -155,12 +162,12 @@ export function withoutRows(
  * For a list of rows, a mask with one byte per row: 0 for the rows of the list, 1 for all other rows. Masks are cached because an `and` of
  * two masks, which takes eight rows at once, is faster than clearing many single bytes.
  */
-const complementMasks = new WeakMap<Int32Array, Uint8Array>();
+const complementMaskByRows = new WeakMap<Int32Array, Uint8Array>();
 
 function complementMask(others: Int32Array, rows: number): Uint8Array {
-  let rest = complementMasks.get(others);
+  let rest = complementMaskByRows.get(others);
   if (rest === undefined)
-    complementMasks.set(others, (rest = clearRows(selectionMask('all', rows), others)));
+    complementMaskByRows.set(others, (rest = clearRows(selectionMask('all', rows), others)));
   return rest;
 }
 

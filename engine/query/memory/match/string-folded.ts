@@ -6,7 +6,7 @@ const lowerCaseBytes = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
 );
 /** For each byte, 1 if it is an ASCII character that separates terms. */
-const isSeparatorByte = Uint8Array.from({ length: 256 }, (_, byte) =>
+const separatorByteFlags = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x80 && isSeparator(byte) ? 1 : 0,
 );
 
@@ -73,9 +73,9 @@ export function searchPhrase(
   let any = 0;
   let at = start;
   while (at < end) {
-    while (at < end && isSeparatorByte[bytes[at]!] === 1) at++;
+    while (at < end && separatorByteFlags[bytes[at]!] === 1) at++;
     if (phraseEnd(bytes, at, end, parts) >= 0) return 'found';
-    for (; at < end && isSeparatorByte[bytes[at]!] === 0; at++) any |= bytes[at]!;
+    for (; at < end && separatorByteFlags[bytes[at]!] === 0; at++) any |= bytes[at]!;
   }
   return any < 0x80 ? 'none' : 'unknown';
 }
@@ -85,13 +85,13 @@ function phraseEnd(bytes: Buffer, at: number, end: number, parts: readonly Buffe
   for (const [i, part] of parts.entries()) {
     if (i > 0) {
       const from = at;
-      while (at < end && isSeparatorByte[bytes[at]!] === 1) at++;
+      while (at < end && separatorByteFlags[bytes[at]!] === 1) at++;
       if (at === from) return -1;
     }
     if (!startsWithPart(bytes, at, end, part)) return -1;
     at += part.length;
   }
-  return at === end || isSeparatorByte[bytes[at]!] === 1 ? at : -1;
+  return at === end || separatorByteFlags[bytes[at]!] === 1 ? at : -1;
 }
 
 function searchPart(
@@ -112,8 +112,8 @@ function searchPart(
     while (same < length && lowerCaseBytes[bytes[at + same]!] === part[same]) same++;
     if (same < length) continue;
     if (!needsEdges) return 'found';
-    const isBegin = at === start || isSeparatorByte[bytes[at - 1]!] === 1;
-    const isEnd = at + length === end || isSeparatorByte[bytes[at + length]!] === 1;
+    const isBegin = at === start || separatorByteFlags[bytes[at - 1]!] === 1;
+    const isEnd = at + length === end || separatorByteFlags[bytes[at + length]!] === 1;
     if (isBegin && isEnd) return 'found';
   }
   return any < 0x80 ? 'none' : 'unknown';
@@ -139,7 +139,7 @@ export function searchWildcard(
 
 /** Returns whether no term extends across this position. */
 function isTermBoundary(bytes: Buffer, at: number, start: number, end: number): boolean {
-  return at < start || at >= end || isSeparatorByte[bytes[at]!] === 1;
+  return at < start || at >= end || separatorByteFlags[bytes[at]!] === 1;
 }
 
 /**
@@ -154,7 +154,7 @@ function matchesWildcard(
   isTerm: boolean,
 ): boolean {
   const stands = (at: number): boolean =>
-    at < end && !(isTerm && isSeparatorByte[bytes[at]!] === 1);
+    at < end && !(isTerm && separatorByteFlags[bytes[at]!] === 1);
   let [part, at] = [0, from];
   let [retryPart, retryAt] = [-1, 0];
   for (;;) {

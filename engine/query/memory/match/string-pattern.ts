@@ -16,7 +16,7 @@ import {
   filterSparse,
   stringAt,
   stringTest,
-  tooManyStrings,
+  tooManyStringsResult,
 } from './string-test.js';
 
 /**
@@ -37,7 +37,7 @@ export function stringPatternTest(source: string): ValueTest {
         filterSparse(within, (value) =>
           containsBytes(bytes, offsets[value]!, offsets[value + 1]!, literal),
         ) ?? chooseSelectionForm(intersection(scanContaining(values, count, literal), within));
-      if (countOf(candidates, count) > maxPatternStrings) return tooManyStrings();
+      if (countOf(candidates, count) > maxPatternStrings) return tooManyStringsResult();
       const budget = new PatternBudget();
       const found = filterSparse(
         toSparseSelection(candidates, count),

@@ -74,7 +74,7 @@ export class PatternBudget {
 
   /** Returns the test's result if a limit was exceeded; undefined otherwise. */
   exceededResult(): Unsupported | undefined {
-    return this.#isExceeded() ? tooManyStrings() : undefined;
+    return this.#isExceeded() ? tooManyStringsResult() : undefined;
   }
 
   #isExceeded(): boolean {
@@ -83,7 +83,7 @@ export class PatternBudget {
 }
 
 /** Returns the result of a test that would have to examine more than `maxPatternStrings` strings. */
-export function tooManyStrings(): Unsupported {
+export function tooManyStringsResult(): Unsupported {
   return {
     unsupported: `a pattern would be matched against more than ${maxPatternStrings} strings, or ${maxPatternUnits} characters`,
   };

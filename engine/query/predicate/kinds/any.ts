@@ -6,13 +6,13 @@ import { allConditionsIn, type CaseVariants, type OfKind } from '../predicate.js
 import { columnFinder } from '../segment-column.js';
 import { isInlineList } from './equality.js';
 
-type Any = OfKind<'any'>;
+type AnyCondition = OfKind<'any'>;
 
 /**
  * The predicate kind `any`: one element of a list of objects satisfies the inner conditions. Choice: a null element does not count as an
  * element, and an element without a field satisfies negated conditions on it.
  */
-export const any: PredicateKind<Any> = {
+export const any: PredicateKind<AnyCondition> = {
   fields({ field, item }, fieldsOf) {
     const fieldsInside = fieldsOf(item);
     return fieldsInside.length > 0 ? fieldsInside : [field];
@@ -57,7 +57,7 @@ export const any: PredicateKind<Any> = {
 };
 
 /** Returns true if an inner condition is written as a subquery, which an SQL lambda cannot contain. */
-export function needsRowEvaluation({ item }: Any, caseVariants: CaseVariants): boolean {
+export function needsRowEvaluation({ item }: AnyCondition, caseVariants: CaseVariants): boolean {
   return allConditionsIn(item).some(
     (condition) => condition.kind === 'in' && !isInlineList(condition, caseVariants),
   );

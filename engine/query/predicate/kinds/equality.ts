@@ -11,10 +11,10 @@ import { variantsTest } from '../variant-place.js';
 import type { BoundOrder, ValueRange } from '../value-bounds.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
-type Equality = OfKind<'in'>;
+type EqualityCondition = OfKind<'in'>;
 
 /** The predicate kind `in`: the value equals one of a list of values. */
-export const equality = valueKind<Equality>({
+export const equality = valueKind<EqualityCondition>({
   cost: ({ field, values }) => ({
     perRow: familyOf(field.type) === 'string' ? nsPerRow.equality : nsPerRow.numbers,
     once: 1_000 * values.length,
@@ -96,13 +96,13 @@ function valueSpans<T>(
 const maxInlineListValues = 32;
 
 /** Returns true if the SQL condition has a parameter for each value; false if it is a subquery over a bound list. */
-export function isInlineList(condition: Equality, caseVariants: CaseVariants): boolean {
+export function isInlineList(condition: EqualityCondition, caseVariants: CaseVariants): boolean {
   const values = valuesComparedExactly(condition, caseVariants) ?? condition.values;
   return values.length <= maxInlineListValues;
 }
 
 function fieldSql(
-  condition: Equality,
+  condition: EqualityCondition,
   statement: Statement,
   { sql, isMany }: FieldExpression,
 ): string {
@@ -130,7 +130,7 @@ function fieldSql(
 }
 
 function foldedEqualitySql(
-  { field, values }: Equality,
+  { field, values }: EqualityCondition,
   { dialect, params }: Statement,
 ): (value: string) => string {
   const type = paramTypeOf(field);
@@ -143,7 +143,7 @@ function foldedEqualitySql(
  * exact comparisons, for values without letters, and if the stored case variants are known. Undefined otherwise.
  */
 function valuesComparedExactly(
-  condition: Equality,
+  condition: EqualityCondition,
   caseVariants: CaseVariants,
 ): readonly Scalar[] | undefined {
   const { ignoreCase, values } = condition;

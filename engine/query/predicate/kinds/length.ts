@@ -6,14 +6,14 @@ import type { OfKind } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 import { presenceSupport } from './missing.js';
 
-type Length = OfKind<'length'>;
+type LengthCondition = OfKind<'length'>;
 
 /**
  * The predicate kind `length`: the number of values of a field lies in a range. Choice: `__length` counts the values of a list without its
  * nulls, so a list that contains only nulls has length 0, like a record without the field; a field that is not a list has length 1 if it
  * has a value; and a field inside a list of objects has the values of all these objects.
  */
-export const length: PredicateKind<Length> = {
+export const length: PredicateKind<LengthCondition> = {
   fields: ({ field }) => [field],
   cost: () => rowCost(nsPerRow.numbers),
   memorySupport: ({ field }, context) => presenceSupport(field, context),
@@ -69,6 +69,6 @@ export const length: PredicateKind<Length> = {
   },
 };
 
-function isCountInRange({ from, to }: Length, count: number): boolean {
+function isCountInRange({ from, to }: LengthCondition, count: number): boolean {
   return count >= from && (to === null || count <= to);
 }

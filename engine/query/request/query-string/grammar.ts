@@ -51,15 +51,15 @@ export interface ClauseLevel {
 export function parseGrammar(text: string): ClauseLevel {
   const bytes = Buffer.byteLength(text);
   if (bytes > budgets.queryBytes)
-    throw queryTooLarge(budgets.queryBytes, 'bytes', bytes, useFiltersAdvice);
+    throw queryTooLargeProblem(budgets.queryBytes, 'bytes', bytes, useFiltersAdvice);
   const all = tokenizeQueryString(text);
   const terms = all.filter(({ kind }) => kind === 'term' || kind === 'phrase' || kind === 'range');
   if (terms.length > budgets.queryTerms)
-    throw queryTooLarge(budgets.queryTerms, 'terms', terms.length, useFiltersAdvice);
+    throw queryTooLargeProblem(budgets.queryTerms, 'terms', terms.length, useFiltersAdvice);
   const parts = all.flatMap((token) => (token.kind === 'term' ? token.parts : []));
   const wild = parts.filter((part) => typeof part === 'string').length;
   if (wild > budgets.queryWildcards)
-    throw queryTooLarge(budgets.queryWildcards, 'wildcards', wild, 'use filters with the action prefix'); // prettier-ignore
+    throw queryTooLargeProblem(budgets.queryWildcards, 'wildcards', wild, 'use filters with the action prefix'); // prettier-ignore
   const parser = new QueryStringParser(all, text);
   const level = parser.parseLevel(null, 1);
   parser.expectEnd();
@@ -68,7 +68,7 @@ export function parseGrammar(text: string): ClauseLevel {
 
 const useFiltersAdvice = 'use a filter with the action in for a list of values';
 
-function queryTooLarge(most: number, things: string, found: number, fix: string): Problem {
+function queryTooLargeProblem(most: number, things: string, found: number, fix: string): Problem {
   const text = `A query string may have at most ${most} ${things}, not ${found}: ${fix}, or send several requests`;
   return new Problem(text, true);
 }

@@ -15,7 +15,7 @@ import {
   type ScoreClause,
   type WildPart,
 } from '../../predicate/predicate.js';
-import { Problem, problemAt, valueForMessage } from '../problem.js';
+import { Problem, errorOfProblem, valueForMessage } from '../problem.js';
 import { tokenize } from '../../../text/tokenizer.js';
 import {
   parseGrammar,
@@ -43,7 +43,7 @@ export function parseQueryString(input: unknown, fields: FieldIndex): CompiledQu
     if (input.trim() === '') return unrankedQuery(all);
     return compileQueryString(parseGrammar(input), fields);
   } catch (error) {
-    if (error instanceof Problem) throw problemAt('query', 'query', error);
+    if (error instanceof Problem) throw errorOfProblem('query', 'query', error);
     throw error;
   }
 }

@@ -173,7 +173,7 @@ function expectError({ status, json }: Answer): void {
   expect(Object.keys(json['meta'] as Json).toSorted()).toEqual(['apiVersion', 'beaconId', 'receivedRequestSummary', 'returnedGranularity', 'returnedSchemas']); // prettier-ignore
 }
 
-async function responseOf(path: string, client: Client = ann): Promise<Json> {
+async function fetchResponse(path: string, client: Client = ann): Promise<Json> {
   const { status, json } = await client.get(beaconRoot + path);
   expect([path, status]).toEqual([path, 200]);
   return json['response'] as Json;
@@ -181,10 +181,10 @@ async function responseOf(path: string, client: Client = ann): Promise<Json> {
 
 describe('the sections of the framework', () => {
   test('beaconInfoResults, at both addresses', async () => {
-    const info = await responseOf('/info');
+    const info = await fetchResponse('/info');
     expect(info).toMatchObject({ id: 'acme', apiVersion: 'v2.0', environment: 'prod', organization: { id: 'acme', name: 'acme' } }); // prettier-ignore
-    expect(await responseOf('')).toEqual(info);
-    expect(await responseOf('/')).toEqual(info);
+    expect(await fetchResponse('')).toEqual(info);
+    expect(await fetchResponse('/')).toEqual(info);
   });
 
   test('service-info 1.0', async () => {
@@ -198,8 +198,8 @@ describe('the sections of the framework', () => {
   });
 
   test('beaconConfigurationSchema, entryTypesSchema and entryTypeDefinition', async () => {
-    const configuration = await responseOf('/configuration');
-    const { entryTypes } = await responseOf('/entry_types');
+    const configuration = await fetchResponse('/configuration');
+    const { entryTypes } = await fetchResponse('/entry_types');
     expect(configuration['entryTypes']).toEqual(entryTypes);
     expect(configuration).toMatchObject({ $schema: expect.any(String), maturityAttributes: {}, securityAttributes: { defaultGranularity: 'boolean' } }); // prettier-ignore
     for (const [key, type] of Object.entries(entryTypes as Readonly<Record<string, Json>>))
@@ -207,8 +207,8 @@ describe('the sections of the framework', () => {
   });
 
   test('beaconMapSchema: every address in it answers', async () => {
-    const { endpointSets } = await responseOf('/map');
-    const { entryTypes } = await responseOf('/entry_types');
+    const { endpointSets } = await fetchResponse('/map');
+    const { entryTypes } = await fetchResponse('/entry_types');
     for (const set of Object.values(endpointSets as Readonly<Record<string, Json>>)) {
       expect(Object.keys(entryTypes as Json)).toContain(set['entryType']);
       const moreEndpoints = Object.values((set['endpoints'] ?? {}) as Readonly<Record<string, { url: string }>>); // prettier-ignore
@@ -222,7 +222,7 @@ describe('the sections of the framework', () => {
   });
 
   test('beaconFilteringTermsResults: every term may be asked', async () => {
-    const { filteringTerms } = await responseOf(`/datasets/${datasetId}/filtering_terms`);
+    const { filteringTerms } = await fetchResponse(`/datasets/${datasetId}/filtering_terms`);
     const terms = filteringTerms as readonly { id: string; type: string }[];
     expect(terms.map((term) => term.id)).toEqual(expect.arrayContaining(['info.AF', 'variant']));
     for (const term of terms) {
@@ -230,7 +230,7 @@ describe('the sections of the framework', () => {
       const operatorAnswer = await ann.post(`${beaconRoot}/datasets/${datasetId}/g_variants`, { query: { filters: [{ id: term.id, operator: '=', value: '1' }] } }); // prettier-ignore
       expect([term.id, operatorAnswer.status]).toEqual([term.id, 200]);
     }
-    const { filteringTerms: second } = await responseOf(`/datasets/${datasetId}/filtering_terms?limit=2&skip=1`); // prettier-ignore
+    const { filteringTerms: second } = await fetchResponse(`/datasets/${datasetId}/filtering_terms?limit=2&skip=1`); // prettier-ignore
     expect(second).toEqual(terms.slice(2, 4));
   });
 
@@ -243,7 +243,7 @@ describe('the sections of the framework', () => {
 
 describe('genomic variations', () => {
   test('have the place and the alleles of the lines of the file, 0-based', async () => {
-    const { resultSets } = await responseOf(`/datasets/${datasetId}/g_variants?requestedGranularity=record&limit=0`); // prettier-ignore
+    const { resultSets } = await fetchResponse(`/datasets/${datasetId}/g_variants?requestedGranularity=record&limit=0`); // prettier-ignore
     const [{ results, resultsCount }] = resultSets as [{ results: readonly Json[]; resultsCount: number }]; // prettier-ignore
     const types: Readonly<Record<string, string>> = { rs3: 'INS', rs4: 'DEL', rs5: 'MNP', rs6: 'DEL', rs7: 'DUP', rs10: 'no_sequence_alteration' }; // prettier-ignore
     const accessions: Readonly<Record<string, string>> = { 2: 'NC_000002.12', 13: 'NC_000013.11', 17: 'NC_000017.11', X: 'NC_000023.11', M: 'NC_012920.1' }; // prettier-ignore
@@ -277,12 +277,12 @@ describe('genomic variations', () => {
   });
 
   test('are each found by their variantInternalId', async () => {
-    const { resultSets } = await responseOf('/g_variants?requestedGranularity=record&limit=0&includeResultsetResponses=ALL'); // prettier-ignore
+    const { resultSets } = await fetchResponse('/g_variants?requestedGranularity=record&limit=0&includeResultsetResponses=ALL'); // prettier-ignore
     const all = (resultSets as { results: Json[] }[]).flatMap(({ results }) => results);
     expect(all.length).toBe(variantCalls.length + 3);
     for (const one of all) {
       const path = `/g_variants/${encodeURIComponent(String(one['variantInternalId']))}`;
-      const { resultSets: sets } = await responseOf(path);
+      const { resultSets: sets } = await fetchResponse(path);
       expect((sets as { results: Json[] }[]).map(({ results }) => results)).toEqual([[one]]);
     }
     for (const path of [`${datasetId}:x`, String(datasetId), 'x', `${countBeaconId}:x`])
@@ -303,7 +303,7 @@ describe('genomic variations', () => {
 
   test('come in pages that run through all datasets', async () => {
     const idsOf = async (more: string): Promise<unknown[]> => {
-      const { resultSets } = await responseOf(`/g_variants?requestedGranularity=record&geneId=BRCA2&${more}`); // prettier-ignore
+      const { resultSets } = await fetchResponse(`/g_variants?requestedGranularity=record&geneId=BRCA2&${more}`); // prettier-ignore
       return (resultSets as { results: Json[] }[]).flatMap(({ results }) => results.map((one) => one['variantInternalId'])); // prettier-ignore
     };
     const all = await idsOf('limit=0');

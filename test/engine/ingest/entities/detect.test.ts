@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { detectEntity } from '../../../../engine/ingest/entities/detect.js';
-import { humanGenes, parseGenes } from '../../../../engine/ingest/entities/genes.js';
+import { loadHumanGenes, parseGenes } from '../../../../engine/ingest/entities/genes.js';
 import { entityTypes, type EntityType } from '../../../../engine/core/types.js';
 
-const genes = await humanGenes();
+const genes = await loadHumanGenes();
 const allEntityTypes = new Set<EntityType>(entityTypes);
 
 describe('the entity type of a field', () => {

@@ -8,7 +8,7 @@ import type {
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
-import { matcher } from '../../../../engine/query/memory/evaluate.js';
+import { compileMatcher } from '../../../../engine/query/memory/evaluate.js';
 import { lowerCase } from '../../../../engine/text/fold.js';
 import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import {
@@ -284,12 +284,12 @@ test('a pattern that many strings may match is left to the SQL engine, which has
   const regexp = (pattern: string): Predicate =>
     freezePredicate({ kind: 'regexp', field, pattern });
   const tooMany = { unsupported: expect.stringContaining('more than 250000 strings') };
-  expect(runToEnd(matcher(regexp('.*[0-9]'))(view))).toEqual(tooMany);
+  expect(runToEnd(compileMatcher(regexp('.*[0-9]'))(view))).toEqual(tooMany);
   const prefix: Predicate = freezePredicate({ kind: 'prefix', field, text: 'rs9999' });
   const long = column(Array.from({ length: rows }, (_, i) => (i < 70 ? 'x'.repeat(100_000) : '')));
-  expect(runToEnd(matcher(regexp('.*x.*y'))({ rows, column: () => long }))).toEqual(tooMany);
+  expect(runToEnd(compileMatcher(regexp('.*x.*y'))({ rows, column: () => long }))).toEqual(tooMany);
   const opposite = not(or([prefix, regexp('.*[0-9]')]));
-  expect(runToEnd(matcher(opposite)(view))).toEqual(tooMany);
+  expect(runToEnd(compileMatcher(opposite)(view))).toEqual(tooMany);
   // The pattern is matched only against the rows that satisfy the prefix condition, which is cheaper.
   const few = selectionByPredicate(and([regexp('.*[1]'), prefix]))(view);
   expect(firstRows(few, rows, 10)).toEqual([99_991]);

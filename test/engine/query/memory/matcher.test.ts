@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
-import { matcher } from '../../../../engine/query/memory/evaluate.js';
+import { compileMatcher } from '../../../../engine/query/memory/evaluate.js';
 import { memorySupport } from '../../../../engine/query/memory/evaluate.js';
 import { AppError } from '../../../../engine/core/errors.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
@@ -117,7 +117,7 @@ test('many conditions can be interrupted between each other', () => {
   expect(memorySupport(predicate, columns)).toEqual({ supported: true });
   const values = utf8StringsOf(['x7', 'y', 'x199']);
   const column = { rows: 3, offsets: undefined, present: undefined, values, bytes: 0 };
-  const work = matcher(predicate)({ rows: 3, column: () => column });
+  const work = compileMatcher(predicate)({ rows: 3, column: () => column });
   let interruptions = 0;
   let step = work.next();
   for (; !step.done; step = work.next()) interruptions += 1;
@@ -148,10 +148,10 @@ test('what the memory executor does not support is said with its reason, before 
   const numbers = { kind: 'numbers', numbers: Int32Array.of(1), hasNonFinite: false } as const;
   const column = { rows: 1, offsets: undefined, present: undefined, values: numbers, bytes: 4 };
   const view = { rows: 1, column: () => column };
-  expect(runToEnd(matcher(equality)(view))).toEqual({
+  expect(runToEnd(compileMatcher(equality)(view))).toEqual({
     unsupported: 'a column of strings holds numbers',
   });
-  expect(runToEnd(matcher(ofText)(view))).toEqual({
+  expect(runToEnd(compileMatcher(ofText)(view))).toEqual({
     unsupported: 'rows without an index of terms',
   });
 });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
-import { matcher } from '../../../../engine/query/memory/evaluate.js';
+import { compileMatcher } from '../../../../engine/query/memory/evaluate.js';
 import { loadColumn } from '../../../../engine/query/memory/load.js';
 import { dictionaryOf, loadPage } from '../../../../engine/query/memory/page-column.js';
 import {
@@ -150,7 +150,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
 
   /** Returns the rows in some pages that satisfy a predicate. */
   const rowsIn = (pages: readonly RowPage[], predicate: Predicate): readonly number[] => {
-    const found = matchPages(pages, rows.length, matcher(predicate), (page, field) => {
+    const found = matchPages(pages, rows.length, compileMatcher(predicate), (page, field) => {
       const leaf = file.leaf(field.path)!;
       return loadPage(file, leaf, page, dictionaryOf(file, leaf, page.group));
     });
@@ -207,7 +207,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     withView((view) => {
       const spans = spansToRead(file, { ...paged, perRow: Infinity })!;
       expect(spans.reduce((sum, span) => sum + span.rows, 0)).toBeLessThan(rowCount / 4);
-      const inMemory = matchSpans(spans, view, matcher(asked.predicate))!;
+      const inMemory = matchSpans(spans, view, compileMatcher(asked.predicate))!;
       expect([...rowNumbers(inMemory, rowCount)]).toEqual(expected);
     });
     // Runs the whole query while no cache has its columns.
@@ -250,8 +250,8 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         const spans = paged && spansToRead(file, { ...paged, perRow: Infinity });
         if (spans === undefined) continue;
         evaluated += spans.length;
-        const own = matchSpans(spans, view, matcher(predicate))!;
-        const whole = runToEnd(matcher(predicate)(view)) as SelectionVector;
+        const own = matchSpans(spans, view, compileMatcher(predicate))!;
+        const whole = runToEnd(compileMatcher(predicate)(view)) as SelectionVector;
         const isSame = isDeepStrictEqual(rowNumbers(own, rowCount), rowNumbers(whole, rowCount));
         expect([filters, isSame]).toEqual([filters, true]);
       }
@@ -349,7 +349,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       try {
         const { predicate } = parseQuery({ filters }, dataset.fields);
         const view = cache.view(snapshot, segment);
-        const selected = runToEnd(matcher(predicate)(view));
+        const selected = runToEnd(compileMatcher(predicate)(view));
         const isRead = fieldsRead(predicate).map((field) =>
           cache.pages(snapshot, segment).hasColumn(fieldCacheKey(field)),
         );
@@ -432,7 +432,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       expect([field, answer.total]).toEqual([field, expected.length]);
       withView((view) => {
         const spans = spansToRead(file, { ...paged, perRow: Infinity })!;
-        const inMemory = matchSpans(spans, view, matcher(asked.predicate))!;
+        const inMemory = matchSpans(spans, view, compileMatcher(asked.predicate))!;
         expect([...rowNumbers(inMemory, rowCount)]).toEqual(expected);
       });
     }

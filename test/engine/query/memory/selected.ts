@@ -2,12 +2,12 @@ import type { SelectionBytes, SegmentView } from '../../../../engine/query/memor
 import { selectionBytesOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { isUnsupported } from '../../../../engine/query/unsupported.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
-import { matcher } from '../../../../engine/query/memory/evaluate.js';
+import { compileMatcher } from '../../../../engine/query/memory/evaluate.js';
 import { allConditionsIn, type Predicate } from '../../../../engine/query/predicate/predicate.js';
 
 /** Returns the rows that satisfy a predicate; expects that the memory executor supports it over the given columns. */
 export function selectionByPredicate(predicate: Predicate): (view: SegmentView) => SelectionBytes {
-  const match = matcher(predicate);
+  const match = compileMatcher(predicate);
   return (view) => {
     const found = runToEnd(match(view));
     if (isUnsupported(found)) throw new Error(found.unsupported);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   changedFields,
-  differencePage,
-  recordChanges,
+  readDifferencePage,
+  computeRecordChanges,
   type ComparedVersions,
 } from '../../../../engine/query/plan/difference-page.js';
 import type { Column, Columns } from '../../../../engine/core/types.js';
@@ -49,7 +49,7 @@ describe.each(enginesUnderTest)('a page of a difference, read by %s', (_, thread
         added: new Map([[young!, 'all' as const]]),
       },
     };
-    const changes = await recordChanges(bench.engine, versions, {});
+    const changes = await computeRecordChanges(bench.engine, versions, {});
     const removedRows = oldRows.filter(({ n }) => n % 2 === 1 && n % 5 === 0);
     expect([changes.removed.length, changes.after.length, changes.added.length]).toEqual([removedRows.length, anew.length, 7]); // prettier-ignore
     const expected = [
@@ -62,7 +62,14 @@ describe.each(enginesUnderTest)('a page of a difference, read by %s', (_, thread
       const found: unknown[] = [];
       for (let at = 0; at < expected.length; at += limit) {
         let text = '';
-        for await (const piece of differencePage(bench.engine, versions, changes, at, limit, {}))
+        for await (const piece of readDifferencePage(
+          bench.engine,
+          versions,
+          changes,
+          at,
+          limit,
+          {},
+        ))
           text += piece;
         const page = JSON.parse(`[${text}]`) as DifferenceRecord[];
         expect(page).toHaveLength(Math.min(limit, expected.length - at));
@@ -77,14 +84,14 @@ describe.each(enginesUnderTest)('a page of a difference, read by %s', (_, thread
       expect(found).toEqual(expected);
     }
     // The pairs of records are cached together with the difference.
-    expect(await recordChanges(bench.engine, versions, {})).toBe(changes);
+    expect(await computeRecordChanges(bench.engine, versions, {})).toBe(changes);
   });
 
   test('has no changed record where both have the same commit', async () => {
     const rows = [{ _id: 'a', _commit: '1', n: 1 }];
     const [a, b] = [await bench.dataset(columns, [rows]), await bench.dataset(columns, [rows])];
     const wholeFile = (path: string) => new Map([[path, 'all' as const]]);
-    const changes = await recordChanges(
+    const changes = await computeRecordChanges(
       bench.engine,
       {
         from: a.snapshot,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { outstandingBuffers } from '../../../../engine/core/buffers.js';
+import { outstandingBufferCount } from '../../../../engine/core/buffers.js';
 import { ByteSink } from '../../../../engine/parquet/byte-sink.js';
 import { fixedText, newCellTexts, type CellTexts } from '../../../../engine/query/results/cell-texts.js'; // prettier-ignore
 import { LineWriter, type BlockTexts } from '../../../../engine/query/results/line-writer.js';
@@ -93,7 +93,7 @@ test.each(Object.entries(blockCases))('puts lines together: %s', (_, blocks) => 
 });
 
 test('places texts anew when more pages are read than fit, and when another writer has used the memory', () => {
-  const before = outstandingBuffers();
+  const before = outstandingBufferCount();
   const [one, other] = [new LineWriterBlocks(200), new LineWriterBlocks(80)];
   for (let i = 0; i < 12; i++) {
     one.writeBlock(recordCells(200, 30), `${'-'.repeat(2_000_000)}ab${i}`);
@@ -101,7 +101,7 @@ test('places texts anew when more pages are read than fit, and when another writ
   }
   one.expectWrittenText();
   other.expectWrittenText();
-  expect(outstandingBuffers()).toBe(before);
+  expect(outstandingBufferCount()).toBe(before);
 });
 
 test('a cell without values may still name the texts of a block before the buffer grew', () => {

@@ -109,7 +109,7 @@ export async function readRecordsBySql(
 }
 
 /** Returns the JSON texts of all records. */
-export async function naiveTexts(
+export async function readNaiveTexts(
   bench: EngineFixture,
   dataset: TestDataset,
   request: QueryRequest,

@@ -8,7 +8,7 @@ import type { RowRef } from '../../../../engine/query/plan/executor.js';
 import type { PageCache } from '../../../../engine/query/results/record-reader.js';
 import type { RecordBatch } from 'apache-arrow';
 import { parseJson } from '../../../../engine/core/json.js';
-import { naiveTexts } from './naive-json.js';
+import { readNaiveTexts } from './naive-json.js';
 import { rowOfColumn } from '../../../../engine/query/memory/column-row.js';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
 import { loadColumn } from '../../../../engine/query/memory/load.js';
@@ -157,7 +157,7 @@ async function writeRecords(columns: Columns, values: readonly (readonly Value[]
   return { file, segment: await writeSegment({ columns, data, rows }, file) };
 }
 
-async function datasetOfOneSegment(
+async function createDatasetOfOneSegment(
   columns: Columns,
   values: readonly (readonly Value[])[],
 ): Promise<TestDataset> {
@@ -165,13 +165,16 @@ async function datasetOfOneSegment(
   return datasetOf(columns, [segment], [file]);
 }
 
-function naiveRecords(dataset: TestDataset, request = wholeRequest): Promise<readonly string[]> {
-  return naiveTexts(engineFixture, dataset, request);
+function readNaiveRecords(
+  dataset: TestDataset,
+  request = wholeRequest,
+): Promise<readonly string[]> {
+  return readNaiveTexts(engineFixture, dataset, request);
 }
 
 async function expectSameAsNaive(dataset: TestDataset, request?: QueryRequest): Promise<void> {
   expect(
-    firstDifference(recordTextsByPages(dataset, request), await naiveRecords(dataset, request)),
+    firstDifference(recordTextsByPages(dataset, request), await readNaiveRecords(dataset, request)),
   ).toBeUndefined();
 }
 
@@ -205,7 +208,7 @@ describe('records read from their pages', () => {
       const columns = randomColumns(next, 5, 3);
       const rows = [1, 30, 2_000, 6_000][round % 4]!;
       await expectSameAsNaive(
-        await datasetOfOneSegment(columns, randomValues(next, columns, rows)),
+        await createDatasetOfOneSegment(columns, randomValues(next, columns, rows)),
       );
     }
   });
@@ -223,11 +226,11 @@ describe('records read from their pages', () => {
       const file = join(folder, `merged-${nextDatasetId++}.parquet`);
       const before = datasetOf(columns, sources.map(({ segment }) => segment), sources.map((source) => source.file)); // prettier-ignore
       const found = recordTextsByPages(before);
-      expect(firstDifference(found, await naiveRecords(before))).toBeUndefined();
+      expect(firstDifference(found, await readNaiveRecords(before))).toBeUndefined();
       const merged = await mergeSegments(sources, columns, file);
       const after = datasetOf(columns, [merged], [file]);
       expect(firstDifference(recordTextsByPages(after), found)).toBeUndefined();
-      expect(firstDifference(await naiveRecords(after), found)).toBeUndefined();
+      expect(firstDifference(await readNaiveRecords(after), found)).toBeUndefined();
     }
   });
 
@@ -236,7 +239,7 @@ describe('records read from their pages', () => {
     for (let round = 0; round < 12; round++) {
       const columns = randomColumns(next, 5, 3);
       const rows = [1, 30, 2_000, 6_000][round % 4]!;
-      const dataset = await datasetOfOneSegment(columns, randomValues(next, columns, rows));
+      const dataset = await createDatasetOfOneSegment(columns, randomValues(next, columns, rows));
       const wanted = recordTextsByPages(dataset);
       const file = new SegmentFile({ path: realpathSync(dataset.snapshot.files[1]!) });
       const projection = project(columns, dataset.fields, wholeRequest);
@@ -257,7 +260,7 @@ describe('records read from their pages', () => {
     }
     const columns = [column('text', 'text'), listColumn(column('texts', 'string'))];
     await expectSameAsNaive(
-      await datasetOfOneSegment(columns, [values, values.map((text) => [text])]),
+      await createDatasetOfOneSegment(columns, [values, values.map((text) => [text])]),
     );
   });
 
@@ -300,7 +303,7 @@ describe('records read from their pages', () => {
     const integers = list((i) => (word() | 0) >> (i % 32));
     integers[0] = -(2 ** 31);
     await expectSameAsNaive(
-      await datasetOfOneSegment(columns, [list(double), list((i) => [double(i)]), list(float), list(long), integers, list(date), list((i) => [null, date(i)])]), // prettier-ignore
+      await createDatasetOfOneSegment(columns, [list(double), list((i) => [double(i)]), list(float), list(long), integers, list(date), list((i) => [null, date(i)])]), // prettier-ignore
     );
   });
 
@@ -309,8 +312,8 @@ describe('records read from their pages', () => {
     const columns: Column[] = [column('n', 'long'), listColumn(column('texts', 'string'))];
     const rows = 20_000;
     const values = [Array.from({ length: rows }, (_, i) => BigInt(i)), randomValues(next, [columns[1]!], rows)[0]!]; // prettier-ignore
-    const dataset = await datasetOfOneSegment(columns, values);
-    const wanted = await naiveRecords(dataset);
+    const dataset = await createDatasetOfOneSegment(columns, values);
+    const wanted = await readNaiveRecords(dataset);
     const file = new SegmentFile({ path: realpathSync(dataset.snapshot.files[1]!) });
     const projection = project(columns, dataset.fields, wholeRequest);
     const asked = Array.from({ length: 300 }, () => Math.floor(next() * rows));

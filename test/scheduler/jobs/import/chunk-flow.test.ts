@@ -39,7 +39,7 @@ async function runChunkFlow(
       (chunk) => work(chunk.index),
       { last },
     );
-    await chunks.allFinished();
+    await chunks.waitUntilFinished();
     return { begun, error: null };
   } catch (error) {
     return { begun, error: (error as Error).message };
@@ -106,14 +106,14 @@ describe('several sources', () => {
     expect(await feed('b', 2)).toBe(2);
     expect(begun).toEqual(['a0', 'b0', 'b1']);
     held.get('a0')!();
-    await chunks.allFinished();
+    await chunks.waitUntilFinished();
   });
 
   test('end independently, and all of their chunks are counted', async () => {
     const { chunks, begun, feed } = sources({ a0: 'end' });
     expect(await feed('a', 9)).toBe(9);
     expect(await feed('b', 2)).toBe(2);
-    await chunks.allFinished();
+    await chunks.waitUntilFinished();
     expect(begun.filter((key) => key.startsWith('a')).length).toBeLessThan(9);
     expect(begun.slice(-2)).toEqual(['b0', 'b1']);
   });
@@ -123,14 +123,14 @@ describe('several sources', () => {
     await feed('a', 1, true);
     await feed('b', 1, false, true);
     held.get('a0')!();
-    await expect(chunks.allFinished()).rejects.toThrow('early');
+    await expect(chunks.waitUntilFinished()).rejects.toThrow('early');
   });
 
   test('stop at the first failure', async () => {
     const { chunks, begun, feed } = sources({ a0: new Error('no') });
     await feed('a', 2);
     expect(chunks.isStopped).toBe(true);
-    await expect(chunks.allFinished()).rejects.toThrow('no');
+    await expect(chunks.waitUntilFinished()).rejects.toThrow('no');
     expect(begun.length).toBeLessThanOrEqual(2);
   });
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-async function chunkJobOf(text: string): Promise<ChunkJob> {
+async function createChunkJob(text: string): Promise<ChunkJob> {
   const file = join(folder, 'a.json');
   await writeFile(file, text);
   const source = await openSource(file, 'a.json');
@@ -41,7 +41,7 @@ async function chunkJobOf(text: string): Promise<ChunkJob> {
 }
 
 test('transforms are applied to the columns of a chunk in order, and their result is stored', async () => {
-  const job = await chunkJobOf('{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n');
+  const job = await createChunkJob('{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n');
   const seenBatches: string[][] = [];
   const result = await runChunk(job, [
     (batch) => {

@@ -22,7 +22,7 @@ beforeAll(async () => {
     JSON.stringify({ i, n: i === last ? 'x' : i, ...(i === last && { rare: 'r' }), pad: 'x'.repeat(100) }),
   ); // prettier-ignore
   // The file is compressed, so that it is divided into more chunks than there are threads.
-  fileId = await lake.file('a.json.gz', gzipSync(`${lines.join('\n')}\n`, { level: 1 }));
+  fileId = await lake.createFile('a.json.gz', gzipSync(`${lines.join('\n')}\n`, { level: 1 }));
 });
 afterAll(() => lake.remove());
 
@@ -71,8 +71,8 @@ test.each([
 ])(
   'chunks do not matter to expressions; kill at "%s"',
   async (crash, resumed) => {
-    const datasetId = await lake.dataset(`d${Math.random()}`);
-    const task = await lake.import(datasetId, fileId, { targetFields });
+    const datasetId = await lake.createDataset(`d${Math.random()}`);
+    const task = await lake.queueFileImport(datasetId, fileId, { targetFields });
     await lake.close();
     await (crash === '' ? new KillableServer(root) : new KillableServer(root, crash, 'worker')).waitForExit();
     lake = await Lake.open(root);
@@ -88,6 +88,6 @@ test.each([
     expect(warnings.filter(({ code }) => code === 500)).toMatchObject([
       { field: 'failed', line: 1, count: 3, message: 'integer division or modulo by zero (line 1, column 5)' },
     ]);
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await lake.findFolderDamage()).toEqual([]);
   },
 ); // prettier-ignore

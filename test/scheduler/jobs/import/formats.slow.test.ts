@@ -20,15 +20,15 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  expect(await lake.folderDamage()).toEqual([]);
+  expect(await lake.findFolderDamage()).toEqual([]);
   await scheduler.close();
   await lake.remove();
 });
 
 async function importFile(folder: string, name: string): Promise<{ row: ImportRow; rows: number }> {
-  const datasetId = await lake.dataset(`${name} records`);
-  const file = await lake.file(name, readFileSync(`${folder}/${name}`));
-  const task = await lake.import(datasetId, file);
+  const datasetId = await lake.createDataset(`${name} records`);
+  const file = await lake.createFile(name, readFileSync(`${folder}/${name}`));
+  const task = await lake.queueFileImport(datasetId, file);
   scheduler.wake();
   await scheduler.wait(task.id);
   const { rows } = await lake.store.snapshot(datasetId);

@@ -28,9 +28,9 @@ afterAll(async () => {
 
 let datasetId: number;
 beforeEach(async () => {
-  datasetId = await lake.dataset(`d${Math.random()}`);
+  datasetId = await lake.createDataset(`d${Math.random()}`);
 });
-afterEach(async () => expect(await lake.folderDamage()).toEqual([]));
+afterEach(async () => expect(await lake.findFolderDamage()).toEqual([]));
 
 async function waitForImport(
   task: TaskRow,
@@ -43,7 +43,7 @@ async function waitForImport(
 const md5Of = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
 
 /** Returns the rejected records of an import, read from its file. */
-async function rejectedRecords(importId: number): Promise<readonly Record<string, unknown>[]> {
+async function readRejectedRecords(importId: number): Promise<readonly Record<string, unknown>[]> {
   const bytes = await readFile(lake.data.rejectedLines(importId));
   const lines = gunzipSync(bytes).toString().split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -54,9 +54,16 @@ describe('an import report', () => {
     const json = '{"a":1}\n{"a":2}\n';
     const csv = gzipSync('a\n3\n4\n5\n');
     const knownDigest = { md5: md5Of(json), size: json.length };
-    const files = [await lake.file('x.json', json, knownDigest), await lake.file('y.csv.gz', csv)];
+    const files = [
+      await lake.createFile('x.json', json, knownDigest),
+      await lake.createFile('y.csv.gz', csv),
+    ];
     const manifest = { files: files.map((id) => ({ object_id: id })) };
-    const task = await lake.import(datasetId, 0, { source: 'manifest', objectId: null, manifest });
+    const task = await lake.queueFileImport(datasetId, 0, {
+      source: 'manifest',
+      objectId: null,
+      manifest,
+    });
     const { receipt, status } = await waitForImport(task);
     expect(status).toBe('completed');
     expect(receipt).toEqual({
@@ -116,8 +123,10 @@ describe('an import report', () => {
 
   test('of a truncated file says how far it was read', async () => {
     const wholeFile = gzipSync(vcfTextOf(200_000));
-    const id = await lake.file('cut.vcf.gz', wholeFile.subarray(0, wholeFile.length >> 1));
-    const { status, receipt, errorMessage } = await waitForImport(await lake.import(datasetId, id));
+    const id = await lake.createFile('cut.vcf.gz', wholeFile.subarray(0, wholeFile.length >> 1));
+    const { status, receipt, errorMessage } = await waitForImport(
+      await lake.queueFileImport(datasetId, id),
+    );
     expect(status).toBe('failed');
     expect(errorMessage).toMatch(/^cut\.vcf\.gz.*ends early/);
     expect(receipt).toMatchObject({ is_whole: false, is_committed: false, rejected_file: null });
@@ -131,15 +140,15 @@ describe('rejected records', () => {
     const lines = Array.from({ length: rows }, (_, i) =>
       JSON.stringify({ n: i % each === each - 1 ? `no ${i}` : i, pad: 'x'.repeat(90) }),
     );
-    const id = await lake.file(`bad-${rows}-${each}.json`, lines.join('\n') + '\n');
-    return lake.import(datasetId, id, more);
+    const id = await lake.createFile(`bad-${rows}-${each}.json`, lines.join('\n') + '\n');
+    return lake.queueFileImport(datasetId, id, more);
   }
 
   test('are in a file in the order of the source, each with line, reason and text', async () => {
     const row = await waitForImport(await failing(90_000, 10_000));
     const { status, id, receipt } = row;
     expect(status).toBe('failed');
-    const lines = await rejectedRecords(id);
+    const lines = await readRejectedRecords(id);
     expect(lines.map(({ line }) => line)).toEqual(
       Array.from({ length: 9 }, (_, i) => (i + 1) * 10_000),
     );
@@ -173,7 +182,7 @@ describe('rejected records', () => {
     changedBudgets['rejectedFileBytes'] = 100_000;
     try {
       const { id, receipt } = await waitForImport(await failing(60_000, 20));
-      const lines = await rejectedRecords(id);
+      const lines = await readRejectedRecords(id);
       const { records, left_out: left, budget } = receipt.rejected_file!;
       expect([lines.length, lines.length + left]).toEqual([records, 3_000]);
       expect(budget).toBe(
@@ -190,13 +199,15 @@ describe('rejected records', () => {
 
   test('name their files; an error that ends the import is the only one', async () => {
     await waitForImport(await lake.queueInlineImport(datasetId, '{"n":1}\n'));
-    const a = await lake.file('a.csv', 'n,m\nx,2\n4,5\n"6\n7",8\n');
-    const b = await lake.file('b.json', '{"n":2}\n{"n":[]}\nnothing\n');
+    const a = await lake.createFile('a.csv', 'n,m\nx,2\n4,5\n"6\n7",8\n');
+    const b = await lake.createFile('b.json', '{"n":2}\n{"n":[]}\nnothing\n');
     const manifest = { files: [{ object_id: a }, { object_id: b }] };
     const manifestSource = { source: 'manifest', objectId: null, manifest } as const;
-    const endedImport = await waitForImport(await lake.import(datasetId, 0, manifestSource));
+    const endedImport = await waitForImport(
+      await lake.queueFileImport(datasetId, 0, manifestSource),
+    );
     expect(
-      (await rejectedRecords(endedImport.id)).map(({ file, line, text }) => [file, line, text]),
+      (await readRejectedRecords(endedImport.id)).map(({ file, line, text }) => [file, line, text]),
     ).toEqual([
       ['a.csv', 2, 'x,2'],
       ['a.csv', 4, '"6'],
@@ -204,9 +215,9 @@ describe('rejected records', () => {
     ]);
     const validationParams = { raise_on_errors: true };
     const first = await waitForImport(
-      await lake.import(datasetId, 0, { ...manifestSource, validationParams }),
+      await lake.queueFileImport(datasetId, 0, { ...manifestSource, validationParams }),
     );
-    expect(await rejectedRecords(first.id)).toMatchObject([{ file: 'a.csv', line: 2 }]);
+    expect(await readRejectedRecords(first.id)).toMatchObject([{ file: 'a.csv', line: 2 }]);
     expect(first.receipt).toMatchObject({ is_whole: false, records_rejected: 1 });
   });
 

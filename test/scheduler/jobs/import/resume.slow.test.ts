@@ -29,15 +29,15 @@ beforeAll(async () => {
     `${JSON.stringify({ i, n, pad: 'x'.repeat(80) })}\n`;
   const json = Array.from({ length: 45_000 }, (_, i) => line(i, i === 44_999 ? 'last' : i));
   fileIds = [
-    await lake.file('a.vcf', vcfTextOf(60_000)),
-    await lake.file('b.vcf.gz', gzipSync(vcfTextOf(60_000), { level: 1 })),
-    await lake.file('c.json', json.join('')),
+    await lake.createFile('a.vcf', vcfTextOf(60_000)),
+    await lake.createFile('b.vcf.gz', gzipSync(vcfTextOf(60_000), { level: 1 })),
+    await lake.createFile('c.json', json.join('')),
   ];
-  const datasetId = await lake.dataset('whole');
+  const datasetId = await lake.createDataset('whole');
   await startImport(datasetId);
   await withLakeClosed(() => new KillableServer(root).waitForExit());
   const { segments } = await lake.store.snapshot(datasetId);
-  expectedImport = { records: await recordsOf(datasetId), chunks: segments.length };
+  expectedImport = { records: await readRecords(datasetId), chunks: segments.length };
   expect(expectedImport.chunks).toBeGreaterThanOrEqual(6);
 });
 afterAll(() => lake.remove());
@@ -46,13 +46,13 @@ let datasetId: number;
 let taskId: number;
 let importId: number;
 beforeEach(async () => {
-  datasetId = await lake.dataset(`d${Math.random()}`);
+  datasetId = await lake.createDataset(`d${Math.random()}`);
   ({ id: taskId, resourceId: importId } = await startImport(datasetId));
 });
 
 function startImport(into: number) {
   const manifest = { files: fileIds.map((id) => ({ object_id: id })) };
-  return lake.import(into, 0, { source: 'manifest', objectId: null, manifest });
+  return lake.queueFileImport(into, 0, { source: 'manifest', objectId: null, manifest });
 }
 
 /** Closes the data folder while `work` runs, so that another process can open it. */
@@ -66,7 +66,7 @@ async function withLakeClosed(work: () => Promise<void>): Promise<void> {
 }
 
 /** Returns a digest of all records, without the ids of their commits, read by DuckDB. */
-async function recordsOf(id: number): Promise<string> {
+async function readRecords(id: number): Promise<string> {
   const { files: paths } = await lake.store.snapshot(id);
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   try {
@@ -83,7 +83,7 @@ async function recordsOf(id: number): Promise<string> {
 }
 
 /** Returns for each chunk the number of the attempt that read it. */
-async function readingAttempts(id: number): Promise<readonly number[]> {
+async function findReadingAttempts(id: number): Promise<readonly number[]> {
   const row = await lake.catalog.imports.get(importId);
   const begun = row!.timestamps.filter(([, to]) => to === 'running').map(([, , at]) => at);
   const { files: paths } = await lake.store.snapshot(id);
@@ -94,15 +94,15 @@ async function readingAttempts(id: number): Promise<readonly number[]> {
 /** Checks that the import has the same result as an uninterrupted one; returns the number of chunks that each attempt has read. */
 async function checkCompleted(): Promise<Readonly<Record<number, number>>> {
   expect(await lake.readTaskRow(taskId)).toMatchObject({ status: 'completed' });
-  expect(await recordsOf(datasetId)).toBe(expectedImport.records);
-  expect(await lake.folderDamage()).toEqual([]);
-  const attempts = await readingAttempts(datasetId);
+  expect(await readRecords(datasetId)).toBe(expectedImport.records);
+  expect(await lake.findFolderDamage()).toEqual([]);
+  const attempts = await findReadingAttempts(datasetId);
   expect(attempts).toHaveLength(expectedImport.chunks);
   const counts: Record<number, number> = {};
   for (const attempt of attempts) counts[attempt] = (counts[attempt] ?? 0) + 1;
   return counts;
 }
-async function resumedChunks(): Promise<unknown> {
+async function readResumedChunks(): Promise<unknown> {
   const row = await lake.catalog.imports.get(importId);
   return (row!.metadata['receipt'] as Record<string, unknown>)['resumed_chunks'];
 }
@@ -137,7 +137,7 @@ describe('C1: an import whose worker is killed', () => {
       await server.waitForExit();
       expect(server.isIdle).toBe(true);
     });
-    expect(await resumedChunks()).toBe(chunks);
+    expect(await readResumedChunks()).toBe(chunks);
     const counts = await checkCompleted();
     // The first attempt has read most chunks; the second attempt reads the chunks with outdated types again.
     expect(counts[1] ?? 0).toBeGreaterThanOrEqual(Math.max(0, chunks - 3));
@@ -150,7 +150,7 @@ describe('C1: an import whose worker is killed', () => {
     await withLakeClosed(() =>
       new KillableServer(root, 'journal.partial:5', 'worker').waitForExit(),
     );
-    expect(await resumedChunks()).toBe(4);
+    expect(await readResumedChunks()).toBe(4);
     await checkCompleted();
   });
 
@@ -162,7 +162,7 @@ describe('C1: an import whose worker is killed', () => {
         'worker',
       ).waitForExit(),
     );
-    expect(await resumedChunks()).toBe(expectedImport.chunks);
+    expect(await readResumedChunks()).toBe(expectedImport.chunks);
     const counts = await checkCompleted();
     // Two chunks need a second pass; the first attempt has read one of them again before the kill, the second attempt the other.
     expect(counts).toEqual({ 1: expectedImport.chunks - 1, 2: 1 });
@@ -175,7 +175,7 @@ describe('C3: an import whose server is killed', () => {
       await interruptImport();
       await new KillableServer(root, 'chunk.resumed:1', 'worker').waitForExit();
     });
-    expect(Number(await resumedChunks())).toBeGreaterThanOrEqual(1);
+    expect(Number(await readResumedChunks())).toBeGreaterThanOrEqual(1);
     await checkCompleted();
     expect(await lake.readTaskRow(taskId)).toMatchObject({ attempts: 3 });
   });
@@ -210,8 +210,8 @@ describe('C3: an import whose server is killed', () => {
     await withLakeClosed(() => interruptImport());
     await lake.catalog.fields.create({ datasetId, name: 'i', dataType: 'string' });
     await withLakeClosed(() => new KillableServer(root).waitForExit());
-    expect(await resumedChunks()).toBe(0);
-    expect(await lake.folderDamage()).toEqual([]);
+    expect(await readResumedChunks()).toBe(0);
+    expect(await lake.findFolderDamage()).toEqual([]);
     const { columns } = await lake.store.snapshot(datasetId);
     expect(columns.find(({ name }) => name === 'i')?.type).toBe('string');
   });

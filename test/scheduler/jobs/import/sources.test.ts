@@ -22,14 +22,14 @@ afterAll(async () => {
 
 let datasetId: number;
 beforeEach(async () => {
-  datasetId = await lake.dataset(`d${Math.random()}`);
+  datasetId = await lake.createDataset(`d${Math.random()}`);
 });
-afterEach(async () => expect(await lake.folderDamage()).toEqual([]));
+afterEach(async () => expect(await lake.findFolderDamage()).toEqual([]));
 
 /** Imports the files of a manifest; returns the row of the import after it has ended. */
 async function importManifest(files: readonly JsonObject[], more: object = {}) {
   const manifest = { files };
-  const task = await lake.import(datasetId, 0, {
+  const task = await lake.queueFileImport(datasetId, 0, {
     source: 'manifest',
     objectId: null,
     manifest,
@@ -58,9 +58,9 @@ async function selectColumns(columns: string): Promise<readonly unknown[]> {
 
 describe('several files in one import', () => {
   test('are stored in order, each read with its reader and parameters, and types are unified over all of them', async () => {
-    const json = await lake.file('a.json', '{"n":1,"who":"a1"}\n{"n":2,"who":"a2"}\n');
-    const csv = await lake.file('b.csv', 'n;who\n2.5;b1\n');
-    const tsv = await lake.file('c.tsv', 'who\textra\nc1\tx\n');
+    const json = await lake.createFile('a.json', '{"n":1,"who":"a1"}\n{"n":2,"who":"a2"}\n');
+    const csv = await lake.createFile('b.csv', 'n;who\n2.5;b1\n');
+    const tsv = await lake.createFile('c.tsv', 'who\textra\nc1\tx\n');
     const { status, errorMessage, metadata } = await importManifest([
       { object_id: json },
       { object_id: csv, reader_params: { delimiter: ';' } },
@@ -88,7 +88,7 @@ describe('several files in one import', () => {
     const files = await Promise.all(
       sizes.map((size, file) => {
         const line = (i: number) => JSON.stringify({ file, i, pad: 'x'.repeat(60) });
-        return lake.file(
+        return lake.createFile(
           `f${file}.json`,
           Array.from({ length: size }, (_, i) => line(i) + '\n').join(''),
         );
@@ -105,9 +105,9 @@ describe('several files in one import', () => {
   });
 
   test('are validated by their own rules, and findings name the file', async () => {
-    await importManifest([{ object_id: await lake.file('first.json', '{"n":1}\n') }]);
-    const goodFile = await lake.file('good.json', '{"n":2}\n{"n":3}\n');
-    const badFile = await lake.file('bad.json', '{"n":4}\n{"n":"many"}\n');
+    await importManifest([{ object_id: await lake.createFile('first.json', '{"n":1}\n') }]);
+    const goodFile = await lake.createFile('good.json', '{"n":2}\n{"n":3}\n');
+    const badFile = await lake.createFile('bad.json', '{"n":4}\n{"n":"many"}\n');
     const failed = await importManifest([{ object_id: goodFile }, { object_id: badFile }]);
     expect(failed.status).toBe('failed');
     expect(failed.errorMessage).toMatch(/^bad\.json, line 2: .*\(code 301/);
@@ -122,22 +122,22 @@ describe('several files in one import', () => {
   });
 
   test('stop at the first error of a file with raise_on_errors', async () => {
-    await importManifest([{ object_id: await lake.file('first2.json', '{"n":1}\n') }]);
-    const badFile = await lake.file('bad2.json', '{"n":"x"}\n{"n":"y"}\n');
-    const broken = await lake.file('broken.json', '{"n":');
+    await importManifest([{ object_id: await lake.createFile('first2.json', '{"n":1}\n') }]);
+    const badFile = await lake.createFile('bad2.json', '{"n":"x"}\n{"n":"y"}\n');
+    const broken = await lake.createFile('broken.json', '{"n":');
     const raising = { object_id: badFile, validation_params: { raise_on_errors: true } };
     const { errorMessage } = await importManifest([raising, { object_id: broken }]);
     expect(errorMessage).toMatch(/^bad2\.json, line 1: /);
   });
 
   test('fail as a whole if one was deleted or may not be read', async () => {
-    const goodFile = await lake.file('good3.json', '{"n":1}\n');
+    const goodFile = await lake.createFile('good3.json', '{"n":1}\n');
     const failedImport = await importManifest([{ object_id: goodFile }, { object_id: 17 }]);
     expect(failedImport).toMatchObject({
       status: 'failed',
       errorMessage: 'the source file has been deleted',
     });
-    const oddFile = await lake.file('no.vcf', 'chr1\t1\n');
+    const oddFile = await lake.createFile('no.vcf', 'chr1\t1\n');
     expect(
       (await importManifest([{ object_id: goodFile }, { object_id: oddFile }])).errorMessage,
     ).toMatch(/^no\.vcf/);

@@ -84,8 +84,8 @@ async function importAllFiles(threads: number): Promise<Map<string, ImportOutcom
   try {
     const came = new Map<string, ImportOutcome>();
     for (const [name, text, reader] of importedFiles) {
-      const datasetId = await lake.dataset(name);
-      const task = await lake.import(datasetId, await lake.file(name, text()), {
+      const datasetId = await lake.createDataset(name);
+      const task = await lake.queueFileImport(datasetId, await lake.createFile(name, text()), {
         readerParams: reader === undefined ? {} : { reader },
       });
       scheduler.wake();

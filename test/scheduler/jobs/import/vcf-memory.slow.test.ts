@@ -8,7 +8,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { BatchBuilder } from '../../../../engine/ingest/batch.js';
 import { openSource } from '../../../../readers/source/open.js';
 import { loadChunk } from '../../../../readers/source/load-chunk.js';
-import { vcf } from '../../../../readers/vcf/vcf.js';
+import { vcfReader } from '../../../../readers/vcf/vcf.js';
 import { runChunk } from '../../../../scheduler/jobs/import/chunk.js';
 import { targetChunkBytes } from '../../../../scheduler/jobs/import/source-layout.js';
 import { RecordingCollector } from '../../../readers/read-all.js';
@@ -71,12 +71,12 @@ test.each(vcfShapes)(
     writeFileSync(path, vcfTextOf(shape, shape.samples === 0 ? 3000 : 16));
     const source = await openSource(path, 'shape.vcf');
     try {
-      const params = vcf.params({});
-      const { header, memoryPerByte, bodyOffset } = await vcf.header(source.head, params);
+      const params = vcfReader.params({});
+      const { header, memoryPerByte, bodyOffset } = await vcfReader.header(source.head, params);
       for await (const { ref } of source.chunks(bodyOffset, 1 << 28)) {
         const out = new BatchBuilder();
         const bytes = await loadChunk(ref);
-        vcf.read(bytes, header, params, out, new RecordingCollector(), {
+        vcfReader.read(bytes, header, params, out, new RecordingCollector(), {
           columns: [],
           isFinal: false,
         });
@@ -106,12 +106,12 @@ test('the size of a chunk of lines with many annotations takes the resulting rec
   writeFileSync(path, text);
   const source = await openSource(path, 'exploded.vcf');
   try {
-    const params = vcf.params({ explode_annotations: true });
-    const { header, memoryPerByte, bodyOffset } = await vcf.header(source.head, params);
+    const params = vcfReader.params({ explode_annotations: true });
+    const { header, memoryPerByte, bodyOffset } = await vcfReader.header(source.head, params);
     for await (const { ref } of source.chunks(bodyOffset, 1 << 28)) {
       const out = new BatchBuilder();
       const bytes = await loadChunk(ref);
-      vcf.read(bytes, header, params, out, new RecordingCollector(), {
+      vcfReader.read(bytes, header, params, out, new RecordingCollector(), {
         columns: [],
         isFinal: false,
       });
@@ -135,8 +135,8 @@ test('memory does not grow with the number of records of 2,504 samples', async (
     let peak = 0;
     let stored = 0;
     try {
-      const params = vcf.params({});
-      const { header, bodyOffset } = await vcf.header(source.head, params);
+      const params = vcfReader.params({});
+      const { header, bodyOffset } = await vcfReader.header(source.head, params);
       let index = 0;
       for await (const { ref } of source.chunks(bodyOffset, 256 << 10)) {
         const result = await runChunk({

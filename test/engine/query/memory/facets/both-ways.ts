@@ -1,6 +1,6 @@
 import { isUnsupported } from '../../../../../engine/query/unsupported.js';
 import { cloneAcrossThreads } from './clone.js';
-import { facetAnswers } from '../../../../../engine/query/sql/facet-answer.js';
+import { computeFacetAnswers } from '../../../../../engine/query/sql/facet-answer.js';
 import type { Facet } from '../../../../../engine/query/request/facets.js';
 import {
   all,
@@ -46,13 +46,13 @@ export function selectRandomRecords(
 }
 
 /** Returns the answers of the SQL engine to facets. */
-export async function answersBySql(
+export async function computeAnswersBySql(
   { engine }: EngineFixture,
   { snapshot }: TestDataset,
   predicate: Predicate,
   facets: readonly Facet[],
 ): Promise<readonly string[]> {
-  const answers = await facetAnswers(
+  const answers = await computeFacetAnswers(
     {
       snapshot,
       predicate,
@@ -66,7 +66,7 @@ export async function answersBySql(
 }
 
 /** Returns the answers to facets from columns in memory, counted by several threads; undefined if columns cannot count the values. */
-export function answersByColumns(
+export function computeAnswersByColumns(
   random: Random,
   { segments }: GeneratedDataset,
   selections: readonly SelectionBytes[],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { facetRefusal } from '../../../../../engine/query/memory/facets/facet-support.js';
+import { unsupportedFacetReason } from '../../../../../engine/query/memory/facets/facet-support.js';
 import { parseJson } from '../../../../../engine/core/json.js';
 import { parseFacets } from '../../../../../engine/query/request/facets.js';
 import { indexFields } from '../../../../../engine/query/request/fields.js';
@@ -10,7 +10,7 @@ import { unambiguousFields } from '../../naive-fields.js';
 import { agreesWithNaive, storeGenerated } from '../../property-check.js';
 import { randomDataset } from '../../random-records.js';
 import { Random } from '../../random.js';
-import { answersByColumns, answersBySql, selectRandomRecords } from './both-ways.js';
+import { computeAnswersByColumns, computeAnswersBySql, selectRandomRecords } from './both-ways.js';
 import { areAlikeAnswers } from './alike.js';
 import { seed } from '../../../../seed.js';
 
@@ -34,12 +34,12 @@ test(`columns in memory answer trees of facets as the SQL engine and a loop over
     for (let i = 0; i < casesPerDataset; i++) {
       const asked = randomFacets(random, made);
       const facets = parseFacets(asked, indexFields(dataset.fields));
-      if (!facets || facetRefusal(facets, made.columns) !== undefined) continue;
+      if (!facets || unsupportedFacetReason(facets, made.columns) !== undefined) continue;
       const chosen = selectRandomRecords(random, made);
-      const found = answersByColumns(random, made, chosen.selections, facets);
+      const found = computeAnswersByColumns(random, made, chosen.selections, facets);
       if (found === undefined) continue;
       covered += 1;
-      const bySql = await answersBySql(engineFixture, dataset, chosen.predicate, facets);
+      const bySql = await computeAnswersBySql(engineFixture, dataset, chosen.predicate, facets);
       const naive = Object.values(naiveFacets(asked, made.columns)(chosen.rows));
       facets.forEach((facet, index) => {
         const isNaive = agreesWithNaive(naive[index], parseJson(found[index]!));

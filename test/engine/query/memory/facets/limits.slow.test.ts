@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createFacetAccumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
-import { facetRefusal } from '../../../../../engine/query/memory/facets/facet-support.js';
+import { unsupportedFacetReason } from '../../../../../engine/query/memory/facets/facet-support.js';
 import { facetJson } from '../../../../../engine/query/memory/facets/facet-json.js';
 import type {
   PartialBuckets,
@@ -61,7 +61,7 @@ describe('columns in memory leave to the SQL engine', () => {
       false,
     ],
   ])('%s', (_, facet, isCovered) => {
-    expect(facetRefusal([facet], columns) === undefined).toBe(isCovered);
+    expect(unsupportedFacetReason([facet], columns) === undefined).toBe(isCovered);
   });
 
   test.each<[string, Facet, ColumnValues]>([

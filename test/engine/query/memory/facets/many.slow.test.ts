@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { facetRefusal } from '../../../../../engine/query/memory/facets/facet-support.js';
+import { unsupportedFacetReason } from '../../../../../engine/query/memory/facets/facet-support.js';
 import { parseFacets } from '../../../../../engine/query/request/facets.js';
 import { indexFields } from '../../../../../engine/query/request/fields.js';
 import type { Columns } from '../../../../../engine/core/types.js';
@@ -15,7 +15,7 @@ import { storeGenerated } from '../../property-check.js';
 import type { GeneratedDataset } from '../../naive-fields.js';
 import { Random } from '../../random.js';
 import { areAlikeAnswers } from './alike.js';
-import { answersByColumns, answersBySql, selectRandomRecords } from './both-ways.js';
+import { computeAnswersByColumns, computeAnswersBySql, selectRandomRecords } from './both-ways.js';
 import { seed } from '../../../../seed.js';
 
 /** The columns of the random records; STRANDLAKE_SEED repeats the records of a seed. */
@@ -79,12 +79,12 @@ test.each(facetRequests.map((asked) => [JSON.stringify(asked).slice(0, 100), ask
   async (_, asked) => {
     const random = new Random(seed + JSON.stringify(asked).length);
     const parsed = parseFacets(asked, indexFields(dataset.fields))!;
-    expect(facetRefusal(parsed, columns)).toBeUndefined();
+    expect(unsupportedFacetReason(parsed, columns)).toBeUndefined();
     const { selections, predicate } = selectRandomRecords(random, madeDataset);
-    const wanted = await answersBySql(engineFixture, dataset, predicate, parsed);
+    const wanted = await computeAnswersBySql(engineFixture, dataset, predicate, parsed);
     // The query is repeated, because cached strings must not change the answer.
     for (let again = 0; again < 2; again++) {
-      const found = answersByColumns(random, madeDataset, selections, parsed)!;
+      const found = computeAnswersByColumns(random, madeDataset, selections, parsed)!;
       parsed.forEach((facet, index) => {
         if (areAlikeAnswers(found[index]!, wanted[index]!)) return;
         expect([facet.field.name, found[index]]).toEqual([facet.field.name, wanted[index]]);
