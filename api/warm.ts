@@ -78,7 +78,7 @@ export async function warmCaches(
       await app.post(vault.userId, path, { limit: i % 4 === 0 ? 100 : 0 });
     const firstRecords = JSON.parse(results) as readonly ObjectMembers[];
     const searchesEnd = performance.now() + maxSearchesMs;
-    for (const [field, word] of frequentWords(firstRecords, data.fields)) {
+    for (const [field, word] of repeatedWords(firstRecords, data.fields)) {
       await ask(data, { filters: [[`${field}__contains`, word]], limit: 100 });
       if (performance.now() > searchesEnd) break;
     }
@@ -109,10 +109,10 @@ export async function warmCaches(
 }
 
 /**
- * Returns words of the text fields of some records, each with the name of its field: for each field the words that most records contain, and
- * first the most frequent word of each field.
+ * Returns words of the text fields of some records, each with the name of its field, in turns of the fields: words that at least two of the
+ * records contain, the rarest first.
  */
-function frequentWords(
+function repeatedWords(
   records: readonly ObjectMembers[],
   fields: readonly DatasetField[],
 ): readonly (readonly [field: string, word: string])[] {
@@ -123,8 +123,8 @@ function frequentWords(
       for (const record of records)
         for (const word of new Set(JSON.stringify(memberOf(record, name) ?? '').match(wordPattern)))
           counts.set(word, (counts.get(word) ?? 0) + 1);
-      const words = [...counts].sort(([, a], [, b]) => b - a).slice(0, maxWordsPerField);
-      return words.map(([word]) => [name, word] as const);
+      const repeated = [...counts].filter(([, count]) => count > 1);
+      return repeated.sort(([, a], [, b]) => a - b).map(([word]) => [name, word] as const);
     });
   return Array.from({ length: maxWordsPerField }, (_, i) =>
     wordsOfFields.flatMap((words) => words.slice(i, i + 1)),
@@ -168,10 +168,10 @@ const rehearsalCount = 32;
 const wordPattern = /[A-Za-z]{3,}/g;
 
 /** Number of words of each text field for which the server searches at the start. */
-const maxWordsPerField = 2;
+const maxWordsPerField = 8;
 
 /** The time after which no further word is searched for at the start. */
-const maxSearchesMs = 400;
+const maxSearchesMs = 500;
 
 /** The longest time of one query for warming, including its wait while requests run. */
 const warmingTimeoutMs = 600_000;

@@ -7,8 +7,8 @@ import type { SegmentLeaf } from '../memory/segment-leaves.js';
 export interface LeafPages {
   readonly locations: PageLocations;
   readonly pages: (LeafPage | undefined)[];
-  /** The numbers of the pages of which a row has been read. */
-  readonly visited: Set<number>;
+  /** For each page by number, how many of its rows have been read one by one. */
+  readonly singleRows: Map<number, number>;
 }
 
 /** A position in one leaf: the page that contains the current record, and the slots of the record (or of a part of it) in that page. */

@@ -106,7 +106,7 @@ export class RecordReader {
       const pages = (ofFile[index] ??= this.#cursors.map(({ leaf }) => ({
         locations: pageLocations(file, group, leaf),
         pages: [],
-        visited: new Set<number>(),
+        singleRows: new Map<number, number>(),
       })));
       for (const [i, cursor] of this.#cursors.entries()) cursor.enterRowGroup(pages[i]!);
     } catch (error) {
@@ -140,9 +140,9 @@ export class RecordReader {
     const { pageNumber, pages } = cursor;
     const { name } = this.#keysOf(file, group.chunks[cursor.leaf.index]!, cursor);
     const key = `rows ${name} ${pageNumber}`;
-    const isWorthReading = rows.isWorthKeeping(key) || pages.visited.has(pageNumber);
-    pages.visited.add(pageNumber);
-    return isWorthReading;
+    const singleRows = pages.singleRows.get(pageNumber) ?? 0;
+    pages.singleRows.set(pageNumber, singleRows + 1);
+    return rows.isWorthKeeping(key) || singleRows >= maxSingleRows;
   }
 
   /** Loads the current pages that are not cached, all together. */
@@ -209,6 +209,9 @@ export class RecordReader {
     return keys;
   }
 }
+
+/** Number of rows of a page that are read one by one before the page is decoded as a whole, which takes as long as some of its rows. */
+const maxSingleRows = 4;
 
 /** A row of the current page of a cursor. */
 function readRow(
