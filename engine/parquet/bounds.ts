@@ -8,6 +8,12 @@ export interface WrittenBound {
   readonly isExact: boolean;
 }
 
+/** The bounds of a chunk as its footer stores them; undefined for a bound that it does not have. */
+export interface WrittenBounds {
+  readonly min: WrittenBound | undefined;
+  readonly max: WrittenBound | undefined;
+}
+
 /** Encodes a bound for the metadata; undefined if a string is longer than `maxStringBytes` and has no upper bound of that length. */
 export function boundBytes(
   leaf: ParquetLeaf,

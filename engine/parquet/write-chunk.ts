@@ -1,5 +1,5 @@
 import { bloomFilter } from './bloom-filter.js';
-import { pageBounds } from './bounds.js';
+import { pageBounds, type WrittenBounds } from './bounds.js';
 import {
   encodingId,
   plainEncoder,
@@ -52,6 +52,8 @@ export interface ChunkMeta {
   readonly dataOffset: number;
   readonly pages: readonly PageMeta[];
   readonly range: ExtremeValues;
+  /** For a chunk that is copied from another file, the bounds in the footer of that file, which may be truncated. */
+  readonly copiedBounds?: WrittenBounds;
   /** Total size of all strings in bytes, without their lengths; undefined for other types. */
   readonly stringBytes: number | undefined;
   /** The blocks of the chunk's bloom filter; undefined if it has none. */

@@ -1,10 +1,11 @@
-import { boundBytes, type WrittenBound } from './bounds.js';
+import { boundBytes, type WrittenBounds } from './bounds.js';
 import { encodingId } from './encoding.js';
 import { pageType } from './write-page.js';
-import type { LogicalType, ParquetSchema, SchemaElement } from './schema.js';
+import type { LogicalType, ParquetLeaf, ParquetSchema, SchemaElement } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
 import { ThriftWriter, thriftType } from './thrift.js';
 import type { ChunkIndexLocation } from './page-index.js';
+import type { Extremes } from './statistics.js';
 import type { ChunkMeta } from './write-chunk.js';
 
 /** A row group: its column chunks in the order of the schema. */
@@ -191,14 +192,9 @@ function encodingsOf({ encoding, dictionaryOffset }: ChunkMeta): readonly number
   return [...new Set([...dictionary, encodingId.rle, encoding])];
 }
 
-function writeStatistics(thrift: ThriftWriter, { leaf, nulls, range }: ChunkMeta): void {
-  const { extremes } = range;
-  let min: WrittenBound | undefined;
-  let max: WrittenBound | undefined;
-  if (extremes !== undefined) {
-    min = boundBytes(leaf, extremes.min, false);
-    max = boundBytes(leaf, extremes.max, true);
-  }
+function writeStatistics(thrift: ThriftWriter, chunk: ChunkMeta): void {
+  const { leaf, nulls, range } = chunk;
+  const { min, max } = chunk.copiedBounds ?? boundsOf(leaf, range.extremes);
   thrift.startStruct(12);
   thrift.i64(3, nulls);
   if (max !== undefined) thrift.binary(5, max.bytes);
@@ -206,6 +202,11 @@ function writeStatistics(thrift: ThriftWriter, { leaf, nulls, range }: ChunkMeta
   if (max !== undefined) thrift.bool(7, max.isExact);
   if (min !== undefined) thrift.bool(8, min.isExact);
   thrift.endStruct();
+}
+
+function boundsOf(leaf: ParquetLeaf, extremes: Extremes | undefined): WrittenBounds {
+  if (extremes === undefined) return { min: undefined, max: undefined };
+  return { min: boundBytes(leaf, extremes.min, false), max: boundBytes(leaf, extremes.max, true) };
 }
 
 /** Writes the number of pages of each encoding (`encoding_stats`), from which readers see that all data pages use the dictionary. */

@@ -2,6 +2,7 @@ import type { EncodedRowGroup } from '../../parquet/file-encoder.js';
 import { pageExtents } from '../../parquet/read-pages.js';
 import { boundOf, type FooterChunk, type PageStatistics } from '../../parquet/read-footer.js';
 import { parquetSchema, type ParquetColumn, type ParquetLeaf } from '../../parquet/schema.js';
+import type { WrittenBound } from '../../parquet/bounds.js';
 import type { Extremes } from '../../parquet/statistics.js';
 import type { ChunkMeta } from '../../parquet/write-chunk.js';
 import type { RowGroup, SegmentFile } from '../memory/segment-file.js';
@@ -90,7 +91,9 @@ function copyChunk(
   const statistics = file.pageStatisticsOf(chunk, stored);
   const { dictionaryOffset, dataOffset } = footer;
   const { min, max, areBoundsExact } = footer;
-  const hasBounds = min !== undefined && max !== undefined && areBoundsExact;
+  const hasExtremes = min !== undefined && max !== undefined && areBoundsExact;
+  const copied = (bytes: Uint8Array | undefined): WrittenBound | undefined =>
+    bytes && { bytes, isExact: areBoundsExact };
   return {
     leaf,
     encoding: pages[0]!.encoding,
@@ -110,10 +113,11 @@ function copyChunk(
       bounds: statistics && boundsOf(statistics[i]!),
     })),
     range: {
-      extremes: hasBounds ? { min: boundOf(min, leaf.physical), max: boundOf(max, leaf.physical) } : undefined, // prettier-ignore
+      extremes: hasExtremes ? { min: boundOf(min, leaf.physical), max: boundOf(max, leaf.physical) } : undefined, // prettier-ignore
       // A chunk with NaN has no bounds of pages, so absent statistics mean that it may have NaN.
       hasNaN: statistics === undefined,
     },
+    copiedBounds: { min: copied(min), max: copied(max) },
     stringBytes: leaf.column.type === 'string' ? footer.stringBytes : undefined,
     filter: undefined,
   };
