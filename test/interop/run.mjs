@@ -430,8 +430,11 @@ async function imported(file, name, work) {
   const scheduler = createScheduler({ catalog, store: lakeStore, data, config, report });
   try {
     await scheduler.start();
-    const datasetId = await made.dataset();
-    const task = await made.import(datasetId, await made.file(name, await readFile(file)));
+    const datasetId = await made.createDataset();
+    const task = await made.queueFileImport(
+      datasetId,
+      await made.createFile(name, await readFile(file)),
+    );
     scheduler.wake();
     const { status } = await scheduler.wait(task.id);
     const { errorMessage } = await catalog.imports.get(task.resourceId);
