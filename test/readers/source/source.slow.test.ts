@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
+import type { ChunkRef } from '../../../readers/source/chunks.js';
 import { openSource } from '../../../readers/source/open.js';
 import { compressBgzf } from './bgzf.js';
 import { seed } from '../../seed.js';
@@ -17,15 +18,21 @@ function writeSourceFile(bytes: string | Uint8Array): string {
   return path;
 }
 
+/** Returns the bytes of a chunk, whose buffer is released for the next one. */
+async function readChunk(ref: ChunkRef): Promise<Buffer> {
+  const bytes = await loadChunk(ref);
+  const copy = Buffer.from(bytes);
+  releaseChunk(ref, bytes);
+  return copy;
+}
+
 /** Returns the decoded text of all chunks after `bodyOffset`, and the warnings of the source. */
 async function readBody(path: string, bodyOffset = 0, targetBytes = 1000) {
   const source = await openSource(path, 'it.vcf');
   try {
     const pieces: string[] = [];
     for await (const { ref } of source.chunks(bodyOffset, targetBytes)) {
-      const bytes = await loadChunk(ref);
-      const text = Buffer.from(bytes).toString('latin1');
-      releaseChunk(ref, bytes); // the next chunk may reuse the memory of this one
+      const text = (await readChunk(ref)).toString('latin1');
       if (text !== '') pieces.push(text);
     }
     return { text: pieces.join(''), pieces, layer: source.compression, warnings: source.warnings };
@@ -75,8 +82,8 @@ describe('chunks', () => {
     // The step between the tested offsets is coprime to the length of a line, so that every offset within a line occurs.
     const step = 7;
     for (let at = 1; at < 65_536; at += step) {
-      const first = await loadChunk({ ...common, from: 0, to: at, isFirst: true });
-      const second = await loadChunk({ ...common, from: at, to: text.length, isFirst: false });
+      const first = await readChunk({ ...common, from: 0, to: at, isFirst: true });
+      const second = await readChunk({ ...common, from: at, to: text.length, isFirst: false });
       expect([at, first.at(-1)]).toEqual([at, 10]);
       if (!Buffer.concat([first, second]).equals(text)) throw new Error(`cut at ${at}`);
     }
@@ -91,8 +98,8 @@ describe('chunks', () => {
         const text = `first\n${'x'.repeat(10 + tail)}${rest}`;
         const path = writeSourceFile(text);
         const common = { kind: 'range', name: 'it', file: path, skip: 0 } as const;
-        const first = await loadChunk({ ...common, from: 0, to: 16, isFirst: true });
-        const second = await loadChunk({ ...common, from: 16, to: text.length, isFirst: false });
+        const first = await readChunk({ ...common, from: 0, to: 16, isFirst: true });
+        const second = await readChunk({ ...common, from: 16, to: text.length, isFirst: false });
         expect(first.length).toBe(16 + tail + Math.min(1, rest.length));
         expect(Buffer.concat([first, second]).toString()).toBe(text);
       }
