@@ -219,7 +219,7 @@ test.each([
   ['log.linked', 'rolled back'],
   ['rollback.before-catalog', 'rolled back'],
   ['rollback.after-catalog', 'rolled back'],
-])('C2: killed at %s of a rollback, the dataset is %s as a whole', async (point, outcome) => {
+])('C2, C6: killed at %s of a rollback, the dataset is %s as a whole', async (point, outcome) => {
   const recordsOf = async (ann: Client, datasetId: number): Promise<unknown> =>
     (await ann.post(`/v2/datasets/${datasetId}/data`, {})).json['results'];
   let ann = await api.start();

@@ -46,7 +46,7 @@ async function diffCounts(datasetId: number, query: string): Promise<unknown> {
 const threeRecords = [{ n: 1 }, { n: 2 }, { n: 3 }];
 const idsOf = (records: readonly Json[]): string[] => records.map(({ _id }) => String(_id));
 
-describe('the counts of a rollback are those of the difference that it makes', () => {
+describe('C6: the counts of a rollback are those of the difference that it makes', () => {
   test('of an upsert that replaces and adds records', async () => {
     const datasetId = await newDataset();
     await commitRecords(datasetId, threeRecords);
@@ -108,7 +108,7 @@ describe('mode=strict', () => {
   });
 });
 
-describe('a commit whose entry was deleted', () => {
+describe('C6: a commit whose entry was deleted', () => {
   test('still prevents that a record is there twice', async () => {
     const datasetId = await newDataset();
     await commitRecords(datasetId, threeRecords);
