@@ -80,7 +80,7 @@ export async function warmCaches(
     const searchesEnd = performance.now() + maxSearchesMs;
     for (const [field, word] of repeatedWords(firstRecords, data.fields)) {
       await ask(data, { filters: [[`${field}__contains`, word]], limit: 100 });
-      if (performance.now() > searchesEnd) break;
+      if (signal.aborted || performance.now() > searchesEnd) break;
     }
   });
   await forEachDataset(async ({ dataset, fields: names }) => {

@@ -265,9 +265,7 @@ export async function listFolder(path: string): Promise<readonly FolderEntry[]> 
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/**
- * Returns size and modification time of a regular file; undefined if the name does not exist. Throws `damaged` if it is not a regular file.
- */
+/** Returns size and modification time of a regular file; undefined if the name does not exist. Throws `damaged` for other entries. */
 export async function readFileStats(
   path: string,
 ): Promise<{ readonly bytes: number; readonly modifiedAt: number } | undefined> {
@@ -304,7 +302,7 @@ export function folderIdentity(path: string): string | undefined {
  */
 export function fileIdentity(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats === undefined || !stats.isFile()) return undefined;
+  if (!stats?.isFile()) return undefined;
   return `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
 }
 
@@ -314,10 +312,7 @@ export function fileSize(path: string): number | undefined {
   return stats?.isFile() ? stats.size : undefined;
 }
 
-/**
- * Returns a text that is the same for all hard links of a regular file; undefined if there is no such file. Synchronous like
- * `fileIdentity`.
- */
+/** Returns a text that is the same for all hard links of a regular file; undefined if there is none. Synchronous like `fileIdentity`. */
 export function entryIdentityOf(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats?.isFile() ? `${stats.dev} ${stats.ino}` : undefined;

@@ -133,7 +133,7 @@ export class RecordReader {
 
   /**
    * Returns whether the current pages are worth decoding as a whole, because they are requested often enough to be cached, or because this
-   * reader has read another row of them. The decision about the first page that is not loaded is applied to all pages.
+   * reader has read several rows of them. The decision about the first page that is not loaded is applied to all pages.
    */
   #areWorthReading(file: SegmentFile, group: RowGroup, rows: SingleRowSource): boolean {
     const cursor = this.#cursors.find(({ isLoaded }) => !isLoaded)!;
