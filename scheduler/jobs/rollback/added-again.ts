@@ -1,4 +1,5 @@
 import { subtractAscending } from '../../../engine/core/ascending.js';
+import { RowLocator } from '../../../engine/change/placed-rows.js';
 import { runTexts } from '../../../engine/query/plan/query.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
@@ -6,7 +7,8 @@ import type { RowRef } from '../../../engine/query/plan/executor.js';
 import { freezePredicate } from '../../../engine/query/predicate/predicate.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { deletedRows } from '../../../engine/store/deletion-vector.js';
-import type { Rollback, Snapshot } from '../../../engine/store/store.js';
+import { leafKey } from '../../../engine/store/stats.js';
+import type { Rollback, Segment, Snapshot } from '../../../engine/store/store.js';
 
 /** A commit that has written records under ids of records that a rollback would restore. */
 interface ReaddingCommit {
@@ -14,6 +16,9 @@ interface ReaddingCommit {
   readonly records: number;
   readonly exampleId: string;
 }
+
+/** The `_id` of a record, and the id of the commit that wrote the record. */
+type IdAndCommit = readonly [id: string, commit: string];
 
 /** Number of ids in one query. */
 const idsPerQuery = 5_000;
@@ -28,33 +33,73 @@ export async function findReaddingCommits(
   { update }: Rollback,
   commitId: number,
 ): Promise<readonly ReaddingCommit[]> {
-  const restored = restoredRows(snapshot, update);
+  const ids = reservedCells(snapshot, restoredRows(snapshot, update)).flatMap(([id]) => id ?? []);
   const found = new Map<number, ReaddingCommit>();
-  for (let at = 0; at < restored.length; at += idsPerQuery) {
-    const someCells = reservedCells(snapshot, restored.slice(at, at + idsPerQuery));
-    const values = someCells.flatMap(([id]) => id ?? []);
+  for (const [id, commit] of [
+    ...recordsFoundInLog(snapshot, ids),
+    ...(await recordsFoundInFiles(engine, snapshot, ids)),
+  ]) {
+    const ownCommit = Number(commit);
+    if (ownCommit === commitId) continue;
+    const { records = 0, exampleId = id } = found.get(ownCommit) ?? {};
+    found.set(ownCommit, { commitId: ownCommit, records: records + 1, exampleId });
+  }
+  return [...found.values()].sort((a, b) => a.commitId - b.commitId);
+}
+
+/** Returns the records with these `_id`s in the segments whose `_id`s are in the log. */
+function recordsFoundInLog(snapshot: Snapshot, ids: readonly string[]): readonly IdAndCommit[] {
+  const locator = new RowLocator(snapshot.segments);
+  const rows: RowRef[] = [];
+  for (const id of ids) {
+    const bytes = Buffer.from(id);
+    if (locator.locate(bytes, 0, bytes.length) === 'first')
+      rows.push([locator.segment, locator.row]);
+  }
+  return reservedCells(snapshot, rows) as unknown as readonly IdAndCommit[];
+}
+
+/** Returns the records with these `_id`s in the segments whose `_id`s are not in the log, by queries. */
+async function recordsFoundInFiles(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  ids: readonly string[],
+): Promise<readonly IdAndCommit[]> {
+  const searchedIds = idsWithinBounds(snapshot.segments, ids);
+  const found: IdAndCommit[] = [];
+  for (let at = 0; at < searchedIds.length; at += idsPerQuery) {
     const predicate = freezePredicate({
       kind: 'in',
       field: recordIdField,
-      values,
+      values: searchedIds.slice(at, at + idsPerQuery),
       ignoreCase: false,
     });
-    const { results } = await runTexts(
-      engine,
-      snapshot,
-      [],
-      { ...idAndCommitRequest, predicate },
-      undefined,
-    );
+    const request: QueryRequest = { ...idAndCommitRequest, predicate };
+    const { results } = await runTexts(engine, snapshot, [], request, undefined);
     for (const text of results) {
       const { _id: id, _commit: commit } = JSON.parse(text) as { _id: string; _commit: string };
-      const ownCommit = Number(commit);
-      if (ownCommit === commitId) continue;
-      const { records = 0, exampleId = id } = found.get(ownCommit) ?? {};
-      found.set(ownCommit, { commitId: ownCommit, records: records + 1, exampleId });
+      found.push([id, commit]);
     }
   }
-  return [...found.values()].sort((a, b) => a.commitId - b.commitId);
+  return found;
+}
+
+/** Returns the `_id`s that may occur in a segment whose `_id`s are not in the log, according to the bounds of its `_id`s. */
+function idsWithinBounds(segments: readonly Segment[], ids: readonly string[]): readonly string[] {
+  const unlogged = segments.filter(({ idRuns }) => idRuns === undefined);
+  const bounds = unlogged.map(({ stats }) => {
+    const { min, max } = stats[leafKey(['_id'])] ?? {};
+    return [min, max].map((bound) => (typeof bound === 'string' ? Buffer.from(bound) : undefined));
+  });
+  return ids.filter((id) => {
+    const bytes = Buffer.from(id);
+    return bounds.some(
+      ([min, max]) =>
+        min === undefined ||
+        max === undefined ||
+        (bytes.compare(min) >= 0 && bytes.compare(max) <= 0),
+    );
+  });
 }
 
 const recordIdField = { name: '_id', path: ['_id'], type: 'string' } as const;
