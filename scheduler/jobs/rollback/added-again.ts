@@ -1,4 +1,5 @@
 import { subtractAscending } from '../../../engine/core/ascending.js';
+import type { KeySegment } from '../../../engine/change/find-rows.js';
 import { RowLocator } from '../../../engine/change/placed-rows.js';
 import { runTexts } from '../../../engine/query/plan/query.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
@@ -7,8 +8,8 @@ import type { RowRef } from '../../../engine/query/plan/executor.js';
 import { freezePredicate } from '../../../engine/query/predicate/predicate.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { deletedRows } from '../../../engine/store/deletion-vector.js';
-import { leafKey } from '../../../engine/store/stats.js';
-import type { Rollback, Segment, Snapshot } from '../../../engine/store/store.js';
+import type { Rollback, Snapshot } from '../../../engine/store/store.js';
+import { searchedFiles } from '../change/find-changed.js';
 
 /** A commit that has written records under ids of records that a rollback would restore. */
 interface ReaddingCommit {
@@ -49,7 +50,7 @@ export async function findReaddingCommits(
 
 /** Returns the records with these `_id`s in the segments whose `_id`s are in the log. */
 function recordsFoundInLog(snapshot: Snapshot, ids: readonly string[]): readonly IdAndCommit[] {
-  const locator = new RowLocator(snapshot.segments);
+  const locator = new RowLocator(searchedFiles(snapshot));
   const rows: RowRef[] = [];
   for (const id of ids) {
     const bytes = Buffer.from(id);
@@ -65,7 +66,7 @@ async function recordsFoundInFiles(
   snapshot: Snapshot,
   ids: readonly string[],
 ): Promise<readonly IdAndCommit[]> {
-  const searchedIds = idsWithinBounds(snapshot.segments, ids);
+  const searchedIds = idsWithinBounds(searchedFiles(snapshot), ids);
   const found: IdAndCommit[] = [];
   for (let at = 0; at < searchedIds.length; at += idsPerQuery) {
     const predicate = freezePredicate({
@@ -85,19 +86,17 @@ async function recordsFoundInFiles(
 }
 
 /** Returns the `_id`s that may occur in a segment whose `_id`s are not in the log, according to the bounds of its `_id`s. */
-function idsWithinBounds(segments: readonly Segment[], ids: readonly string[]): readonly string[] {
-  const unlogged = segments.filter(({ idRuns }) => idRuns === undefined);
-  const bounds = unlogged.map(({ stats }) => {
-    const { min, max } = stats[leafKey(['_id'])] ?? {};
-    return [min, max].map((bound) => (typeof bound === 'string' ? Buffer.from(bound) : undefined));
-  });
+function idsWithinBounds(
+  segments: readonly KeySegment[],
+  ids: readonly string[],
+): readonly string[] {
+  const bounds = segments.flatMap(({ idRuns, bounds: own = [] }) =>
+    idRuns === undefined ? [own.map((bound) => Buffer.from(bound))] : [],
+  );
   return ids.filter((id) => {
     const bytes = Buffer.from(id);
     return bounds.some(
-      ([min, max]) =>
-        min === undefined ||
-        max === undefined ||
-        (bytes.compare(min) >= 0 && bytes.compare(max) <= 0),
+      ([min, max]) => !min || !max || (bytes.compare(min) >= 0 && bytes.compare(max) <= 0),
     );
   });
 }
