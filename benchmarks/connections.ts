@@ -24,8 +24,10 @@ export function openConnections(origin: string, token: string, count: number): C
   const waitingRequests: ((connection: Connection) => void)[] = [];
   const all: Connection[] = [];
   const take = (): Promise<Connection> | Connection => {
-    const freeConnection = free.pop();
-    if (freeConnection !== undefined) return freeConnection;
+    for (let idle = free.pop(); idle !== undefined; idle = free.pop()) {
+      if (!idle.isClosed) return idle;
+      all.splice(all.indexOf(idle), 1); // the server closes connections that are idle for long
+    }
     if (all.length === count) return new Promise((resolve) => waitingRequests.push(resolve));
     const newConnection = new Connection(Number(port), hostname);
     all.push(newConnection);
@@ -60,6 +62,10 @@ class Connection {
   constructor(port: number, host: string) {
     this.#socket = connect(port, host).setNoDelay();
     this.#opened = once(this.#socket, 'connect');
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.closed || this.#socket.readableEnded;
   }
 
   async send(text: string): Promise<HttpReply> {
