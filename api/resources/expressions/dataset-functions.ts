@@ -10,7 +10,7 @@ import type {
 import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { requireResource } from '../../http/require-resource.js';
-import { formatLogLine } from '../../http/log.js';
+import { formatLogLine } from '../../../engine/core/log.js';
 import { answerBeaconCall } from './beacon-function.js';
 import { answerHostBatch } from './call-batches.js';
 import { answerFormBatch } from './form-batches.js';

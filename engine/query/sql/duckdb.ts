@@ -317,12 +317,12 @@ function jsonValueSql(value: string, type: StoredType): string {
 }
 
 /**
- * Returns SQL for numbers and booleans as text. Doubles have 17 digits, which read back exactly; a cast of a 32-bit float prints the
- * shortest digits that do. Negative zero is 0, as ECMAScript writes it; NaN and the infinities are null, because JSON does not have them.
+ * Returns SQL for numbers and booleans as text. Doubles have 17 digits, which read back exactly, and an exponent, by which
+ * `normalizeJsonNumbers` tells them from whole numbers; a cast of a 32-bit float prints the shortest digits that read back. Negative zero is 0, as ECMAScript writes it; NaN and the infinities are null, because JSON does not have them.
  */
 function numberTextSql(value: string, type: StoredType): string {
   if (type !== 'double' && type !== 'float') return `CAST(${value} AS VARCHAR)`;
-  const text = type === 'double' ? `printf('%.17g', ${value})` : `CAST(${value} AS VARCHAR)`;
+  const text = type === 'double' ? `printf('%.16e', ${value})` : `CAST(${value} AS VARCHAR)`;
   return `CASE WHEN ${value} = 0 THEN '0' WHEN isfinite(${value}) THEN ${text} END`;
 }
 
