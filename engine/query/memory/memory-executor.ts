@@ -225,7 +225,7 @@ function cursorPositionOf({ values, segment, row }: TopRow): Position {
   return { keys: [BigInt(values.at(-1) as number)], file: segment + 1, row: BigInt(row) };
 }
 
-/** Returns the page layout with which a shard returns records along with its answer. */
+/** Describes the page of records that a shard is to return with its answer. */
 function shardPageOf(
   shards: Shards,
   { known: { shardOf }, segments }: PreparedQuery,

@@ -51,7 +51,7 @@ export function rankedClausesOf(scores: readonly ScoreClause[]): {
   return { clauses, tier: clauseTierOf(clauseWeights) || 1 };
 }
 
-/** Returns the clauses for the text conditions in filters: one for every term. Negated conditions do not rank. */
+/** Returns the score clauses of the text conditions in filters, one for each term. Negated conditions contribute none. */
 export function scoreClausesOf(predicate: Predicate): readonly ScoreClause[] {
   return operandsOf(predicate).flatMap((operand) => {
     if (operand.kind !== 'terms') return [];

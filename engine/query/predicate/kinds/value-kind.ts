@@ -40,8 +40,8 @@ interface ValueKind<C extends ValueCondition> {
   /** Returns a string that every match contains in this letter case; absent or empty if there is none. */
   literal?(condition: C): string;
   /**
-   * For the field of variants: returns a test of coordinates that uses statistics and is false only if no record of the rows can have a
-   * matching variant; undefined if this cannot be known.
+   * For a variant field: returns a test of coordinates against statistics. The test is false only if no record among the tested rows can
+   * have a matching variant. Returns undefined if statistics cannot decide.
    */
   place?(condition: C, mayHold: (place: Predicate) => SegmentTest): SegmentTest | undefined;
   /**
