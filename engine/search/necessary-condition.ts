@@ -21,13 +21,13 @@ export function necessaryCondition(
 ): SearchCondition {
   const readable = idCondition('vaultId', vaults.map(({ id }) => id)); // prettier-ignore
   const askedCondition = searchConditionOf(predicate, vaults);
-  if (conditionPartCount(askedCondition) > maxConditionParts) return readable;
+  if (conditionNodeCount(askedCondition) > maxConditionParts) return readable;
   return { kind: 'and', items: [readable, askedCondition] };
 }
 
-function conditionPartCount(condition: SearchCondition): number {
+function conditionNodeCount(condition: SearchCondition): number {
   return 'items' in condition
-    ? condition.items.reduce((sum, item) => sum + conditionPartCount(item), 1)
+    ? condition.items.reduce((sum, item) => sum + conditionNodeCount(item), 1)
     : 'ids' in condition
       ? condition.ids.length / 10
       : 1;
@@ -51,11 +51,11 @@ function searchConditionOf(predicate: Predicate, vaults: readonly SearchVault[])
     case 'missing':
       return everyRow;
     default:
-      return leafCondition(predicate, vaults);
+      return searchConditionOfLeaf(predicate, vaults);
   }
 }
 
-function leafCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchCondition {
+function searchConditionOfLeaf(leaf: Condition, vaults: readonly SearchVault[]): SearchCondition {
   switch (leaf.field.name) {
     case 'type': {
       const test = valueTest(leaf);

@@ -38,7 +38,7 @@ export function loadPage(
     const { offsets, bytes } = file.offsetIndexOf(group, chunk)!;
     const stored = file.read(offsets[number]!, bytes[number]!);
     const [page] = decompressPages([{ bytes: stored, isCompressed: chunk.isCompressed }]);
-    return columnOf(page!, leaf, rows, entries);
+    return memoryColumnOf(page!, leaf, rows, entries);
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw file.damagedError(`cannot give a page of its column ${leaf.key}`, error);
@@ -72,7 +72,7 @@ export function dictionaryPage(
   return decompressPages([{ bytes, isCompressed }])[0];
 }
 
-function columnOf(
+function memoryColumnOf(
   page: DecompressedPage,
   leaf: SegmentLeaf,
   rows: number,

@@ -38,17 +38,17 @@ const columns = [
 const columnOrders = [columns, columns.slice(0, 5), [...columns].reverse()];
 
 let threadsFixture: EngineFixture;
-let inlineFixture: EngineFixture;
+let singleThreadFixture: EngineFixture;
 let sqlFixture: EngineFixture;
 beforeAll(async () => {
-  [threadsFixture, inlineFixture, sqlFixture] = [
+  [threadsFixture, singleThreadFixture, sqlFixture] = [
     await openEngineFixture(2),
     await openEngineFixture(0),
     await openEngineFixture(),
   ];
 });
 afterAll(() =>
-  Promise.all([threadsFixture, inlineFixture, sqlFixture].map((bench) => bench.close())),
+  Promise.all([threadsFixture, singleThreadFixture, sqlFixture].map((bench) => bench.close())),
 );
 
 /** Writes a dataset of nine segments with up to 600 records each; some segments lack columns. */
@@ -155,7 +155,7 @@ const pageRequests = [
 describe('pages', () => {
   test(`of every format are the same bytes, whichever threads make them (STRANDLAKE_SEED=${seed})`, async () => {
     const random = new Random(seed);
-    const benches = [threadsFixture, inlineFixture, sqlFixture] as const;
+    const benches = [threadsFixture, singleThreadFixture, sqlFixture] as const;
     const datasets = await Promise.all(benches.map(writeDataset));
     const maxRecords = datasets[0]!.snapshot.rows;
     expect(maxRecords).toBeGreaterThan(1_500);
