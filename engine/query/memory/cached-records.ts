@@ -74,10 +74,11 @@ function pageCacheOnSecondRequest(cache: AdmissionCache, columnOf: LoadedColumns
       if (areKept || !isPageKey(key)) cache.set(key, value, bytes);
     },
     rows: {
-      isWorthKeeping(key) {
+      earlierRequests(key) {
         cache.get(key);
-        areKept = cache.uses(key) > 1;
-        return areKept;
+        const earlier = cache.uses(key) - 1;
+        areKept = earlier > 0;
+        return earlier;
       },
       row(file, group, { leaf, type }, row) {
         const column = type && columnOf(file, leaf, type);
