@@ -169,7 +169,7 @@ export class RecordReader {
   }
 
   /** Reads the current page of a cursor, and the dictionary of its chunk, if it has one, from the cache or the file. */
-  #stored(pages: PageReader, chunk: SegmentChunk, cursor: LeafCursor): StoredPage {
+  #stored(pages: PageReader, chunk: SegmentChunk, cursor: LeafCursor): PageWithDictionary {
     const { leaf, type, pageNumber } = cursor;
     const { dictionaryOffset, dataOffset } = chunk;
     let dictionary: LeafValues | undefined;
@@ -204,11 +204,14 @@ export class RecordReader {
   }
 }
 
-/** Number of rows of a page that are read one by one before the page is decoded as a whole, which takes as long as some of its rows. */
+/**
+ * Number of requests for rows of a page, by earlier queries and by this reader, after which the page is decoded as a whole. That takes as
+ * long as two of its rows one by one, but hundreds of kilobytes of memory, and most pages are not requested so often.
+ */
 const maxSingleRows = 4;
 
 /** A page, and the dictionary of its column chunk, converted to the type of the column; undefined if it has none. */
-interface StoredPage {
+interface PageWithDictionary {
   readonly page: DecompressedPage;
   readonly dictionary: LeafValues | undefined;
 }
