@@ -124,17 +124,13 @@ export class RecordReader {
   /** Loads the current pages; if they are not worth decoding as a whole, loads only the row. */
   #load(file: SegmentFile, group: RowGroup, row: number): void {
     const { rows } = this.#cache;
-    const singleRows = rows !== undefined && !this.#areWorthReading(file, group, rows) ? rows : undefined; // prettier-ignore
+    const isWhole = rows === undefined || this.#areWorthReading(file, group, rows);
     const pages = new PageReader(file);
     try {
       for (const cursor of this.#cursors) {
         if (cursor.isLoaded) continue;
-        if (singleRows === undefined) cursor.setLoadedPage(this.#page(pages, group, cursor));
-        else
-          cursor.setRowPage(
-            row,
-            singleRows.row(file, group, cursor, row) ?? this.#row(pages, group, cursor, row),
-          );
+        if (isWhole) cursor.setLoadedPage(this.#page(pages, group, cursor));
+        else cursor.setRowPage(row, rows.row(file, group, cursor, row) ?? this.#row(pages, group, cursor, row)); // prettier-ignore
       }
     } finally {
       pages.release();
