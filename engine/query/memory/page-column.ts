@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.js';
 import { readLevels } from '../../parquet/read-chunk.js';
-import { decompressPages, type DecompressedPage } from '../../parquet/read-pages.js';
+import { decompressPage, type DecompressedPage } from '../../parquet/read-pages.js';
 import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
@@ -37,8 +37,8 @@ export function loadPage(
   try {
     const { offsets, bytes } = file.offsetIndexOf(group, chunk)!;
     const stored = file.read(offsets[number]!, bytes[number]!);
-    const [page] = decompressPages([{ bytes: stored, isCompressed: chunk.isCompressed }]);
-    return memoryColumnOf(page!, leaf, rows, entries);
+    const page = decompressPage({ bytes: stored, isCompressed: chunk.isCompressed });
+    return memoryColumnOf(page, leaf, rows, entries);
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw file.damagedError(`cannot give a page of its column ${leaf.key}`, error);
@@ -69,7 +69,7 @@ export function dictionaryPage(
 ): DecompressedPage | undefined {
   if (dictionaryOffset === undefined) return undefined;
   const bytes = file.read(dictionaryOffset, dataOffset - dictionaryOffset);
-  return decompressPages([{ bytes, isCompressed }])[0];
+  return decompressPage({ bytes, isCompressed });
 }
 
 function memoryColumnOf(

@@ -116,7 +116,7 @@ function newRowCache(areInMemory: boolean): PageCache {
   return {
     ...newPageCache(false),
     rows: {
-      isWorthKeeping: () => false,
+      earlierRequests: () => 0,
       row(file, group, { leaf, type }, row) {
         if (!areInMemory || type === undefined) return undefined;
         const column = loadColumn(file, leaf.columns, dictionary);
@@ -245,8 +245,12 @@ describe('records read from their pages', () => {
       const projection = project(columns, dataset.fields, wholeRequest);
       const asked = Array.from({ length: 40 }, () => Math.floor(next() * rows));
       for (const areInMemory of [false, true]) {
-        const found = recordTextsOfFile(file, newRowCache(areInMemory), asked, projection);
+        const cache = newRowCache(areInMemory);
+        const found = recordTextsOfFile(file, cache, asked, projection);
         expect(firstDifference(found, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
+        // A reader of one record decodes no whole page.
+        for (const row of asked)
+          expect(recordTextsOfFile(file, cache, [row], projection)).toEqual([wanted[row]]);
       }
       file.close();
     }
@@ -365,8 +369,18 @@ describe('records read from their pages', () => {
     const duckdb = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
     await duckdb.run(`COPY (SELECT * FROM read_parquet('${ours}')) TO '${ofSql}' (FORMAT parquet, COMPRESSION zstd)`); // prettier-ignore
     duckdb.closeSync();
-    for (const path of [ofRust, ofSql])
-      await expectSameAsNaive(datasetOf(columns, [segment], [path]));
+    for (const path of [ofRust, ofSql]) {
+      const dataset = datasetOf(columns, [segment], [path]);
+      await expectSameAsNaive(dataset);
+      const wanted = recordTextsByPages(dataset);
+      const file = new SegmentFile({ path: realpathSync(path) });
+      const projection = project(columns, dataset.fields, wholeRequest);
+      for (let row = 0; row < rows; row += 7_919)
+        expect(recordTextsOfFile(file, newRowCache(false), [row], projection)).toEqual([
+          wanted[row],
+        ]);
+      file.close();
+    }
   });
 
   test('have values of a segment from before its columns became wider', async () => {
