@@ -28,16 +28,21 @@ export const allowedEngineImports: Readonly<Record<string, readonly string[]>> =
 };
 
 /** The interface of the executors, which the rooms below the planner know of it. */
-const executorInterface = ['plan/executor.ts', 'plan/limits.ts', 'plan/position.ts'];
+const executorInterface = [
+  'plan/executor.ts',
+  'plan/limits.ts',
+  'plan/position.ts',
+  'plan/record-inspector.ts',
+];
 
 /**
  * Which room of `engine/query` may import which other room, or which file or folder of it. The two executors, `memory` and `sql`, do not
- * import each other, and only `predicate`, whose entries have a part for each of them, `explain` and `plan` import the SQL executor.
+ * import each other, and only `predicate`, whose entries have a part for each of them, and `plan` import the SQL executor.
  */
 export const allowedQueryImports: Readonly<Record<string, readonly string[]>> = {
   predicate: ['memory/match/', 'sql/params.ts', 'sql/statement.ts'],
   text: [...executorInterface, 'predicate'],
-  request: ['explain/tree.ts', 'plan/position.ts', 'predicate', 'text'],
+  request: ['plan/position.ts', 'predicate', 'text'],
   results: [
     ...executorInterface,
     'memory/segment-file.ts',
@@ -47,7 +52,7 @@ export const allowedQueryImports: Readonly<Record<string, readonly string[]>> = 
   ],
   memory: [...executorInterface, 'predicate', 'request', 'results', 'text'],
   sql: [...executorInterface, 'predicate', 'request', 'results', 'text'],
-  explain: ['plan', 'predicate', 'request', 'sql'],
+  explain: ['plan', 'predicate', 'request'],
   plan: ['explain', 'memory', 'predicate', 'request', 'results', 'sql', 'text'],
 };
 

@@ -1,5 +1,5 @@
-import type { NodeCounts } from './counts.js';
-import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
+import type { NodeCounts } from '../plan/record-inspector.js';
+import type { ExplainGroup, ExplainLeaf, ExplainNode } from '../request/condition-node.js';
 import { fieldsRead } from '../predicate/kinds.js';
 import { and, not, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
 

@@ -1,8 +1,6 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import type { Snapshot } from '../../store/store.js';
-import type { CountRecordsOfEach } from '../explain/counts.js';
 import { explanationJson, type ExplainScope } from '../explain/explain.js';
-import type { SqlSession } from '../sql/sql-executor.js';
 import { all, freezePredicate, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
 import type { QueryRequest } from '../request/request.js';
@@ -282,15 +280,10 @@ async function explainQuery(
   const { explain, predicate } = request;
   if (!explain) return undefined;
   const options = { ...runOptionsOf(query), isHeavy: plan.isHeavy };
-  let openedSession: Promise<SqlSession> | undefined;
   // Before the first SQL statement of a query, all files are compared with their checksums; an explanation that needs no SQL does not wait
   // for the comparison.
-  const session = (): Promise<SqlSession> =>
-    (openedSession ??= engine.sql.session(snapshot, predicate, options));
+  const inspector = engine.sql.inspect(snapshot, predicate, options);
   const isInMemory = plan.steps.some((step) => step.executor === 'memory' && step.step !== 'read');
-  const count: CountRecordsOfEach | undefined = isInMemory
-    ? (predicates) => engine.memory!.counts(snapshot, predicates, options)
-    : undefined;
   const scope: ExplainScope = {
     snapshot,
     predicate,
@@ -298,11 +291,11 @@ async function explainQuery(
     steps,
     plan,
     access,
-    count,
-    language: engine.sql.engine.language,
-    rows: async (statement) => (await session()).rows(statement),
-    findCaseVariants: async (other) => (await session()).findCaseVariants(other),
-    caseVariants: isInMemory ? new Map() : (await session()).caseVariants,
+    inspector,
+    countNodes: isInMemory
+      ? (root) => engine.memory!.countNodes(snapshot, root, options)
+      : (root) => inspector.countNodes(root),
+    caseVariants: isInMemory ? new Map() : await inspector.caseVariants(),
   };
   return explanationJson(scope, explain);
 }

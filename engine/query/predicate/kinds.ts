@@ -1,5 +1,5 @@
 import type { ConditionCost } from './cost.js';
-import type { PredicateKind } from './kind.js';
+import type { PredicateKind, Requirement } from './kind.js';
 import { any } from './kinds/any.js';
 import { allRecords, and, noRecords, not, or } from './kinds/combinators.js';
 import { contains } from './kinds/contains.js';
@@ -53,4 +53,9 @@ export function costOf(predicate: Predicate): ConditionCost {
 /** Returns a short description of a predicate in English: `info.AF < 0.01`. */
 export function predicateText(predicate: Predicate): string {
   return kindOf(predicate).describe(predicate, predicateText);
+}
+
+/** Returns what a predicate requires of its field. */
+export function requirementOf(predicate: Predicate): Requirement {
+  return kindOf(predicate).requirement(predicate);
 }

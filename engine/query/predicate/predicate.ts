@@ -179,3 +179,8 @@ export function operandsOf(predicate: Predicate): readonly Predicate[] {
     ? predicate.items.flatMap(operandsOf)
     : [predicate];
 }
+
+/** Returns the alternatives at the top of a predicate: the items of its ORs, from left to right. */
+export function alternativesOf(predicate: Predicate): readonly Predicate[] {
+  return predicate.kind === 'or' ? predicate.items.flatMap(alternativesOf) : [predicate];
+}

@@ -52,7 +52,7 @@ export const any: PredicateKind<AnyCondition> = {
   memory: ({ field, item }, { rowTest }) => elementTest(field, rowTest(item)),
   // Documents of the catalogue have no lists of objects, so no search has this condition.
   document: () => () => false,
-  requiredStrings: () => [],
+  requirement: ({ field, item }) => ({ element: { list: field, item } }),
   describe: ({ field, item }, describe) => `any ${field.name} with ${describe(item)}`,
 };
 

@@ -55,7 +55,10 @@ export const equality = valueKind<EqualityCondition>({
     const wantedValues = new Set(values.map((value) => lowerCase(String(value))));
     return (value) => wantedValues.has(lowerCase(String(value)));
   },
-  requiredStrings: ({ values }) => (values.length === 1 ? [String(values[0])] : []),
+  requirement: ({ values }) => ({
+    values,
+    ...(values.length === 1 && { strings: [String(values[0])] }),
+  }),
   describe: ({ field, values }) =>
     `${field.name} ${values.length === 1 ? '=' : 'in'} ${describeValues(values)}`,
 });

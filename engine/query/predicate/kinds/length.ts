@@ -61,7 +61,7 @@ export const length: PredicateKind<LengthCondition> = {
   memory: ({ field, from, to }) => lengthTest(field, from, to ?? Infinity),
   document: (condition, { valueCount }) =>
     valueCount(condition.field, (count) => isCountInRange(condition, count)),
-  requiredStrings: () => [],
+  requirement: () => ({}),
   describe({ field, from, to }) {
     const name = `length of ${field.name}`;
     if (to === null) return `${name} >= ${from}`;

@@ -37,7 +37,7 @@ export const missing: PredicateKind<OfKind<'missing'>> = {
   negatedSql: ({ field }, context) => missingSql(field, context, true),
   memory: ({ field }) => missingTest(field),
   document: ({ field }, { valueCount }) => valueCount(field, (count) => count === 0),
-  requiredStrings: () => [],
+  requirement: () => ({ isMissing: true }),
   describe: ({ field }) => `${field.name} is missing`,
 };
 

@@ -35,6 +35,7 @@ export const overlap = valueKind<OfKind<'overlap'>>({
     const overlaps = overlapTest(condition);
     return (value) => overlaps(String(value));
   },
+  requirement: ({ build }) => (build === null ? {} : { build }),
   describe: ({ field, build, chromosome, start, stop }) =>
     `${field.name} overlaps ${build === null ? '' : `${build} `}${chromosome}:${start}-${stop}`,
 });
