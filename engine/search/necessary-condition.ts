@@ -1,7 +1,7 @@
 import type { SearchCondition, SearchVault } from './table.js';
 import { foldText, lowerCase } from '../text/fold.js';
-import type { Requirement } from '../query/predicate/kind.js';
-import { requirementOf } from '../query/predicate/kinds.js';
+import type { Requirement } from '../query/predicate/kinds/kind.js';
+import { requirementOf } from '../query/predicate/kinds/index.js';
 import type { Condition, Predicate } from '../query/predicate/predicate.js';
 import { compileDocumentTest, valueTest } from './matches.js';
 

@@ -1,4 +1,4 @@
-import { kindOf } from '../query/predicate/kinds.js';
+import { kindOf } from '../query/predicate/kinds/index.js';
 import type { ScoreClause } from '../query/predicate/predicate.js';
 import {
   isSatisfiedByAnyOccurrence,

@@ -2,7 +2,7 @@ import { distinctFields } from './blame.js';
 import type { ExplainLeaf, ExplainNode } from '../request/condition-node.js';
 import type { ExplainedRequest } from '../request/condition-tree.js';
 import type { MatchCounts } from './count-matches.js';
-import { requirementOf } from '../predicate/kinds.js';
+import { requirementOf } from '../predicate/kinds/index.js';
 
 /** A likely cause of an empty answer. Its numbers of records are exact. */
 export interface Cause {

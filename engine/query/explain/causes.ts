@@ -13,7 +13,7 @@ import type {
   NodeCounts,
   RecordInspector,
   ValuesAround,
-} from '../plan/record-inspector.js';
+} from '../executor/record-inspector.js';
 import { guessesAtLeaf, guessesAcrossLeaves } from './guesses.js';
 import type { ConditionGuess } from './reword.js';
 import {
@@ -24,7 +24,7 @@ import {
 } from '../request/condition-node.js';
 import type { ExplainedRequest } from '../request/condition-tree.js';
 import { fieldRef } from '../request/fields.js';
-import { fieldsRead, requirementOf } from '../predicate/kinds.js';
+import { fieldsRead, requirementOf } from '../predicate/kinds/index.js';
 import { all, alternativesOf, not, freezePredicate, operandsOf, type Predicate } from '../predicate/predicate.js'; // prettier-ignore
 
 /** The records in which causes are searched. */

@@ -1,5 +1,5 @@
 import { distinctFields, predicateWithReplacements } from './blame.js';
-import type { RecordInspector } from '../plan/record-inspector.js';
+import type { RecordInspector } from '../executor/record-inspector.js';
 import type { ConditionGuess } from './reword.js';
 import {
   leavesOf,

@@ -1,15 +1,13 @@
 import { findCauses } from './causes.js';
 import { findHints } from './hints.js';
 import type { ExplainGroup, ExplainNode } from '../request/condition-node.js';
-import { liveSegmentTest } from '../predicate/prune.js';
+import { liveSegmentTest } from '../predicate/kinds/prune.js';
 import type { ExplainedRequest } from '../request/condition-tree.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Predicate, CaseVariants } from '../predicate/predicate.js';
-import type { SegmentAccess } from '../plan/executor.js';
-import type { CountsByNode, NodeCounts, RecordInspector } from '../plan/record-inspector.js';
-import type { Plan } from '../plan/plan.js';
-import { roundMs } from '../plan/cost.js';
-import type { StepTimes } from '../plan/steps.js';
+import type { SegmentAccess } from '../executor/executor.js';
+import type { CountsByNode, NodeCounts, RecordInspector } from '../executor/record-inspector.js';
+import { roundMs, type PlanStep, type StepTimes } from '../executor/step.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 
 /** The query to explain, and what answers questions about its records. */
@@ -18,8 +16,8 @@ export interface ExplainScope {
   readonly predicate: Predicate;
   readonly total: number;
   readonly steps: StepTimes;
-  /** How the query was answered. */
-  readonly plan: Plan;
+  /** The steps by which the query was answered. */
+  readonly plan: readonly PlanStep[];
   readonly access?: SegmentAccess | undefined;
   /** The stored case variants of the values in the predicate, as far as they are known. */
   readonly caseVariants: CaseVariants;
@@ -82,7 +80,7 @@ export async function explanationJson(
     ...(causes && { causes }),
     segments: segmentsTouched(snapshot, predicate, scope.caseVariants),
     ...(scope.access && { access: scope.access }),
-    plan: scope.plan.steps,
+    plan: scope.plan,
     steps: { parse: roundMs(parseMs), ...steps.roundedTimes },
   });
 }

@@ -13,7 +13,7 @@ import {
 import type { ExplainContext } from '../request/condition-tree.js';
 import { shiftPositions, shiftedText, swapBounds } from './position-guesses.js';
 import { partOfValueReason, stringGuesses } from './string-guesses.js';
-import { requirementOf } from '../predicate/kinds.js';
+import { requirementOf } from '../predicate/kinds/index.js';
 import { alternativesOf, freezePredicate, or } from '../predicate/predicate.js';
 
 /** Returns possible mistakes in a single condition. */

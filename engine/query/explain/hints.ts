@@ -1,8 +1,8 @@
 import { stringifyJson } from '../../core/json.js';
 import { all, any, and, type FieldRef, type Predicate } from '../predicate/predicate.js';
-import { fieldsRead } from '../predicate/kinds.js';
+import { fieldsRead } from '../predicate/kinds/index.js';
 import { elementFields, fieldRef, type FieldIndex } from '../request/fields.js';
-import type { RecordInspector } from '../plan/record-inspector.js';
+import type { RecordInspector } from '../executor/record-inspector.js';
 import { predicateWithReplacements } from './blame.js';
 import { recordCountText } from './cause.js';
 import {

@@ -7,7 +7,7 @@ import {
   type ConditionGuess,
 } from './reword.js';
 import type { ExplainContext } from '../request/condition-tree.js';
-import { fieldsRead, requirementOf } from '../predicate/kinds.js';
+import { fieldsRead, requirementOf } from '../predicate/kinds/index.js';
 import type { Predicate } from '../predicate/predicate.js';
 
 const positionNamePattern = /(^|[._ ])(start|stop|end|pos|position)$/i;

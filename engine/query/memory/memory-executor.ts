@@ -1,10 +1,10 @@
-import type { Snapshot } from '../../store/store.js';
-import type { Executor, RowRef, SelectedRows, Selection, SegmentAccess } from '../plan/executor.js';
+import type { Snapshot, RowRef } from '../../store/store.js';
+import type { Executor, SelectedRows, Selection, SegmentAccess } from '../executor/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import type { Position } from '../plan/position.js';
-import { withDatasetNamedInErrors, type RunOptions } from '../plan/limits.js';
+import type { Position } from '../request/position.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
-import { touchedSegments } from '../predicate/prune.js';
+import { touchedSegments } from '../predicate/kinds/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { limitIdleThreads, newIdleThreads } from './cooperative-tasks.js';
 import { cacheCountIndices } from './admission-cache.js';
@@ -24,7 +24,7 @@ import {
   rankedRowAtPosition,
   sidePredicates,
   withoutUnsatisfiedConditions,
-} from '../text/ranked.js';
+} from './ranked-selection.js';
 import { rankedClausesOf } from '../text/relevance.js';
 
 /** The memory limit of the columns in memory, and the number of threads. */

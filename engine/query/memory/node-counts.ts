@@ -1,5 +1,5 @@
 import type { ExplainGroup, ExplainNode } from '../request/condition-node.js';
-import type { CountsByNode } from '../plan/record-inspector.js';
+import type { CountsByNode } from '../executor/record-inspector.js';
 import { and, type Predicate } from '../predicate/predicate.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 

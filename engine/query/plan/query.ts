@@ -1,5 +1,5 @@
 import type { DatasetField } from '../../core/dataset-field.js';
-import type { Snapshot } from '../../store/store.js';
+import type { Snapshot, RowRef } from '../../store/store.js';
 import { explanationJson, type ExplainScope } from '../explain/explain.js';
 import { all, freezePredicate, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
@@ -23,12 +23,11 @@ import type { PageFormat, PageRecords, RecordBytes } from '../results/page-forma
 import { project } from '../results/projection.js';
 import type { QueryEngine } from './query-engine.js';
 import { executePlan, type ExecutedPlan } from './execute.js';
-import type { RowRef } from './executor.js';
-import type { Position } from './position.js';
+import type { Position } from '../request/position.js';
 import { recordsPerRead, readPageRecords } from './records.js';
-import { clientLeftError, type RunOptions } from './limits.js';
+import { clientLeftError, type RunOptions } from '../executor/limits.js';
 import type { PlanRequest } from './plan.js';
-import { StepTimes } from './steps.js';
+import { StepTimes } from '../executor/step.js';
 
 export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 
@@ -289,7 +288,7 @@ async function explainQuery(
     predicate,
     total,
     steps,
-    plan,
+    plan: plan.steps,
     access,
     inspector,
     countNodes: isInMemory

@@ -17,7 +17,7 @@ import {
   type ScoreClause,
 } from '../predicate/predicate.js';
 import { Problem, errorOfProblem, valueForMessage } from './problem.js';
-import type { CursorProgress } from '../plan/position.js';
+import type { CursorProgress } from './position.js';
 import { scoreClausesOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
 

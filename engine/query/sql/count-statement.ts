@@ -1,8 +1,8 @@
-import type { CountsByNode } from '../plan/record-inspector.js';
+import type { CountsByNode } from '../executor/record-inspector.js';
 import type { Predicate } from '../predicate/predicate.js';
 import { leavesOf, type ExplainGroup, type ExplainNode } from '../request/condition-node.js';
 import { compilePredicate } from './compile.js';
-import type { RunSelect, SelectStatement, Statement } from './statement.js';
+import type { RunSelect, SelectStatement, Statement } from './dialect/statement.js';
 
 /** Returns the counts of every node of the tree except the root, with one SQL statement. */
 export async function countNodes(

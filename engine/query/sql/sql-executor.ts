@@ -2,10 +2,10 @@ import { AppError } from '../../core/errors.js';
 import { reservedColumns } from '../../store/arrow.js';
 import { VerifiedFiles } from '../../store/integrity.js';
 import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
-import { liveRowCount, segmentFiles, type Snapshot } from '../../store/store.js';
-import type { Executor, RowBatch, RowRef, SelectedRows, Selection } from '../plan/executor.js';
-import { withDatasetNamedInErrors, type RunOptions } from '../plan/limits.js';
-import type { RecordInspector } from '../plan/record-inspector.js';
+import { liveRowCount, segmentFiles, type Snapshot, type RowRef } from '../../store/store.js';
+import type { Executor, RowBatch, SelectedRows, Selection } from '../executor/executor.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
+import type { RecordInspector } from '../executor/record-inspector.js';
 import {
   all,
   allConditionsIn,
@@ -13,20 +13,20 @@ import {
   type CaseVariants,
   type Predicate,
 } from '../predicate/predicate.js';
-import { pruneSegments, liveSegmentTest } from '../predicate/prune.js';
+import { pruneSegments, liveSegmentTest } from '../predicate/kinds/prune.js';
 import { materialise } from '../results/materialise.js';
 import { openSegments } from '../results/row-blocks.js';
 import type { ConditionWeights, ScoredCondition } from '../text/relevance.js';
 import { reservedCells } from '../results/reserved-cells.js';
 import { CaseVariantFinder } from './case-variants.js';
-import { cacheDeletedIds } from './deleted-ids.js';
+import { cacheDeletedIds } from './dialect/deleted-ids.js';
 import type { SqlEngine } from './sql-engine.js';
 import { computeFacetAnswers } from './facet-answer.js';
-import { BoundParams } from './params.js';
+import { BoundParams } from './dialect/params.js';
 import { countSelectStatement, rowsSelectStatement } from './rows.js';
 import { scanWeights } from './scan-weights.js';
 import { SqlRecordInspector } from './sql-record-inspector.js';
-import type { RunSelect, SqlSession } from './statement.js';
+import type { RunSelect, SqlSession } from './dialect/statement.js';
 
 /** Number of row references in a batch. */
 const rowsPerBatch = 16_384;

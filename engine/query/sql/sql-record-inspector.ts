@@ -4,19 +4,19 @@ import type {
   Interval,
   RecordInspector,
   ValuesAround,
-} from '../plan/record-inspector.js';
+} from '../executor/record-inspector.js';
 import { and, type CaseVariants, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { leavesOf, type ExplainGroup } from '../request/condition-node.js';
 import { compilePredicate } from './compile.js';
 import { countEach, countNodes } from './count-statement.js';
-import { paramTypeOf } from './params.js';
+import { paramTypeOf } from './dialect/params.js';
 import {
   fieldExpression,
   newStatement,
   type SelectStatement,
   type SqlSession,
   type Statement,
-} from './statement.js';
+} from './dialect/statement.js';
 
 const maxSuggestedStrings = 5;
 

@@ -1,9 +1,9 @@
 import { elementTest } from '../../memory/match/row-test.js';
-import { fieldExpression, elementStatement } from '../../sql/statement.js';
+import { fieldExpression, elementStatement } from '../../sql/dialect/statement.js';
 import { nsPerRow, rowCost, sumOfCosts } from '../cost.js';
-import { unsupportedBecause, type PredicateKind } from '../kind.js';
+import { unsupportedBecause, type PredicateKind } from './kind.js';
 import { allConditionsIn, type CaseVariants, type OfKind } from '../predicate.js';
-import { columnFinder } from '../segment-column.js';
+import { columnFinder } from './segment-column.js';
 import { isInlineList } from './equality.js';
 
 type AnyCondition = OfKind<'any'>;

@@ -1,7 +1,7 @@
 import { allOfTests, negatedTest, anyOfTests } from '../../memory/match/combine.js';
 import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { rowCost, sumOfCosts } from '../cost.js';
-import { supported, type PredicateKind, type MemoryContext, type SupportContext } from '../kind.js';
+import { supported, type PredicateKind, type MemoryContext, type SupportContext } from './kind.js';
 import { freezePredicate, type OfKind, type Predicate } from '../predicate.js';
 
 export const allRecords: PredicateKind<OfKind<'all'>> = {

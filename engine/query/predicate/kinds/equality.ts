@@ -1,13 +1,13 @@
 import { lowerCase } from '../../../text/fold.js';
 import { booleanEqualityTest, numberEqualityTest } from '../../memory/match/number-test.js';
 import { stringEqualityTest } from '../../memory/match/string-equality.js';
-import { paramTypeOf } from '../../sql/params.js';
-import type { FieldExpression, Statement } from '../../sql/statement.js';
+import { paramTypeOf } from '../../sql/dialect/params.js';
+import type { FieldExpression, Statement } from '../../sql/dialect/statement.js';
 import { caseVariantsBetween, caseVariantsOf } from '../case-variants.js';
 import { nsPerRow } from '../cost.js';
 import { toPlainValue } from '../plain-values.js';
 import { type CaseVariants, type OfKind, type Scalar } from '../predicate.js';
-import { variantsTest } from '../variant-place.js';
+import { variantsTest } from './variant-place.js';
 import type { BoundOrder, ValueRange } from '../value-bounds.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 

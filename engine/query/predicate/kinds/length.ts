@@ -1,9 +1,9 @@
 import { lengthTest } from '../../memory/match/row-test.js';
-import { fieldExpression } from '../../sql/statement.js';
+import { fieldExpression } from '../../sql/dialect/statement.js';
 import { nsPerRow, rowCost } from '../cost.js';
-import type { PredicateKind } from '../kind.js';
+import type { PredicateKind } from './kind.js';
 import type { OfKind } from '../predicate.js';
-import { columnFinder } from '../segment-column.js';
+import { columnFinder } from './segment-column.js';
 import { presenceSupport } from './missing.js';
 
 type LengthCondition = OfKind<'length'>;

@@ -1,6 +1,6 @@
 import { numberRangeTest } from '../../memory/match/number-test.js';
 import { stringRangeTest } from '../../memory/match/string-parts.js';
-import { paramTypeOf } from '../../sql/params.js';
+import { paramTypeOf } from '../../sql/dialect/params.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import { comparePlainValues, toPlainValue, type PlainTest } from '../plain-values.js';
 import type { RangeEnd, OfKind } from '../predicate.js';

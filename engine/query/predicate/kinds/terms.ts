@@ -5,7 +5,7 @@ import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { isSparse } from '../../memory/match/selection-vector.js';
 import { stringPhraseTest, stringTermsTest } from '../../memory/match/string-terms.js';
 import { nsPerRow, rowCost, type ConditionCost } from '../cost.js';
-import { supported, unsupportedBecause, type PredicateKind } from '../kind.js';
+import { supported, unsupportedBecause, type PredicateKind } from './kind.js';
 import { phrasePattern, termPattern, toTextQuery } from '../patterns.js';
 import { containsTerms, countPhrase } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';

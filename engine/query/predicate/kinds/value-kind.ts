@@ -1,13 +1,17 @@
 import type { StoredType } from '../../../core/types.js';
 import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-test.js';
-import { fieldExpression, type FieldExpression, type Statement } from '../../sql/statement.js';
+import {
+  fieldExpression,
+  type FieldExpression,
+  type Statement,
+} from '../../sql/dialect/statement.js';
 import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
 import type { ConditionCost } from '../cost.js';
-import { supported, unsupportedBecause, type PredicateKind, type Requirement, type SegmentTest } from '../kind.js'; // prettier-ignore
+import { supported, unsupportedBecause, type PredicateKind, type Requirement, type SegmentTest } from './kind.js'; // prettier-ignore
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Predicate, Scalar, ValueCondition } from '../predicate.js';
-import { columnFinder } from '../segment-column.js';
-import { isVariantField } from '../variant-place.js';
+import { columnFinder } from './segment-column.js';
+import { isVariantField } from './variant-place.js';
 import {
   boundsTest,
   stringBoundsTest,

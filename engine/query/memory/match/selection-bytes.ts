@@ -1,4 +1,4 @@
-import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
+import { acquireBuffer, releaseBuffer } from '../../../core/buffers.js';
 import type { SelectionBytes } from './column.js';
 
 const acquiredSelections = new WeakSet<Uint8Array>();

@@ -1,16 +1,13 @@
-import type { Snapshot } from '../../store/store.js';
+import type { RowRef, Snapshot } from '../../store/store.js';
 import type { ExplainGroup } from '../request/condition-node.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { QueryRequest } from '../request/request.js';
 import type { PageLayout, PageRecords } from '../results/page-format.js';
-import type { Position } from './position.js';
+import type { Position } from '../request/position.js';
 import type { ConditionWeights, ScoredCondition } from '../text/relevance.js';
 import type { Unsupported } from '../unsupported.js';
 import type { RunOptions } from './limits.js';
 import type { CountsByNode, RecordInspector } from './record-inspector.js';
-
-/** A record of a snapshot: the index of its segment in `snapshot.segments`, and the number of its row in that segment. */
-export type RowRef = readonly [segment: number, row: number];
 
 /** The part of a request that selects records, without the projection. */
 export type Selection = Pick<

@@ -1,14 +1,14 @@
-import type { Column, Columns } from '../../core/types.js';
-import type { FilterHash } from '../../parquet/bloom-filter.js';
-import type { RowTest } from '../memory/match/row-test.js';
-import type { Statement } from '../sql/statement.js';
-import type { ConditionCost } from './cost.js';
-import type { PlainTest } from './plain-values.js';
-import type { CaseVariants, FieldRef, Predicate, RangeEnd, Scalar } from './predicate.js';
-import type { BoundStatistic } from './value-bounds.js';
+import type { Column, Columns } from '../../../core/types.js';
+import type { FilterHash } from '../../../parquet/bloom-filter.js';
+import type { RowTest } from '../../memory/match/row-test.js';
+import type { Statement } from '../../sql/dialect/statement.js';
+import type { ConditionCost } from '../cost.js';
+import type { PlainTest } from '../plain-values.js';
+import type { CaseVariants, FieldRef, Predicate, RangeEnd, Scalar } from '../predicate.js';
+import type { BoundStatistic } from '../value-bounds.js';
 
 /**
- * The definition of one kind of predicate, used by the whole platform. The registry (kinds.ts) holds one entry per kind; the planner, both
+ * The definition of one kind of predicate, used by the whole platform. The table (index.ts) holds one entry per kind; the planner, both
  * executors, pruning, search and `explain` walk the tree of a predicate and call the entries.
  *
  * An entry never calls itself for the items of a combinator: each operation passes its own recursive function.

@@ -1,9 +1,9 @@
-import { reservedColumns } from '../../store/arrow.js';
-import type { Snapshot } from '../../store/store.js';
-import type { Column, Columns, StoredType } from '../../core/types.js';
+import { reservedColumns } from '../../../store/arrow.js';
+import type { Snapshot } from '../../../store/store.js';
+import type { Column, Columns, StoredType } from '../../../core/types.js';
 import type { Dialect, DialectFactory } from './dialect.js';
 import { duckdbDialect } from './duckdb.js';
-import type { CaseVariants, FieldRef, Predicate } from '../predicate/predicate.js';
+import type { CaseVariants, FieldRef, Predicate } from '../../predicate/predicate.js';
 import { BoundParams, type Param } from './params.js';
 
 /** A statement ready to run. */
