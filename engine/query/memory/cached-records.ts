@@ -1,4 +1,4 @@
-import type { RowRef } from '../plan/executor.js';
+import type { RowRef } from '../../store/store.js';
 import { splitLines } from '../results/encoded-page.js';
 import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
 import { pageRecords } from '../results/page-records.js';
@@ -7,10 +7,10 @@ import type { SegmentSource } from '../results/row-blocks.js';
 import type { ProjectedColumn } from '../results/projection.js';
 import type { ScalarType } from '../results/converted.js';
 import type { AdmissionCache } from './admission-cache.js';
-import type { MemoryColumn } from './column.js';
+import type { MemoryColumn } from './match/column.js';
 import { rowOfColumn } from './column-row.js';
-import type { SegmentFile } from './segment-file.js';
-import type { SegmentLeaf } from './segment-leaves.js';
+import type { SegmentFile } from '../../store/segment-file.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
 /** A request for the records of a page of results. */
 interface RecordsRequest {

@@ -5,9 +5,9 @@ import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
-import type { ColumnValues, DictionaryValues, MemoryColumn } from './column.js';
-import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
-import type { SegmentLeaf } from './segment-leaves.js';
+import type { ColumnValues, DictionaryValues, MemoryColumn } from './match/column.js';
+import type { RowGroup, SegmentChunk, SegmentFile } from '../../store/segment-file.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import { dictionaryIndices } from './value-sink.js';
 
 /** Consecutive rows of a segment. */

@@ -1,6 +1,6 @@
-import { costOf as costOfPredicate } from '../predicate/kinds.js';
+import { costOf as costOfPredicate } from '../predicate/kinds/index.js';
 import type { Facet } from '../request/facets.js';
-import type { Selection } from './executor.js';
+import type { Selection } from '../executor/executor.js';
 
 /** The parts of a request that determine the cost of finding rows and facets. */
 type RowSelection = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit' | 'facets'>;
@@ -52,11 +52,6 @@ export function indexRankCostMs(rows: number): number {
 /** Returns the estimated cost of reading records, in milliseconds. */
 export function readCostMs(records: number): number {
   return records * readMsPerRecord;
-}
-
-/** Rounds milliseconds to two decimals. */
-export function roundMs(ms: number): number {
-  return Math.round(ms * 100) / 100;
 }
 
 function facetCostNs(facet: Facet): number {

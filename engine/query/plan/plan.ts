@@ -1,37 +1,12 @@
 import { liveRowCount, type Snapshot } from '../../store/store.js';
-import { fieldsRead } from '../predicate/kinds.js';
+import { fieldsRead } from '../predicate/kinds/index.js';
 import { all, type FieldRef } from '../predicate/predicate.js';
-import { touchedSegments } from '../predicate/prune.js';
+import { touchedSegments } from '../predicate/kinds/prune.js';
 import { facetFields } from '../request/facets.js';
 import { haveAllEqualScores } from '../text/relevance.js';
-import { indexRankCostMs, memoryCostMs, minHeavyPlanMs, readCostMs, roundMs, sqlCostMs } from './cost.js'; // prettier-ignore
-import type { Executor, Selection } from './executor.js';
-
-/** The executor of a step: the log of the table, the text index, columns in memory, SQL over Parquet, or the record reader. */
-export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
-
-/**
- * What a step does:
- * - `select` finds the total, the page's rows and (except with `index`) the facets;
- * - `find` finds the rows only, in batches;
- * - `weigh` finds how rare the ranked conditions are, for a later `select` or `find` step that ranks;
- * - `facets` finds only the facets;
- * - `read` turns the page's rows into records. Pieces of the page that the executor refuses are read by the record reader; the request is not
- *   planned again, because earlier pieces may have been sent.
- */
-export type StepKind = 'select' | 'find' | 'weigh' | 'facets' | 'read';
-
-/** One step of a plan. */
-export interface PlanStep {
-  readonly step: StepKind;
-  readonly executor: StepExecutor;
-  /** Names of the fields whose columns the step reads, sorted. */
-  readonly columns: readonly string[];
-  /** Estimated time in milliseconds on an idle machine. */
-  readonly cost: number;
-  /** Why this executor carries out the step. */
-  readonly reason: string;
-}
+import { indexRankCostMs, memoryCostMs, minHeavyPlanMs, readCostMs, sqlCostMs } from './cost.js';
+import type { Executor, Selection } from '../executor/executor.js';
+import { roundMs, type PlanStep, type StepExecutor, type StepKind } from '../executor/step.js';
 
 /** How a query is answered, as plain data. The steps are carried out in order. */
 export interface Plan {

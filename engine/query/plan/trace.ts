@@ -1,5 +1,5 @@
 import { formatLogLine, type LogSink } from '../../core/log.js';
-import { predicateText } from '../predicate/kinds.js';
+import { predicateText } from '../predicate/kinds/index.js';
 import { stepText } from './plan.js';
 import type { PlanTrace } from './query-engine.js';
 

@@ -4,7 +4,7 @@ import { readHybrid } from '../../parquet/decode-hybrid.js';
 import { pickRow } from '../../parquet/pick-rows.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { readLevels } from '../../parquet/read-chunk.js';
-import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import { convertLeafValues, type ScalarType } from './converted.js';
 import { LeafValues, objectOverheadBytes, readLeafValues } from './leaf-values.js';
 

@@ -2,8 +2,8 @@ import { pageExtents, decompressPage } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { OffsetIndex } from '../../parquet/read-footer.js';
-import type { RowGroup, SegmentFile } from '../memory/segment-file.js';
-import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import type { RowGroup, SegmentFile } from '../../store/segment-file.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
 /** The positions of the data pages of a leaf in a row group. Page i holds the rows `firstRows[i]` to `firstRows[i + 1]` (exclusive). */
 export interface PageLocations extends OffsetIndex {

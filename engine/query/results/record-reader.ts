@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.js';
 import { acquireBuffer, growBuffer, releaseBuffer } from '../../core/buffers.js';
 import { PageDecompressor, type DecompressedPage } from '../../parquet/read-pages.js';
-import type { RowGroup, SegmentChunk, SegmentFile } from '../memory/segment-file.js';
+import type { RowGroup, SegmentChunk, SegmentFile } from '../../store/segment-file.js';
 import type { LeafCursor, LeafPages } from './leaf-cursor.js';
 import { convertLeafValues } from './converted.js';
 import { unpackRow, unpackPage, type LeafPage } from './leaf-page.js';

@@ -72,6 +72,13 @@ export function isScoredCondition(item: Predicate): item is ScoredCondition {
   return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard';
 }
 
+/** Returns true for a clause that a text satisfies if any of its scored conditions occurs in it: a phrase, a wildcard, or an OR of these. */
+export function isSatisfiedByAnyOccurrence(item: Predicate): boolean {
+  return item.kind === 'or'
+    ? item.items.every(isSatisfiedByAnyOccurrence)
+    : isScoredCondition(item) && item.kind !== 'terms';
+}
+
 /** Returns true for a condition (not an AND or OR) on a field whose texts determine the score. */
 export function isTextCondition(item: Predicate): boolean {
   return scoredConditionsOf(item).some(({ field }) => field.type === 'text');

@@ -4,7 +4,7 @@ import type { MemoryExecutor } from '../../../engine/query/memory/memory-executo
 import { readRecordsOfShards } from '../../../engine/query/memory/shard-records.js';
 import { openShardThread, type ShardThread } from '../../../engine/query/memory/shard-thread.js';
 import { Shards } from '../../../engine/query/memory/shards.js';
-import type { RowRef } from '../../../engine/query/plan/executor.js';
+import { type RowRef, segmentFiles } from '../../../engine/store/store.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { runPage, runTexts, streamQuery } from '../../../engine/query/plan/query.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
@@ -12,7 +12,6 @@ import { delimitedCell } from '../../../engine/query/results/delimited.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { project } from '../../../engine/query/results/projection.js';
-import { segmentFiles } from '../../../engine/store/store.js';
 import {
   readPageBytes,
   column,

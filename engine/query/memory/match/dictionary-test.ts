@@ -1,5 +1,5 @@
-import type { DictionaryValues, Dictionary, DistinctStrings } from '../column.js';
-import { acquireBytes, countOnes, releaseBytes, wordsOf } from '../selection-bytes.js';
+import type { DictionaryValues, Dictionary, DistinctStrings } from './column.js';
+import { acquireBytes, countOnes, releaseBytes, wordsOf } from './selection-bytes.js';
 import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 

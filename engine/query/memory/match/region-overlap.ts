@@ -1,6 +1,6 @@
 import { lowerCase } from '../../../text/fold.js';
 import type { OfKind } from '../../predicate/predicate.js';
-import type { Utf8Strings } from '../column.js';
+import type { Utf8Strings } from './column.js';
 import type { ValueTest } from './row-test.js';
 import { testEachEntry, filterSparse, stringTest } from './string-test.js';
 

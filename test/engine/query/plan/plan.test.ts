@@ -7,7 +7,7 @@ import {
   type PlannerContext,
   type PlanRequest,
 } from '../../../../engine/query/plan/plan.js';
-import type { CursorProgress } from '../../../../engine/query/plan/position.js';
+import type { CursorProgress } from '../../../../engine/query/request/position.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import type { LeafStats, Snapshot } from '../../../../engine/store/store.js';

@@ -3,8 +3,8 @@ import {
   costOf,
   predicateText as describePredicate,
   fieldsRead,
-} from '../../../../engine/query/predicate/kinds.js';
-import type { PredicateKind } from '../../../../engine/query/predicate/kind.js';
+} from '../../../../engine/query/predicate/kinds/index.js';
+import type { PredicateKind } from '../../../../engine/query/predicate/kinds/kind.js';
 import { noRecords } from '../../../../engine/query/predicate/kinds/combinators.js';
 import { and, not, or, freezePredicate, type FieldRef, type OfKind, type Predicate } from '../../../../engine/query/predicate/predicate.js'; // prettier-ignore
 import { parseQuery } from '../../../../engine/query/request/request.js';

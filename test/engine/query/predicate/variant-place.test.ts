@@ -5,7 +5,7 @@ import {
   not,
   type Predicate,
 } from '../../../../engine/query/predicate/predicate.js';
-import { touchedSegments } from '../../../../engine/query/predicate/prune.js';
+import { touchedSegments } from '../../../../engine/query/predicate/kinds/prune.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { seed } from '../../../seed.js';
 import {

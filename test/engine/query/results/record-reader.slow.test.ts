@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { materialise } from '../../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../../engine/query/results/row-blocks.js';
-import type { RowRef } from '../../../../engine/query/plan/executor.js';
+import type { RowRef, Segment, Snapshot } from '../../../../engine/store/store.js';
 import type { PageCache } from '../../../../engine/query/results/record-reader.js';
 import type { RecordBatch } from 'apache-arrow';
 import { parseJson } from '../../../../engine/core/json.js';
@@ -12,14 +12,13 @@ import { readNaiveTexts } from './naive-json.js';
 import { rowOfColumn } from '../../../../engine/query/memory/column-row.js';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
 import { loadColumn } from '../../../../engine/query/memory/load.js';
-import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
+import { SegmentFile } from '../../../../engine/store/segment-file.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
 import { project, type ProjectedColumn } from '../../../../engine/query/results/projection.js';
 import type { QueryRequest } from '../../../../engine/query/request/request.js';
 import { mergeSegments } from '../../../../engine/store/merge.js';
 import { encodeSchemaFile } from '../../../../engine/store/schema-file.js';
 import { writeSegment } from '../../store/write-segment.js';
-import type { Segment, Snapshot } from '../../../../engine/store/store.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 import {
   column,
