@@ -49,7 +49,8 @@ export class NumbersDataset {
     if (changeDraw < 0.3 || this.#segments.length === 0) await this.#append();
     else if (changeDraw < 0.7) await this.#update();
     else if (changeDraw < 0.78) await this.#remove();
-    else await this.mergeRandomly();
+    else if (changeDraw < 0.9) await this.#merge();
+    else await this.#sort();
   }
 
   /** Merges or sorts some segments; some choices of segments leave nothing to do. */
