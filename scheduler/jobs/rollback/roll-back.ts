@@ -1,5 +1,6 @@
 import type { Catalog } from '../../../engine/catalog/catalog.js';
 import type { CommitRow, CommitVersion } from '../../../engine/catalog/commits.js';
+import { currentIdempotencyKey } from '../../../engine/catalog/idempotency-keys.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { notFoundError } from '../../../engine/core/errors.js';
@@ -89,7 +90,8 @@ export async function rollBack(
       datasetId,
       importId: 0,
       taskId: 0,
-      reverted: { commitId: commit.id, userId },
+      userId,
+      reverted: { commitId: commit.id, idempotencyKey: currentIdempotencyKey() },
       commitId: await catalog.nextId(),
       logVersion: base + 1,
       mode: 'rollback',
