@@ -130,6 +130,21 @@ export class JobQueue implements TaskQueue {
   /** Resolves when no background task is running. */
   async waitForBackgroundTasks(): Promise<void> {
     for (;;) {
+  /** Cancels a task, or waits until its result has been published. Does nothing if the task has ended or was deleted. */
+  async end(taskId: number): Promise<void> {
+    for (;;) {
+      const runningTask = this.#runner.runningTaskOf(taskId);
+      try {
+        return void (await this.cancel(taskId));
+      } catch (error) {
+        if (hasEnded(await this.#options.catalog.tasks.get(taskId))) return;
+        if (runningTask === undefined) throw error;
+        // If the result that is being published is outdated, the task is queued again, and can be canceled then.
+        await runningTask.finished.promise;
+      }
+    }
+  }
+
       const backgroundTasks = this.#runner.runningTasks.filter(({ slot }) => slot === 'background');
       if (backgroundTasks.length === 0) return;
       await Promise.all(backgroundTasks.map(({ finished }) => finished.promise));
