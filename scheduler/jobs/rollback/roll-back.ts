@@ -33,7 +33,8 @@ interface BlockingCommit {
   /** The commit; undefined if its entry was deleted. */
   readonly commit: CommitRow | undefined;
   /**
-   * Number of records that both commits changed; `exampleId` is the `_id` of one of them. Null if the mode does not depend on the records.
+   * Number of records that both commits changed; `exampleId` is the `_id` of one of them, null if a merge has left out all of them. Both are
+   * null if the mode does not depend on the records.
    */
   readonly records: number | null;
   readonly exampleId: string | null;
@@ -167,8 +168,8 @@ async function prepareRollback(
     );
   if (rollback.blockers.length > 0) {
     const found = rollback.blockers.map(({ info, records, example }) => {
-      const segment = snapshot.segments.findIndex(({ path }) => path === example.path);
-      const [cells] = reservedCells(snapshot, [[segment, example.row]]);
+      const segment = snapshot.segments.findIndex(({ path }) => path === example?.path);
+      const [cells] = example ? reservedCells(snapshot, [[segment, example.row]]) : [];
       const { commitId } = info['publication'] as Publication;
       return { commitId, records, exampleId: cells?.[0] ?? null };
     });
