@@ -8,7 +8,7 @@ import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import type { Rollback, Snapshot, Store } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
-import { requireAppendableSnapshot } from '../visible-data.js';
+import { requireAppendableSnapshot, snapshotProblem } from '../visible-data.js';
 import { findReaddingCommits } from './added-again.js';
 
 /** Which later commits prevent a rollback. */
@@ -139,6 +139,8 @@ async function prepareRollback(
     const blocking = await withCommits(catalog, found);
     return blockedRollback(detail + deletedEntriesText(blocking), blocking);
   };
+  const problem = await snapshotProblem(catalog, datasetId);
+  if (problem !== undefined) return blockedRollback(problem);
   if (commit.status !== 'completed')
     return blockedRollback(
       `The commit is ${commit.status}; only a completed commit can be rolled back.`,
