@@ -5,6 +5,7 @@ import { jobOfKind, type JobKind, type ResultOf, type TaskQueue } from '../jobs/
 import { isTerminal, type CompletedTask, type NewBackgroundTask } from '../jobs/job.js';
 import type { MessageFromWorker } from '../worker/messages.js';
 import type { SlotKind } from './running-task.js';
+import { sweepAttempts } from './sweep.js';
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.js';
 import { TaskWaiters } from './waiting.js';
 
@@ -108,7 +109,7 @@ export class JobQueue implements TaskQueue {
 
   /**
    * Cancels a task, waits until it has stopped, and returns its row. Throws `invalid` if the task has ended or is being published. If the
-   * task was deleted with its dataset, stops its running attempt and throws `not-found`.
+   * task was deleted with its dataset, stops its running attempt or removes what it keeps for its next one, and throws `not-found`.
    */
   async cancel(taskId: number): Promise<TaskRow> {
     const { tasks } = this.#options.catalog;
@@ -120,6 +121,8 @@ export class JobQueue implements TaskQueue {
       await runningTask.finished.promise;
     } else if (before !== undefined) {
       await this.#runner.discardTaskFiles(before);
+    } else {
+      await sweepAttempts(this.#options.data, taskId);
     }
     const row = await tasks.get(taskId);
     this.#waiters.onTaskEnded(taskId, row);
@@ -127,9 +130,6 @@ export class JobQueue implements TaskQueue {
     return row;
   }
 
-  /** Resolves when no background task is running. */
-  async waitForBackgroundTasks(): Promise<void> {
-    for (;;) {
   /** Cancels a task, or waits until its result has been published. Does nothing if the task has ended or was deleted. */
   async end(taskId: number): Promise<void> {
     for (;;) {
@@ -145,6 +145,9 @@ export class JobQueue implements TaskQueue {
     }
   }
 
+  /** Resolves when no background task is running. */
+  async waitForBackgroundTasks(): Promise<void> {
+    for (;;) {
       const backgroundTasks = this.#runner.runningTasks.filter(({ slot }) => slot === 'background');
       if (backgroundTasks.length === 0) return;
       await Promise.all(backgroundTasks.map(({ finished }) => finished.promise));
