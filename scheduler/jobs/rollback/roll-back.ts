@@ -180,9 +180,8 @@ async function prepareRollback(
       found,
     );
   }
-  // Only commits that change records, which `changesAfter` returns, can add records under the `_id` of a removed record.
-  const changes = rollback.restored === 0 ? [] : await catalog.commits.changesAfter(datasetId, -1);
-  if (changes.some(({ recordsAdded }) => recordsAdded > 0)) {
+  // Before the commit, no other record had the `_id` of one that it removed.
+  if (rollback.restored > 0 && (await catalog.commits.hasAddedAfter(datasetId, logVersion))) {
     const idsAddedAgain = await findReaddingCommits(queryEngine, snapshot, rollback, commit.id);
     if (idsAddedAgain.length > 0)
       return blockedByCommits(
