@@ -5,6 +5,7 @@ import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { RowBatch } from '../../../engine/query/plan/executor.js';
 import { groupRowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
+import { errorsField } from '../../expressions/columns/record-errors.js';
 import type { RunContext } from '../job.js';
 import { findChangedRows, markRowsDeleted, type ChangedRows } from './find-changed.js';
 import { hasValuesForAll, divideMatches, unmatchedRows } from './match-parts.js';
@@ -83,7 +84,7 @@ function summarizeChange(
  * records.
  */
 async function writeReplacingSegments(
-  { mode, idFields }: RecordChange,
+  { mode, idFields, computed }: RecordChange,
   given: readonly Segment[],
   columns: Columns,
   snapshot: Snapshot,
@@ -110,6 +111,7 @@ async function writeReplacingSegments(
         given: read,
         columns,
         keepsOthers,
+        cleared: computed.map((name) => [errorsField, name]),
         isById: idFields === null,
         matches: part,
         segments: stored,
