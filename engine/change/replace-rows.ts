@@ -9,7 +9,7 @@ import { rowIdColumn } from '../store/row-ids.js';
 import { flushSegment, writeSegmentUnflushed } from '../store/segment.js';
 import type { Segment } from '../store/store.js';
 import { interleaveColumns, isValid, takeRows, validityBitmap } from './interleave.js';
-import { isCompleteReplacement, updateValues, type FieldPath } from './update-values.js';
+import { isCompleteReplacement, updateValues } from './update-values.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
 /** Records that replace others; they are written as one segment. */
@@ -20,8 +20,8 @@ export interface ReplaceRowsInput {
   readonly columns: Columns;
   /** Whether fields that a new record lacks keep their former values (`upsert`) or lose them (`overwrite`). */
   readonly keepsOthers: boolean;
-  /** Fields that lose their former values in either case, also where a new record lacks them. */
-  readonly cleared: readonly FieldPath[];
+  /** Paths of fields that lose their former values in either case, also where a new record lacks them. */
+  readonly cleared: readonly (readonly string[])[];
   /** Whether records are identified by their `_id`; if they are identified by other fields, a replaced record keeps its `_id`. */
   readonly isById: boolean;
   /** Which new rows replace which stored rows; at least one. */

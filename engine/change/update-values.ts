@@ -10,9 +10,6 @@ import {
   validityOf,
 } from './interleave.js';
 
-/** The names of a field and of the objects that contain it, from the outermost one. */
-export type FieldPath = readonly string[];
-
 /** The two source rows of each new row i: `given[i]` of the given column and `old[i]` of the old column. */
 interface RowPairs {
   readonly given: Int32Array;
@@ -29,7 +26,7 @@ export function updateValues(
   given: Data,
   old: Data,
   rows: RowPairs,
-  cleared: readonly FieldPath[] = [],
+  cleared: readonly (readonly string[])[] = [],
 ): Data {
   const clearedInside = cleared.flatMap(([name, ...rest]) => (name === column.name ? [rest] : []));
   if (clearedInside.some((rest) => rest.length === 0)) return takeRows(given, rows.given);
