@@ -20,8 +20,8 @@ interface VersionRows {
  * Returns, for each added row, the index of the removed row with the same `_id` and another `_commit`; -1 if there is none. A record that
  * was replaced has kept its row id, so its rows are found by row ids and confirmed by their `_id`s while these are read. Only rows that
  * have no such partner are matched by `_id`: row ids occur again after a rollback, and a record that was deleted and added again has
- * another one. Memory has a few bytes per row, and at most
- * `budgets.comparedIds` `_id`s at a time.
+ * another one. Takes a few bytes of memory per row, and holds at most `budgets.comparedIds` `_id`s at a time. Throws `budget` if these have
+ * more than 2 GB.
  */
 export async function matchChangedRows(
   engine: QueryEngine,
@@ -42,12 +42,13 @@ export async function matchChangedRows(
   const [held, heldLeft, read, readLeft] = holdsAdded
     ? ([added, addedLeft, removed, removedLeft] as const)
     : ([removed, removedLeft, added, addedLeft] as const);
+  if (readLeft.length === 0) return partners;
+  const pair = (heldIndex: number, index: number): void => {
+    if (holdsAdded) partners[heldIndex] = index;
+    else partners[index] = heldIndex;
+  };
   for (let first = 0; first < heldLeft.length; first += budgets.comparedIds) {
     const someHeld = heldLeft.subarray(first, first + budgets.comparedIds);
-    const pair = (heldIndex: number, index: number): void => {
-      if (holdsAdded) partners[heldIndex] = index;
-      else partners[index] = heldIndex;
-    };
     await matchById(
       engine,
       selectRows(held, someHeld),
@@ -103,7 +104,6 @@ async function matchById(
   options: RunOptions,
   pair: (heldIndex: number, index: number) => void,
 ): Promise<void> {
-  if (held.rows.length === 0 || read.rows.length === 0) return;
   const overflow = new FacetOverflow();
   const table = new StringTable(budgets.comparedIds, overflow);
   /** For each number of the table, the index of its row; -1 after the row was paired. */
@@ -118,7 +118,10 @@ async function matchById(
       commits[number] = commit;
     }
   if (overflow.firstReason !== undefined)
-    throw new AppError('budget', `The versions cannot be compared: ${overflow.firstReason}`);
+    throw new AppError(
+      'budget',
+      `The versions cannot be compared, because the _ids of their records are too long (${overflow.firstReason}): compare versions that differ in fewer records.`,
+    );
   let index = 0;
   for await (const lines of readIds(engine, read, options))
     for (let line = 0; line < lines.ends.length; line++, index++) {

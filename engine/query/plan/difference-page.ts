@@ -5,7 +5,7 @@ import type { Snapshot, VersionDifference } from '../../store/store.js';
 import { project } from '../results/projection.js';
 import { matchChangedRows } from './changed-rows.js';
 import type { RowRef } from './executor.js';
-import type { RunOptions } from './limits.js';
+import { withDatasetNamedInErrors, type RunOptions } from './limits.js';
 import type { QueryEngine } from './query-engine.js';
 import { readPageRecords } from './records.js';
 import { RowSequence } from './row-sequence.js';
@@ -45,7 +45,11 @@ export async function computeRecordChanges(
   const { difference } = versions;
   let run = comparisons.get(difference);
   if (run === undefined || run.hasFailed) {
-    run = new SharedRun((signal) => findRecordChanges(engine, versions, { ...options, signal }));
+    run = new SharedRun((signal) =>
+      withDatasetNamedInErrors(versions.to, () =>
+        findRecordChanges(engine, versions, { ...options, signal }),
+      ),
+    );
     comparisons.set(difference, run);
   }
   return run.wait(options.signal);
