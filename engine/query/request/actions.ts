@@ -181,6 +181,13 @@ export function splitKey(
     : { name, action };
 }
 
+/** Returns whether a name may be that of a field in a key without an action: its part after the last `__`, if any, is no action. */
+export function lacksAction(name: string): boolean {
+  const separatorAt = name.lastIndexOf('__');
+  const action = separatorAt <= 0 ? undefined : name.slice(separatorAt + 2);
+  return action === undefined || !(actionsByName.has(action) || lengthActionByName.has(action));
+}
+
 /** Returns true for an action that compares by order. */
 export function isRangeAction(name: string): boolean {
   return actionsByName.get(name)?.types === isRangeType;
