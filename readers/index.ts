@@ -23,6 +23,9 @@ export const readers: readonly Reader[] = [
   eraseReaderTypes(nirvanaReader),
 ];
 
+/** The reader of the records that a request contains. */
+export const inlineReader: Reader = eraseReaderTypes(jsonlReader);
+
 /** The `reader_params` that every reader has, with their descriptions. */
 export const commonParameterHelp = {
   reader: 'Name of the reader; when absent, the extension of the file and its content decide.',
