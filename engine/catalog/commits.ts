@@ -83,7 +83,7 @@ const versionColumns = {
 
 /** The versions of all commits, also of those whose rows were deleted: a view of `commits` and `deleted_commits`. */
 const commitVersions = tableCodec<CommitVersion>('commitVersions', versionColumns, {});
-/** The commits whose rows were deleted. */
+/** Commits whose rows have been deleted from the catalogue. */
 const deletedCommits = tableCodec<CommitVersion>('deletedCommits', versionColumns, {});
 
 /** Commits. Only `publish` creates them. */

@@ -7,7 +7,7 @@ import { loadColumn } from '../query/memory/load.js';
 import { FacetOverflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
 import { GrowingDictionary } from '../query/memory/growing-dictionary.js';
-import { SegmentFile } from '../query/memory/segment-file.js';
+import { SegmentFile } from '../store/segment-file.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import type { IdRun } from '../store/store.js';

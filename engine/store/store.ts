@@ -74,6 +74,9 @@ export interface Snapshot {
   readonly files: readonly string[];
 }
 
+/** A record of a snapshot: the index of its segment in `Snapshot.segments`, and the number of its row in that segment. */
+export type RowRef = readonly [segment: number, row: number];
+
 /** Returns the files of a snapshot's segments, in the order of the segments. */
 export function segmentFiles({ segments, files }: Snapshot): readonly CheckedFile[] {
   // The first file contains the schema, so segment i is file i + 1.

@@ -26,7 +26,10 @@ export interface SchedulerOptions {
   readonly data: DataFolder;
   readonly config: Pick<Config, 'threads' | 'workerMemoryMb'> &
     Partial<
-      Pick<Config, 'allowAddresses' | 'smtpUrl' | 'mailFrom' | 'publicUrl' | 'keepVersionsDays'>
+      Pick<
+        Config,
+        'allowAddresses' | 'smtpUrl' | 'mailFrom' | 'publicUrl' | 'keepVersionsDays' | 'log'
+      >
     >;
   /** Reports errors outside tasks to the operator; by default to standard error. */
   readonly report?: (message: string) => void;
@@ -182,7 +185,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const { threads, workerMemoryMb: memoryMb, allowAddresses: allow = [] } = config;
       const fetching = { allow, limits: fetchLimits };
       const heartbeatMs = Math.min(2_000, heartbeatTimeoutMs / 5);
-      const workerConfig = { dataFolder: data.root, threads, memoryMb, heartbeatMs, fetching };
+      const logsPlans = config.log === 'debug';
+      const workerConfig = { dataFolder: data.root, threads, memoryMb, heartbeatMs, fetching, logsPlans }; // prettier-ignore
       host = (options.startHost ?? startHost)(workerConfig, heartbeatTimeoutMs, {
         message: (message) => queue.receive(message),
         lost: (reason, pid) =>

@@ -65,7 +65,7 @@ export async function sweepAll(
   const context = sweepContextOf(catalog, data, options);
   await sweepObjects(context);
   await sweepUploadParts(context);
-  await sweepRejected(context, jobs);
+  await sweepRejectedFiles(context, jobs);
   await sweepScratch(context, jobs);
   for (const job of jobs) await job.sweepAtStart?.(context);
 }
@@ -176,7 +176,10 @@ async function sweepUploadParts({ catalog, data, remove }: SweepContext): Promis
 }
 
 /** Removes the files of rejected records that no job keeps. */
-async function sweepRejected({ catalog, data, remove }: SweepContext, jobs: Jobs): Promise<void> {
+async function sweepRejectedFiles(
+  { catalog, data, remove }: SweepContext,
+  jobs: Jobs,
+): Promise<void> {
   for (const { name } of await listFolder(data.rejected)) {
     const id = ownerIdInName(/^(\d+)\.jsonl\.gz$/, name);
     const owners = jobs.map((job) => id !== undefined && job.ownsRejected?.(id, catalog));

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
-import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { groupRowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
@@ -16,9 +16,9 @@ interface ChangedSegments extends Pick<GivenSegments, 'segments' | 'columns'> {
 }
 
 /**
- * Finds the stored records that the given records name in a version of a dataset, and writes the segments that replace them to the scratch
- * folder, unless the given segments can replace them as they are. Throws `input` if a given record has no key or the key of another given
- * record.
+ * Finds the records of a version of a dataset that the given records name by their keys. Writes the segments that replace these records to
+ * the scratch folder, unless the segments of the given records can be used unchanged. Throws an error with code `input` if a given record
+ * has no key, or if two given records have the same key.
  */
 export async function applyChange(
   change: RecordChange,
@@ -79,8 +79,8 @@ function summarizeChange(
 }
 
 /**
- * Returns the segments of the given records that replace stored ones, and of those that replace none, which keep the order of the given
- * records.
+ * Writes the given records to segments and returns the segments: first those of the records that replace stored ones, then those of the
+ * records that replace none, in the given order.
  */
 async function writeReplacingSegments(
   { mode, idFields }: RecordChange,

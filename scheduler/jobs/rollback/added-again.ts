@@ -4,11 +4,10 @@ import { RowLocator } from '../../../engine/change/placed-rows.js';
 import { runTexts } from '../../../engine/query/plan/query.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import type { RowRef } from '../../../engine/query/plan/executor.js';
+import type { RowRef, Rollback, Snapshot } from '../../../engine/store/store.js';
 import { freezePredicate } from '../../../engine/query/predicate/predicate.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { deletedRows } from '../../../engine/store/deletion-vector.js';
-import type { Rollback, Snapshot } from '../../../engine/store/store.js';
 import { searchedFiles } from '../change/find-changed.js';
 
 /** A commit that has written records under ids of records that a rollback would restore. */

@@ -1,6 +1,6 @@
-import type { Snapshot } from '../../store/store.js';
-import type { Column, Columns, StoredType } from '../../core/types.js';
-import type { DateUnit } from '../request/facet-bins.js';
+import type { Snapshot } from '../../../store/store.js';
+import type { Column, Columns, StoredType } from '../../../core/types.js';
+import type { DateUnit } from '../../request/facet-bins.js';
 import type { BoundParams, ParamType } from './params.js';
 
 /** Creates the dialect of an SQL engine for a statement over these columns. */

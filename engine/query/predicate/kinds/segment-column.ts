@@ -1,8 +1,8 @@
-import { reservedColumns } from '../../store/arrow.js';
-import { leafKey } from '../../store/stats.js';
-import type { Column, Columns } from '../../core/types.js';
+import { reservedColumns } from '../../../store/arrow.js';
+import { leafKey } from '../../../store/stats.js';
+import type { Column, Columns } from '../../../core/types.js';
 import type { StoredRows } from './kind.js';
-import type { FieldRef } from './predicate.js';
+import type { FieldRef } from '../predicate.js';
 
 /** The column of a field in stored rows, with its statistics. For a list, the number of nulls counts only null lists. */
 interface SegmentColumn {

@@ -1,4 +1,4 @@
-import type { StoredType } from '../../core/types.js';
+import type { StoredType } from '../../../core/types.js';
 import type { Dialect } from './dialect.js';
 
 /** The functions of the dialect that facets use. */

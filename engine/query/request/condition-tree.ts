@@ -1,8 +1,13 @@
 import { stringifyJson } from '../../core/json.js';
-import { parseEntities, type EntityNames } from '../request/entities.js';
-import type { FieldIndex } from '../request/fields.js';
-import { isPair, parseFilters, type FilterRules } from '../request/filter.js';
-import { groupNodes, type ExplainGroup, type ExplainNode, type ExplainSource } from './node.js';
+import { parseEntities, type EntityNames } from './entities.js';
+import type { FieldIndex } from './fields.js';
+import { isPair, parseFilters, type FilterRules } from './filter.js';
+import {
+  groupNodes,
+  type ExplainGroup,
+  type ExplainNode,
+  type ExplainSource,
+} from './condition-node.js';
 import { queryNode } from './query-nodes.js';
 import type { Predicate } from '../predicate/predicate.js';
 

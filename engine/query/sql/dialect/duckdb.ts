@@ -1,13 +1,13 @@
-import { reservedColumns } from '../../store/arrow.js';
-import type { Column, Columns, StoredType } from '../../core/types.js';
-import { deletedRows } from '../../store/deletion-vector.js';
-import { rowIdColumn, storesRowIds } from '../../store/row-ids.js';
-import type { Snapshot } from '../../store/store.js';
+import { reservedColumns } from '../../../store/arrow.js';
+import type { Column, Columns, StoredType } from '../../../core/types.js';
+import { deletedRows } from '../../../store/deletion-vector.js';
+import { rowIdColumn, storesRowIds } from '../../../store/row-ids.js';
+import type { Snapshot } from '../../../store/store.js';
 import { deletedIds } from './deleted-ids.js';
 import type { Dialect } from './dialect.js';
 import type { BoundParams } from './params.js';
-import { separators } from '../../text/tokenizer.js';
-import { numberTextPattern } from '../predicate/patterns.js';
+import { separators } from '../../../text/tokenizer.js';
+import { numberTextPattern } from '../../predicate/patterns.js';
 
 /**
  * Returns the SQL dialect of DuckDB over these columns. Each statement needs a dialect of its own, because the dialect numbers the
@@ -317,12 +317,12 @@ function jsonValueSql(value: string, type: StoredType): string {
 }
 
 /**
- * Returns SQL for numbers and booleans as text. Doubles have 17 digits, which read back exactly; a cast of a 32-bit float prints the
- * shortest digits that do. Negative zero is 0, as ECMAScript writes it; NaN and the infinities are null, because JSON does not have them.
+ * Returns SQL for numbers and booleans as text. Doubles have 17 digits, which read back exactly, and an exponent, by which
+ * `normalizeJsonNumbers` tells them from whole numbers; a cast of a 32-bit float prints the shortest digits that read back. Negative zero is 0, as ECMAScript writes it; NaN and the infinities are null, because JSON does not have them.
  */
 function numberTextSql(value: string, type: StoredType): string {
   if (type !== 'double' && type !== 'float') return `CAST(${value} AS VARCHAR)`;
-  const text = type === 'double' ? `printf('%.17g', ${value})` : `CAST(${value} AS VARCHAR)`;
+  const text = type === 'double' ? `printf('%.16e', ${value})` : `CAST(${value} AS VARCHAR)`;
   return `CASE WHEN ${value} = 0 THEN '0' WHEN isfinite(${value}) THEN ${text} END`;
 }
 

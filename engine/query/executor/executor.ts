@@ -1,13 +1,13 @@
-import type { Snapshot } from '../../store/store.js';
+import type { RowRef, Snapshot } from '../../store/store.js';
+import type { ExplainGroup } from '../request/condition-node.js';
+import type { Predicate } from '../predicate/predicate.js';
 import type { QueryRequest } from '../request/request.js';
 import type { PageLayout, PageRecords } from '../results/page-format.js';
-import type { Position } from './position.js';
+import type { Position } from '../request/position.js';
 import type { ConditionWeights, ScoredCondition } from '../text/relevance.js';
 import type { Unsupported } from '../unsupported.js';
 import type { RunOptions } from './limits.js';
-
-/** A record of a snapshot: the index of its segment in `snapshot.segments`, and the number of its row in that segment. */
-export type RowRef = readonly [segment: number, row: number];
+import type { CountsByNode, RecordInspector } from './record-inspector.js';
 
 /** The part of a request that selects records, without the projection. */
 export type Selection = Pick<
@@ -77,4 +77,12 @@ export interface Executor {
     selection: Selection,
     options: RunOptions,
   ): Promise<AsyncIterable<RowBatch> | Iterable<RowBatch>>;
+  /** Counts the records that the nodes of a tree of conditions match, as in `RecordInspector`. Absent for executors that `explain` does not ask. */
+  countNodes?(
+    snapshot: Snapshot,
+    root: ExplainGroup,
+    options: RunOptions,
+  ): Promise<CountsByNode | Unsupported>;
+  /** Returns what answers the questions of `explain` about a query with this predicate. Absent for executors that `explain` does not ask. */
+  inspect?(snapshot: Snapshot, predicate: Predicate, options: RunOptions): RecordInspector;
 }

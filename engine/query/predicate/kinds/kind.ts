@@ -1,14 +1,14 @@
-import type { Column, Columns } from '../../core/types.js';
-import type { FilterHash } from '../../parquet/bloom-filter.js';
-import type { RowTest } from '../memory/match/row-test.js';
-import type { Statement } from '../sql/statement.js';
-import type { ConditionCost } from './cost.js';
-import type { PlainTest } from './plain-values.js';
-import type { CaseVariants, FieldRef, Predicate } from './predicate.js';
-import type { BoundStatistic } from './value-bounds.js';
+import type { Column, Columns } from '../../../core/types.js';
+import type { FilterHash } from '../../../parquet/bloom-filter.js';
+import type { RowTest } from '../../memory/match/row-test.js';
+import type { Statement } from '../../sql/dialect/statement.js';
+import type { ConditionCost } from '../cost.js';
+import type { PlainTest } from '../plain-values.js';
+import type { CaseVariants, FieldRef, Predicate, RangeEnd, Scalar } from '../predicate.js';
+import type { BoundStatistic } from '../value-bounds.js';
 
 /**
- * The definition of one kind of predicate, used by the whole platform. The registry (kinds.ts) holds one entry per kind; the planner, both
+ * The definition of one kind of predicate, used by the whole platform. The table (index.ts) holds one entry per kind; the planner, both
  * executors, pruning, search and `explain` walk the tree of a predicate and call the entries.
  *
  * An entry never calls itself for the items of a combinator: each operation passes its own recursive function.
@@ -32,12 +32,32 @@ export interface PredicateKind<P extends Predicate> {
   memory(predicate: P, context: MemoryContext): RowTest;
   /** Returns a function that evaluates the predicate over documents of the catalogue, for search. */
   document<D>(predicate: P, context: DocumentContext<D>): (document: D) => boolean;
-  /**
-   * Returns strings that every matching value contains in some letter case. A search first asks the catalogue for values that contain them.
-   */
-  requiredStrings(predicate: P): readonly string[];
+  /** Returns what the predicate requires of its field. Searches narrow the catalogue by it, and `explain` derives causes from it. */
+  requirement(predicate: P): Requirement;
+  /** Returns a function that counts the matches in a text, for the relevance of documents; absent for kinds that have no score. */
+  occurrences?(predicate: P): (text: string) => number;
   /** Returns a short description in English, for `explain` and the log. */
   describe(predicate: P, describe: (item: Predicate) => string): string;
+}
+
+/** What a predicate requires of its field, as plain data. A part is absent if the kind of predicate does not require it; all are for a combinator. */
+export interface Requirement {
+  /** The values one of which the value equals, in any letter case if the predicate ignores it. */
+  readonly values?: readonly Scalar[];
+  /** The ends of the range in which the value lies; null if it has no such end. */
+  readonly ends?: { readonly low: RangeEnd | null; readonly high: RangeEnd | null };
+  /** The string with which the value starts. */
+  readonly start?: string;
+  /** Strings that the value contains in some letter case. */
+  readonly strings?: readonly string[];
+  /** The text that the value contains, to which similar values may be meant. */
+  readonly text?: string;
+  /** The genome build of the region or variant, in upper case. */
+  readonly build?: string;
+  /** True if the field has no value. */
+  readonly isMissing?: true;
+  /** The condition that one element of a list of objects satisfies. */
+  readonly element?: { readonly list: FieldRef; readonly item: Predicate };
 }
 
 /** Whether an executor evaluates a predicate, and if not, why. */

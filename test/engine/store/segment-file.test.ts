@@ -2,27 +2,21 @@ import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
-import { armFault } from '../../../../engine/core/faultpoint.js';
-import { readFooter } from '../../../../engine/store/footer.js';
+import { SegmentFile } from '../../../engine/store/segment-file.js';
+import { armFault } from '../../../engine/core/faultpoint.js';
+import { readFooter } from '../../../engine/store/footer.js';
 import {
   decompressChunkPages,
-  decompressPages,
   decompressOneByOne,
+  decompressPage,
   type DecompressedPage,
-} from '../../../../engine/parquet/read-pages.js';
-import { parquetSchema } from '../../../../engine/parquet/schema.js';
-import { parquetColumns } from '../../../../engine/store/arrow.js';
-import { writeSegment } from '../../store/write-segment.js';
-import type { Columns } from '../../../../engine/core/types.js';
-import { encodeByWasm } from '../../parquet/oracles.js';
-import {
-  batchOf,
-  random,
-  randomColumns,
-  randomDistribution,
-  randomValue,
-} from '../../store/random.js';
+} from '../../../engine/parquet/read-pages.js';
+import { parquetSchema } from '../../../engine/parquet/schema.js';
+import { parquetColumns } from '../../../engine/store/arrow.js';
+import { writeSegment } from './write-segment.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { encodeByWasm } from '../parquet/oracles.js';
+import { batchOf, random, randomColumns, randomDistribution, randomValue } from './random.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -177,10 +171,10 @@ describe('an opened segment', () => {
         single.push({ bytes: file.read(offset, pages.bytes[i]!), isCompressed });
       }
     }
-    expect(decompressPages(single).map(plain)).toEqual(whole);
+    expect(single.map((page) => plain(decompressPage(page)))).toEqual(whole);
     expect(Array.from(decompressOneByOne(single), plain)).toEqual(whole);
     const long = { bytes: file.read(4, single[0]!.bytes.length + 1), isCompressed: true };
-    expect(() => decompressPages([long])).toThrow('does not have the length');
+    expect(() => decompressPage(long)).toThrow('does not have the length');
     file.close();
   });
 

@@ -1,4 +1,4 @@
-import type { FieldRef, Scalar } from '../predicate/predicate.js';
+import type { FieldRef, Scalar } from '../../predicate/predicate.js';
 
 /** The type of a bound value. */
 export type ParamType = 'string' | 'boolean' | 'integer' | 'long' | 'double' | 'float' | 'date';

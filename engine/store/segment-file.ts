@@ -1,6 +1,6 @@
-import { VerifiedBlocks, type CheckedFile } from '../../core/block-checksums.js';
-import { AppError } from '../../core/errors.js';
-import { openFileSync, type SyncFileReader } from '../../core/files-sync.js';
+import { VerifiedBlocks, type CheckedFile } from '../core/block-checksums.js';
+import { AppError } from '../core/errors.js';
+import { openFileSync, type SyncFileReader } from '../core/files-sync.js';
 import {
   boundOf,
   footerLength,
@@ -12,12 +12,12 @@ import {
   type FooterMetadata,
   type OffsetIndex,
   type PageStatistics,
-} from '../../parquet/read-footer.js';
-import { parseBloomFilter } from '../../parquet/bloom-filter.js';
-import { openIndex, type TextIndex } from '../../text/index-file.js';
-import { isZstd } from '../../parquet/read-pages.js';
-import { physicalType } from '../../parquet/schema.js';
-import { leafKey } from '../../store/stats.js';
+} from '../parquet/read-footer.js';
+import { parseBloomFilter } from '../parquet/bloom-filter.js';
+import { openIndex, type TextIndex } from '../text/index-file.js';
+import { isZstd } from '../parquet/read-pages.js';
+import { physicalType } from '../parquet/schema.js';
+import { leafKey } from './stats.js';
 import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
 
 /** A column chunk: the dictionary page and data pages of one leaf in one row group. */

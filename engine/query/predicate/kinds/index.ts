@@ -1,18 +1,18 @@
-import type { ConditionCost } from './cost.js';
-import type { PredicateKind } from './kind.js';
-import { any } from './kinds/any.js';
-import { allRecords, and, noRecords, not, or } from './kinds/combinators.js';
-import { contains } from './kinds/contains.js';
-import { equality } from './kinds/equality.js';
-import { length } from './kinds/length.js';
-import { missing } from './kinds/missing.js';
-import { overlap } from './kinds/overlap.js';
-import { prefix } from './kinds/prefix.js';
-import { range } from './kinds/range.js';
-import { regexp } from './kinds/regexp.js';
-import { phrase, terms } from './kinds/terms.js';
-import { wildcard } from './kinds/wildcard.js';
-import type { FieldRef, OfKind, Predicate } from './predicate.js';
+import type { ConditionCost } from '../cost.js';
+import type { PredicateKind, Requirement } from './kind.js';
+import { any } from './any.js';
+import { allRecords, and, noRecords, not, or } from './combinators.js';
+import { contains } from './contains.js';
+import { equality } from './equality.js';
+import { length } from './length.js';
+import { missing } from './missing.js';
+import { overlap } from './overlap.js';
+import { prefix } from './prefix.js';
+import { range } from './range.js';
+import { regexp } from './regexp.js';
+import { phrase, terms } from './terms.js';
+import { wildcard } from './wildcard.js';
+import type { FieldRef, OfKind, Predicate } from '../predicate.js';
 
 /** One entry for each kind of predicate. */
 const predicateKinds: { readonly [K in Predicate['kind']]: PredicateKind<OfKind<K>> } = {
@@ -53,4 +53,9 @@ export function costOf(predicate: Predicate): ConditionCost {
 /** Returns a short description of a predicate in English: `info.AF < 0.01`. */
 export function predicateText(predicate: Predicate): string {
   return kindOf(predicate).describe(predicate, predicateText);
+}
+
+/** Returns what a predicate requires of its field. */
+export function requirementOf(predicate: Predicate): Requirement {
+  return kindOf(predicate).requirement(predicate);
 }

@@ -1,4 +1,4 @@
-import type { Segment, Snapshot } from '../../store/store.js';
+import type { Segment, Snapshot } from '../../../store/store.js';
 
 /** The ids of the deleted rows, by segment object; an object never changes its set of deleted rows. */
 const deletedIdsBySegment = new WeakMap<Segment, readonly string[]>();

@@ -5,12 +5,12 @@ import { foldTerm } from '../../text/fold.js';
 import type { TextQuery } from '../../text/column-matcher.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { RankedPhrase } from '../../text/ranked-search.js';
-import type { SelectedRows, Selection } from '../plan/executor.js';
-import type { Position } from '../plan/position.js';
+import type { SelectedRows, Selection } from '../executor/executor.js';
+import type { Position } from '../request/position.js';
 import { all, and, none, not, operandsOf, or, type FieldRef, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
 import { toTextQuery } from '../predicate/patterns.js';
-import { isTextCondition, scoredConditionsOf, type ScoredCondition } from './relevance.js';
-import { isIndexable } from './text-field.js';
+import { isTextCondition, scoredConditionsOf, type ScoredCondition } from '../text/relevance.js';
+import { isIndexable } from '../text/text-field.js';
 
 /** A query about the terms of one field, in the form that the text index answers. */
 interface OneFieldQuery {

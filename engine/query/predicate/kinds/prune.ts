@@ -1,7 +1,7 @@
-import { liveRowCount, type Segment, type Snapshot } from '../../store/store.js';
+import { liveRowCount, type Segment, type Snapshot } from '../../../store/store.js';
 import type { PruneContext, SegmentTest } from './kind.js';
-import { kindOf } from './kinds.js';
-import { conditionsIn, type CaseVariants, type Predicate } from './predicate.js';
+import { kindOf } from './index.js';
+import { conditionsIn, type CaseVariants, type Predicate } from '../predicate.js';
 
 /** Maximum number of decisions (one per segment and condition) up to which pruning is faster than opening the files. */
 const maxPruningTests = 1_000_000;

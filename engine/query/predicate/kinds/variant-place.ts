@@ -1,10 +1,10 @@
-import { variantFieldNames } from '../../store/variant-places.js';
-import { lowerCase } from '../../text/fold.js';
-import { caseVariantsBetween } from './case-variants.js';
+import { variantFieldNames } from '../../../store/variant-places.js';
+import { lowerCase } from '../../../text/fold.js';
+import { caseVariantsBetween } from '../case-variants.js';
 import type { SegmentTest } from './kind.js';
-import { and, freezePredicate, type FieldRef, type Predicate } from './predicate.js';
+import { and, freezePredicate, type FieldRef, type Predicate } from '../predicate.js';
 import { columnFinder } from './segment-column.js';
-import { firstIndexWhere, longOrder, stringOrder, type BoundOrder } from './value-bounds.js';
+import { firstIndexWhere, longOrder, stringOrder, type BoundOrder } from '../value-bounds.js';
 
 /** Returns true for a field whose values contain the coordinates of their records, in segments whose `areVariantsPlaced` is true. */
 export function isVariantField({ path }: FieldRef): boolean {

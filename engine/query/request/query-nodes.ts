@@ -1,14 +1,9 @@
-import { groupNodes, type ExplainNode, type ExplainSource } from './node.js';
-import type { FieldIndex } from '../request/fields.js';
+import { groupNodes, type ExplainNode, type ExplainSource } from './condition-node.js';
+import type { FieldIndex } from './fields.js';
 import type { Predicate, WildPart } from '../predicate/predicate.js';
-import {
-  parseGrammar,
-  type Atom,
-  type Clause,
-  type ClauseLevel,
-} from '../request/query-string/grammar.js';
-import { compileQueryString } from '../request/query-string/query-string.js';
-import type { RangeEndText } from '../request/ranges.js';
+import { parseGrammar, type Atom, type Clause, type ClauseLevel } from './query-string/grammar.js';
+import { compileQueryString } from './query-string/query-string.js';
+import type { RangeEndText } from './ranges.js';
 
 /** Returns the conditions of a query string as a tree. Clauses that only affect the ranking are left out. */
 export function queryNode(text: string, path: string, index: FieldIndex): ExplainNode {

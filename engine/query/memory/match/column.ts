@@ -1,6 +1,6 @@
-import type { FieldRef } from '../predicate/predicate.js';
-import type { ColumnMatcher } from '../../text/column-matcher.js';
-import type { Unsupported } from '../unsupported.js';
+import type { FieldRef } from '../../predicate/predicate.js';
+import type { ColumnMatcher } from '../../../text/column-matcher.js';
+import type { Unsupported } from '../../unsupported.js';
 
 /**
  * One leaf of a segment's schema in memory, complete and without definition or repetition levels. It is loaded from a Parquet file when a

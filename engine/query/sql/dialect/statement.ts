@@ -1,9 +1,9 @@
-import { reservedColumns } from '../../store/arrow.js';
-import type { Snapshot } from '../../store/store.js';
-import type { Column, Columns, StoredType } from '../../core/types.js';
+import { reservedColumns } from '../../../store/arrow.js';
+import type { Snapshot } from '../../../store/store.js';
+import type { Column, Columns, StoredType } from '../../../core/types.js';
 import type { Dialect, DialectFactory } from './dialect.js';
 import { duckdbDialect } from './duckdb.js';
-import type { CaseVariants, FieldRef } from '../predicate/predicate.js';
+import type { CaseVariants, FieldRef, Predicate } from '../../predicate/predicate.js';
 import { BoundParams, type Param } from './params.js';
 
 /** A statement ready to run. */
@@ -14,6 +14,18 @@ export interface SelectStatement {
 
 /** Runs a statement and returns its rows. */
 export type RunSelect = (select: SelectStatement) => Promise<readonly (readonly unknown[])[]>;
+
+/** The state that all statements of one query share. */
+export interface SqlSession {
+  readonly language: DialectFactory;
+  /** The snapshot without the segments that contain no match. */
+  readonly scope: Snapshot;
+  /** The stored case variants of the values in the predicate, as far as they are known. */
+  readonly caseVariants: CaseVariants;
+  readonly rows: RunSelect;
+  /** Finds the stored case variants of the values in another predicate. */
+  findCaseVariants(predicate: Predicate): Promise<CaseVariants>;
+}
 
 /** The state that all parts of one statement share. */
 export interface Statement {
