@@ -117,7 +117,7 @@ export interface CommitTable {
 
 /** A commit whose row was deleted. */
 interface DeletedCommit extends Pick<CommitVersion, 'id' | 'parentJobId'> {
-  /** Null if an earlier release has deleted the commit, until a start of the server completes it. */
+  /** Null if an earlier release has deleted the commit, until a start or the restore of the dataset completes it. */
   readonly logVersion: number | null;
 }
 

@@ -260,6 +260,15 @@ export interface Store {
    * if a segment to be replaced no longer exists or has other deleted rows.
    */
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
+  /**
+   * Returns the segments of the newest version that lose the rows which `update`, segments of the version `base`, deletes, to be committed
+   * as the `update` of a `DatasetChange`: merges and vacuums outdate no change. Returns undefined if another version has changed records.
+   */
+  rebase(
+    datasetId: number,
+    base: number,
+    update: readonly Segment[],
+  ): Promise<readonly Segment[] | undefined>;
   /** Returns the changes that undo a version, to be committed as a `DatasetChange` with its `base`. Errors: `not-found`, `damaged`. */
   rollback(datasetId: number, version: number): Promise<Rollback>;
   /**

@@ -77,6 +77,8 @@ export interface TestOptions {
   readonly limits?: Partial<ServerLimits>;
   readonly scheduler?: Partial<SchedulerOptions>;
   readonly store?: StoreOptions;
+  /** Whether the tests provoke internal errors, whose causes are then in `TestServer.logs` alone. */
+  readonly expectsErrors?: boolean;
   /** The folder of the server; a new one by default. */
   readonly folder?: string;
 }
@@ -142,7 +144,7 @@ async function startServerOn(
     log: (line) => {
       logs.push(line);
       // The cause of an unexpected status 500 is printed in the output of the test.
-      if (line.includes('"event":"error"')) console.error(line);
+      if (!options.expectsErrors && line.includes('"event":"error"')) console.error(line);
     },
   });
   const { url, port } = await app.listen(0, '127.0.0.1');

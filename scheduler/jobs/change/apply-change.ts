@@ -4,9 +4,10 @@ import type { Columns } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { groupRowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
+import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
-import { findChangedRows, markRowsDeleted, type ChangedRows } from './find-changed.js';
+import { findChangedRows, type ChangedRows } from './find-changed.js';
 import { hasValuesForAll, divideMatches, unmatchedRows } from './match-parts.js';
 import type { AppliedChange, GivenSegments, RecordChange } from './record-change.js';
 
@@ -48,7 +49,7 @@ export async function deleteFoundRows(
   const update: [number: number, segment: Segment][] = [];
   for (const [number, rows] of await groupRowsBySegment(snapshot, batches)) {
     if (rows.length === 0) continue;
-    update.push([number, markRowsDeleted(snapshot.segments[number]!, rows.toSorted())]);
+    update.push([number, withMoreDeleted(snapshot.segments[number]!, rows.toSorted())]);
     removedCount += rows.length;
   }
   return {

@@ -35,10 +35,7 @@ export async function findReaddingCommits(
 ): Promise<readonly ReaddingCommit[]> {
   const ids = reservedCells(snapshot, restoredRows(snapshot, update)).flatMap(([id]) => id ?? []);
   const found = new Map<number, ReaddingCommit>();
-  for (const [id, commit] of [
-    ...recordsFoundInLog(snapshot, ids),
-    ...(await recordsFoundInFiles(engine, snapshot, ids)),
-  ]) {
+  for (const [id, commit] of await findLiveRecords(engine, snapshot, ids)) {
     const ownCommit = Number(commit);
     if (ownCommit === commitId) continue;
     const { records = 0, exampleId = id } = found.get(ownCommit) ?? {};
@@ -47,31 +44,37 @@ export async function findReaddingCommits(
   return [...found.values()].sort((a, b) => a.commitId - b.commitId);
 }
 
-/** Returns the records with these `_id`s in the segments whose `_id`s are in the log. */
-function recordsFoundInLog(snapshot: Snapshot, ids: readonly string[]): readonly IdAndCommit[] {
-  const locator = new RowLocator(searchedFiles(snapshot));
-  const rows: RowRef[] = [];
-  for (const id of ids) {
-    const bytes = Buffer.from(id);
-    if (locator.locate(bytes, 0, bytes.length) === 'first')
-      rows.push([locator.segment, locator.row]);
-  }
-  return reservedCells(snapshot, rows) as unknown as readonly IdAndCommit[];
-}
-
-/** Returns the records with these `_id`s in the segments whose `_id`s are not in the log, by queries. */
-async function recordsFoundInFiles(
+/** Finds the records of a snapshot with these `_id`s: in the log, where it has the `_id`s of a segment, and by queries for the others. */
+async function findLiveRecords(
   engine: QueryEngine,
   snapshot: Snapshot,
   ids: readonly string[],
 ): Promise<readonly IdAndCommit[]> {
-  const searchedIds = idsWithinBounds(searchedFiles(snapshot), ids);
+  const segments = searchedFiles(snapshot);
+  const locator = new RowLocator(segments);
+  const rows: RowRef[] = [];
+  const otherIds = ids.filter((id) => {
+    const bytes = Buffer.from(id);
+    if (locator.locate(bytes, 0, bytes.length) === undefined) return true;
+    rows.push([locator.segment, locator.row]);
+    return false;
+  });
+  const located = reservedCells(snapshot, rows) as unknown as readonly IdAndCommit[];
+  const queried = await queryRecords(engine, snapshot, idsWithinBounds(segments, otherIds));
+  return [...located, ...queried];
+}
+
+async function queryRecords(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  ids: readonly string[],
+): Promise<readonly IdAndCommit[]> {
   const found: IdAndCommit[] = [];
-  for (let at = 0; at < searchedIds.length; at += idsPerQuery) {
+  for (let at = 0; at < ids.length; at += idsPerQuery) {
     const predicate = freezePredicate({
       kind: 'in',
       field: recordIdField,
-      values: searchedIds.slice(at, at + idsPerQuery),
+      values: ids.slice(at, at + idsPerQuery),
       ignoreCase: false,
     });
     const request: QueryRequest = { ...idAndCommitRequest, predicate };
