@@ -148,8 +148,8 @@ export interface Rollback {
 interface RollbackBlocker extends HistoryEntry {
   /** Number of records that both versions changed. */
   readonly records: number;
-  /** One of the records that both versions changed. */
-  readonly example: { readonly path: string; readonly row: number };
+  /** One of the records that both versions changed; undefined if a merge has left out all of them. */
+  readonly example: { readonly path: string; readonly row: number } | undefined;
 }
 
 /** Rows of a segment: ascending numbers, or all. */

@@ -68,7 +68,7 @@ interface SchedulerStatus {
 /** Runs the tasks of the catalogue. A data folder has one scheduler. */
 export interface Scheduler extends Pick<
   JobQueue,
-  'wake' | 'wait' | 'cancel' | 'enqueueAndWait' | 'enqueue' | 'persist'
+  'wake' | 'wait' | 'cancel' | 'end' | 'enqueueAndWait' | 'enqueue' | 'persist'
 > {
   /** Makes the catalogue, the logs and the folders agree after any kind of shutdown, then starts the worker and the queue. */
   start(): Promise<void>;
@@ -204,6 +204,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     wake: () => queue.wake(),
     wait: (taskId: number, signal?: AbortSignal): Promise<TaskRow> => queue.wait(taskId, signal),
     cancel: (taskId) => queue.cancel(taskId),
+    end: (taskId) => queue.end(taskId),
     enqueueAndWait: queue.enqueueAndWait.bind(queue),
     enqueue: (kind, order) => queue.enqueue(kind, order),
     persist: (work) => queue.persist(work),

@@ -160,6 +160,7 @@ function publicationOf(
     datasetId: row.datasetId,
     importId: row.id,
     taskId: task.id,
+    userId: task.userId,
     commitId: row.commitId,
     logVersion: snapshot.version + 1,
     mode: row.commitMode,

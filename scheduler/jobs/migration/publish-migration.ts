@@ -149,6 +149,7 @@ function publicationOf(
     importId: 0,
     migration: { id: row.id, documents: result.records },
     taskId: task.id,
+    userId: task.userId,
     commitId: row.commitId,
     logVersion: snapshot.version + 1,
     mode: row.commitMode,
