@@ -1,13 +1,12 @@
 import { AppError, invalidError } from '../engine/core/errors.js';
 import { didYouMean, suggestionFor, type Synonyms } from '../engine/core/suggestion.js';
-import type { JsonObject } from '../engine/core/types.js';
 import { bedReader } from './bed/bed.js';
 import { csv, tsvReader } from './csv/csv.js';
 import { gff3Reader } from './gff/gff3.js';
 import { gtfReader } from './gff/gtf.js';
 import { jsonlReader } from './jsonl/jsonl.js';
 import { nirvanaReader } from './nirvana/nirvana.js';
-import type { HeaderSource, Reader } from './reader.js';
+import type { HeaderSource, Reader, TableReading } from './reader.js';
 import { vcfReader } from './vcf/vcf.js';
 import { xmlReader } from './xml/xml.js';
 
@@ -23,6 +22,9 @@ export const readers: readonly Reader[] = [
   eraseReaderTypes(bedReader),
   eraseReaderTypes(nirvanaReader),
 ];
+
+/** The reader of the records that a request contains. */
+export const inlineReader: Reader = eraseReaderTypes(jsonlReader);
 
 /** The `reader_params` that every reader has, with their descriptions. */
 export const commonParameterHelp = {
@@ -63,12 +65,8 @@ export function readerNamed(name: string): Reader {
 
 /** Returns the reader for the extension of a file name, before `.gz`, `.bgz`, `.bgzf` or `.bz2`; throws `invalid` if there is none. */
 export function readerForFile(filename: string): Reader {
-  const extension = filename
-    .toLowerCase()
-    .replace(/\.(?:gz|bgz|bgzf|bz2)$/, '')
-    .split('.')
-    .at(-1);
-  const found = readers.find((reader) => reader.extensions.includes(extension ?? ''));
+  const extension = extensionOf(filename);
+  const found = readers.find((reader) => reader.extensions.includes(extension));
   if (found === undefined) {
     const knownExtensions = readers
       .flatMap((reader) => reader.extensions.map((one) => `.${one}`))
@@ -95,34 +93,28 @@ export async function detectReaderForContent(named: Reader, source: HeaderSource
   return readers.find((reader) => reader.recognizes?.(start)) ?? named;
 }
 
-/** How an uploaded file is read as a table, for queries without an import. */
-interface TableFormat {
+/** How an uploaded file is read as a table, and the name of its reader. */
+interface TableFormat extends TableReading {
   readonly reader: string;
-  readonly readerParams: JsonObject;
-  /** Whether all values are strings and the columns are those of the header row. */
-  readonly isAllText: boolean;
 }
-
-/**
- * Choice: the first row of a `.bed` file is its header, as in the other table formats (contract 6.7). BED files of most tools have no
- * header row, so users have to add one; it may begin with `#`, which starts a comment in the other formats.
- */
-const tableFormats: Readonly<Record<string, TableFormat>> = {
-  txt: { reader: 'tsv', readerParams: { known_sources: false }, isAllText: true },
-  csv: { reader: 'csv', readerParams: { known_sources: false }, isAllText: true },
-  tsv: { reader: 'tsv', readerParams: { known_sources: false }, isAllText: true },
-  bed: { reader: 'tsv', readerParams: { comment: '', known_sources: false }, isAllText: true },
-  json: { reader: 'json', readerParams: {}, isAllText: false },
-  jsonl: { reader: 'json', readerParams: {}, isAllText: false },
-};
 
 /** Returns the table format for a file name; throws `invalid` for a file that cannot be queried. */
 export function tableFormatOf(filename: string): TableFormat {
-  const [, extension = ''] = /\.([^.]*?)(?:\.(?:gz|bgz|bz2))?$/.exec(filename.toLowerCase()) ?? [];
-  if (Object.hasOwn(tableFormats, extension)) return tableFormats[extension]!;
-  const knownExtensions = Object.keys(tableFormats).map((one) => `.${one}`);
+  const formats = readers.flatMap(({ name, tables = [] }) =>
+    tables.map((table) => ({ ...table, reader: name })),
+  );
+  const extension = extensionOf(filename);
+  const found = formats.find(({ extensions }) => extensions.includes(extension));
+  if (found !== undefined) return found;
+  const knownExtensions = formats.flatMap(({ extensions }) => extensions.map((one) => `.${one}`));
   throw new AppError(
     'invalid',
     `${filename}: a file of this kind cannot be queried; ${knownExtensions.join(', ')} can, also with .gz or .bz2`,
   );
+}
+
+/** Returns the extension of a file name, before `.gz`, `.bgz`, `.bgzf` or `.bz2`, in lower case. */
+function extensionOf(filename: string): string {
+  const name = filename.toLowerCase().replace(/\.(?:gz|bgz|bgzf|bz2)$/, '');
+  return name.slice(name.lastIndexOf('.') + 1);
 }

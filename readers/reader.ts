@@ -29,6 +29,8 @@ export interface Reader<P = unknown, H = unknown> {
   readonly usesHints?: true;
   /** Creates the splitter, for formats whose records can contain line ends; text of other formats is split at line feeds. */
   readonly splitter?: (header: H, params: P) => Splitter;
+  /** How uploaded files of the format are queried without an import; absent if they cannot be. */
+  readonly tables?: readonly TableReading[];
   /** Reads the whole lines of one chunk into `out`; returns the number of lines. */
   readonly read: (
     chunk: Uint8Array,
@@ -38,6 +40,15 @@ export interface Reader<P = unknown, H = unknown> {
     report: Report,
     options: ReadOptions,
   ) => number;
+}
+
+/** How uploaded files with some extensions are read as tables, for queries without an import. */
+export interface TableReading {
+  /** Extensions of file names, without `.gz` and the like. */
+  readonly extensions: readonly string[];
+  readonly readerParams: JsonObject;
+  /** Whether all values are strings and the columns are those of the header row. */
+  readonly isAllText: boolean;
 }
 
 /** The header of a source, which is read once; plain data. */

@@ -6,9 +6,11 @@ import {
   maxSmallFileLines,
   registries,
   smallFiles,
+  testedExports,
   unimportedExports,
 } from './architecture/exceptions.js';
 import {
+  exportsForTestsAlone,
   findImportCycles,
   findSmallFilesWithOneImporter,
   unusedExports,
@@ -79,6 +81,13 @@ describe('the sources', () => {
     expect(found.filter(({ path }) => !(path in unimportedExports))).toEqual([]);
     const paths = found.map(({ path }) => path);
     expect(Object.keys(unimportedExports).filter((path) => !paths.includes(path))).toEqual([]);
+  });
+
+  test('export no name for tests alone, but for those in architecture/exceptions.ts', () => {
+    const found = exportsForTestsAlone(parsedSources);
+    expect(found.filter(({ path }) => !(path in testedExports))).toEqual([]);
+    const paths = found.map(({ path }) => path);
+    expect(Object.keys(testedExports).filter((path) => !paths.includes(path))).toEqual([]);
   });
 
   test('give each name of a type to one type', () => {
@@ -246,6 +255,15 @@ describe('the import graph', () => {
     expect(
       unusedExports([declaring], [readSource('test/c.ts', `export * from '../engine/a.js';`)]),
     ).toEqual([]);
+  });
+
+  test('finds exports for tests alone, but not those that their own file uses', () => {
+    const declaring = readSource(
+      'engine/a.ts',
+      `export const a = 1;\nexport const b = 2;\nexport function c() { return b; }`,
+    );
+    const user = readSource('engine/b.ts', `import { c } from './a.js';`);
+    expect(exportsForTestsAlone([declaring, user])).toEqual([{ path: 'engine/a.ts', name: 'a' }]);
   });
 });
 

@@ -13,6 +13,8 @@ import { urlSigner, type UrlSigner } from './signed-url.js';
 export interface ServerLimits {
   /** Maximum number of failed logins per minute and client address. */
   readonly failedLogins: number;
+  /** Returns the time in milliseconds by which the limits per minute are counted. */
+  readonly clock: () => number;
   readonly connectionsPerAddress: number;
   /** Maximum times for receiving the headers, for a whole request, and for a pause in an upload. */
   readonly headersMs: number;
@@ -46,6 +48,7 @@ export function multipartLimits(
 /** The default limits of a server (threat catalogue, A9 and W2). */
 export const defaultLimits: ServerLimits = {
   failedLogins: 20,
+  clock: Date.now,
   connectionsPerAddress: settings.connectionsPerAddress.fallback,
   headersMs: 15_000,
   requestMs: 300_000,

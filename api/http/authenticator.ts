@@ -19,8 +19,8 @@ export class Authenticator {
   readonly #touching = new Set<number>();
 
   constructor(private readonly context: AppContext) {
-    this.#requests = rateLimiter(context.config.rateLimit);
-    this.#failures = rateLimiter(context.limits.failedLogins);
+    this.#requests = rateLimiter(context.config.rateLimit, context.limits.clock);
+    this.#failures = rateLimiter(context.limits.failedLogins, context.limits.clock);
   }
 
   /** Returns the caller; throws 401 without valid credentials, and 429 beyond the rate limits. */

@@ -21,8 +21,8 @@ export class PasswordCheck {
 
   constructor(context: AppContext) {
     this.#context = context;
-    this.#byAddress = rateLimiter(context.limits.failedLogins);
-    this.#byAccount = rateLimiter(context.limits.failedLogins);
+    this.#byAddress = rateLimiter(context.limits.failedLogins, context.limits.clock);
+    this.#byAccount = rateLimiter(context.limits.failedLogins, context.limits.clock);
   }
 
   /** The active user with this email address and password; undefined if there is none. Throws 429 after too many wrong passwords. */

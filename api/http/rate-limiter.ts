@@ -3,33 +3,38 @@ import { AppError } from '../../engine/core/errors.js';
 /** Allowed, or the seconds to wait, a whole number because `Retry-After` must be one (contract 2.3). */
 type RateLimitResult = { readonly ok: true } | { readonly ok: false; readonly retryAfter: number };
 
-/** Counts events by key in fixed windows. */
+/** Counts events by key in windows of a minute. */
 export interface RateLimiter {
   /** Counts one event and returns whether it is within the limit. */
-  acquire(key: string, now?: number): RateLimitResult;
+  acquire(key: string): RateLimitResult;
   /** Returns whether one more event would be allowed, without counting it. */
-  peek(key: string, now?: number): RateLimitResult;
+  peek(key: string): RateLimitResult;
 }
 
 /** Maximum number of keys counted separately: a flood of distinct addresses must not fill the memory (threat W4). */
 const maxCountedKeys = 100_000;
 
-/** Returns a limiter that allows at most `limit` events per key and window; 0 turns the limit off. */
-export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
+const windowMs = 60_000;
+
+/** Returns a limiter that allows at most `limit` events per key and minute; 0 turns the limit off. `clock` returns the time in milliseconds. */
+export function rateLimiter(limit: number, clock: () => number): RateLimiter {
   let counts = new Map<string, number>();
   let windowStart = Number.NEGATIVE_INFINITY;
   const verdict = (count: number, now: number): RateLimitResult =>
     limit === 0 || count <= limit
       ? { ok: true }
       : { ok: false, retryAfter: Math.max(1, Math.ceil((windowStart + windowMs - now) / 1000)) };
-  const startWindow = (now: number): void => {
-    if (now - windowStart < windowMs && now >= windowStart) return;
+  /** Starts a new window if the current one is over; returns the time. */
+  const startWindow = (): number => {
+    const now = clock();
+    if (now - windowStart < windowMs && now >= windowStart) return now;
     windowStart = now;
     counts = new Map();
+    return now;
   };
   return {
-    acquire(key, now = Date.now()) {
-      startWindow(now);
+    acquire(key) {
+      const now = startWindow();
       const count = (counts.get(key) ?? 0) + 1;
       // Choice: once `maxCountedKeys` keys are counted, new keys share one counter, so that memory stays bounded and a flood is limited as
       // a whole.
@@ -37,8 +42,8 @@ export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
       counts.set(slot, slot === key ? count : (counts.get('') ?? 0) + 1);
       return verdict(counts.get(slot) ?? 1, now);
     },
-    peek(key, now = Date.now()) {
-      startWindow(now);
+    peek(key) {
+      const now = startWindow();
       return verdict((counts.get(key) ?? 0) + 1, now);
     },
   };

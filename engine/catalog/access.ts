@@ -18,7 +18,8 @@ import type { ObjectRow } from './object-row.js';
 import { permissionLevels, type Viewer, type Permission } from './permission.js';
 import type { SavedQueryRow } from './saved-queries.js';
 import type { OwnedRow } from './saved-resource.js';
-import { personalKinds, readerKinds, type TaskRow } from './task-row.js';
+import { personalKinds } from './jobs.js';
+import type { TaskRow } from './task-row.js';
 import type { TemplateRow } from './templates.js';
 import type { TokenRow } from './tokens.js';
 import type { UserRow } from './users.js';
@@ -185,7 +186,7 @@ interface VaultResource<R> {
   readonly vaultId: number;
   /** Whether the resource does not exist for users other than administrators. */
   readonly isForAdministrators?: boolean;
-  /** The user who started the job; set only for what any reader of a dataset may start (`readerKinds`). */
+  /** The user who started the job; set only for jobs that change no object, which whoever may read their object may start. */
   readonly startedBy?: number;
 }
 
@@ -247,11 +248,11 @@ const finderByKind: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
     const objectId = row?.targetObjectId ?? row?.sourceObjectId ?? undefined;
     const found = await findVaultResourceOfDataset(tables, objectId, row);
     if (found === undefined) return undefined;
-    const { kind, class: taskClass, userId } = found.row;
+    const { targetObjectId, class: taskClass, userId } = found.row;
     return {
       ...found,
       isForAdministrators: taskClass === 'background',
-      ...(readerKinds.includes(kind) && { startedBy: userId }),
+      ...(targetObjectId === null && { startedBy: userId }),
     };
   },
   copy: async (tables, id) => {

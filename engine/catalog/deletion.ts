@@ -1,5 +1,5 @@
 import type { Database } from './database.js';
-import { jobCodecs } from './jobs.js';
+import { jobResources } from './jobs.js';
 import { isOneOf, sql, type Sql } from './sql.js';
 import { activeStatuses } from './task-row.js';
 
@@ -84,7 +84,7 @@ async function detachPublishingMigrations(db: Database, datasets: Sql): Promise<
  * the source; the rows of the migrations stay.
  */
 async function cancelMigrationsOf(db: Database, datasets: Sql): Promise<void> {
-  const { migration } = jobCodecs;
+  const { codec: migration } = jobResources.migration;
   const rows = await db.all(sql`SELECT ${migration.columns} FROM dataset_migrations
     WHERE source_id IN (${datasets}) AND ${isOneOf(sql`status`, activeStatuses)}
     AND id NOT IN (SELECT resource_id FROM tasks WHERE kind = 'migration' AND is_publishing = 1)`);

@@ -42,20 +42,29 @@ export const statusColumns = {
 /** The columns that the tables of imports, exports and commits share. */
 export const jobColumns = { ...statusColumns, datasetId: 'plain' } as const;
 
-/**
- * For each kind of job, a codec of the columns that all kinds share, so that a status can be changed without knowing the other columns of
- * the table.
- */
-export const jobCodecs: Readonly<Record<JobResourceKind, TableCodec<StatusRow, object>>> =
-  Object.freeze({
-    import: tableCodec<StatusRow>('imports', statusColumns, {}),
-    export: tableCodec<StatusRow>('exports', statusColumns, {}),
-    commit: tableCodec<StatusRow>('commits', statusColumns, {}),
-    migration: tableCodec<StatusRow>('datasetMigrations', statusColumns, {}),
-    snapshot: tableCodec<StatusRow>('snapshots', statusColumns, {}),
-    restore: tableCodec<StatusRow>('restores', statusColumns, {}),
-    copy: tableCodec<StatusRow>('objectCopies', statusColumns, {}),
-  });
+/** What the catalogue knows about a kind of task with a resource. */
+interface JobResource {
+  /** The codec of the columns that all kinds share, so that a status can be changed without knowing the other columns of the table. */
+  readonly codec: TableCodec<StatusRow, object>;
+  /** Whether only the user who created such a task may use it, because it belongs to no single object. */
+  readonly isPersonal?: boolean;
+}
+
+/** The kinds of task with a resource. */
+export const jobResources: Readonly<Record<JobResourceKind, JobResource>> = Object.freeze({
+  import: { codec: tableCodec<StatusRow>('imports', statusColumns, {}) },
+  export: { codec: tableCodec<StatusRow>('exports', statusColumns, {}) },
+  commit: { codec: tableCodec<StatusRow>('commits', statusColumns, {}) },
+  migration: { codec: tableCodec<StatusRow>('datasetMigrations', statusColumns, {}) },
+  snapshot: { codec: tableCodec<StatusRow>('snapshots', statusColumns, {}) },
+  restore: { codec: tableCodec<StatusRow>('restores', statusColumns, {}) },
+  copy: { codec: tableCodec<StatusRow>('objectCopies', statusColumns, {}), isPersonal: true },
+});
+
+/** The kinds of task that only the user who created them may use. */
+export const personalKinds: readonly string[] = Object.entries(jobResources)
+  .filter(([, { isPersonal }]) => isPersonal === true)
+  .map(([kind]) => kind);
 
 /** The list filters of imports, exports and commits. */
 export interface JobFilter extends AccessFilter {

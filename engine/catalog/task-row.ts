@@ -4,17 +4,9 @@ import { tableCodec, type Millis } from './table.js';
 /** The kinds of task whose resource has a table of its own. */
 export type JobResourceKind = 'import' | 'export' | 'migration' | 'commit' | 'copy' | ArchiveKind;
 
-/**
- * The kinds of task that move a dataset into its archive and restore it. Such a task begins only when no other task works on the dataset.
- */
+/** The kinds of task that move a dataset into its archive and restore it. */
 export const archiveKinds = ['snapshot', 'restore'] as const;
 export type ArchiveKind = (typeof archiveKinds)[number];
-
-/** The kinds of task that only the user who created them may use, because they belong to no single object. */
-export const personalKinds: readonly string[] = ['copy'];
-
-/** The kinds of task that any reader of a dataset may start. Whoever has started one may cancel it. */
-export const readerKinds: readonly string[] = ['export', 'verify'];
 
 /**
  * Which tasks a task competes with. `interactive`: a request waits for the answer. `standard`: any other task that a user requests.

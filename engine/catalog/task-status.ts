@@ -4,7 +4,7 @@ import type { JsonObject } from '../core/types.js';
 import { changeAvailability } from './archive-status.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
-import { jobCodecs, type StatusRow } from './jobs.js';
+import { jobResources, type StatusRow } from './jobs.js';
 import { sql } from './sql.js';
 import type { TableCodec } from './table.js';
 import {
@@ -91,7 +91,9 @@ export async function setStatus(
 
 /** The codec for the common columns of the resource of this kind; undefined if the kind has no resource. */
 export function jobCodecOf(kind: string): TableCodec<StatusRow, object> | undefined {
-  return Object.hasOwn(jobCodecs, kind) ? jobCodecs[kind as JobResourceKind] : undefined;
+  return Object.hasOwn(jobResources, kind)
+    ? jobResources[kind as JobResourceKind].codec
+    : undefined;
 }
 
 /** The import, export or commit that a task runs; undefined if it has been deleted, or the kind has no resource. */

@@ -4,15 +4,13 @@ import type { JsonObject } from '../core/types.js';
 import { changeAvailability } from './archive-status.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
-import type { StatusRow } from './jobs.js';
+import { personalKinds, type StatusRow } from './jobs.js';
 import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
 import { conjunctionOf, isOneOf, sql, type Sql } from './sql.js';
 import {
   activeStatuses,
-  archiveKinds,
   isActiveStatus,
-  personalKinds,
   tasks,
   type TaskClass,
   type TaskRow,
@@ -54,7 +52,7 @@ export interface TaskTable {
   list(filter: TaskFilter, page: Page): Promise<ListedRows<TaskRow>>;
   /**
    * Marks the next queued task as running, increments its number of attempts, and returns it; undefined if there is none. Tasks are ordered
-   * by priority, then by age. Snapshot and restore tasks wait until all earlier tasks on their dataset have ended and none is running.
+   * by priority, then by age. Tasks of `idleKinds` wait until all earlier tasks on their target have ended and none is running.
    */
   claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
   /**
@@ -103,6 +101,8 @@ interface ClaimOptions {
   readonly exceptKinds?: readonly string[];
   /** Kinds whose tasks may work on unavailable datasets, too. */
   readonly refusedKinds?: readonly string[];
+  /** Kinds whose tasks begin only when no other task works on their target. */
+  readonly idleKinds?: readonly string[];
   /** Restricts the list to tasks with these ids. */
   readonly ids?: readonly number[];
 }
@@ -157,6 +157,7 @@ export function taskTable(db: Database): TaskTable {
       runningPerAccount = budgets.tasksRunningPerAccount,
       exceptKinds = [],
       refusedKinds = [],
+      idleKinds = [],
       ids,
     } = {}) =>
       db.atomic(async (tx) => {
@@ -168,7 +169,7 @@ export function taskTable(db: Database): TaskTable {
           AND (${isOneOf(sql`tasks.kind`, refusedKinds)} OR NOT EXISTS (
             SELECT 1 FROM datasets WHERE datasets.availability = 'unavailable'
             AND datasets.id IN (tasks.target_object_id, tasks.source_object_id)))
-          AND NOT (${isOneOf(sql`tasks.kind`, archiveKinds)} AND EXISTS (
+          AND NOT (${isOneOf(sql`tasks.kind`, idleKinds)} AND EXISTS (
             SELECT 1 FROM tasks other WHERE other.id <> tasks.id
             AND (other.status = 'running'
               OR (other.id < tasks.id AND ${isOneOf(sql`other.status`, activeStatuses)}))

@@ -231,8 +231,7 @@ class DictionaryBuilder {
   }
 
   /**
-   * Returns the size of the dictionary encoding of the first `seen` values as a share of the size in the alternative encoding
-   * (`alternativeSizeShare`).
+   * Returns the size of the dictionary encoding of the first `seen` values as a share of their size in the alternative encoding.
    */
   #size(seen: number): number {
     const indices = (seen * bitWidth(this.#entries - 1)) / 8;

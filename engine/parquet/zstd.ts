@@ -59,11 +59,6 @@ class ZstdContext {
     this.#flush = flush;
   }
 
-  /** Whether this version of Node has the internal handle. */
-  get isAvailable(): boolean {
-    return this.#open() !== undefined;
-  }
-
   /**
    * Compresses or decompresses a whole input into `output`, beginning at `at`. Returns the end of the result; undefined if that is not
    * before the end of `output`, or if the input is not zstd. A context left in the middle of a frame refuses the next frame, because its
@@ -114,11 +109,6 @@ const compressor = new ZstdContext(
   constants.ZSTD_e_end,
 );
 const decompressor = new ZstdContext(() => createZstdDecompress(), constants.ZSTD_e_continue);
-
-/** Returns whether compression contexts are reused; a test fails where Node no longer has what that needs. */
-export function canReuseContexts(): boolean {
-  return compressor.isAvailable && decompressor.isAvailable;
-}
 
 /** Compresses a page to a zstd frame. */
 export function compressFrame(plain: Uint8Array): Uint8Array {

@@ -7,6 +7,8 @@ interface RemovalOptions {
   readonly folder: DataFolder;
   /** Time in milliseconds for which the files of a dropped dataset are kept for queries that have a snapshot of it. */
   readonly dropAfterMs: number;
+  /** Calls `work` once after a time in milliseconds. */
+  setTimer(work: () => void, ms: number): NodeJS.Timeout;
   exclusively(datasetId: number, work: () => Promise<void>): Promise<void>;
 }
 
@@ -21,14 +23,14 @@ export class FolderRemovals {
 
   /** Removes a dataset's log immediately, and its folder later. */
   async remove(datasetId: number): Promise<void> {
-    const { folder, dropAfterMs, exclusively } = this.#options;
+    const { folder, dropAfterMs, setTimer, exclusively } = this.#options;
     // Without its log the dataset no longer exists; its segments remain for running queries.
     const mark = folder.path('datasets', String(datasetId), droppedLogName);
     await removeTree(mark); // left over from an earlier archiving
     await moveFile(folder.deltaLog(datasetId), mark);
     await syncFolder(folder.dataset(datasetId));
     if (dropAfterMs === 0) return removeTree(folder.dataset(datasetId));
-    const timer = setTimeout(() => {
+    const timer = setTimer(() => {
       const removeNow = async (): Promise<void> => {
         if (this.#timers.get(datasetId) !== timer) return; // restored since the timer was set
         this.#timers.delete(datasetId);

@@ -63,6 +63,8 @@ export interface StoreOptions {
   readonly logs?: DurableLogStates;
   /** Time in milliseconds for which the files of a dropped dataset are kept for queries that have a snapshot of it. */
   readonly dropAfterMs?: number;
+  /** Calls `work` once after a time in milliseconds; `setTimeout` by default. */
+  readonly setTimer?: (work: () => void, ms: number) => NodeJS.Timeout;
   /** Minimum time in milliseconds between two checks of a snapshot's files; 0: check for every query. */
   readonly checkEveryMs?: number;
   /** Time in milliseconds for which a version is kept after it was the newest, and a row after it was deleted. */
@@ -93,7 +95,7 @@ class FileStore implements Store {
   #committed: (datasetId: number, version: number) => void = () => {};
 
   constructor(folder: DataFolder, options: StoreOptions) {
-    const { dropAfterMs, checkEveryMs, keepVersionsMs, pinMs, now, logs } = options;
+    const { dropAfterMs, setTimer, checkEveryMs, keepVersionsMs, pinMs, now, logs } = options;
     this.#folder = folder;
     this.#snapshots = new SnapshotCache(folder, logs);
     this.#differences = new DifferenceCache(folder);
@@ -111,6 +113,7 @@ class FileStore implements Store {
     this.#removals = new FolderRemovals({
       folder,
       dropAfterMs: dropAfterMs ?? 2 * budgets.queryMs,
+      setTimer: setTimer ?? setTimeout,
       exclusively: (datasetId, work) => this.#exclusively(datasetId, work),
     });
     this.#integrity = new SegmentIntegrity(folder, checkEveryMs ?? defaultCheckIntervalMs);

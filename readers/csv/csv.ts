@@ -1,4 +1,5 @@
-import type { Reader } from '../reader.js';
+import type { JsonObject } from '../../engine/core/types.js';
+import type { Reader, TableReading } from '../reader.js';
 import { CsvSplitter } from './csv-splitter.js';
 import { readCsvHeader, type CsvHeader } from './csv-header.js';
 import {
@@ -10,19 +11,35 @@ import {
 import { CsvParser } from './csv-parser.js';
 
 /** Comma-separated values. */
-export const csv = createCsvReader('csv', ['csv'], ',');
+export const csv = createCsvReader('csv', ['csv'], ',', [textTable(['csv'])]);
 
-/** Tab-separated values: CSV with another delimiter. */
-export const tsvReader = createCsvReader('tsv', ['tsv', 'txt', 'maf'], '\t');
+/**
+ * Tab-separated values: CSV with another delimiter.
+ *
+ * Choice: a `.bed` file that is queried without an import is a table with tabs whose first row is its header, as in the other table formats
+ * (contract 6.7). BED files of most tools have no header row, so users have to add one; it may begin with `#`, which starts a comment in the
+ * other formats.
+ */
+export const tsvReader = createCsvReader('tsv', ['tsv', 'txt', 'maf'], '\t', [
+  textTable(['txt', 'tsv']),
+  textTable(['bed'], { comment: '' }),
+]);
+
+/** The reading of files as tables whose values are all strings. */
+function textTable(extensions: readonly string[], readerParams: JsonObject = {}): TableReading {
+  return { extensions, readerParams: { ...readerParams, known_sources: false }, isAllText: true };
+}
 
 function createCsvReader(
   name: string,
   extensions: readonly string[],
   delimiter: string,
+  tables: readonly TableReading[],
 ): Reader<CsvParams, CsvHeader> {
   return {
     name,
     extensions,
+    tables,
     endsLinesAtReturn: true,
     encodingOf: readEncodingParam,
     parameters: csvParameterHelp,

@@ -11,6 +11,7 @@ export const jsonlReader: Reader<null, null> = {
   recognizes: beginsWithObject,
   parameters: {},
   params: () => null,
+  tables: [{ extensions: ['json', 'jsonl'], readerParams: {}, isAllText: false }],
   async header(head) {
     const { bytes } = await head.firstBytes(256);
     rejectOtherFormats(head.name, bytes);

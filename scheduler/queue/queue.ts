@@ -177,7 +177,8 @@ export class JobQueue implements TaskQueue {
     const { catalog, jobs, threads } = this.#options;
     const newTask = this.#newTask(kind, order);
     const { targetObjectId, sourceObjectId } = newTask;
-    const { isShared, concurrency } = jobOfKind(jobs, kind).background!;
+    const { requiresIdleTarget, background } = jobOfKind(jobs, kind);
+    const { isShared, concurrency } = background!;
     if (isShared === true) {
       const open = await catalog.tasks.openTask(kind, (targetObjectId ?? sourceObjectId)!);
       if (open !== undefined) {
@@ -193,11 +194,13 @@ export class JobQueue implements TaskQueue {
     // If a slot is free, the task is added as running, which saves a transaction: a query may be waiting for it.
     const isStarted =
       this.#isOpen &&
+      requiresIdleTarget !== true &&
       this.#runner.startableTaskIds === 'any' &&
       this.#countOf(kind) < concurrency(threads);
     const task = await catalog.tasks.addBackground({ ...newTask, isStarted });
     const result = this.#waiters.resultOfTask(task.id); // must be awaited before the task can end
     if (isStarted) this.#runner.startTask(task, 'background');
+    else this.wake();
     return { task, result };
   }
 
@@ -249,6 +252,7 @@ export class JobQueue implements TaskQueue {
       ...(startable !== 'any' && { ids: startable }),
       exceptKinds: fullKinds.map(({ kind }) => kind),
       refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
+      idleKinds: jobs.flatMap((job) => (job.requiresIdleTarget ? [job.kind] : [])),
       // Only tasks in standard slots count against the account's share: users wait for interactive tasks.
       ...(slot === 'standard'
         ? { classes: ['interactive', 'standard'] }

@@ -139,7 +139,8 @@ async function startServerOn(
       rateLimit: options.rateLimit ?? 0,
       log: 'debug',
     },
-    limits: { failedLogins: 0, ...options.limits },
+    // The clock stands still, so that no limit per minute starts a new minute while a test counts requests.
+    limits: { failedLogins: 0, clock: () => 0, ...options.limits },
     log: (line) => {
       logs.push(line);
       // The cause of an unexpected status 500 is printed in the output of the test.

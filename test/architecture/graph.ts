@@ -71,11 +71,25 @@ export function findSmallFilesWithOneImporter(
     .sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
+/** An exported name and the file that exports it. */
+interface ExportedName {
+  readonly path: string;
+  readonly name: string;
+}
+
+/** Returns the exports of some sources that these sources neither import nor use in their own file, so that at most tests use them. */
+export function exportsForTestsAlone(sources: readonly ParsedSource[]): readonly ExportedName[] {
+  const codeByPath = new Map(sources.map(({ path, code }) => [path, code]));
+  return unusedExports(sources, sources).filter(
+    ({ path, name }) => codeByPath.get(path)!.split(new RegExp(`\\b${name}\\b`)).length === 2,
+  );
+}
+
 /** Returns the exports of some sources that none of the `users`, which include the sources, imports. */
 export function unusedExports(
   sources: readonly ParsedSource[],
   users: readonly ParsedSource[],
-): readonly { readonly path: string; readonly name: string }[] {
+): readonly ExportedName[] {
   const usedNames = new Map<string, Set<string>>();
   /** For each file, the files that import it as a whole: `import * as`, `export *` or `await import()`. */
   const wholeImporters = new Map<string, ParsedSource[]>();

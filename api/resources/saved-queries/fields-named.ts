@@ -1,9 +1,16 @@
+import { lacksAction, splitKey } from '../../../engine/query/request/actions.js';
 import { isObject } from '../../http/form.js';
 
-/** Returns the names of the fields that the parameters of a query mention, each once, in the order of their first mention. */
-export function fieldNamesOfQuery(params: Readonly<Record<string, unknown>>): readonly string[] {
+/**
+ * Returns the names of the fields that the parameters of a query mention, each once, in the order of their first mention. `isField` says
+ * which names are fields, because a name may itself contain `__`; by default, all that end with no action are.
+ */
+export function fieldNamesOfQuery(
+  params: Readonly<Record<string, unknown>>,
+  isField: (name: string) => boolean = lacksAction,
+): readonly string[] {
   const names = [
-    ...fieldNamesInFilters(params['filters']),
+    ...fieldNamesInFilters(params['filters'], isField),
     ...listOrEmpty(params['ordering']).map((name) => name.replace(/^-/, '')),
     ...listOrEmpty(params['fields']),
     ...listOrEmpty(params['exclude_fields']),
@@ -17,22 +24,33 @@ function listOrEmpty(value: unknown): readonly string[] {
   return items.filter((item): item is string => typeof item === 'string' && item !== '');
 }
 
-function fieldNamesInFilters(value: unknown): readonly string[] {
-  if (isObject(value)) return Object.entries(value).flatMap(([key, operand]) => fieldNamesInOperator(key, operand)); // prettier-ignore
+function fieldNamesInFilters(
+  value: unknown,
+  isField: (name: string) => boolean,
+): readonly string[] {
+  if (isObject(value))
+    return Object.entries(value).flatMap(([operator, operand]) =>
+      fieldNamesInOperator(operator, operand, isField),
+    );
   if (!Array.isArray(value)) return [];
   const [first] = value as readonly unknown[];
-  if (value.length !== 2 || typeof first !== 'string') return value.flatMap(fieldNamesInFilters);
-  const separatorAt = first.lastIndexOf('__');
-  // In `FIELD__length__gte`, the suffix after the field has two parts.
-  return [separatorAt <= 0 ? first : first.slice(0, separatorAt).replace(/__length$/, '')];
+  return value.length === 2 && typeof first === 'string'
+    ? [splitKey(first, isField).name]
+    : value.flatMap((one) => fieldNamesInFilters(one, isField));
 }
 
 /** Returns the names of the fields in the operand of an operator. Filters inside `any` name fields relative to its list. */
-function fieldNamesInOperator(operator: string, operand: unknown): readonly string[] {
-  if (operator.toLowerCase() !== 'any' || !isObject(operand)) return fieldNamesInFilters(operand);
+function fieldNamesInOperator(
+  operator: string,
+  operand: unknown,
+  isField: (name: string) => boolean,
+): readonly string[] {
+  if (operator.toLowerCase() !== 'any' || !isObject(operand))
+    return fieldNamesInFilters(operand, isField);
   const list = String(operand['path']);
-  const namesInside = fieldNamesInFilters(operand['filters']).map((name) => `${list}.${name}`);
-  return namesInside.length === 0 ? [list] : namesInside;
+  const fullName = (name: string): string => `${list}.${name}`;
+  const names = fieldNamesInFilters(operand['filters'], (name) => isField(fullName(name)));
+  return names.length === 0 ? [list] : names.map(fullName);
 }
 
 function fieldNamesInFacets(value: unknown): readonly string[] {

@@ -131,7 +131,8 @@ async function findQueriesWithFieldsOf(
     const dataset = await findDatasetByIdOrPath(context, caller, named);
     const fields = await context.catalog.fields.all(dataset.id);
     const names = new Set(['_id', '_commit', ...fields.map(({ name }) => name)]);
-    return rows.filter(({ params }) => fieldNamesOfQuery(params).every((name) => names.has(name)));
+    const isField = (name: string): boolean => names.has(name);
+    return rows.filter(({ params }) => fieldNamesOfQuery(params, isField).every(isField));
   } catch (error) {
     if (error instanceof AppError && error.code === 'not-found') return [];
     throw error;

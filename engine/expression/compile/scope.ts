@@ -81,11 +81,6 @@ export class NameScope {
     return slot;
   }
 
-  /** Reserves a slot without a name. */
-  reserveSlot(): number {
-    return this.layout.size++;
-  }
-
   /** The names that are visible in this scope. */
   names(): string[] {
     return [...this.#names.keys(), ...(this.#parent?.names() ?? [])];

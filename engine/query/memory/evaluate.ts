@@ -49,11 +49,6 @@ export function compileMatchers(
   });
 }
 
-/** Prepares one predicate for evaluation over columns in memory. */
-export function compileMatcher(predicate: Predicate): Matcher {
-  return compileMatchers([predicate])[0]!;
-}
-
 /**
  * Returns why the memory executor does not support a selection; undefined if it does, as far as the schema shows. Restrictions that depend on
  * values are reported by the matcher instead.

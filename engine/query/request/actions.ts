@@ -37,7 +37,7 @@ const regexpDescription =
  * The filter actions (query language 2.2). A new action needs an entry in this map, a case in `test/engine/query/naive-filter.ts`, and one
  * in `actionsOf` of `random-filter.ts` in the same folder.
  */
-const actionsByName: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>([
+export const actionsByName: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>([
   ['', declareAction(() => true, equalsValue, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
   ['iexact', declareAction(isTextual, (field, value) => equalityPredicate(field, [value], true), 'equals the value in any letter case')],
   ['exact', declareAction(() => true, (field, value) => equalityPredicate(field, [value], false), 'equals the value, letter case included')],
@@ -60,33 +60,6 @@ function declareAction(
   description: string,
 ): FilterAction {
   return { types, build, description };
-}
-
-const storedTypes = Object.keys({
-  boolean: 0,
-  integer: 0,
-  long: 0,
-  float: 0,
-  double: 0,
-  date: 0,
-  string: 0,
-  text: 0,
-  blob: 0,
-  object: 0,
-  json: 0,
-} satisfies Record<StoredType, 0>) as StoredType[];
-
-/** Returns every filter action with the types that it applies to, for the documentation and the tests. */
-export function filterActions(): readonly {
-  readonly name: string;
-  readonly types: readonly StoredType[];
-  readonly description: string;
-}[] {
-  return [...actionsByName].map(([name, { types, description }]) => ({
-    name,
-    types: storedTypes.filter(types),
-    description,
-  }));
 }
 
 /**
@@ -179,6 +152,13 @@ export function splitKey(
   return countedName !== name && !isField(name) && isField(countedName)
     ? { name: countedName, action: `length__${action}` }
     : { name, action };
+}
+
+/** Returns whether a name may be that of a field in a key without an action: its part after the last `__`, if any, is no action. */
+export function lacksAction(name: string): boolean {
+  const separatorAt = name.lastIndexOf('__');
+  const action = separatorAt <= 0 ? undefined : name.slice(separatorAt + 2);
+  return action === undefined || !(actionsByName.has(action) || lengthActionByName.has(action));
 }
 
 /** Returns true for an action that compares by order. */

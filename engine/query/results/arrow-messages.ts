@@ -3,6 +3,7 @@ import {
   RecordBatch,
   RecordBatchReader,
   RecordBatchStreamWriter,
+  Schema,
   Type,
   type Data,
   type List,
@@ -26,12 +27,14 @@ export interface RowSourceOrder {
 /** The end-of-stream marker. */
 export const arrowEndOfStream = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
-/** Returns the first bytes of an Arrow stream, which contain the schema. */
+/** Returns the first bytes of an Arrow stream, which contain the schema with its metadata. */
 export function arrowSchemaMessage(
   projection: readonly ProjectedColumn[],
+  metadata = new Map<string, string>(),
 ): Uint8Array<ArrayBuffer> {
   const builders = projection.map(({ column }) => new ResultColumnBuilder(column));
-  const stream = arrowStreamOf(recordBatch(builders, 0, 'own'));
+  const { schema, data } = recordBatch(builders, 0, 'own');
+  const stream = arrowStreamOf(new RecordBatch(new Schema(schema.fields, metadata), data));
   return stream.slice(0, schemaMessageLength(stream));
 }
 

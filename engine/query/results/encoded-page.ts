@@ -14,7 +14,11 @@ type LineFormat = Extract<PageFormat, { readonly kind: 'delimited' }>;
 
 /** The formats of pages other than a JSON array: the format of the records, and the bytes before and after them. */
 export const pageFormats = {
-  arrow: { format: { kind: 'arrow' }, head: arrowSchemaMessage, tail: arrowEndOfStream },
+  arrow: {
+    format: { kind: 'arrow' },
+    head: (projection: readonly ProjectedColumn[]) => arrowSchemaMessage(projection),
+    tail: arrowEndOfStream,
+  },
   json: {
     format: { kind: 'json', end: '\n' },
     head: () => new Uint8Array(),

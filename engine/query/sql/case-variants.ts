@@ -52,11 +52,6 @@ export class CaseVariantFinder {
     return found;
   }
 
-  /** Resolves when no column is being examined in the background any more. */
-  async whenIdle(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.all(this.#pending.values());
-  }
-
   #lettersOf(snapshot: Snapshot, field: FieldRef): LetterCase | undefined {
     const knownLetters = snapshot.files.map((file) => this.#letters.get(fileKey(file, field)));
     if (knownLetters.includes('mixed')) return 'mixed';

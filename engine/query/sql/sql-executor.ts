@@ -200,11 +200,6 @@ export class SqlExecutor implements Executor {
     }
     return undefined;
   }
-
-  /** Resolves when no column is being examined for case variants in the background any more. */
-  whenCaseVariantsFound(): Promise<void> {
-    return this.#caseVariants.whenIdle();
-  }
 }
 
 /**

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceledError } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/file-writer.js';
+import { openFile } from '../../../engine/core/files.js';
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
@@ -99,8 +101,8 @@ async function writeExportFile(
   context: RunContext,
 ): Promise<ExportResult> {
   const { signal } = context;
-  const longest = writer.expandsLists === true ? await findLongestLists(source, context) : null;
-  const file: FileContext = { ...source.file, longest };
+  const measured = writer.expandsLists === true ? await measureLists(source, context) : null;
+  const file: FileContext = { ...source.file, longest: measured?.longest ?? null };
   const warnings: FileWarning[] = [...(source.warnings ?? [])];
   const name = `export.${writer.extension}`;
   const made = { records: 0 };
@@ -112,7 +114,7 @@ async function writeExportFile(
     sha256: true,
   });
   try {
-    const parts = encodeParts(source, file, context, made, finished);
+    const parts = encodeParts({ ...source, ...measured }, file, context, made, finished);
     for await (const piece of writer.join(parts, file, (warning) => warnings.push(warning))) {
       if (signal.aborted) throw canceledError();
       await output.write(piece);
@@ -134,24 +136,56 @@ async function writeExportFile(
 }
 
 /**
- * Returns for each column of cells the length of its longest list. The rows are found again for writing the file, so that none are kept in
- * memory.
+ * Returns for each column of cells the length of its longest list, and the same parts for writing the file. Their row numbers, eight bytes a
+ * record, are kept in the scratch folder, so that the query runs once.
  */
-async function findLongestLists(
+async function measureLists(
   { file, parts }: ExportContent,
-  { pool, signal }: RunContext,
-): Promise<readonly number[]> {
+  { pool, scratch, signal }: RunContext,
+): Promise<{ readonly longest: readonly number[]; parts(): AsyncGenerator<PartRows> }> {
   const longest = file.columns.map(() => 0);
-  const measured = mapInOrder(parts(), pool.threads + 1, ({ files, rows }) => {
+  const path = join(scratch, 'rows');
+  const measured = mapInOrder(saveParts(parts(), path), pool.threads + 1, ({ files, rows }) => {
     const job = { files, rows, projection: file.projection };
     return pool.run('lengths', () => job, signal, { isUrgent: true });
   });
   try {
     for await (const lengths of measured)
       for (const [i, length] of lengths.entries()) longest[i] = Math.max(longest[i]!, length);
-    return longest;
+    return { longest, parts: () => readSavedParts(path) };
   } catch (error) {
     throw signal.aborted ? canceledError() : error;
+  }
+}
+
+/** Yields parts and saves each of them in a new file, as its length in four bytes and its serialized form. */
+async function* saveParts(parts: AsyncIterable<PartRows>, path: string): AsyncGenerator<PartRows> {
+  const file = await createFile(path);
+  let isComplete = false;
+  try {
+    for await (const part of parts) {
+      const bytes = serialize(part);
+      await file.write(new Uint8Array(Uint32Array.of(bytes.length).buffer));
+      await file.write(bytes);
+      yield part;
+    }
+    await file.closeUnflushed();
+    isComplete = true;
+  } finally {
+    if (!isComplete) await file.abort();
+  }
+}
+
+async function* readSavedParts(path: string): AsyncGenerator<PartRows> {
+  const file = await openFile(path);
+  try {
+    for (let at = 0; at < file.bytes;) {
+      const [length] = new Uint32Array((await file.read(at, 4)).buffer);
+      yield deserialize(await file.read(at + 4, length!)) as PartRows;
+      at += 4 + length!;
+    }
+  } finally {
+    await file.close();
   }
 }
 

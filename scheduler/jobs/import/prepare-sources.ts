@@ -3,6 +3,7 @@ import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { ValidationParams } from '../../../engine/ingest/findings.js';
+import { inlineReader } from '../../../readers/index.js';
 import { parametersWithBuild, readerByHints } from './reader-choice.js';
 import { fileNameOf } from '../../fetch/url.js';
 import { fileHintsOf, manifestEntries, type ManifestEntry } from './manifest.js';
@@ -21,7 +22,7 @@ export async function importSourcesOf(
     const file = data.inlineRecords(row.id);
     const identity = `inline ${row.id}`;
     const location: FileLocation = { kind: 'file', file, identity, md5: null };
-    return [importSourceOf(row, location, 'data_records', null, 'json')];
+    return [importSourceOf(row, location, 'data_records', null, inlineReader.name)];
   }
   if (row.source === 'object') {
     const { location, filename } = await resolveObjectLocation(row, row.objectId, task, context);

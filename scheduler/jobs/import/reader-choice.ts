@@ -4,6 +4,7 @@ import { didYouMean, suggestionFor } from '../../../engine/core/suggestion.js';
 import { readBuildParam } from '../../../readers/genome-build.js';
 import {
   commonParameterHelp,
+  inlineReader,
   readerForFile,
   readerNamed,
   readers,
@@ -74,7 +75,7 @@ function checkKnownParameters(
 
 /** Throws `invalid` for a parameter that no reader has; inline records have no reader of their own. */
 export function checkParameterNames(params: JsonObject | null): void {
-  checkKnownParameters(readerNamed('json'), params, readers);
+  checkKnownParameters(inlineReader, params, readers);
 }
 
 /** Whether the name of a file selects a reader. */

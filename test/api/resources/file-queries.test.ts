@@ -298,7 +298,7 @@ describe('refusals', () => {
     const postObject = (object: object): Promise<Answer> =>
       ann.post('/v2/objects', { vault_id: vaultId, ...object });
     const vcf = await uploadFile('x.vcf.gz', gzipSync('##fileformat=VCFv4.2\n'));
-    expect((await queryFile(vcf)).text).toContain('.csv, .tsv, .bed, .json, .jsonl');
+    expect((await queryFile(vcf)).text).toContain('.json, .jsonl, .csv, .txt, .tsv, .bed');
     const folder = idOf(await postObject({ object_type: 'folder', filename: 'f' }));
     const dataset = idOf(await postObject({ object_type: 'dataset', filename: 'd' }));
     const waitingId = idOf(await postObject({ object_type: 'file', filename: 'w.csv' }));

@@ -12,7 +12,7 @@ let otherDatasetId: number;
 let beaconSetId: number;
 let beaconIds: readonly number[];
 
-const { server, ann, vaultId } = await startServerFixture();
+const { server, ann, vaultId, newDataset, runImport } = await startServerFixture();
 beforeAll(async () => {
   bob = await server.user('bob');
   eve = await server.user('eve', { domain: 'other' });
@@ -94,6 +94,23 @@ describe('saved queries', () => {
     expect(await names('name=not')).toEqual(['not']);
     expect(await names('dataset=acme:Lab:/nowhere')).toEqual([]);
     expect(await names('is_shared=true')).toEqual([]);
+  });
+
+  test('may name fields that contain the separator of actions', async () => {
+    const id = await newDataset();
+    const record = { a__b: [1], c__lt: 1, calls: [{ d__e: ['x'] }] };
+    await runImport({ dataset_id: id, data_records: [record] });
+    const filters = [['a__b', 1], ['a__b__gte', 1], ['a__b__length__lt', 2], ['c__lt__in', [1]], { any: { path: 'calls', filters: [['d__e__length', 1]] } }]; // prettier-ignore
+    const { json } = await ann.post('/v2/saved_queries', {
+      name: 'separated',
+      params: { filters },
+    });
+    expect(json['fields']).toEqual(['a__b', 'c__lt', 'calls.d__e']);
+    // Only with the fields of a dataset is it known that `c__lt` is no action on a field `c`.
+    const whole = { filters: [['c__lt', 1]] };
+    expect((await ann.post('/v2/saved_queries', { name: 'whole', params: whole })).json['fields']).toEqual(['c']); // prettier-ignore
+    const listed = listOf(await ann.get(`/v2/saved_queries?dataset_id=${id}`)).map(({ name }) => name); // prettier-ignore
+    expect(listed).toEqual(expect.arrayContaining(['separated', 'whole']));
   });
 });
 

@@ -39,18 +39,19 @@ test('a snapshot begins when every earlier task of the dataset has ended and no 
     ann,
     await catalogFixture.createDataset(ann, 'other'),
   );
-  const onlySnapshot = { ids: [snapshot.id] };
+  const idle = { idleKinds: ['snapshot'] };
+  const onlySnapshot = { ids: [snapshot.id], ...idle };
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
-  expect((await tasks.claim())?.id).toBe(before.id);
+  expect((await tasks.claim(idle))?.id).toBe(before.id);
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   await tasks.complete(before.id);
-  expect((await tasks.claim())?.id).toBe(after.id); // imports have priority over the snapshot
+  expect((await tasks.claim(idle))?.id).toBe(after.id); // imports have priority over the snapshot
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
   await tasks.requeue(after.id);
   expect((await tasks.claim(onlySnapshot))?.id).toBe(snapshot.id);
   // While the snapshot runs, the second import of the dataset waits; imports of other datasets do not.
-  expect((await tasks.claim())?.id).toBe(otherImport.id);
-  expect(await tasks.claim()).toBeUndefined();
+  expect((await tasks.claim(idle))?.id).toBe(otherImport.id);
+  expect(await tasks.claim(idle)).toBeUndefined();
 });
 
 test('the dataset follows the status of a snapshot', async () => {

@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { compileExpression } from '../../../engine/expression/expression.js';
 import { SourceText } from '../../../engine/expression/syntax/tokenizer.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
@@ -21,17 +20,13 @@ test(`a position is the line and the character that the text before it ends in (
   }
 });
 
-test('the time to compile grows as the length of the source', () => {
-  const timeOf = (items: number): number => {
-    const source = `[${'1,'.repeat(items)}1]`;
-    const from = performance.now();
-    compileExpression(source);
-    return performance.now() - from;
-  };
-  timeOf(4000);
-  // The time must grow linearly: ten times the length may take about ten times as long, not a hundred times. The minimum of several runs is
-  // used, because other work may disturb a run.
-  const leastTime = (items: number): number =>
-    Math.min(...Array.from({ length: 5 }, () => timeOf(items)));
-  expect(leastTime(40_000)).toBeLessThan(40 * leastTime(4000));
+test('positions are found without reading the source again', () => {
+  const source = new SourceText('[\n1,\n 2 ++ 3]');
+  // A search in the text for each position would make the time to compile grow with the square of the length.
+  Object.defineProperty(source, 'text', {
+    get: () => {
+      throw new Error('the text is read');
+    },
+  });
+  expect(source.positionAt(8)).toEqual({ line: 3, column: 4 });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { filterActions } from '../../../engine/query/request/actions.js';
+import { filterActions } from './filter-actions.js';
 import { expectCurrentSection, markdownTable } from '../../written-page.js';
 import { randomFilters } from './random-filter.js';
 import { randomDataset } from './random-records.js';

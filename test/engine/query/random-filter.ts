@@ -1,4 +1,4 @@
-import { filterActions } from '../../../engine/query/request/actions.js';
+import { filterActions } from './filter-actions.js';
 import type { Value } from '../../../engine/core/types.js';
 import { elementFields, hasElements, isNumeric, unambiguousFields, valuesOf, type GeneratedDataset, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { filterPredicate, type NaiveFilter } from './naive-filter.js';

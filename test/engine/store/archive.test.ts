@@ -39,7 +39,12 @@ async function newScratchFolder(name: string): Promise<string> {
 
 test('files of a retired dataset stay for snapshots that exist, until they have ended or the dataset is restored (Q12)', async () => {
   const [id = 0, other = 0] = datasetIds;
-  const store = openStore(lake.data, { dropAfterMs: 20 });
+  const removals: (() => void)[] = [];
+  const setTimer = (work: () => void, ms: number): NodeJS.Timeout => {
+    removals.push(work);
+    return setTimeout(() => undefined, ms);
+  };
+  const store = openStore(lake.data, { setTimer });
   const before = await store.snapshot(id);
   const paths = await readdir(lake.data.dataset(id), { recursive: true });
   await writeArchive(lake.data, id, lake.data.archive(id));
@@ -56,6 +61,7 @@ test('files of a retired dataset stay for snapshots that exist, until they have 
   await store.restore(id, unpacked);
   // Folders are removed in order: when a folder that was retired later has been removed, the earlier one must have been removed too.
   await store.retire(other);
+  for (const removeFolder of removals) removeFolder();
   await pollUntil(async () => !(await readdir(lake.data.datasets)).includes(String(other)));
   expect((await readdir(lake.data.dataset(id), { recursive: true })).toSorted()).toEqual(paths.toSorted()); // prettier-ignore
   expect(await store.snapshot(id)).toEqual(before);

@@ -5,7 +5,12 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
+import { queryEngine } from '../../../engine/query/plan/query-engine.js';
+import type { SqlEngine } from '../../../engine/query/sql/sql-engine.js';
+import { exportJob } from '../../../scheduler/jobs/export/export.js';
+import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
+import { startHostInProcess } from '../../faults/in-process.js';
 import { Lake, vcfTextOf } from '../lake.js';
 import { byTier } from '../../tier.js';
 import { pollUntil } from '../../until.js';
@@ -100,6 +105,44 @@ test('csv contains the titles and the exact values of the selected fields', asyn
     ',-3,,',
     '',
   ]);
+});
+
+test('an export that gives each element of a list its own column runs its query once', async () => {
+  const datasetId = await importNewDataset(exportedRecords);
+  await scheduler.close();
+  let statementCount = 0;
+  const countStatements = (sql: SqlEngine): SqlEngine => ({
+    language: sql.language,
+    run: (...statement) => ((statementCount += 1), sql.run(...statement)),
+    stream: (...statement) => ((statementCount += 1), sql.stream(...statement)),
+    close: () => sql.close(),
+  });
+  const countedJob: typeof exportJob = {
+    ...exportJob,
+    run: (params, context) =>
+      exportJob.run(params, {
+        ...context,
+        withQueryEngine: (work) =>
+          context.withQueryEngine((engine) =>
+            work(queryEngine(countStatements(engine.sql.engine))),
+          ),
+      }),
+  };
+  const countedJobs: Jobs = jobs.map((job) => (job === exportJob ? countedJob : job));
+  scheduler = await lake.startScheduler({
+    jobs: countedJobs,
+    startHost: (...args) => startHostInProcess(...args, countedJobs),
+  });
+  const statementsOf = async (format: string, lines: readonly string[]): Promise<number> => {
+    statementCount = 0;
+    const params = { filters: [['n__gt', 0]], ordering: ['-name'], fields: ['n', 'tags'] };
+    const row = await exportDataset(datasetId, format, { params });
+    expect((await readFile(exportFileOf(row))).toString().split('\r\n')).toEqual([...lines, '']);
+    return statementCount;
+  };
+  const once = await statementsOf('csv', ['n,tags', '2,[]', '1,"[""x"",""y""]"']);
+  expect(once).toBeGreaterThan(0);
+  expect(await statementsOf('csv-expand', ['n,tags.0,tags.1', '2,,', '1,x,y'])).toBe(once);
 });
 
 test('a list has as many columns as the longest of the exported records, wherever that is', async () => {

@@ -60,7 +60,12 @@ const countJob: Job<'count', CountParams, number> = {
     jobEvents.push('cleaned up');
   },
 };
-const jobsWithCount: Jobs = [...jobs, countJob];
+const exclusiveJob: Job<'exclusive', CountParams, number> = {
+  ...countJob,
+  kind: 'exclusive',
+  requiresIdleTarget: true,
+};
+const jobsWithCount: Jobs = [...jobs, countJob, exclusiveJob];
 
 let lake: Lake;
 let scheduler: Scheduler;
@@ -164,6 +169,24 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
     status: 'completed',
     class: 'standard',
   });
+});
+
+test('one that requires an idle target waits for the other tasks of its target, and for no others', async () => {
+  const abort = new AbortController();
+  const waitingJob = scheduler.enqueueAndWait('count', countTaskOf({ text: 'wait' }), abort.signal);
+  const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
+  await pollUntil(() => scheduler.status().working.length === 1);
+  const exclusive = scheduler.enqueueAndWait('exclusive', countTaskOf({ text: 'genome' }));
+  const targetObjectId = await lake.createDataset('other');
+  const other = { ...countTaskOf({ text: 'other' }), targetObjectId };
+  expect((await scheduler.enqueueAndWait('exclusive', other)).result).toBe(5);
+  expect(await lake.catalog.tasks.openTask('exclusive', datasetId)).toMatchObject({
+    status: 'queued',
+    attempts: 0,
+  });
+  abort.abort();
+  await refusedJob;
+  expect((await exclusive).result).toBe(6);
 });
 
 test.each(['deleted', 'ended'])(

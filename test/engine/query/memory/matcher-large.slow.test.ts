@@ -8,7 +8,6 @@ import type {
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { firstRows } from '../../../../engine/query/memory/match/selection-bytes.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
-import { compileMatcher } from '../../../../engine/query/memory/evaluate.js';
 import { lowerCase } from '../../../../engine/text/fold.js';
 import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import {
@@ -21,7 +20,7 @@ import {
 import type { StoredType } from '../../../../engine/core/types.js';
 import { Random } from '../random.js';
 import { TestDictionary, utf8StringsOf } from './made-dictionary.js';
-import { selectionByPredicate } from './selected.js';
+import { compileMatcher, selectionByPredicate } from './selected.js';
 import { freshSeed } from '../../../seed.js';
 
 /*

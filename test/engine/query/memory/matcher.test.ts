@@ -2,7 +2,6 @@ import { describe, expect, test } from '@jest/globals';
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { firstRows } from '../../../../engine/query/memory/match/selection-bytes.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
-import { compileMatcher } from '../../../../engine/query/memory/evaluate.js';
 import { memorySupport } from '../../../../engine/query/memory/evaluate.js';
 import { AppError } from '../../../../engine/core/errors.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
@@ -15,7 +14,7 @@ import { byTier } from '../../../tier.js';
 import { Random } from '../random.js';
 import { utf8StringsOf, type TestDictionary } from './made-dictionary.js';
 import { randomSegmentView } from './made-view.js';
-import { needsTextIndex, selectionByPredicate } from './selected.js';
+import { compileMatcher, needsTextIndex, selectionByPredicate } from './selected.js';
 import { freshSeed } from '../../../seed.js';
 
 /*

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
-import { compileMatcher } from '../../../../engine/query/memory/evaluate.js';
+import { compileMatcher } from './selected.js';
 import { loadColumn } from '../../../../engine/query/memory/load.js';
 import { dictionaryOf, loadPage } from '../../../../engine/query/memory/page-column.js';
 import {

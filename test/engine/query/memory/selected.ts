@@ -2,8 +2,13 @@ import type { SelectionBytes, SegmentView } from '../../../../engine/query/memor
 import { selectionBytesOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { isUnsupported } from '../../../../engine/query/unsupported.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
-import { compileMatcher } from '../../../../engine/query/memory/evaluate.js';
+import { compileMatchers, type Matcher } from '../../../../engine/query/memory/evaluate.js';
 import { allConditionsIn, type Predicate } from '../../../../engine/query/predicate/predicate.js';
+
+/** Prepares one predicate for evaluation over columns in memory. */
+export function compileMatcher(predicate: Predicate): Matcher {
+  return compileMatchers([predicate])[0]!;
+}
 
 /** Returns the rows that satisfy a predicate; expects that the memory executor supports it over the given columns. */
 export function selectionByPredicate(predicate: Predicate): (view: SegmentView) => SelectionBytes {
