@@ -2,7 +2,8 @@
  * A cache with a limit in bytes that one large query cannot empty. A new entry enters a window, from which the least recently used entry is
  * removed first. An entry removed from the window enters the main part only if more of the latest queries asked for it than for each entry
  * that it would replace. So queries that together need more than the limit still find part of their columns in the cache, where a
- * least-recently-used cache would have none. The method is W-TinyLFU: G. Einziger, R. Friedman and B. Manes, "TinyLFU: A Highly Efficient
+ * least-recently-used cache would have none. A value may need that of another key, its base, as a column needs its dictionary: it is removed
+ * with its base, and a use of it is a use of its base. The method is W-TinyLFU: G. Einziger, R. Friedman and B. Manes, "TinyLFU: A Highly Efficient
  * Cache Admission Policy", ACM Transactions on Storage 13(4), 2017.
  */
 export class AdmissionCache {
@@ -46,12 +47,8 @@ export class AdmissionCache {
 
   get(key: string): unknown {
     const entry = this.#entry(key);
-    if (entry.lastQuery !== this.#query) {
-      entry.lastQuery = this.#query;
-      if (entry.uses < maxCountedUses) entry.uses++;
-      this.#counts[entry.part === undefined ? cacheCountIndices.misses : cacheCountIndices.hits]!++;
-    }
-    entry.part?.touch(entry);
+    this.#use(entry);
+    if (entry.base !== undefined) this.#use(entry.base);
     return entry.value;
   }
 
@@ -60,13 +57,33 @@ export class AdmissionCache {
     return this.#entries.get(key)?.uses ?? 0;
   }
 
-  /** Adds or replaces a value of `bytes` bytes, unless the values that it would displace are used more. */
-  set(key: string, value: unknown, bytes: number): void {
+  /** Returns the maximum size in bytes with which `set` would add a value of this key now. */
+  maxBytesOf(key: string): number {
     const entry = this.#entry(key);
-    entry.part?.remove(entry);
+    const { maxBytes, size } = this.#main;
+    let room = maxBytes - size;
+    for (let each = this.#main.oldestEntry; each !== undefined; each = each.newerEntry) {
+      if (each === entry) continue;
+      if (each.uses >= entry.uses) break;
+      room += each.bytes;
+    }
+    return entry.part === this.#main ? room + entry.bytes : Math.max(room, this.#window.maxBytes);
+  }
+
+  /**
+   * Adds or replaces a value of `bytes` bytes, unless the values that it would displace are used more. A value that needs the value of
+   * another key, `base`, is not added without that value.
+   */
+  set(key: string, value: unknown, bytes: number, base?: string): void {
+    const entry = this.#entry(key);
+    const { part } = entry;
+    part?.remove(entry);
     entry.value = value;
     entry.bytes = bytes;
-    if (bytes > this.#window.maxBytes) this.#admit(entry);
+    const baseEntry = base === undefined ? undefined : this.#entry(base);
+    entry.setBase(baseEntry);
+    if (baseEntry && baseEntry.part === undefined) evictValue(entry);
+    else if (part === this.#main || bytes > this.#window.maxBytes) this.#admit(entry);
     else this.#window.add(entry);
     while (!this.#window.isWithinLimit) {
       const oldest = this.#window.oldestEntry!;
@@ -82,6 +99,15 @@ export class AdmissionCache {
     this.#counts[cacheCountIndices.bytes] = 0;
   }
 
+  #use(entry: CacheEntry): void {
+    if (entry.lastQuery !== this.#query) {
+      entry.lastQuery = this.#query;
+      if (entry.uses < maxCountedUses) entry.uses++;
+      this.#counts[entry.part === undefined ? cacheCountIndices.misses : cacheCountIndices.hits]!++;
+    }
+    entry.part?.touch(entry);
+  }
+
   #entry(key: string): CacheEntry {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
@@ -90,9 +116,18 @@ export class AdmissionCache {
     return made;
   }
 
-  /** Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace. */
+  /**
+   * Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace. Its base has to be
+   * in the main part, too: leaving the window, it could otherwise take entries of the main part with it.
+   */
   #admit(entry: CacheEntry): void {
     const main = this.#main;
+    const { base } = entry;
+    if (base?.part === this.#window) {
+      this.#window.remove(base);
+      this.#admit(base);
+      if (entry.base === undefined) return;
+    }
     let lacking = main.size + entry.bytes - main.maxBytes;
     const victims: CacheEntry[] = [];
     let oldest = main.oldestEntry;
@@ -105,6 +140,7 @@ export class AdmissionCache {
     }
     for (const victim of victims) evictValue(victim);
     main.add(entry);
+    if (base !== undefined) main.touch(base);
   }
 
   #age(): void {
@@ -145,11 +181,25 @@ class CacheEntry {
   part: CachePart | undefined;
   olderEntry: CacheEntry | undefined;
   newerEntry: CacheEntry | undefined;
+  /** The entry whose value this one's value needs. It has at least as many uses as this entry. */
+  base: CacheEntry | undefined;
+  /** The entries whose base is this one. */
+  dependents: Set<CacheEntry> | undefined;
+
+  setBase(base: CacheEntry | undefined): void {
+    this.base?.dependents!.delete(this);
+    this.base = base;
+    if (base === undefined) return;
+    (base.dependents ??= new Set()).add(this);
+    base.uses = Math.max(base.uses, this.uses);
+  }
 }
 
 function evictValue(entry: CacheEntry): void {
   entry.part?.remove(entry);
   entry.value = undefined;
+  entry.setBase(undefined);
+  for (const each of entry.dependents ?? []) evictValue(each);
 }
 
 /** A list of entries in the order of their last use. */

@@ -3,9 +3,11 @@ import { ColumnMatcher } from '../../text/column-matcher.js';
 import { ColumnReader } from '../../text/column-reader.js';
 import { indexedName } from '../../text/index-writer.js';
 import { LruCache } from '../../core/recent-map.js';
+import { physicalType } from '../../parquet/schema.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 import { AdmissionCache, type CacheCounts } from './admission-cache.js';
+import { fieldCacheKey, fieldKeysOf, type FieldKeys, type FieldScope } from './field-keys.js';
 import type { LoadedColumns } from './cached-records.js';
 import type {
   DistinctStrings,
@@ -31,9 +33,6 @@ export const maxFiles = 512;
 /** Estimated size of a cache entry beyond its value, in bytes. */
 const entryOverheadBytes = 256;
 
-/** Maximum number of fields whose cache keys are stored for a segment. */
-const maxFieldsWithKeys = 32;
-
 /** Functions that read single pages of a segment through the cache. */
 export interface SegmentPages {
   readonly file: SegmentFile;
@@ -50,9 +49,8 @@ export interface SegmentPages {
 }
 
 /**
- * Everything that a shard caches of its segments: columns, elements of lists, hashes of strings, single pages, bloom filters, selections
- * and parts of text indexes, up to a limit in bytes (`AdmissionCache` decides which); dictionaries, up to a quarter of the limit; and the
- * footers of files.
+ * Everything that a shard caches of its segments: columns and their dictionaries, elements of lists, hashes of strings, single pages, bloom
+ * filters, selections and parts of text indexes, up to a limit in bytes (`AdmissionCache` decides which); and the footers of files.
  */
 export class SegmentCache {
   /**
@@ -61,7 +59,6 @@ export class SegmentCache {
    */
   readonly admissionCache: AdmissionCache;
   readonly #bytes: number;
-  readonly #dictionaries = new Map<string, GrowingDictionary>();
   readonly #files = new LruCache<string, SegmentFile>(maxFiles, (file) => file.close());
   /** The accessors of the segments that have been requested. */
   readonly #known = new WeakMap<ShardSegment, SegmentAccessors>();
@@ -90,7 +87,6 @@ export class SegmentCache {
     for (const file of this.#files.values()) file.close();
     this.#files.clear();
     this.admissionCache.clear();
-    this.#dictionaries.clear();
   }
 
   /** Returns the columns of a segment, each of which is loaded at its first use. */
@@ -253,41 +249,69 @@ export class SegmentCache {
   }
 
   #column(scope: RowScope, field: FieldRef): MemoryColumn | undefined {
-    const key = fieldKeysOf(scope, fieldCacheKey(field)).column;
+    const { column: key, dictionary } = fieldKeysOf(scope, fieldCacheKey(field));
     const known = this.admissionCache.get(key) as CachedColumn | undefined;
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const column = this.#load(scope, field);
-    this.admissionCache.set(key, column ?? 'absent', (column?.bytes ?? 0) + entryOverheadBytes);
+    const bytes = (column?.bytes ?? 0) + entryOverheadBytes;
+    const base = column && hasDictionary(column) ? dictionary : undefined;
+    this.admissionCache.set(key, column ?? 'absent', bytes, base);
     return column;
   }
 
   #load(scope: RowScope, field: FieldRef): MemoryColumn | undefined {
     const { snapshot, segment, level } = scope;
-    const found = physicalPath(snapshot.columns, field.path);
-    if (found === undefined) return undefined;
-    const dictionary = this.#dictionaryOf(scope, field);
-    const column = loadColumn(this.file(segment), found, dictionary, level);
-    return column && field.type === 'double' ? withDoubles(column) : column;
+    const path = physicalPath(snapshot.columns, field.path);
+    const leaf = path && this.file(segment).leaf(path);
+    if (leaf === undefined) return undefined;
+    const load = (dictionary?: GrowingDictionary): MemoryColumn =>
+      loadColumn(this.file(segment), leaf.columns, dictionary, level)!;
+    const isOfStrings = leaf.physical === physicalType.byteArray;
+    const column = isOfStrings ? this.#withDictionary(scope, field, load, hasDictionary) : load();
+    return field.type === 'double' ? withDoubles(column) : column;
   }
 
   #distinct(scope: RowScope, field: FieldRef): DistinctStrings | undefined {
-    const { column, distinct: key } = fieldKeysOf(scope, fieldCacheKey(field));
+    const { column, distinct: key, dictionary: base } = fieldKeysOf(scope, fieldCacheKey(field));
     if (this.admissionCache.has(column)) return undefined;
+    const known = this.admissionCache.get(key) as DistinctStrings | 'absent' | undefined;
+    if (known !== undefined) return known === 'absent' ? undefined : known;
     const { snapshot, segment } = scope;
     const path = physicalPath(snapshot.columns, field.path);
     if (path === undefined) return undefined;
-    const dictionary = this.#dictionaryOf(scope, field);
-    let distinct = this.admissionCache.get(key) as Int32Array | 'absent' | undefined;
-    if (distinct === undefined) {
-      distinct = loadDistinct(this.file(segment), path, dictionary) ?? 'absent';
-      const bytes = distinct === 'absent' ? 0 : distinct.byteLength;
-      this.admissionCache.set(key, distinct, bytes + entryOverheadBytes);
-    }
-    return distinct === 'absent' ? undefined : { dictionary, distinct };
+    const read = (dictionary: GrowingDictionary): DistinctStrings | undefined => {
+      const distinct = loadDistinct(this.file(segment), path, dictionary);
+      return distinct && { dictionary, distinct };
+    };
+    const found = this.#withDictionary(scope, field, read, (result) => result !== undefined);
+    const bytes = (found?.distinct.byteLength ?? 0) + entryOverheadBytes;
+    this.admissionCache.set(key, found ?? 'absent', bytes, found && base);
+    return found;
   }
 
-  #dictionaryOf({ snapshot }: RowScope, field: FieldRef): GrowingDictionary {
-    return this.#dictionary(`${snapshot.datasetId}\n${field.path.join('\n')}`);
+  /**
+   * Calls `read` with the dictionary of a field, to which it may add strings: as many as there is room for in the cache, and at most half of
+   * the limit, because a dictionary is of no use without columns. A new dictionary stays in memory if `isUsed` returns true for the result.
+   */
+  #withDictionary<T>(
+    scope: RowScope,
+    field: FieldRef,
+    read: (dictionary: GrowingDictionary) => T,
+    isUsed: (result: T) => boolean,
+  ): T {
+    const cache = this.admissionCache;
+    const key = fieldKeysOf(scope, fieldCacheKey(field)).dictionary;
+    const known = cache.get(key) as GrowingDictionary | undefined;
+    const dictionary = known ?? new GrowingDictionary();
+    dictionary.maxBytes = Math.min(cache.maxBytesOf(key), this.#bytes / 2) - entryOverheadBytes;
+    let isKept = known !== undefined;
+    try {
+      const result = read(dictionary);
+      isKept ||= isUsed(result);
+      return result;
+    } finally {
+      if (isKept) cache.set(key, dictionary, dictionary.bytes + entryOverheadBytes);
+    }
   }
 
   #elements(scope: RowScope, list: FieldRef): LoadedElements | undefined {
@@ -299,19 +323,6 @@ export class SegmentCache {
     const bytes = (found?.offsets.byteLength ?? 0) + entryOverheadBytes;
     this.admissionCache.set(key, found ?? 'absent', bytes);
     return found;
-  }
-
-  /** Returns the dictionary of a field. Dictionaries only grow: when they take too much memory, all are dropped, with every cached value. */
-  #dictionary(key: string): GrowingDictionary {
-    let bytes = 0;
-    for (const each of this.#dictionaries.values()) bytes += each.bytes;
-    if (bytes > this.#bytes / 4) {
-      this.#dictionaries.clear();
-      this.admissionCache.clear();
-    }
-    const known = this.#dictionaries.get(key) ?? new GrowingDictionary();
-    this.#dictionaries.set(key, known);
-    return known;
   }
 
   #hashes(scope: RowScope, field: FieldRef): StringHashes | undefined {
@@ -343,20 +354,21 @@ export class SegmentCache {
 }
 
 /** The rows of the requested columns: the records of a segment, or the elements of a list of objects in it. */
-interface RowScope {
+interface RowScope extends FieldScope {
   readonly snapshot: ShardSnapshot;
   readonly segment: ShardSegment;
-  /** Length of the path of the list of objects; 0 for records. */
-  readonly depth: number;
   readonly level: RowLevel;
-  /** The keys of fields by `fieldCacheKey`. */
-  readonly keys: Map<string, FieldKeys>;
 }
 
 /** Access to the columns and pages of a segment. */
 interface SegmentAccessors {
   readonly view: SegmentView;
   readonly pages: SegmentPages;
+}
+
+/** Returns whether the values of a column are indices of the field's dictionary. */
+function hasDictionary({ values }: MemoryColumn): boolean {
+  return values.kind === 'dictionary';
 }
 
 /** The cached column of a field. */
@@ -370,30 +382,3 @@ interface OpenedText {
   readonly file: SegmentFile;
   readonly text: SegmentText;
 }
-
-/** The cache keys of the values derived from a field: its column, its distinct strings, its hashes, and the elements of a list. */
-type FieldKeys = Readonly<Record<'column' | 'distinct' | 'hashes' | 'elements', string>>;
-
-/**
- * Returns the cache keys of a field, given by its `fieldCacheKey`. The path of the scope's list is a prefix of the field's path. The key
- * strings are stored and reused, because queries use the same few fields in every segment, and a reused string is hashed only once.
- */
-function fieldKeysOf({ segment, depth, keys }: RowScope, name: string): FieldKeys {
-  const known = keys.get(name);
-  if (known !== undefined) return known;
-  const key = `${depth}\n${segment.path}\n${name}`;
-  const made = { column: key, distinct: `~${key}`, hashes: `#${key}`, elements: `[]${key}` };
-  if (keys.size === maxFieldsWithKeys) keys.clear();
-  keys.set(name, made);
-  return made;
-}
-
-/** Returns the name of a field in cache keys: its type, because a field may later be read as another type, and its path. */
-export function fieldCacheKey(field: FieldRef): string {
-  let name = cacheKeyByField.get(field);
-  if (name === undefined)
-    cacheKeyByField.set(field, (name = `${field.type}\n${field.path.join('\n')}`));
-  return name;
-}
-
-const cacheKeyByField = new WeakMap<FieldRef, string>();

@@ -1,6 +1,5 @@
 import { rowIdColumn, storesRowIds } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
-import { GrowingDictionary } from '../memory/growing-dictionary.js';
 import { loadColumn } from '../memory/load.js';
 import { SegmentFile } from '../memory/segment-file.js';
 import type { RowBatch, SegmentRows } from './executor.js';
@@ -46,7 +45,7 @@ function rowStreamOf(snapshot: Snapshot, number: number, rows: Int32Array): RowS
   if (!storesRowIds(segment)) return stream;
   const file = new SegmentFile(segmentFiles(snapshot)[number]!);
   try {
-    const values = loadColumn(file, [rowIdColumn.physical], new GrowingDictionary())?.values;
+    const values = loadColumn(file, [rowIdColumn.physical])?.values;
     if (values?.kind !== 'numbers') throw file.damagedError('has no row ids');
     const { numbers } = values;
     const sorted = segment.isAscending
