@@ -12,8 +12,8 @@ export class AdmissionCache {
   /** The entries of all keys that recent queries asked for, whether the cache has a value for them or not. */
   readonly #entries = new Map<string, CacheEntry>();
   #query = 0;
-  /** Use counts are halved before `queriesPerHalving` queries if more keys than this are counted. */
-  #maxKeys = minMaxKeys;
+  /** The number of uses since the last halving of keys that had been used before. */
+  #repeatedUses = 0;
   readonly #counts: CacheCounts;
 
   constructor(bytes: number, counts = newCacheCounts()) {
@@ -32,7 +32,13 @@ export class AdmissionCache {
   /** Begins a query: repeated requests for a key within one query count once. */
   beginQuery(): void {
     this.#query++;
-    if (this.#query % queriesPerHalving === 0 || this.#entries.size > this.#maxKeys) this.#age();
+    const held = this.#window.count + this.#main.count;
+    const maxUses = repeatedUsesPerEntry * Math.max(minHalvingEntries, held);
+    const maxKeys = Math.max(minMaxKeys, 4 * held);
+    const isCrowded = this.#entries.size > maxKeys;
+    if (isCrowded) this.#forgetKeys();
+    if (this.#repeatedUses > maxUses || (isCrowded && this.#entries.size > maxKeys / 2))
+      this.#halveUses();
   }
 
   /** Returns whether the cache has a value for the key; the call does not count as a use. */
@@ -102,6 +108,7 @@ export class AdmissionCache {
   #use(entry: CacheEntry): void {
     if (entry.lastQuery !== this.#query) {
       entry.lastQuery = this.#query;
+      if (entry.uses > 0) this.#repeatedUses++;
       if (entry.uses < maxCountedUses) entry.uses++;
       this.#counts[entry.part === undefined ? cacheCountIndices.misses : cacheCountIndices.hits]!++;
     }
@@ -117,22 +124,18 @@ export class AdmissionCache {
   }
 
   /**
-   * Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace. Its base has to be
-   * in the main part, too: leaving the window, it could otherwise take entries of the main part with it.
+   * Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace. Its base is in the
+   * main part as well, because leaving the window it would otherwise take entries of the main part with it.
    */
   #admit(entry: CacheEntry): void {
     const main = this.#main;
     const { base } = entry;
-    if (base?.part === this.#window) {
-      this.#window.remove(base);
-      this.#admit(base);
-      if (entry.base === undefined) return;
-    }
-    let lacking = main.size + entry.bytes - main.maxBytes;
+    const bytes = entry.bytes + (base?.part === this.#window ? base.bytes : 0);
+    let lacking = main.size + bytes - main.maxBytes;
     const victims: CacheEntry[] = [];
     let oldest = main.oldestEntry;
     while (lacking > 0) {
-      if (entry.bytes > main.maxBytes || oldest === undefined || oldest.uses >= entry.uses)
+      if (bytes > main.maxBytes || oldest === undefined || oldest.uses >= entry.uses)
         return evictValue(entry);
       victims.push(oldest);
       lacking -= oldest.bytes;
@@ -140,15 +143,21 @@ export class AdmissionCache {
     }
     for (const victim of victims) evictValue(victim);
     main.add(entry);
-    if (base !== undefined) main.touch(base);
+    if (base === undefined) return;
+    base.part!.remove(base);
+    main.add(base);
   }
 
-  #age(): void {
-    for (const [key, entry] of this.#entries) {
-      entry.uses >>= 1;
-      if (entry.uses === 0 && entry.part === undefined) this.#entries.delete(key);
-    }
-    this.#maxKeys = Math.max(minMaxKeys, 2 * this.#entries.size);
+  /** Halves all numbers of uses, so that entries used long ago can be displaced. */
+  #halveUses(): void {
+    for (const entry of this.#entries.values()) entry.uses >>= 1;
+    this.#repeatedUses = 0;
+  }
+
+  /** Forgets the keys without a value that at most one of the latest queries asked for. */
+  #forgetKeys(): void {
+    for (const [key, entry] of this.#entries)
+      if (entry.uses <= 1 && entry.part === undefined) this.#entries.delete(key);
   }
 }
 
@@ -167,8 +176,14 @@ export function newCacheCounts(): CacheCounts {
 const windowDivisor = 16;
 /** The greatest use count; further uses are not counted. */
 const maxCountedUses = 15;
-/** The number of queries after which all counts are halved, so that entries used long ago can be displaced. */
-const queriesPerHalving = 64;
+/**
+ * All numbers of uses are halved after this many repeated uses for each value in the cache, as the authors recommend for each value that
+ * there is room for. The first use of a key is not counted, so that any number of queries that are not repeated displaces nothing.
+ */
+const repeatedUsesPerEntry = 10;
+/** The smallest number of values for which repeated uses are expected: a few large columns need as long a history. */
+const minHalvingEntries = 64;
+/** If more keys than this are counted, and more than four for each value, those that are of no use are forgotten. */
 const minMaxKeys = 1 << 17;
 
 /** A key, its number of uses, and its links in the part of the cache that holds its value. */
@@ -206,6 +221,8 @@ function evictValue(entry: CacheEntry): void {
 class CachePart {
   readonly maxBytes: number;
   size = 0;
+  /** The number of entries. */
+  count = 0;
   oldestEntry: CacheEntry | undefined;
   #newest: CacheEntry | undefined;
 
@@ -230,6 +247,7 @@ class CachePart {
     else this.#newest.newerEntry = entry;
     this.#newest = entry;
     this.size += entry.bytes;
+    this.count++;
   }
 
   remove(entry: CacheEntry): void {
@@ -242,5 +260,6 @@ class CachePart {
     entry.olderEntry = undefined;
     entry.newerEntry = undefined;
     this.size -= entry.bytes;
+    this.count--;
   }
 }
