@@ -2,7 +2,6 @@ import type { DecodedValues } from '../../parquet/decode-values.js';
 import { ColumnMatcher } from '../../text/column-matcher.js';
 import { ColumnReader } from '../../text/column-reader.js';
 import { indexedName } from '../../text/index-writer.js';
-import { LruCache } from '../../core/recent-map.js';
 import { physicalType } from '../../parquet/schema.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
@@ -27,15 +26,14 @@ import { SegmentFile, type SegmentChunk } from './segment-file.js';
 import { logicalPathOf, physicalPath, type SegmentLeaf } from './segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
 
-/** Maximum number of files whose footer is cached. */
-export const maxFiles = 512;
-
 /** Estimated size of a cache entry beyond its value, in bytes. */
 const entryOverheadBytes = 256;
 
 /** Functions that read single pages of a segment through the cache. */
 export interface SegmentPages {
   readonly file: SegmentFile;
+  /** Whether the footer of the file is in memory. */
+  readonly isFileCached: boolean;
   /** Returns whether the whole column of a field, given by its `fieldCacheKey`, is in memory. */
   hasColumn(name: string): boolean;
   /** Returns whether several of the latest queries, with the current one, asked for the whole column of a field, so that loading it pays. */
@@ -50,21 +48,20 @@ export interface SegmentPages {
 
 /**
  * Everything that a shard caches of its segments: columns and their dictionaries, elements of lists, hashes of strings, single pages, bloom
- * filters, selections and parts of text indexes, up to a limit in bytes (`AdmissionCache` decides which); and the footers of files.
+ * filters, selections, parts of text indexes, footers and page indexes of files, up to a limit in bytes. `AdmissionCache` decides which.
  */
 export class SegmentCache {
   /**
-   * The cached values by key: a member of `FieldKeys`, or a key that begins with the kind of the value, such as `filter`. `absent` stands
-   * for something that the segment does not have, such as a column.
+   * The cached values by key: a member of `FieldKeys`, a key that begins with the kind of the value, such as `filter`, or the path of a
+   * file. `absent` stands for something that the segment does not have, such as a column.
    */
   readonly admissionCache: AdmissionCache;
   readonly #bytes: number;
-  readonly #files = new LruCache<string, SegmentFile>(maxFiles, (file) => file.close());
   /** The accessors of the segments that have been requested. */
   readonly #known = new WeakMap<ShardSegment, SegmentAccessors>();
   readonly #filterKeys = new WeakMap<SegmentChunk, string>();
-  /** The files that may be open. */
-  readonly #mayBeOpen = new Set<SegmentFile>();
+  /** The files that have been used since the last call of `releaseIdle`, by path. They are in use even if they are not in the cache. */
+  readonly #usedFiles = new Map<string, SegmentFile>();
   /** The text indexes in which terms may have been looked up. */
   readonly #searched = new Set<ColumnMatcher>();
 
@@ -78,14 +75,18 @@ export class SegmentCache {
     this.admissionCache.beginQuery();
   }
 
+  /** The size in bytes of the files that warming may cache, so that there is room for columns. */
+  get maxWarmedFileBytes(): number {
+    return this.#bytes / 4;
+  }
+
   /** False if adding a column might displace another one. */
   get hasRoom(): boolean {
     return this.admissionCache.size < this.#bytes * 0.8;
   }
 
   close(): void {
-    for (const file of this.#files.values()) file.close();
-    this.#files.clear();
+    this.releaseIdle();
     this.admissionCache.clear();
   }
 
@@ -105,7 +106,7 @@ export class SegmentCache {
     if (known !== undefined) return known;
     const level = recordLevel(segment.rows);
     const scope = { snapshot, segment, depth: 0, level, keys: new Map<string, FieldKeys>() };
-    const texts = new Map<string, OpenedText>();
+    const texts: OpenedTexts = new WeakMap();
     const view = {
       ...this.#viewOf(scope),
       deleted: segment.deletion && deletedRows(segment.deletion),
@@ -143,9 +144,13 @@ export class SegmentCache {
 
   #pagesOf(scope: RowScope): SegmentPages {
     const fileOf = (): SegmentFile => this.file(scope.segment);
+    const isFileCached = (): boolean => this.admissionCache.has(scope.segment.path);
     return {
       get file() {
         return fileOf();
+      },
+      get isFileCached() {
+        return isFileCached();
       },
       hasColumn: (name) => this.admissionCache.has(fieldKeysOf(scope, name).column),
       isAskedAgain: (name) => {
@@ -222,19 +227,13 @@ export class SegmentCache {
     };
   }
 
-  #text(
-    { snapshot, segment }: RowScope,
-    texts: Map<string, OpenedText>,
-    field: FieldRef,
-  ): SegmentText {
+  #text({ snapshot, segment }: RowScope, texts: OpenedTexts, field: FieldRef): SegmentText {
     const file = this.file(segment);
+    const ofFile = texts.get(file) ?? new Map<string, SegmentText>();
+    texts.set(file, ofFile);
     const name = fieldCacheKey(field);
-    let opened = texts.get(name);
-    if (opened?.file !== file) {
-      opened = { file, text: this.#openText(file, snapshot, field) };
-      texts.set(name, opened);
-    }
-    const { text } = opened;
+    const text = ofFile.get(name) ?? this.#openText(file, snapshot, field);
+    ofFile.set(name, text);
     if (text instanceof ColumnMatcher) this.#searched.add(text);
     return text;
   }
@@ -336,19 +335,28 @@ export class SegmentCache {
     return made;
   }
 
-  /** Closes all files and forgets looked-up terms, so that none of them remain in memory while other work runs. */
-  releaseIdle(): void {
-    for (const file of this.#mayBeOpen) file.closeDescriptor();
-    this.#mayBeOpen.clear();
+  /**
+   * Closes all files and forgets looked-up terms, so that none of them remain in memory while other work runs. What was read of a new file
+   * is cached if `keepsFiles` is true.
+   */
+  releaseIdle(keepsFiles = true): void {
+    for (const [path, file] of this.#usedFiles) {
+      file.closeDescriptor();
+      if (keepsFiles || this.admissionCache.has(path))
+        this.admissionCache.set(path, file, file.memoryBytes + entryOverheadBytes);
+    }
+    this.#usedFiles.clear();
     for (const text of this.#searched) text.dropCachedHits();
     this.#searched.clear();
   }
 
   file(segment: ShardSegment): SegmentFile {
-    const known = this.#files.get(segment.path);
+    const { path } = segment;
+    const used = this.#usedFiles.get(path);
+    if (used !== undefined) return used;
+    const known = this.admissionCache.get(path) as SegmentFile | undefined;
     const file = known ?? new SegmentFile(segment);
-    this.#mayBeOpen.add(file);
-    if (known === undefined) this.#files.set(segment.path, file);
+    this.#usedFiles.set(path, file);
     return file;
   }
 }
@@ -377,8 +385,5 @@ type CachedColumn = MemoryColumn | 'absent';
 /** The text index of a field in a segment (`SegmentView.text`). */
 type SegmentText = ColumnMatcher | 'absent' | Unsupported;
 
-/** A text index, and the file that it was read from. */
-interface OpenedText {
-  readonly file: SegmentFile;
-  readonly text: SegmentText;
-}
+/** The opened text indexes of the segment's file by `fieldCacheKey`, which are forgotten with the file. */
+type OpenedTexts = WeakMap<SegmentFile, Map<string, SegmentText>>;

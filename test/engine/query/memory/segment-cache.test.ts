@@ -93,3 +93,77 @@ describe('dictionaries in the cache', () => {
     expect(ofNumbers).toBeLessThan(4 * rows * segments + 8_000);
   });
 });
+
+describe('files in the cache', () => {
+  const width = 400;
+  const names = Array.from({ length: width }, (_, i) => `f${i}`);
+  const fileCount = 12;
+  let bench: EngineFixture;
+  let dataset: TestDataset;
+  let memory: MemoryExecutor;
+  beforeAll(async () => {
+    bench = await openEngineFixture();
+    const columns = [column('note', 'text'), ...names.map((name) => column(name, 'integer'))];
+    const written = Array.from({ length: fileCount }, (_, segment) =>
+      Array.from({ length: 10 }, (_, i) => ({
+        note: `word${segment} and word${i}`,
+        ...Object.fromEntries(names.map((name, at) => [name, 1_000 * segment + 10 * at + i])),
+      })),
+    );
+    dataset = await bench.dataset(columns, written);
+  });
+  afterAll(() => bench.close());
+  afterEach(() => memory.close());
+  /** The least that an opened file takes in memory. */
+  const fileBytes = width * 500;
+
+  const ask = async (body: object) => {
+    const { snapshot, fields } = dataset;
+    const engine = queryEngine(bench.engine.sql.engine, { memory });
+    const { total, results } = await runQuery(engine, snapshot, fields, parseQuery(body, fields));
+    const { bytes, limit } = memory.cacheUsage();
+    expect(bytes).toBeLessThanOrEqual(limit);
+    return { total, results: JSON.parse(results) as readonly Record<string, unknown>[] };
+  };
+
+  test('count as a part of it', async () => {
+    memory = openMemoryExecutor({ threads: 0, cacheMb: 16 });
+    await ask({ filters: [['f7__gte', 0]], limit: 0 });
+    const { bytes } = memory.cacheUsage();
+    expect(bytes).toBeGreaterThan(fileCount * fileBytes);
+    expect(bytes).toBeLessThan(4 * fileCount * fileBytes);
+  });
+
+  test('leave room for columns when a server starts', async () => {
+    memory = openMemoryExecutor({ threads: 0, cacheMb: 8 });
+    const { limit } = memory.cacheUsage();
+    const refs = names.slice(0, 3).map((name) => ({ name, path: [name], type: 'integer' }) as const); // prettier-ignore
+    await memory.open(dataset.snapshot, refs, {});
+    const { bytes } = memory.cacheUsage();
+    expect(bytes).toBeGreaterThan(limit / 5);
+    expect(bytes).toBeLessThan(limit / 2);
+    await memory.warm(dataset.snapshot, refs, {});
+    const { misses } = memory.cacheUsage();
+    expect(memory.cacheUsage().bytes).toBeLessThan(limit / 2);
+    await ask({ facets: { f0: { facet_type: 'stats' }, f2: { facet_type: 'stats' } }, limit: 0 });
+    expect(memory.cacheUsage().misses).toBe(misses);
+  });
+
+  test.each([0.01, 0.3, 1])('of %d MB can be evicted while queries read them', async (cacheMb) => {
+    memory = openMemoryExecutor({ threads: 0, cacheMb });
+    for (let round = 0; round < 2; round++) {
+      const rare = await ask({ filters: [['note__contains', 'word11']], limit: 5, fields: ['f3'] }); // prettier-ignore
+      expect(rare.results.map(({ f3 }) => f3)).toEqual([11_030, 11_031, 11_032, 11_033, 11_034]);
+      const common = await ask({ query: 'word3', limit: 100, fields: ['f1'] });
+      expect(common.results.map(({ f1 }) => f1 as number).sort((a, b) => a - b)).toEqual(
+        names.slice(0, fileCount).flatMap(
+          (_, segment) =>
+            Array.from({ length: 10 }, (_, i) => 1_000 * segment + 10 + i).filter((_, i) => segment === 3 || i === 3), // prettier-ignore
+        ),
+      );
+      const sorted = await ask({ ordering: ['-f399'], limit: 3, fields: ['f399'] });
+      expect(sorted.results.map(({ f399 }) => f399)).toEqual([14_999, 14_998, 14_997]);
+      expect((await ask({ filters: [['f5__lt', 2_055]], limit: 1 })).total).toBe(25);
+    }
+  });
+});
