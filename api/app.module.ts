@@ -11,7 +11,7 @@ import { isAnonymousAllowed } from './http/body.js';
 import { ErrorsFilter } from './http/errors.filter.js';
 import { matchesPath } from './http/operation-row.js';
 import { postToSelf } from './http/own-requests.js';
-import { formatLogLine, stderrSink, type LogSink } from './http/log.js';
+import { formatLogLine, stderrSink, type LogSink } from '../engine/core/log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
 import { PasswordCheck } from './http/password-check.js';
 import { OpenapiDocument } from './http/openapi.js';

@@ -4,17 +4,16 @@ import { openMemoryExecutor } from '../engine/query/memory/memory-executor.js';
 import type { Config } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
 import { openDataFolder } from '../engine/core/files.js';
-import { openQueryEngine, type PlanTrace } from '../engine/query/plan/query-engine.js';
-import { stepText } from '../engine/query/plan/plan.js';
-import { predicateText } from '../engine/query/predicate/kinds.js';
+import { openQueryEngine } from '../engine/query/plan/query-engine.js';
+import { planTrace } from '../engine/query/plan/trace.js';
 import { QueryQuarantine } from '../engine/query/sql/query-quarantine.js';
+import { formatLogLine, stderrSink } from '../engine/core/log.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
 import { openStore } from '../engine/store/open.js';
 import { createScheduler } from '../scheduler/queue/scheduler.js';
 import { refusedExitCode } from '../scheduler/worker/supervisor.js';
 import { createApp } from './app.module.js';
 import { multipartLimits } from './http/app-context.js';
-import { formatLogLine, stderrSink } from './http/log.js';
 import { saveHotColumnsPeriodically, loadHotColumns, warmCaches } from './warm.js';
 
 /*
@@ -55,18 +54,9 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     const store = openStore(data, { keepVersionsMs: config.keepVersionsDays * 86_400_000 });
     const quarantine = await QueryQuarantine.open(data, sqlConnections);
     closers.push(async () => quarantine.close());
-    const trace: PlanTrace = ({ steps, ...rest }, { datasetId }, predicate) =>
-      stderrSink(
-        formatLogLine('plan', {
-          subject: `dataset ${datasetId}`,
-          condition: predicateText(predicate),
-          ...rest,
-          steps: steps.map(stepText).join('; '),
-        }),
-      );
     const hotColumns = await loadHotColumns(data);
     const queryEngine = await openQueryEngine({
-      ...(config.log === 'debug' && { trace }),
+      ...(config.log === 'debug' && { trace: planTrace(stderrSink) }),
       quarantine,
       hot: hotColumns,
       ...(memory && { memory }),

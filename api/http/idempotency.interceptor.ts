@@ -52,7 +52,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
       userId: caller.user.id,
       key: idempotencyKeyOf(header),
       operation,
-      hash: bodyDigest(request.body),
+      hash: requestDigest(request),
       owner: keyOwnerId,
     };
     const { idempotencyKeys } = this.context.catalog;
@@ -96,8 +96,11 @@ function idempotencyKeyOf(header: string | readonly string[]): string {
   );
 }
 
-function bodyDigest(body: unknown): string {
+/** Returns a digest of path, query and body. A token in the query is left out: a repeated request may have another one. */
+function requestDigest({ url, body }: ApiRequest): string {
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
+  searchParams.delete('access_token');
   return createHash('sha256')
-    .update(stringifyJson((body ?? {}) as Value))
+    .update(`${pathname}?${searchParams}\n${stringifyJson((body ?? {}) as Value)}`)
     .digest('hex');
 }

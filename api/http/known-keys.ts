@@ -5,7 +5,7 @@ import { accessMetadataKey, type AccessRule } from './access.js';
 import { AppContext } from './app-context.js';
 import { isObject } from './form.js';
 import { operationMetadataKey } from './idempotency.interceptor.js';
-import { formatLogLine } from './log.js';
+import { formatLogLine } from '../../engine/core/log.js';
 import type { OperationRow } from './operation-row.js';
 import { preferenceOf, reportAppliedPreference } from './preferences.js';
 import type { ApiReply, ApiRequest } from './request.js';

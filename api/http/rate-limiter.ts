@@ -44,7 +44,7 @@ export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
   };
 }
 
-/** Throws 429 with the seconds to wait, unless allowed. */
+/** Throws an error with status 429 and the number of seconds to wait, unless the verdict allows the event. */
 export function refuseOverLimit(verdict: RateLimitResult): void {
   if (verdict.ok) return;
   const error = new AppError('rate-limited', 'Request was throttled.');

@@ -8,7 +8,7 @@ import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
 import { AppError, invalidError, notFoundError } from '../../engine/core/errors.js';
-import { archivedProblem } from '../../scheduler/jobs/visible-data.js';
+import { archivedProblem, snapshotProblem } from '../../scheduler/jobs/visible-data.js';
 import type { ResourceKind } from './access.js';
 import type { AppContext } from './app-context.js';
 import { readId, type Form } from './form.js';
@@ -98,7 +98,6 @@ export async function requireNoSnapshot(
   { id }: DatasetRow,
   field: string,
 ): Promise<void> {
-  const task = await catalog.tasks.openTask('snapshot', id);
-  if (task === undefined) return;
-  throw invalidError(field, `The dataset is being archived; cancel task ${task.id} to change it.`);
+  const problem = await snapshotProblem(catalog, id);
+  if (problem !== undefined) throw invalidError(field, problem);
 }

@@ -170,7 +170,7 @@ function propertyOf<Row, Context>(field: ResourceField<Row, Context>): Property 
   };
 }
 
-/** `default_storage_class` as `defaultStorageClass`. */
+/** Converts a key from snake case to camel case: `default_storage_class` becomes `defaultStorageClass`. */
 function camelCase(key: string): string {
   return key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

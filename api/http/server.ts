@@ -6,7 +6,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createAddressReader, withoutPrefix, type AddressOptions, type RequestAddress } from './base-address.js'; // prettier-ignore
 import { installBodyParsers, uploadPrefix } from './body.js';
-import { formatLogLine, withoutSecrets, type LogSink } from './log.js';
+import { formatLogLine, withoutSecrets, type LogSink } from '../../engine/core/log.js';
 import type { ServerLimits } from './app-context.js';
 import { userIdOfOwnRequest } from './own-requests.js';
 import { JsonAdapter } from './reply.js';

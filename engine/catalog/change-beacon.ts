@@ -7,7 +7,7 @@ import type { UserRow } from './users.js';
  * Creates the global beacon of a dataset, or changes the existing one; if no granularity is given, the existing one stays. Must run inside
  * `catalog.transaction`.
  */
-export async function enableBeacon(
+export async function enableGlobalBeacon(
   tx: Tables,
   actor: Pick<UserRow, 'id'>,
   datasetId: number,

@@ -83,7 +83,7 @@ const versionColumns = {
 
 /** The versions of all commits, also of those whose rows were deleted: a view of `commits` and `deleted_commits`. */
 const commitVersions = tableCodec<CommitVersion>('commitVersions', versionColumns, {});
-/** The commits whose rows were deleted. */
+/** Commits whose rows have been deleted from the catalogue. */
 const deletedCommits = tableCodec<CommitVersion>('deletedCommits', versionColumns, {});
 
 /** Commits. Only `publish` creates them. */
@@ -103,6 +103,8 @@ export interface CommitTable {
   atVersion(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
   /** The commits after a version of a dataset that changed or removed records and were not rolled back, oldest first. */
   changesAfter(datasetId: number, logVersion: number): Promise<readonly CommitVersion[]>;
+  /** Whether a commit after a version may have added records with the `_id`s of earlier ones: an append gives new `_id`s to its records. */
+  hasAddedAfter(datasetId: number, logVersion: number): Promise<boolean>;
   /** Returns the last commit of the dataset, in the order of its versions, that had completed at this time; undefined if there is none. */
   lastAt(datasetId: number, time: Millis): Promise<CommitVersion | undefined>;
   /** The last completed commit before a version of the dataset; undefined if there is none. */
@@ -117,7 +119,7 @@ export interface CommitTable {
 
 /** A commit whose row was deleted. */
 interface DeletedCommit extends Pick<CommitVersion, 'id' | 'parentJobId'> {
-  /** Null if an earlier release has deleted the commit, until a start of the server completes it. */
+  /** Null if an earlier release has deleted the commit, until a start or the restore of the dataset completes it. */
   readonly logVersion: number | null;
 }
 
@@ -157,6 +159,11 @@ export function commitTable(db: Database): CommitTable {
             WHERE dataset_id = ${datasetId} AND parent_job_model = 'datasets.DatasetCommit')
         ORDER BY log_version`);
       return rows.map((row) => commitVersions.parse(row));
+    },
+    hasAddedAfter: async (datasetId, logVersion) => {
+      const row = await db.get(sql`SELECT id FROM commit_versions
+        WHERE dataset_id = ${datasetId} AND log_version > ${logVersion} AND mode <> 'append' AND records_added > 0 LIMIT 1`);
+      return row !== undefined;
     },
     lastAt: (datasetId, time) =>
       // A commit completes after its row is created, and to compare `created_at` costs less.

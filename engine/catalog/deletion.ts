@@ -43,6 +43,7 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
   const files = await db.all(sql`SELECT file_versions.object_id, file_versions.revision
     FROM file_versions JOIN objects ON objects.id = file_versions.object_id WHERE ${condition}
     ORDER BY file_versions.object_id, file_versions.revision`);
+  await detachPublishingMigrations(db, datasets);
   const tasks = await db.all(sql`SELECT tasks.id FROM tasks
     WHERE tasks.status IN ('pending', 'queued', 'running')
       AND (tasks.target_object_id IN (${datasets}) OR tasks.source_object_id IN (${datasets}))`);
@@ -70,13 +71,23 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
 }
 
 /**
- * Cancels the open migrations whose source is one of these datasets. Their tasks are deleted with the source; the rows of the migrations
- * stay.
+ * Detaches the migrations that are being published from a source among these datasets: they need it no more, and their tasks must not be
+ * deleted with it.
+ */
+async function detachPublishingMigrations(db: Database, datasets: Sql): Promise<void> {
+  await db.run(sql`UPDATE tasks SET source_object_id = NULL
+    WHERE kind = 'migration' AND is_publishing = 1 AND source_object_id IN (${datasets})`);
+}
+
+/**
+ * Cancels the open migrations whose source is one of these datasets, except those that are being published. Their tasks are deleted with
+ * the source; the rows of the migrations stay.
  */
 async function cancelMigrationsOf(db: Database, datasets: Sql): Promise<void> {
   const { migration } = jobCodecs;
   const rows = await db.all(sql`SELECT ${migration.columns} FROM dataset_migrations
-    WHERE source_id IN (${datasets}) AND ${isOneOf(sql`status`, activeStatuses)}`);
+    WHERE source_id IN (${datasets}) AND ${isOneOf(sql`status`, activeStatuses)}
+    AND id NOT IN (SELECT resource_id FROM tasks WHERE kind = 'migration' AND is_publishing = 1)`);
   const now = Date.now();
   for (const { id, status, timestamps } of rows.map((row) => migration.parse(row))) {
     const change = migration.update(id, {

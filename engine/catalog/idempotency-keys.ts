@@ -8,7 +8,7 @@ interface IdempotentRequest {
   readonly userId: number;
   readonly key: string;
   readonly operation: string;
-  /** A digest of the body of the request. */
+  /** A digest of the path, the query and the body of the request. */
   readonly hash: string;
   /** The server process that handles the request; if it died, another may take over the key. */
   readonly owner: string;
@@ -36,14 +36,14 @@ type IdempotencyKeyState =
   | { readonly kind: 'replay'; readonly id: number }
   /** Another request with the key is in progress. */
   | { readonly kind: 'busy' }
-  /** The key was used with another operation or body. */
+  /** The key was used for another request. */
   | { readonly kind: 'mismatch' };
 
 /** Idempotency keys, stored for `budgets.idempotencyKeyMs` (threat C8). */
 export interface IdempotencyKeyTable {
   begin(request: IdempotentRequest, now?: number): Promise<IdempotencyKeyState>;
   /** Deletes a key whose create failed, so that it can be used again; a key whose create succeeded stays. */
-  forget(request: Pick<IdempotentRequest, 'userId' | 'key'>): Promise<void>;
+  forget(request: RequestKey): Promise<void>;
   /** Deletes expired keys. */
   sweep(now?: number): Promise<void>;
 }
@@ -86,22 +86,30 @@ export function idempotencyKeyTable(db: Database): IdempotencyKeyTable {
   };
 }
 
-const currentRequest = new AsyncLocalStorage<Pick<IdempotentRequest, 'userId' | 'key'>>();
+/** What identifies the request of a create: its user and the user's key. */
+type RequestKey = Pick<IdempotentRequest, 'userId' | 'key'>;
+
+const currentRequest = new AsyncLocalStorage<RequestKey>();
 
 /** Runs the create of a request with a key; the first resource that `work` creates is recorded under the key. */
-export function withIdempotencyKey<T>(
-  request: Pick<IdempotentRequest, 'userId' | 'key'>,
-  work: () => Promise<T>,
-): Promise<T> {
+export function withIdempotencyKey<T>(request: RequestKey, work: () => Promise<T>): Promise<T> {
   return currentRequest.run(request, work);
 }
 
+/** Returns the idempotency key of the current request; undefined if it has none. */
+export function currentIdempotencyKey(): string | undefined {
+  return currentRequest.getStore()?.key;
+}
+
 /**
- * Records the id of a new resource under the idempotency key of the current request, if it has one. Every create calls this in its
- * own transaction, so that resource and key are committed together.
+ * Records the id of a new resource under the idempotency key of a request, by default the current one, if it has a key. Every create calls
+ * this in its own transaction, so that resource and key are committed together.
  */
-export async function recordCreatedId(tx: Database, id: number): Promise<void> {
-  const request = currentRequest.getStore();
+export async function recordCreatedId(
+  tx: Database,
+  id: number,
+  request = currentRequest.getStore(),
+): Promise<void> {
   if (request === undefined) return;
   const { userId, key } = request;
   await tx.run(sql`UPDATE request_keys SET made_id = ${id}

@@ -92,7 +92,10 @@ export interface NewImport {
   readonly taskDescription?: string;
 }
 
-/** A change of an import. `metadata` replaces the keys that users set; keys that only the server sets are ignored in it and stay. */
+/**
+ * A change to an import. `metadata` replaces all keys that users have set; keys that only the server sets are ignored and keep their
+ * values.
+ */
 export type ImportPatch = Partial<Pick<ImportRow, 'title' | 'description' | 'metadata' | 'tags'>>;
 
 /** The keys of an import's metadata that the server sets. */

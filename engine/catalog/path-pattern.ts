@@ -21,7 +21,10 @@ export function compilePathRegex(field: string, pattern: string): (path: string)
 interface PathGlob {
   /** The pattern of the domain; null for any account, undefined for the caller's account. */
   readonly domain: string | null | undefined;
-  /** The pattern of the vault; null for the caller's personal vault, undefined for the vault that the filter names. */
+  /**
+   * The pattern for the vault's name. Null means the caller's personal vault; undefined means that the path names no vault, so that the
+   * vault filter of the request applies.
+   */
   readonly vault: string | null | undefined;
   readonly path: string;
   /** A prefix of every matching path. */

@@ -15,7 +15,7 @@ import type { Millis } from './table.js';
 import type { TaskRow } from './task-row.js';
 import { insertTask, setStatus } from './task-status.js';
 import { taskTable } from './tasks.js';
-import { userTable } from './users.js';
+import { userTable, type UserRow } from './users.js';
 
 /** Everything that publishing a commit changes in the catalogue. The log entry contains it too, so that a restart can replay it. */
 export interface Publication {
@@ -28,8 +28,13 @@ export interface Publication {
   readonly commitId: number;
   readonly logVersion: number;
   readonly mode: CommitRow['mode'];
-  /** For a rollback: the commit that it reverts, and the user who requested it; `taskId` is 0 then. */
-  readonly reverted?: { readonly commitId: number; readonly userId: number };
+  /** The user who requested the change; absent in log entries of earlier releases. */
+  readonly userId?: number;
+  /** For a rollback: the commit that it reverts, and the idempotency key of the request; `taskId` is 0 then. */
+  readonly reverted?: {
+    readonly commitId: number;
+    readonly idempotencyKey?: string | undefined;
+  };
   readonly title: string;
   readonly recordsModified: number;
   /** Numbers of changed and removed records; absent for an append, which only adds records. */
@@ -217,12 +222,10 @@ async function publishCommit(
   const importTask = await taskTable(tx).get(publication.taskId);
   const job = await importTable(tx).get(publication.importId);
   const { reverted } = publication;
-  const userId =
-    reverted?.userId ??
-    importTask?.userId ??
-    job?.userId ??
+  const requesterId = publication.userId ?? importTask?.userId;
+  const { id: userId, accountId } =
+    (requesterId !== undefined && (await userTable(tx).get(requesterId))) ||
     (await readDatasetOwner(tx, publication.datasetId));
-  const user = await userTable(tx).get(userId);
   const title = publication.title;
   const task = await insertTask(
     tx,
@@ -232,7 +235,7 @@ async function publishCommit(
       description: `${verbByMode[publication.mode]} ${publication.recordsModified} records`,
       priority: commitPriority,
       userId,
-      accountId: user!.accountId,
+      accountId,
       parentId: importTask?.id ?? null,
       targetObjectId: publication.datasetId,
       sourceObjectId: null,
@@ -262,7 +265,8 @@ async function publishCommit(
     genomeBuild: publication.genomeBuild,
   };
   await tx.run(commits.insert(row));
-  if (reverted) await recordCreatedId(tx, row.id);
+  const key = reverted?.idempotencyKey;
+  if (key !== undefined) await recordCreatedId(tx, row.id, { userId, key });
   return task;
 }
 
@@ -307,8 +311,8 @@ async function completeJob(tx: Database, publication: Publication): Promise<void
   await setStatus(tx, task, 'completed', { metadata, errorMessage: null, now: time });
 }
 
-/** Returns the owner of a dataset, as the user of a replayed commit whose import was deleted. */
-async function readDatasetOwner(tx: Database, datasetId: number): Promise<number> {
+/** Returns the owner of a dataset, as the user of a replayed commit whose user the catalogue, restored from a backup, does not know. */
+async function readDatasetOwner(tx: Database, datasetId: number): Promise<UserRow> {
   const row = await tx.get(sql`SELECT user_id FROM objects WHERE id = ${datasetId}`);
-  return row!['user_id'] as number;
+  return (await userTable(tx).get(row!['user_id'] as number))!;
 }

@@ -316,8 +316,8 @@ export const deletedCommitSchema: readonly string[] = [
 
 /**
  * Keeps the versions of commits whose rows are deleted, and adds a view of the versions of all commits. A commit that was deleted earlier
- * is in the view once a start of the server has found its version in the log. SQLite uses the indexes of both tables for the view only if
- * their columns have the same types, hence the cast.
+ * is in the view once a start of the server, or the restore of the dataset, has found its version in the log. SQLite uses the indexes of
+ * both tables for the view only if their columns have the same types, hence the cast.
  */
 export const commitVersionSchema: readonly string[] = [
   `ALTER TABLE deleted_commits ADD COLUMN parent_job_model TEXT`,

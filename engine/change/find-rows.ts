@@ -6,7 +6,7 @@ import { AppError } from '../core/errors.js';
 import { loadColumn } from '../query/memory/load.js';
 import { FacetOverflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
-import { SegmentFile } from '../query/memory/segment-file.js';
+import { SegmentFile } from '../store/segment-file.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import type { IdRun } from '../store/store.js';

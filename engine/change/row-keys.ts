@@ -1,7 +1,7 @@
 import { GrowingDictionary } from '../query/memory/growing-dictionary.js';
 import { loadColumn } from '../query/memory/load.js';
-import type { MemoryColumn } from '../query/memory/column.js';
-import type { SegmentFile } from '../query/memory/segment-file.js';
+import type { MemoryColumn } from '../query/memory/match/column.js';
+import type { SegmentFile } from '../store/segment-file.js';
 
 /** Called with the bytes of the key of a row; `start` is -1 for a row without one. */
 export type KeyVisitor = (row: number, bytes: Buffer, start: number, end: number) => void;

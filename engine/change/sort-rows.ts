@@ -3,7 +3,7 @@ import { ascendingOrder } from '../core/ascending.js';
 import { concatenateArrays } from '../core/buffers.js';
 import type { Columns } from '../core/types.js';
 import { recordIdAfterRows, parseRecordId } from '../ingest/record-ids.js';
-import { SegmentFile } from '../query/memory/segment-file.js';
+import { SegmentFile } from '../store/segment-file.js';
 import { reservedColumns } from '../store/arrow.js';
 import { deletedRows, deletionVector } from '../store/deletion-vector.js';
 import { presentColumns, type MergeSource } from '../store/merge.js';

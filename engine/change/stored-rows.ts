@@ -10,7 +10,7 @@ import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
 import type { ByteExtent, OffsetIndex } from '../parquet/read-footer.js';
 import { decompressChunkPages, decompressOneByOne } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetLeaf } from '../parquet/schema.js';
-import { SegmentFile, type RowGroup, type SegmentChunk } from '../query/memory/segment-file.js';
+import { SegmentFile, type RowGroup, type SegmentChunk } from '../store/segment-file.js';
 import {
   arrowSchema,
   parquetColumns,

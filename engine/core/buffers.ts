@@ -24,6 +24,14 @@ export function acquireBuffer<T extends TypedBuffer>(
   length: number,
 ): T {
   outstandingCount += 1;
+  return takeBuffer(type, length);
+}
+
+/** Like `acquireBuffer`, but for a buffer that may be left to the garbage collector. Pass it to `giveBackBuffer` if its use ends at a known point. */
+export function takeBuffer<T extends TypedBuffer>(
+  type: new (length: number) => T,
+  length: number,
+): T {
   const sizeClass = length <= 1 ? 0 : Math.ceil(Math.log2(length));
   const bySize = spareBuffersByType.get(type) ?? [];
   for (let power = sizeClass; power < bySize.length; power++) {
@@ -38,6 +46,11 @@ export function acquireBuffer<T extends TypedBuffer>(
 /** Returns a buffer to the pool. Neither the buffer nor any view of its memory may be used afterwards. */
 export function releaseBuffer(buffer: TypedBuffer): void {
   outstandingCount -= 1;
+  giveBackBuffer(buffer);
+}
+
+/** Returns a buffer of `takeBuffer` to the pool, under the same condition. */
+export function giveBackBuffer(buffer: TypedBuffer): void {
   const { byteLength } = buffer;
   if (
     byteLength === 0 ||
@@ -84,7 +97,7 @@ export function concatenateArrays<T extends TypedBuffer>(
   return all;
 }
 
-/** Number of buffers that this thread has acquired and not released: 0 when no work is under way. For tests. */
+/** Number of buffers of `acquireBuffer` that this thread has not released: 0 when no work is under way. For tests. */
 export function outstandingBufferCount(): number {
   return outstandingCount;
 }

@@ -30,7 +30,7 @@ export interface Config {
   readonly workerMemoryMb: number;
   /** Secret of the first token; null: a random one. */
   readonly token: string | null;
-  /** Whether the first start imports the bundled example. */
+  /** Whether the server imports the bundled example when it starts for the first time. */
   readonly examples: boolean;
   /** Addresses that manifests may name although they are not public: `host:port`, an address or a CIDR block (allowed-addresses.ts). */
   readonly allowAddresses: readonly string[];

@@ -16,7 +16,7 @@ import type { SchemaNode, ParquetSchema } from './schema.js';
  * repetition level is not greater than the node's, and if every enclosing list has an element in this slot.
  */
 
-/** The levels of a node in the tree of the schema. */
+/** The repetition and definition levels of a node of the schema. */
 interface NodeLevels {
   /** Number of optional and repeated ancestors, the node included: an item is null at this definition level, and present above it. */
   readonly depth: number;

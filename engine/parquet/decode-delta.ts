@@ -68,6 +68,38 @@ export function readDeltaDoubles(
   }
 }
 
+/**
+ * Does the same as `readDeltaDoubles` for the values at the first `picked` entries of `picks`, which are ascending positions. Nothing after
+ * the last of them is decoded. 32-bit integers are exact modulo 2^32.
+ */
+export function pickDeltaDoubles(
+  source: ByteSource,
+  count: number,
+  picks: Int32Array,
+  picked: number,
+  out: Float64Array,
+): void {
+  const { miniblocks, size, first } = readDeltaHeader(source, count);
+  let value = first;
+  let next = 0;
+  if (picks[0] === 0) out[next++] = value;
+  for (let i = 1; next < picked;) {
+    const least = source.readZigzag();
+    const { readOffset: widths } = source;
+    source.skip(miniblocks);
+    for (let m = 0; m < miniblocks && next < picked; m++) {
+      const width = source.bytes[widths + m]!;
+      const { readOffset: at } = source;
+      source.skip((size / 8) * width);
+      unpackBits(source, at, width, size, unpackedMiniblock, 0);
+      for (let k = 0; k < size && next < picked; i++, k++) {
+        value += least + (unpackedMiniblock[k]! >>> 0);
+        if (i === picks[next]) out[next++] = value;
+      }
+    }
+  }
+}
+
 function readDeltaHeader(
   source: ByteSource,
   count: number,

@@ -41,7 +41,8 @@ export function readConstant(source: ByteSource, width: number, count: number): 
   return undefined;
 }
 
-function readRunValue(source: ByteSource, width: number): number {
+/** Reads the value of an RLE run. */
+export function readRunValue(source: ByteSource, width: number): number {
   let value = 0;
   for (let shift = 0; shift < width; shift += 8) value |= source.readByte() << shift;
   return value;
@@ -117,7 +118,7 @@ function unpackGroups(
 }
 
 /** Returns the 32 bits from bit `shift` of byte `at` on; bits after the end are 0. */
-function wordAt(bytes: Uint8Array, at: number, shift: number): number {
+export function wordAt(bytes: Uint8Array, at: number, shift: number): number {
   const low = byteAt(bytes, at) | (byteAt(bytes, at + 1) << 8) | (byteAt(bytes, at + 2) << 16);
   const word = low | (byteAt(bytes, at + 3) << 24);
   return shift === 0 ? word : (word >>> shift) | (byteAt(bytes, at + 4) << (32 - shift));

@@ -187,7 +187,7 @@ export class ParquetEncoder {
       file: new ByteSink(2 * flushBytes),
       dictionary: new ByteSink(64 << 10),
       page: new ByteSink(2 * flushBytes),
-      // There are no bloom filters, because they stay in memory until the end of the file, which may have any number of row groups.
+      // No Bloom filters are written: they would have to stay in memory until the end of the file, which may have any number of row groups.
       hasFilters: false,
       isPlain: false,
       offset: 0,

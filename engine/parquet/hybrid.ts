@@ -57,7 +57,7 @@ function writePacked(
   packBits(sink, values, from, to, width, groups * width);
 }
 
-/** Numbers of which each is `base` or one more: number i is `base` plus bit `firstBit + i` of a bitmap. */
+/** Numbers each of which is `base` or `base + 1`: number i is `base` plus bit `firstBit + i` of a bitmap. */
 export interface BitNumbers {
   readonly base: number;
   readonly bits: Uint8Array;

@@ -1,34 +1,31 @@
 import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
+import { ByteSource } from './byte-source.js';
+import { encodingId } from './encoding.js';
+import { bitWidth } from './hybrid.js';
 import { ValuePicker } from './pick-values.js';
-import { fillLevels, readLevels, type LeafPart } from './read-chunk.js';
+import { HybridCursor } from './hybrid-cursor.js';
+import type { LeafPart } from './read-chunk.js';
 import type { DecompressedPage } from './read-pages.js';
-import type { ParquetLeaf } from './schema.js';
+import { physicalType, type ParquetLeaf } from './schema.js';
 
 /**
  * Reads some rows from the pages of one column chunk. `rows` are ascending numbers, counted from the first row of the first page. The
  * chunk's dictionary page, if any, comes first. Only the values of these rows are copied, and a page with none of them is not decoded.
- * Throws a `RangeError` for a page that cannot be decoded, and for rows that the pages do not have. `areLasting` says that no page
- * overwrites the one before it.
+ * Throws a `RangeError` for a page that cannot be decoded, and for rows that the pages do not have.
  */
 export function pickRows(
   pages: Iterable<DecompressedPage>,
   leaf: PickedLeaf,
   rows: Int32Array,
-  areLasting = false,
 ): LeafPart {
-  const { physical, maxRepetition } = leaf;
-  const levels: PickedLevels = {
-    definition: new Uint16Array(rows.length),
-    repetition: maxRepetition > 0 ? new Uint16Array(rows.length) : undefined,
-    slots: 0,
-  };
-  const values = new ValuePicker(physical, rows.length);
+  const levels = newLevels(leaf, rows.length);
+  const values = new ValuePicker(leaf.physical, rows.length);
   let picks = acquireBuffer(Int32Array, 1);
   let [first, next] = [0, 0];
   try {
     for (const page of pages) {
       if (page.isDictionary) {
-        values.setDictionary(page, areLasting);
+        values.setDictionary(page);
         continue;
       }
       if (page.count > picks.length) picks = growBuffer(picks, page.count);
@@ -38,17 +35,50 @@ export function pickRows(
       next = own.next;
     }
     if (next < rows.length) throw new RangeError(`there is no row ${rows[next]} in ${first} rows`);
-    const { definition, repetition, slots } = levels;
-    return {
-      slots,
-      definition: definition.subarray(0, slots),
-      repetition: repetition?.subarray(0, slots),
-      values: [values.finish()],
-    };
+    return leafPart(levels, values);
   } finally {
     releaseBuffer(picks);
     values.release();
   }
+}
+
+/**
+ * Reads one row of a data page. The values of a page that needs a dictionary are the indices of the entries. Throws a `RangeError` for a
+ * page that cannot be decoded, and for a row that it does not have.
+ */
+export function pickRow(page: DecompressedPage, leaf: PickedLeaf, row: number): LeafPart {
+  const levels = newLevels(leaf, 1);
+  const isIndexed = page.encoding === encodingId.rleDictionary;
+  const values = new ValuePicker(isIndexed ? physicalType.int32 : leaf.physical, 1);
+  const picks = acquireBuffer(Int32Array, page.count);
+  try {
+    const wanted = { rows: Int32Array.of(row), next: 0, first: 0 };
+    const { rows, present, picked, next } = pickLevels(page, leaf, wanted, picks, levels);
+    if (next === 0) throw new RangeError(`there is no row ${row} in ${rows} rows`);
+    if (isIndexed) values.pickIndices(page, present, picks, picked);
+    else values.pick(page, present, picks, picked);
+    return leafPart(levels, values);
+  } finally {
+    releaseBuffer(picks);
+    values.release();
+  }
+}
+
+function newLevels({ maxRepetition }: PickedLeaf, rows: number): PickedLevels {
+  return {
+    definition: new Uint16Array(rows),
+    repetition: maxRepetition > 0 ? new Uint16Array(rows) : undefined,
+    slots: 0,
+  };
+}
+
+function leafPart({ definition, repetition, slots }: PickedLevels, values: ValuePicker): LeafPart {
+  return {
+    slots,
+    definition: definition.subarray(0, slots),
+    repetition: repetition?.subarray(0, slots),
+    values: [values.finish()],
+  };
 }
 
 /** The properties of a leaf on which decoding depends. */
@@ -85,94 +115,84 @@ interface PickedPage {
  */
 function pickLevels(
   { body, count }: DecompressedPage,
-  leaf: PickedLeaf,
+  { maxDefinition, maxRepetition }: PickedLeaf,
   wanted: WantedRows,
   picks: Int32Array,
   levels: PickedLevels,
 ): PickedPage {
-  const { maxDefinition, maxRepetition } = leaf;
-  const repetition = maxRepetition > 0 ? acquireBuffer(Int32Array, count) : undefined;
-  const definition = acquireBuffer(Int32Array, count);
-  try {
-    if (repetition !== undefined) fillLevels(body, maxRepetition, count, repetition);
-    const constant = readLevels(body, maxDefinition, count, definition);
-    if (constant === maxDefinition && repetition === undefined)
-      return pickPresentRows(count, maxDefinition, wanted, picks, levels);
-    if (constant !== undefined) definition.fill(constant, 0, count);
-    return scanLevels(definition, repetition, count, maxDefinition, wanted, picks, levels);
-  } finally {
-    releaseBuffer(definition);
-    if (repetition !== undefined) releaseBuffer(repetition);
-  }
+  const repetition = maxRepetition > 0 ? levelCursor(body, maxRepetition, count) : undefined;
+  const definition = levelCursor(body, maxDefinition, count);
+  const page =
+    repetition === undefined
+      ? pickScalars(definition, count, maxDefinition, wanted, picks, levels)
+      : pickLists(repetition, definition, count, maxDefinition, wanted, picks, levels);
+  definition.finish();
+  repetition?.finish();
+  return page;
 }
 
-/** Does the same as `pickLevels` for a page in which each slot is a row with a value. Nearly all pages are of this kind. */
-function pickPresentRows(
-  count: number,
-  level: number,
-  { rows, next, first }: WantedRows,
-  picks: Int32Array,
-  levels: PickedLevels,
-): PickedPage {
-  const end = first + count;
-  let picked = 0;
-  for (; next < rows.length && rows[next]! < end; next++) picks[picked++] = rows[next]! - first;
-  levels.definition.fill(level, levels.slots, (levels.slots += picked));
-  return { rows: count, present: count, picked, next };
-}
-
-function scanLevels(
-  definition: Int32Array,
-  repetition: Int32Array | undefined,
+/** Does the same as `pickLevels` for a page in which each slot is a row. */
+function pickScalars(
+  definition: HybridCursor,
   count: number,
   maxDefinition: number,
   { rows, next, first }: WantedRows,
   picks: Int32Array,
   levels: PickedLevels,
 ): PickedPage {
-  let [slot, value, picked] = [0, 0, 0];
-  let row = first;
+  const end = first + count;
+  let [value, picked] = [0, 0];
+  for (; next < rows.length && rows[next]! < end; next++) {
+    value += definition.rank(rows[next]! - first, maxDefinition);
+    const level = definition.next();
+    levels.definition[levels.slots++] = level;
+    if (level === maxDefinition) picks[picked++] = value++;
+  }
+  return { rows: count, present: value + definition.rank(count, maxDefinition), picked, next };
+}
+
+function pickLists(
+  repetition: HybridCursor,
+  definition: HybridCursor,
+  count: number,
+  maxDefinition: number,
+  { rows, next, first }: WantedRows,
+  picks: Int32Array,
+  levels: PickedLevels,
+): PickedPage {
+  let [row, value, picked] = [first, 0, 0];
   for (; next < rows.length; next++) {
-    // Skips the slots before the requested row.
-    const wanted = rows[next]!;
-    if (repetition === undefined) {
-      const end = Math.min(count, slot + wanted - row);
-      for (; slot < end; slot++) value += definition[slot] === maxDefinition ? 1 : 0;
-      row = first + slot;
-    } else {
-      for (; slot < count && row < wanted; slot++) {
-        value += definition[slot] === maxDefinition ? 1 : 0;
-        if (slot + 1 === count || repetition[slot + 1] === 0) row++;
-      }
-    }
-    if (slot === count) break;
-    let end = slot + 1;
-    if (repetition !== undefined) while (end < count && repetition[end] !== 0) end++;
-    reserveSlots(levels, end - slot);
-    for (; slot < end; slot++) {
-      levels.definition[levels.slots] = definition[slot]!;
-      if (levels.repetition !== undefined) levels.repetition[levels.slots] = repetition![slot]!;
-      levels.slots++;
-      if (definition[slot] === maxDefinition) picks[picked++] = value++;
-    }
+    // The first slot of a row has the repetition level 0.
+    row += repetition.select(rows[next]! - row, 0);
+    if (repetition.index === count) break;
+    value += definition.rank(repetition.index, maxDefinition);
+    do {
+      reserveSlot(levels);
+      const level = definition.next();
+      levels.repetition![levels.slots] = repetition.next();
+      levels.definition[levels.slots++] = level;
+      if (level === maxDefinition) picks[picked++] = value++;
+    } while (repetition.index < count && repetition.peek() !== 0);
     row++;
   }
-  for (; slot < count; slot++) {
-    value += definition[slot] === maxDefinition ? 1 : 0;
-    row += repetition === undefined || repetition[slot] === 0 ? 1 : 0;
-  }
+  row += repetition.rank(count, 0);
+  value += definition.rank(count, maxDefinition);
   return { rows: row - first, present: value, picked, next };
 }
 
-/** Makes room for `count` more level entries: a row of a list has any number of them. */
-function reserveSlots(levels: PickedLevels, count: number): void {
-  const needed = levels.slots + count;
-  if (levels.repetition === undefined || needed <= levels.definition.length) return;
+/** Returns a cursor over the levels of a page, which their length precedes: `count` numbers from 0 to `most`. */
+function levelCursor(page: ByteSource, most: number, count: number): HybridCursor {
+  return new HybridCursor(new ByteSource(page.readBytes(page.readLength())), bitWidth(most), count);
+}
+
+/** Makes room for one more level: a row of a list has any number of them. */
+function reserveSlot(levels: PickedLevels): void {
+  if (levels.slots < levels.definition.length) return;
   const enlarged = (before: Uint16Array): Uint16Array => {
-    const larger = new Uint16Array(Math.max(2 * before.length, needed));
+    const larger = new Uint16Array(2 * before.length);
     larger.set(before);
     return larger;
   };
   levels.definition = enlarged(levels.definition);
-  levels.repetition = enlarged(levels.repetition);
+  levels.repetition = enlarged(levels.repetition!);
 }

@@ -1,9 +1,9 @@
 import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
-import { readDeltaDoubles, readDeltaInts } from './decode-delta.js';
-import { readHybrid } from './decode-hybrid.js';
+import { pickDeltaDoubles, readDeltaInts } from './decode-delta.js';
 import { readValues, valueCount, type DecodedValues } from './decode-values.js';
 import { encodingId } from './encoding.js';
+import { HybridCursor } from './hybrid-cursor.js';
 import type { DecompressedPage } from './read-pages.js';
 import { physicalType } from './schema.js';
 
@@ -17,8 +17,6 @@ export class ValuePicker {
   #words: Int32Array;
   #bytes = acquireBuffer(Uint8Array, 1 << 12);
   #dictionary: DecodedValues | undefined;
-  /** The dictionary page, if only its picked entries are decoded; otherwise undefined. */
-  #dictionaryPage: DecompressedPage | undefined;
   /** Number of used entries of `#words`, and of used bytes of `#bytes`. */
   #count = 0;
   #end = 0;
@@ -29,51 +27,44 @@ export class ValuePicker {
     this.#words = acquireBuffer(Int32Array, 2 * most);
   }
 
-  /**
-   * Sets the dictionary of the pages that follow. If its bytes are never overwritten (`isLasting`), only the entries that are picked are
-   * decoded.
-   */
-  setDictionary(page: DecompressedPage, isLasting = false): void {
-    const { body, encoding, count } = page;
-    this.#dictionaryPage = isLasting ? page : undefined;
-    if (!isLasting) this.#dictionary = readValues(body, this.#physical, encoding, count, undefined);
+  /** Sets the dictionary of the pages that follow. */
+  setDictionary({ body, encoding, count }: DecompressedPage): void {
+    this.#dictionary = readValues(body, this.#physical, encoding, count, undefined);
   }
 
   /**
    * Adds the values of one page at the first `picked` entries of `picks`, which are ascending positions; the page has `count` values.
    * Throws a `RangeError` if the page cannot be decoded.
    */
-  pick(
-    { body, encoding }: DecompressedPage,
-    count: number,
-    picks: Int32Array,
-    picked: number,
-  ): void {
+  pick(page: DecompressedPage, count: number, picks: Int32Array, picked: number): void {
     if (picked === 0) return;
-    const least = this.#count + 2 * picked;
-    if (least > this.#words.length) this.#words = growBuffer(this.#words, least);
-    switch (encoding) {
+    this.#reserveWords(picked);
+    const { body } = page;
+    switch (page.encoding) {
       case encodingId.plain:
         return this.#plain(body, count, picks, picked);
       case encodingId.deltaByteArray:
         return this.#deltaStrings(body, count, picks, picked);
       case encodingId.rle:
         body.readLength();
-        return this.#withInts(count, picks, picked, (ints) => readHybrid(body, 1, count, ints));
+        return this.#hybrid(body, 1, count, picks, picked);
       case encodingId.deltaBinaryPacked:
-        if (this.#physical !== physicalType.int32)
-          return this.#deltaLongs(body, count, picks, picked);
-        return this.#withInts(count, picks, picked, (ints) => readDeltaInts(body, count, ints, 0));
+        return this.#deltas(body, count, picks, picked);
       case encodingId.rleDictionary: {
         const first = this.#count;
-        this.#withInts(count, picks, picked, (ints) =>
-          readHybrid(body, body.readByte(), count, ints),
-        );
+        this.pickIndices(page, count, picks, picked);
         return this.#entries(first);
       }
       default:
-        throw new RangeError(`encoding ${encoding} is not supported`);
+        throw new RangeError(`encoding ${page.encoding} is not supported`);
     }
+  }
+
+  /** Does the same as `pick` for a page that needs a dictionary, but adds the indices of the entries: `physical` is `int32`. */
+  pickIndices({ body }: DecompressedPage, count: number, picks: Int32Array, picked: number): void {
+    if (picked === 0) return;
+    this.#reserveWords(picked);
+    this.#hybrid(body, body.readByte(), count, picks, picked);
   }
 
   /** Returns copies of the picked values. */
@@ -191,28 +182,29 @@ export class ValuePicker {
     }
   }
 
-  #withInts(
+  #hybrid(
+    source: ByteSource,
+    width: number,
     count: number,
     picks: Int32Array,
     picked: number,
-    read: (ints: Int32Array) => void,
   ): void {
-    const ints = acquireBuffer(Int32Array, count);
-    try {
-      read(ints);
-      for (let i = 0; i < picked; i++) this.#words[this.#count++] = ints[picks[i]!]!;
-    } finally {
-      releaseBuffer(ints);
+    // prettier-ignore
+    const cursor = new HybridCursor(source, width, count);
+    for (let i = 0; i < picked; i++) {
+      cursor.index = picks[i]!;
+      this.#words[this.#count++] = cursor.peek();
     }
   }
 
-  #deltaLongs(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
-    const values = acquireBuffer(Float64Array, count);
+  #deltas(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
+    const values = acquireBuffer(Float64Array, picked);
     try {
-      readDeltaDoubles(source, count, values, 0);
+      pickDeltaDoubles(source, count, picks, picked, values);
       for (let i = 0; i < picked; i++) {
-        const value = values[picks[i]!]!;
+        const value = values[i]!;
         this.#words[this.#count++] = value; // stores the value modulo 2^32
+        if (this.#physical === physicalType.int32) continue;
         this.#words[this.#count++] = Math.floor(value / 2 ** 32);
       }
     } finally {
@@ -222,7 +214,6 @@ export class ValuePicker {
 
   /** Replaces the dictionary indices, which are the words from `first` on, by the entries. */
   #entries(first: number): void {
-    if (this.#dictionaryPage !== undefined) return this.#storedEntries(first, this.#dictionaryPage);
     const entries = this.#dictionary;
     if (entries === undefined) throw new RangeError('a page needs a dictionary');
     if (entries.kind === 'booleans') throw new RangeError('booleans have no dictionary');
@@ -242,16 +233,10 @@ export class ValuePicker {
     }
   }
 
-  /** Does the same as `#entries` with a dictionary page that is not decoded as a whole. */
-  #storedEntries(first: number, page: DecompressedPage): void {
-    const indices = this.#words.slice(first, this.#count);
-    this.#count = first;
-    for (let i = 0; i < indices.length; i++) {
-      if (indices[i]! < 0 || indices[i]! >= page.count)
-        throw new RangeError(`the dictionary has no entry ${indices[i]}`);
-      page.body.readOffset = 0;
-      this.pick(page, page.count, indices.subarray(i, i + 1), 1);
-    }
+  /** Makes room for `picked` more values that are not strings. */
+  #reserveWords(picked: number): void {
+    const least = this.#count + 2 * picked;
+    if (least > this.#words.length) this.#words = growBuffer(this.#words, least);
   }
 
   #append(from: Uint8Array, at: number, size: number): void {

@@ -60,7 +60,7 @@ function decodeLeaf(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots:
 }
 
 /** Reads the levels of a page, which their length precedes: `count` numbers from 0 to `most`. */
-export function fillLevels(page: ByteSource, most: number, count: number, out: Int32Array): void {
+function fillLevels(page: ByteSource, most: number, count: number, out: Int32Array): void {
   const constant = readLevels(page, most, count, out);
   if (constant !== undefined) out.fill(constant, 0, count);
 }

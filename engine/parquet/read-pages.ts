@@ -64,28 +64,13 @@ export function* pageExtents(
   }
 }
 
-/** Decompresses single pages, which may belong to different chunks. The bytes of each begin with its header. */
-export function decompressPages(pages: readonly SinglePage[]): readonly DecompressedPage[] {
-  return [...decompressedPages(pages.map(readSinglePage))];
-}
-
-/** Calls `use` with decompressed pages. Their memory belongs to a pool, so they are valid only until `use` returns. */
-export function withPages<T>(
-  pages: readonly SinglePage[],
-  use: (pages: readonly DecompressedPage[]) => T,
-): T {
-  const stored = pages.map(readSinglePage);
-  const plain = acquireBuffer(Uint8Array, plainBytesOf(stored) + 1);
-  try {
-    return use([...decompressedPages(stored, plain)]);
-  } finally {
-    releaseBuffer(plain);
-  }
+/** Decompresses a page to memory of its own. */
+export function decompressPage(page: SinglePage): DecompressedPage {
+  return decompressStored(readSinglePage(page));
 }
 
 /**
- * Yields the decompressed pages one by one. The body of a page is valid until the next page is requested: all are decompressed into the
- * same memory, which stays in the processor's cache and causes no garbage collection.
+ * Yields the decompressed pages one by one, each as `PageDecompressor` returns it: it is valid until the next page is requested.
  */
 export function decompressOneByOne(pages: Iterable<SinglePage>): Generator<DecompressedPage> {
   return decompressIntoSharedBuffer(splitSinglePages(pages));
@@ -96,17 +81,45 @@ function* splitSinglePages(pages: Iterable<SinglePage>): Generator<StoredPage> {
 }
 
 function* decompressIntoSharedBuffer(pages: Iterable<StoredPage>): Generator<DecompressedPage> {
-  let buffer = acquireBuffer(Uint8Array, 1 << 16);
+  const decompressor = new PageDecompressor();
   try {
-    for (const { type, body, isCompressed, plainBytes, count, encoding } of pages) {
-      if (plainBytes >= buffer.length) buffer = growBuffer(buffer, plainBytes + 1);
-      const plain = isCompressed ? decompressFrames([body], plainBytes, buffer) : body;
-      const isDictionary = type === pageType.dictionary;
-      yield { isDictionary, count, encoding, body: new ByteSource(plain) };
-    }
+    for (const page of pages) yield decompressor.decompressStored(page);
   } finally {
-    releaseBuffer(buffer);
+    decompressor.release();
   }
+}
+
+/**
+ * Decompresses pages one after the other to the same memory, which stays in the processor's cache and causes no garbage collection. Call
+ * `release` after use.
+ */
+export class PageDecompressor {
+  #buffer = acquireBuffer(Uint8Array, 1 << 16);
+
+  /** Returns a page that is valid until the next call, or until its stored bytes change. */
+  decompress(page: SinglePage): DecompressedPage {
+    return this.decompressStored(readSinglePage(page));
+  }
+
+  decompressStored(page: StoredPage): DecompressedPage {
+    const { plainBytes } = page;
+    if (plainBytes >= this.#buffer.length) this.#buffer = growBuffer(this.#buffer, plainBytes + 1);
+    return decompressStored(page, this.#buffer);
+  }
+
+  release(): void {
+    releaseBuffer(this.#buffer);
+  }
+}
+
+/** Decompresses a page into `output`, which must have one byte more than the page needs; without it, to memory of its own. */
+function decompressStored(
+  { type, body, isCompressed, plainBytes, count, encoding }: StoredPage,
+  output?: Uint8Array,
+): DecompressedPage {
+  const plain = isCompressed ? decompressFrames([body], plainBytes, output) : body;
+  const isDictionary = type === pageType.dictionary;
+  return { isDictionary, count, encoding, body: new ByteSource(plain) };
 }
 
 /** A page by itself; its bytes begin with its header. */
@@ -130,26 +143,6 @@ interface StoredPage {
   readonly plainBytes: number;
   readonly count: number;
   readonly encoding: number;
-}
-
-/** Returns the total size of all compressed pages after decompression. */
-function plainBytesOf(pages: readonly StoredPage[]): number {
-  return pages.reduce((sum, { isCompressed, plainBytes }) => sum + (isCompressed ? plainBytes : 0), 0); // prettier-ignore
-}
-
-/** Yields the decompressed pages. `output`, if given, must have one byte more than they need. */
-function* decompressedPages(
-  pages: readonly StoredPage[],
-  output?: Uint8Array,
-): Generator<DecompressedPage> {
-  const frames = pages.flatMap(({ isCompressed, body }) => (isCompressed ? [body] : []));
-  const plain = decompressFrames(frames, plainBytesOf(pages), output);
-  let at = 0;
-  for (const { type, body, isCompressed, plainBytes, count, encoding } of pages) {
-    const source = new ByteSource(isCompressed ? plain.subarray(at, at + plainBytes) : body);
-    if (isCompressed) at += plainBytes;
-    yield { isDictionary: type === pageType.dictionary, count, encoding, body: source };
-  }
 }
 
 /** Returns whether a chunk is compressed with zstd; false if it is uncompressed. Throws a `RangeError` for any other codec. */

@@ -1,5 +1,5 @@
-import type { DocumentContext } from '../query/predicate/kind.js';
-import { kindOf } from '../query/predicate/kinds.js';
+import type { DocumentContext } from '../query/predicate/kinds/kind.js';
+import { kindOf } from '../query/predicate/kinds/index.js';
 import type { PlainTest, PlainValue } from '../query/predicate/plain-values.js';
 import type { Condition, Predicate } from '../query/predicate/predicate.js';
 import { documentField, type SearchDocument } from './document.js';

@@ -1,6 +1,7 @@
 import type { SearchCondition, SearchVault } from './table.js';
 import { foldText, lowerCase } from '../text/fold.js';
-import { kindOf } from '../query/predicate/kinds.js';
+import type { Requirement } from '../query/predicate/kinds/kind.js';
+import { requirementOf } from '../query/predicate/kinds/index.js';
 import type { Condition, Predicate } from '../query/predicate/predicate.js';
 import { compileDocumentTest, valueTest } from './matches.js';
 
@@ -21,13 +22,13 @@ export function necessaryCondition(
 ): SearchCondition {
   const readable = idCondition('vaultId', vaults.map(({ id }) => id)); // prettier-ignore
   const askedCondition = searchConditionOf(predicate, vaults);
-  if (conditionPartCount(askedCondition) > maxConditionParts) return readable;
+  if (conditionNodeCount(askedCondition) > maxConditionParts) return readable;
   return { kind: 'and', items: [readable, askedCondition] };
 }
 
-function conditionPartCount(condition: SearchCondition): number {
+function conditionNodeCount(condition: SearchCondition): number {
   return 'items' in condition
-    ? condition.items.reduce((sum, item) => sum + conditionPartCount(item), 1)
+    ? condition.items.reduce((sum, item) => sum + conditionNodeCount(item), 1)
     : 'ids' in condition
       ? condition.ids.length / 10
       : 1;
@@ -48,14 +49,14 @@ function searchConditionOf(predicate: Predicate, vaults: readonly SearchVault[])
     }
     case 'all':
     case 'not':
-    case 'missing':
       return everyRow;
     default:
-      return leafCondition(predicate, vaults);
+      return searchConditionOfLeaf(predicate, vaults);
   }
 }
 
-function leafCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchCondition {
+function searchConditionOfLeaf(leaf: Condition, vaults: readonly SearchVault[]): SearchCondition {
+  const { values, ends, start, strings = [] } = requirementOf(leaf);
   switch (leaf.field.name) {
     case 'type': {
       const test = valueTest(leaf);
@@ -68,25 +69,25 @@ function leafCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchC
       return idCondition('vaultId', ids);
     }
     case 'id':
-      return leaf.kind === 'in' ? idCondition('id', leaf.values.map(Number)) : everyRow;
+      return values ? idCondition('id', values.map(Number)) : everyRow;
     case 'parent_id':
-      return leaf.kind === 'in' ? idCondition('parentId', leaf.values.map(Number)) : everyRow;
+      return values ? idCondition('parentId', values.map(Number)) : everyRow;
     case 'created_at':
-      return timeCondition('createdAt', leaf);
+      return ends ? timeCondition('createdAt', ends) : everyRow;
     case 'updated_at':
     case 'indexed_at':
-      return timeCondition('updatedAt', leaf);
+      return ends ? timeCondition('updatedAt', ends) : everyRow;
     case 'name':
     case 'parent':
-      return textCondition('path', leaf);
+      return textCondition('path', strings);
     case 'full_path':
     case 'path':
-      return leaf.kind === 'prefix'
-        ? pathPrefixCondition(leaf.text, vaults)
-        : fullPathCondition(leaf, vaults);
+      return start === undefined
+        ? fullPathCondition(strings, vaults)
+        : pathPrefixCondition(start, vaults);
     case 'description':
     case 'tags':
-      return textCondition(leaf.field.name, leaf);
+      return textCondition(leaf.field.name, strings);
     default:
       return everyRow;
   }
@@ -100,9 +101,11 @@ function idCondition(
   return ids.length > maxConditionIds ? everyRow : { kind: 'ids', column, ids };
 }
 
-function timeCondition(column: 'createdAt' | 'updatedAt', leaf: Condition): SearchCondition {
-  if (leaf.kind !== 'range') return everyRow;
-  const [low, high] = [leaf.low, leaf.high].map((bound) => bound && Number(bound.value) / 1_000);
+function timeCondition(
+  column: 'createdAt' | 'updatedAt',
+  ends: NonNullable<Requirement['ends']>,
+): SearchCondition {
+  const [low, high] = [ends.low, ends.high].map((bound) => bound && Number(bound.value) / 1_000);
   return {
     kind: 'time',
     column,
@@ -116,18 +119,22 @@ function isUnescapedInJson(text: string): boolean {
   return /^[A-Za-z0-9_ .-]+$/.test(text);
 }
 
-function textCondition(column: 'path' | 'description' | 'tags', leaf: Condition): SearchCondition {
-  const items = kindOf(leaf)
-    .requiredStrings(leaf)
+function textCondition(
+  column: 'path' | 'description' | 'tags',
+  strings: readonly string[],
+): SearchCondition {
+  const items = strings
     .filter(isUnescapedInJson)
     .map((text): SearchCondition => ({ kind: 'text', column, text }));
   return items.length === 0 ? everyRow : { kind: 'and', items };
 }
 
 /** Returns the condition that each string occurs in the object's path or in the full path of its vault. */
-function fullPathCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchCondition {
-  const items = kindOf(leaf)
-    .requiredStrings(leaf)
+function fullPathCondition(
+  strings: readonly string[],
+  vaults: readonly SearchVault[],
+): SearchCondition {
+  const items = strings
     .filter(isUnescapedInJson)
     .map((text): SearchCondition => {
       const lowerText = text.toLowerCase();

@@ -1,9 +1,10 @@
-import { RE2JS } from 're2js';
-import { foldText } from '../text/fold.js';
-import { wildcardPattern } from '../query/predicate/patterns.js';
-import { countPhrase } from '../query/predicate/plain-values.js';
-import type { Predicate, ScoreClause } from '../query/predicate/predicate.js';
-import { scoredConditionsOf, type ScoredCondition } from '../query/text/relevance.js';
+import { kindOf } from '../query/predicate/kinds/index.js';
+import type { ScoreClause } from '../query/predicate/predicate.js';
+import {
+  isSatisfiedByAnyOccurrence,
+  scoredConditionsOf,
+  type ScoredCondition,
+} from '../query/text/relevance.js';
 import { documentField, type SearchDocument } from './document.js';
 import { compileDocumentTest } from './matches.js';
 
@@ -29,8 +30,8 @@ export function compileRank(scores: readonly ScoreClause[]): RankFunction | unde
 function clauseRank({ item, boost }: ScoreClause, clauses: number): RankFunction {
   const closeness = scoredConditionsOf(item).map(saturatedFrequency);
   const share = closeness.length === 0 ? 0 : 1 / (clauses * closeness.length);
-  // A clause that consists only of terms is satisfied if any of its terms occurs, so it needs no matcher.
-  const matches = hasOnlyTerms(item) ? undefined : compileDocumentTest(item);
+  // A clause that any occurrence satisfies needs no matcher.
+  const matches = isSatisfiedByAnyOccurrence(item) ? undefined : compileDocumentTest(item);
   return (document) => {
     const sum = closeness.reduce((found, of) => found + of(document), 0);
     const isSatisfied = matches ? matches(document) : sum > 0;
@@ -38,16 +39,10 @@ function clauseRank({ item, boost }: ScoreClause, clauses: number): RankFunction
   };
 }
 
-function hasOnlyTerms(item: Predicate): boolean {
-  return item.kind === 'or'
-    ? item.items.every(hasOnlyTerms)
-    : item.kind === 'phrase' || item.kind === 'wildcard';
-}
-
 /** Returns the rank function of one text condition: its saturated term frequency, from 0 to 1. */
 function saturatedFrequency(leaf: ScoredCondition): RankFunction {
   const { read } = documentField(leaf.field.name);
-  const count = occurrenceCounter(leaf);
+  const count = kindOf(leaf).occurrences!(leaf);
   return (document) => {
     const value = read(document);
     if (value === null) return 0;
@@ -57,14 +52,4 @@ function saturatedFrequency(leaf: ScoredCondition): RankFunction {
     const length = text.length / averageTextCharacters;
     return occurrenceCount / (occurrenceCount + 1.2 * (0.25 + 0.75 * length));
   };
-}
-
-function occurrenceCounter(leaf: ScoredCondition): (text: string) => number {
-  if (leaf.kind === 'wildcard') {
-    const pattern = RE2JS.compile(wildcardPattern(leaf.parts));
-    return (text) => (pattern.test(text) ? 1 : 0);
-  }
-  const foldedTerms = leaf.terms.map(foldText);
-  if (leaf.kind === 'phrase') return (text) => countPhrase(text, foldedTerms);
-  return (text) => foldedTerms.reduce((sum, word) => sum + countPhrase(text, [word]), 0);
 }

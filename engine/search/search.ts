@@ -3,7 +3,7 @@ import { budgets } from '../core/budgets.js';
 import { AppError } from '../core/errors.js';
 import { facetFields } from '../query/request/facets.js';
 import { LeasePool } from '../query/sql/lease-pool.js';
-import { fieldsRead } from '../query/predicate/kinds.js';
+import { fieldsRead } from '../query/predicate/kinds/index.js';
 import { TopDocuments } from './top-documents.js';
 import { documentField, type SearchDocument } from './document.js';
 import { facetResults, createFacetCounter } from './facets.js';

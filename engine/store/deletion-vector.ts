@@ -1,3 +1,4 @@
+import { mergeAscending } from '../core/ascending.js';
 import { AppError } from '../core/errors.js';
 
 /*
@@ -46,6 +47,15 @@ export function deletedRows(vector: DeletionVector): Int32Array {
     throw damagedVectorError(`has ${rows.length} rows instead of ${vector.rows}`);
   rowsByVector.set(vector, rows);
   return rows;
+}
+
+/** Returns a segment with more deleted rows; `rows` ascends. */
+export function withMoreDeleted<S extends { readonly deletion?: DeletionVector | undefined }>(
+  segment: S,
+  rows: Int32Array,
+): S {
+  const earlierRows = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
+  return { ...segment, deletion: deletionVector(mergeAscending(earlierRows, rows)) };
 }
 
 /** Returns the row numbers of the records `from` to `end` (exclusive) of a segment; records are counted without deleted rows. */

@@ -65,6 +65,11 @@ interface UpdatedSegment {
   readonly before: DeletionVector | undefined;
 }
 
+/** Whether an entry adds, removes, deletes or restores records; a merge moves them, and a vacuum only removes files. */
+export function changesRecords({ isRewrite, add, remove, update }: LogEntry): boolean {
+  return !isRewrite && add.length + remove.length + update.length > 0;
+}
+
 const maxEntryBytes = 512 << 20;
 /** Maximum nesting of JSON; a schema takes two levels for each level of an object. */
 const maxJsonDepth = 1_000;

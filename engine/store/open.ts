@@ -23,6 +23,7 @@ import { SegmentIntegrity } from './integrity.js';
 import { linkSegments, segmentMoves } from './link-segments.js';
 import { logEntryOfChange, refuseConflict } from './log-change.js';
 import { appendEntry, damagedLogEntryError, readEntry } from './log.js';
+import { rebaseDeletions } from './rebase.js';
 import { computeRollback } from './rollback.js';
 import { areRowIdsInterleaved } from './row-ids.js';
 import { planSort } from './sort-plan.js';
@@ -41,6 +42,7 @@ import type {
   Mergeable,
   Rewrite,
   Rollback,
+  Segment,
   Snapshot,
   Store,
   SweepResult,
@@ -265,6 +267,16 @@ class FileStore implements Store {
       state = applyEntry(datasetId, state, entry);
       yield { version, info: entry.info };
     }
+  }
+
+  async rebase(
+    datasetId: number,
+    base: number,
+    update: readonly Segment[],
+  ): Promise<readonly Segment[] | undefined> {
+    const { state } = await this.#snapshots.current(datasetId);
+    if (base === state.version) return update;
+    return rebaseDeletions(this.#folder, datasetId, base, update, state);
   }
 
   async rollback(datasetId: number, version: number): Promise<Rollback> {

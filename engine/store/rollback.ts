@@ -43,11 +43,12 @@ export async function computeRollback(
     if (hit.size > 0) deletedLater.set(entry, new TracedRowSet(hit));
     state = applyEntry(datasetId, state, entry);
   }
-  const blockers = [...deletedLater].flatMap(([{ version: blockedBy, info }, { rows }]) => {
-    const [first] = rows;
-    if (first === undefined) return [];
-    const example = { path: first[0], row: rowNumbersOf(first[1], state.live.get(first[0])!)[0]! };
-    return [{ version: blockedBy, info, records: tracedRowCount(rows, state), example }];
+  const blockers = [...deletedLater].flatMap(([{ version: blockedBy, info }, trace]) => {
+    const records = tracedRowCount(trace.rows, state) + trace.droppedCount;
+    if (records === 0) return [];
+    const [first] = trace.rows;
+    const example = first && { path: first[0], row: rowNumbersOf(first[1], state.live.get(first[0])!)[0]! }; // prettier-ignore
+    return [{ version: blockedBy, info, records, example }];
   });
   return {
     base: last,

@@ -74,6 +74,9 @@ export interface Snapshot {
   readonly files: readonly string[];
 }
 
+/** A record of a snapshot: the index of its segment in `Snapshot.segments`, and the number of its row in that segment. */
+export type RowRef = readonly [segment: number, row: number];
+
 /** Returns the files of a snapshot's segments, in the order of the segments. */
 export function segmentFiles({ segments, files }: Snapshot): readonly CheckedFile[] {
   // The first file contains the schema, so segment i is file i + 1.
@@ -145,8 +148,8 @@ export interface Rollback {
 interface RollbackBlocker extends HistoryEntry {
   /** Number of records that both versions changed. */
   readonly records: number;
-  /** One of the records that both versions changed. */
-  readonly example: { readonly path: string; readonly row: number };
+  /** One of the records that both versions changed; undefined if a merge has left out all of them. */
+  readonly example: { readonly path: string; readonly row: number } | undefined;
 }
 
 /** Rows of a segment: ascending numbers, or all. */
@@ -257,6 +260,15 @@ export interface Store {
    * if a segment to be replaced no longer exists or has other deleted rows.
    */
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
+  /**
+   * Returns the segments of the newest version that lose the rows which `update`, segments of the version `base`, deletes, to be committed
+   * as the `update` of a `DatasetChange`: merges and vacuums outdate no change. Returns undefined if another version has changed records.
+   */
+  rebase(
+    datasetId: number,
+    base: number,
+    update: readonly Segment[],
+  ): Promise<readonly Segment[] | undefined>;
   /** Returns the changes that undo a version, to be committed as a `DatasetChange` with its `base`. Errors: `not-found`, `damaged`. */
   rollback(datasetId: number, version: number): Promise<Rollback>;
   /**

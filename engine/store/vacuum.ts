@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.js';
 import { fileExists, fileSize, listFolder } from '../core/files.js';
 import { LruCache } from '../core/recent-map.js';
 import { schemaFilePath } from './schema-file.js';
-import { readEntry } from './log.js';
+import { changesRecords, readEntry } from './log.js';
 import type { LogState } from './log-state.js';
 import type { SnapshotCache } from './snapshot-cache.js';
 import type { DatasetChange, Snapshot, VacuumFile, VacuumNeeds, VacuumPlan } from './store.js';
@@ -83,8 +83,7 @@ export class Vacuums {
     let { columns } = await snapshots.version(datasetId, last);
     while (!hasEnded && last < state.version) {
       const entry = await readEntry(folder, datasetId, last + 1, columns);
-      const { isRewrite, add, remove, update } = entry;
-      hasEnded = !isRewrite && add.length + remove.length + update.length > 0;
+      hasEnded = changesRecords(entry);
       if (!hasEnded) last = entry.version;
       columns = entry.columns ?? columns;
     }

@@ -13,7 +13,10 @@ export interface FieldStatistics {
   readonly tokens: number;
 }
 
-/** The factors of BM25 for one phrase: the score is `most * times / (times + (base + slope * tokens))`. */
+/**
+ * The BM25 factors of one phrase. A text of `tokens` tokens in which the phrase occurs `times` times scores `most * times / (times + base +
+ * slope * tokens)`.
+ */
 export interface Bm25Weight {
   readonly most: number;
   readonly base: number;

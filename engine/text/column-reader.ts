@@ -244,7 +244,7 @@ export class ColumnReader {
     const { counts } = this.texts();
     const { rows } = this.#index;
     const textOf = this.summary.texts < 0xffff ? new Uint16Array(rows) : new Uint32Array(rows);
-    decodeTextOfRows(this.#part('rows'), counts!, textOf);
+    decodeTextIndices(this.#part('rows'), counts!, textOf);
     return textOf;
   }
 
@@ -353,7 +353,7 @@ function decodeBlocks(bytes: Uint8Array): TermBlocks {
 }
 
 /** Inverts the lists of rows: sets `textOf[row]` to 1 + the number of the row's text. */
-function decodeTextOfRows(
+function decodeTextIndices(
   bytes: Uint8Array,
   counts: Uint32Array,
   textOf: Uint16Array | Uint32Array,

@@ -129,7 +129,7 @@ export class CsvParser extends CellScanner {
     const fastRows = this.#fastRows();
     let maxRows = fastRows?.maxRows ?? 0;
     for (let at = 0; at < length && !this.#report.isStopped;) {
-      const found = fastRows === null ? 0 : fastRows.findRun(at, maxRows);
+      const found = fastRows === null ? 0 : fastRows.findRecordRun(at, maxRows);
       if (fastRows !== null && found > 0) {
         const appendedRows = this.#run(fastRows, found);
         if (appendedRows === found) {

@@ -56,7 +56,7 @@ export class FastRowScanner {
   }
 
   /** Finds a run of at most `maxRows` rows that begins at `at`; returns the number of rows. */
-  findRun(at: number, maxRows: number): number {
+  findRecordRun(at: number, maxRows: number): number {
     const last = this.windowOffset + this.window.textLength;
     if (at < this.windowOffset || at >= last || this.window.textLength === 0) this.#open(at);
     let found = this.#findHere(at, Math.min(maxRows, this.maxRows));

@@ -77,7 +77,7 @@ export class JsonlParser extends JsonScanner {
   }
 
   /** Called before the value of each top-level field is parsed. */
-  protected onFieldParsed(_column: ValueColumn): void {}
+  protected beforeFieldValue(_column: ValueColumn): void {}
 
   /** Called after the closing brace of a record; checks that the line ends there. */
   protected onRecordEnd(): void {
@@ -157,7 +157,7 @@ export class JsonlParser extends JsonScanner {
         else previous.nextColumnGuess = column;
         previous = column;
         this.#startValue(column, row);
-        if (this.nestingDepth === 1) this.onFieldParsed(column);
+        if (this.nestingDepth === 1) this.beforeFieldValue(column);
         this.#value(column);
       }
       const next = this.skipSpace();

@@ -36,7 +36,7 @@ class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): numbe
   }
 
   /**
-   * Sets the fields of the records that `findRun` looks for; the next text may be a different one. Returns false if there are too many fields.
+   * Sets the fields of the records that `findRecordRun` looks for; the next text may be a different one. Returns false if there are too many fields.
    */
   setFields(fields: readonly OrderedField[]): boolean {
     const { fields: root, literals, end } = recordAddresses;
@@ -62,7 +62,7 @@ class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): numbe
    * Finds a run of `least` to `most` records that begins at `at`, and sets `nextRecordOffset` to its end. Returns the number of records; 0
    * if there are fewer than `least`.
    */
-  findRun(text: Uint8Array, at: number, least: number, most: number): number {
+  findRecordRun(text: Uint8Array, at: number, least: number, most: number): number {
     if (at < this.bufferOffset || at >= this.bufferOffset + this.textLength) this.#openAt(text, at);
     const { fields: root } = recordAddresses;
     const count = this.#records(at, most);

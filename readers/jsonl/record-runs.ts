@@ -69,7 +69,7 @@ export class RecordRunParser {
    */
   readRun(text: Uint8Array, at: number, line: number): number {
     if (!this.#isEnabled || at < this.#generalUntil || this.#order.fields.length === 0) return 0;
-    const count = this.#buffer.findRun(text, at, minRunRecords, this.#maxRows);
+    const count = this.#buffer.findRecordRun(text, at, minRunRecords, this.#maxRows);
     this.nextRecordOffset = this.#buffer.nextRecordOffset;
     if (count > 0 && this.#append(count)) {
       this.#failures = this.#failedRuns = 0;

@@ -36,7 +36,7 @@ export class NirvanaParser extends JsonlParser {
     return true;
   }
 
-  protected override onFieldParsed(column: ValueColumn): void {
+  protected override beforeFieldValue(column: ValueColumn): void {
     switch (column.name) {
       case 'chromosome':
         this.#chromosomeAt = this.scanOffset;

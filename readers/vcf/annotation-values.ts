@@ -37,7 +37,7 @@ export function appendAnnotations(
       if (part === undefined) {
         if (stop > start && extra === null) {
           const message = `an annotation has more than the ${parts.length} parts that the header names: the others are stored as "extra"`;
-          if (!report.tolerates(entry, codes.invalidValue, message))
+          if (!report.warnOrRefuse(entry, codes.invalidValue, message))
             return { code: codes.invalidValue, message, isReported: true };
           extra = extraPartsList(entry);
           // Null stands for each empty surplus part before part `i`, so that each part keeps its index in the list.

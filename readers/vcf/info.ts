@@ -196,7 +196,7 @@ export class InfoParser implements InfoExtent, ValueReport {
   ): boolean {
     const { column } = entry;
     if (column.length > this.#row)
-      return this.tolerates(entry, codes.unexpectedList, repeatedKeyWarning);
+      return this.warnOrRefuse(entry, codes.unexpectedList, repeatedKeyWarning);
     column.padTo(this.#row);
     if (valueEnd === keyEnd) {
       if (entry.kind === KeyKind.Flag && !entry.isList) (column as BooleanBuilder).append(true);
@@ -212,7 +212,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     const from = keyEnd + 1;
     let to = valueEnd;
     if (hasComma && !entry.isList) {
-      if (!this.tolerates(entry, codes.unexpectedList, severalValuesWarning)) return false;
+      if (!this.warnOrRefuse(entry, codes.unexpectedList, severalValuesWarning)) return false;
       // Choice: where the header declares one value and several come, a number keeps the first and text is stored unsplit.
       if (entry.kind !== KeyKind.Text) to = this.#bytes.indexOf(44, from);
     }
@@ -222,7 +222,7 @@ export class InfoParser implements InfoExtent, ValueReport {
 
   #appendAnnotation(entry: KeyBuilder, annotations: LineAnnotations, index: number): boolean {
     if (entry.column.length > this.#row)
-      return this.tolerates(entry, codes.unexpectedList, repeatedKeyWarning);
+      return this.warnOrRefuse(entry, codes.unexpectedList, repeatedKeyWarning);
     entry.column.padTo(this.#row);
     if (index < 0) {
       entry.column.appendNull();
@@ -293,7 +293,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     return name === 'SVLEN' ? KeyRole.Svlen : KeyRole.None;
   }
 
-  tolerates(entry: KeyBuilder, code: number, message: string): boolean {
+  warnOrRefuse(entry: KeyBuilder, code: number, message: string): boolean {
     const { report } = this.#options;
     return !report.warn(this.#lineNumber, code, `info.${entry.name}`, message);
   }

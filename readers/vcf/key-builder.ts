@@ -26,7 +26,7 @@ export interface ValueFault {
 /** Receives warnings about values that are stored in another form than the file has. */
 export interface ValueReport {
   /** Reports a warning; returns false if strict validation makes it an error. */
-  tolerates(entry: KeyBuilder, code: number, message: string): boolean;
+  warnOrRefuse(entry: KeyBuilder, code: number, message: string): boolean;
 }
 
 /** How the values of an INFO or FORMAT key are stored; determined once per chunk from the type of the column. */

@@ -258,7 +258,7 @@ export class SampleParser implements ValueReport {
     return entry;
   }
 
-  tolerates(entry: KeyBuilder, code: number, message: string): boolean {
+  warnOrRefuse(entry: KeyBuilder, code: number, message: string): boolean {
     return !this.#report.warn(this.#lineNumber, code, `${this.#field}.${entry.name}`, message);
   }
 

@@ -194,7 +194,7 @@ export function appendLongText(
   report: ValueReport,
 ): ValueFault | null {
   const fault = { code: codes.stringLength, message: convertedToTextWarning(to - from) };
-  if (!report.tolerates(entry, fault.code, fault.message)) return { ...fault, isReported: true };
+  if (!report.warnOrRefuse(entry, fault.code, fault.message)) return { ...fault, isReported: true };
   (column as Utf8Builder).convertToTextType();
   appendBytes(column as Utf8Builder, bytes, from, to, decode);
   return null;

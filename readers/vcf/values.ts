@@ -48,7 +48,7 @@ function appendListItem(
   const fault = appendSingleValue(entry.items, entry.kind, bytes, from, to, decode);
   if (fault?.isLongText) return appendLongText(entry, entry.items, bytes, from, to, decode, report);
   if (fault === null || fault.isNonFinite !== true || entry.isDeclared) return fault;
-  if (!report.tolerates(entry, fault.code, `${fault.message}: null is stored`))
+  if (!report.warnOrRefuse(entry, fault.code, `${fault.message}: null is stored`))
     return { ...fault, isReported: true };
   entry.items.appendNull();
   return null;

@@ -8,7 +8,7 @@ import type { PendingCall, PyValue, Runtime, SameTemplateCalls } from '../../eng
 import { unpackAnswers } from './packed.js';
 import { batchFunctions, callOfText, callText } from './protocol.js';
 import { CallFormBatcher } from './form-calls.js';
-import type { BatchAnswers, HostAnswer, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
+import type { BatchAnswers, HostCallResult, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
 /** Maximum estimated size in bytes of the answers that a thread keeps for a request or an attempt at a job. */
 const maxCachedBytes = 64_000_000;
@@ -32,20 +32,20 @@ type AskHost = (request: HostRequest) => HostReply;
 /** A call that has been made, with its answer or error. The value of a short answer is created once and copied. */
 interface KnownCall {
   readonly text: string;
-  readonly outcome: HostAnswer | AppError;
+  readonly outcome: HostCallResult | AppError;
   value?: PyValue;
 }
 
 /** A call of a dataset function that has no answer yet and is sent to the API process with the next batch. */
 class NotedCall implements PendingCall {
   readonly text: string;
-  answer: HostAnswer | null;
+  answer: HostCallResult | null;
   /** Number of evaluations that need the answer and have no reference to this object; if there are any, the cache keeps the answer. */
   missesElsewhere = 0;
 
   readonly #answers: HostAnswerCache;
 
-  constructor(text: string, answers: HostAnswerCache, answer: HostAnswer | null = null) {
+  constructor(text: string, answers: HostAnswerCache, answer: HostCallResult | null = null) {
     this.text = text;
     this.#answers = answers;
     this.answer = answer;
@@ -89,7 +89,7 @@ export class HostAnswerCache {
   }
 
   /** Returns the answer to a call. Throws an `AppError`. */
-  answerToCall(name: string, args: string): HostAnswer {
+  answerToCall(name: string, args: string): HostCallResult {
     return answerOrThrow(this.#known(callText({ name, args })));
   }
 
@@ -171,7 +171,7 @@ export class HostAnswerCache {
   #asked(text: string): KnownCall {
     return this.#keep({
       text,
-      outcome: outcomeOf(() => this.#ask(callOfText(text)) as HostAnswer),
+      outcome: outcomeOf(() => this.#ask(callOfText(text)) as HostCallResult),
     });
   }
 
@@ -234,7 +234,7 @@ function outcomeOf<T>(work: () => T): T | AppError {
   }
 }
 
-function answerOrThrow({ outcome }: KnownCall): HostAnswer {
+function answerOrThrow({ outcome }: KnownCall): HostCallResult {
   if (outcome instanceof AppError) throw outcome;
   return outcome;
 }
@@ -252,12 +252,12 @@ function valueOf(runtime: Runtime, known: KnownCall): PyValue {
   return copyValue(answerValue);
 }
 
-function parseAnswerValue(runtime: Runtime, answer: HostAnswer): PyValue {
+function parseAnswerValue(runtime: Runtime, answer: HostCallResult): PyValue {
   chargeAnswerBudget(runtime, answer);
   return answer.floats.reduce((one, path) => convertToFloats(one, path), valueOfJson(answer.json));
 }
 
-function chargeAnswerBudget(runtime: Runtime, { json }: HostAnswer): void {
+function chargeAnswerBudget(runtime: Runtime, { json }: HostCallResult): void {
   runtime.budget.chargeWorkspace(bytesPerCharacter * json.length);
   runtime.budget.charge(json.length >>> 6);
 }

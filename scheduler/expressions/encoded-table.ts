@@ -1,7 +1,7 @@
 import type { Columns } from '../../engine/core/types.js';
 import type { PyDict } from '../../engine/expression/values/values.js';
 import { needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
-import type { RowRef } from '../../engine/query/plan/executor.js';
+import type { RowRef } from '../../engine/store/store.js';
 import { pageFormats } from '../../engine/query/results/encoded-page.js';
 import { pageRecords } from '../../engine/query/results/page-records.js';
 import { openSegments } from '../../engine/query/results/row-blocks.js';

@@ -4,7 +4,7 @@ import type { PendingCall, SameTemplateAnswers, SameTemplateCalls } from '../../
 import {
   textsOfForm,
   type CallForm,
-  type HostAnswer,
+  type HostCallResult,
   type HostBatch,
   type HostReply,
   type PackedAnswers,
@@ -12,7 +12,7 @@ import {
 import { answerAt, packAnswers } from './packed.js';
 
 /** Creates a call from its text and its answer. */
-type CreateAnsweredCall = (text: string, answer: HostAnswer | null) => PendingCall;
+type CreateAnsweredCall = (text: string, answer: HostCallResult | null) => PendingCall;
 
 /** The calls of one thread that differ in one argument only (`CallForm`). An argument or answer is decoded only when it is read. */
 export class CallFormBatcher implements SameTemplateCalls {

@@ -9,7 +9,7 @@ import {
 import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed.js';
 import { SentCalls, sentBatch, type SentCallTable, type SentBatch } from './made-calls.js';
 import { callText, textsOfForm } from './protocol.js';
-import type { HostAnswer, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
+import type { HostCallResult, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
 
 /** A call of a job's expressions, which the worker process sends to the API process. */
 export interface HostCallMessage {
@@ -65,7 +65,7 @@ export class JobHostCalls {
     else waitingCall?.reject(fromErrorValue(outcome.error));
   }
 
-  async #call(request: HostCall): Promise<HostAnswer> {
+  async #call(request: HostCall): Promise<HostCallResult> {
     const keptAnswers = this.#kept();
     const { calls, text } = keptAnswers.findByCallText(callText(request));
     const texts = packTexts([text]);
@@ -78,7 +78,7 @@ export class JobHostCalls {
       // While the answer was awaited, another thread may have made the same call, or all calls may have been forgotten.
       if (calls.sent[code] !== before || keptAnswers !== this.#made) return this.#call(request);
     }
-    const answer = this.#ask(request) as Promise<HostAnswer>;
+    const answer = this.#ask(request) as Promise<HostCallResult>;
     const sentAnswers = sentBatch(answer.then((one) => packAnswers([one])));
     calls.sent[code] = sentAnswers;
     calls.places[code] = 0;

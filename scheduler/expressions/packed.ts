@@ -5,7 +5,7 @@ import {
   textAt,
   unpackTexts,
 } from '../../engine/core/packed-texts.js';
-import type { BatchAnswers, HostAnswer, PackedAnswers } from './protocol.js';
+import type { BatchAnswers, HostCallResult, PackedAnswers } from './protocol.js';
 
 /** Packs the answers to a batch. */
 export function packAnswers(answers: BatchAnswers): PackedAnswers {
@@ -25,7 +25,7 @@ export function unpackAnswers({ texts, floats, floatsOf }: PackedAnswers): Batch
 }
 
 /** The answer at an index of packed answers; null if it is missing. */
-export function answerAt(answers: PackedAnswers, at: number): HostAnswer | null {
+export function answerAt(answers: PackedAnswers, at: number): HostCallResult | null {
   if (!hasAnswer(answers, at)) return null;
   return { json: textAt(answers.texts, at), floats: answers.floats[answers.floatsOf[at]!]! };
 }
@@ -50,19 +50,19 @@ export function hasAnswer({ texts }: PackedAnswers, at: number): boolean {
   return byteLengthAt(texts, at) > 0;
 }
 
-/** The distinct values of `HostAnswer.floats` in a batch; most answers have the same value. */
+/** The distinct values of `HostCallResult.floats` in a batch; most answers have the same value. */
 class FloatPathsTable {
-  readonly #numbers = new Map<HostAnswer['floats'], number>();
+  readonly #numbers = new Map<HostCallResult['floats'], number>();
   readonly #floatsOf: Uint32Array;
   /** The `floats` that were added last, and their index. */
-  #last: HostAnswer['floats'] | undefined;
+  #last: HostCallResult['floats'] | undefined;
   #lastNumber = 0;
 
   constructor(answers: number) {
     this.#floatsOf = new Uint32Array(answers);
   }
 
-  setFloatPaths(i: number, floats: HostAnswer['floats'] | undefined): void {
+  setFloatPaths(i: number, floats: HostCallResult['floats'] | undefined): void {
     if (floats === undefined) return;
     if (floats !== this.#last) {
       const number = this.#numbers.get(floats) ?? this.#numbers.size;

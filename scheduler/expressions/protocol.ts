@@ -14,7 +14,7 @@ export interface HostCall {
 }
 
 /** The value that a function of the host returns. JSON does not distinguish 1.0 from 1, so `floats` names the values that are floats. */
-export interface HostAnswer {
+export interface HostCallResult {
   readonly json: string;
   /** The paths of the values that are floats, through lists of any depth; `[]` is the value itself. */
   readonly floats: readonly (readonly string[])[];
@@ -62,19 +62,19 @@ export function callOfText(text: string): HostCall {
 export type HostRequest = HostCall | HostBatch;
 
 /** The answers to the calls of a batch, each equal to the answer to the call made alone; null for a call that must be made alone. */
-export type BatchAnswers = readonly (HostAnswer | null)[];
+export type BatchAnswers = readonly (HostCallResult | null)[];
 
 /** `BatchAnswers` as plain data that can be sent to another thread quickly. */
 export interface PackedAnswers {
   /** The JSON texts of the answers; empty for null. */
   readonly texts: PackedTexts;
   /** The distinct `floats` of the answers; `floatsOf` has the index of each answer's `floats` here. */
-  readonly floats: readonly HostAnswer['floats'][];
+  readonly floats: readonly HostCallResult['floats'][];
   readonly floatsOf: Uint32Array;
 }
 
 /** The answer to a call or a batch. */
-export type HostReply = HostAnswer | PackedAnswers;
+export type HostReply = HostCallResult | PackedAnswers;
 
 /** The channel through which a thread calls the host. */
 export interface HostCalls extends CallChannelEnd {

@@ -7,13 +7,13 @@ import { PyDict, type HostFunction } from '../../engine/expression/values/values
 import { annotationField } from './columns/field-expressions.js';
 import { parseJson } from '../../engine/core/json.js';
 import type { JsonObject } from '../../engine/core/types.js';
-import type { HostAnswer, HostCall } from './protocol.js';
+import type { HostCallResult, HostCall } from './protocol.js';
 
 /** Maximum nesting depth of templates. */
 const maxTemplateDepth = 3;
 
 /** `annotate(record, template, debug, include_errors)`: the record with the fields of a template (specification of expressions, section 8.1). */
-export function annotateTemplateFunction(call: (call: HostCall) => HostAnswer): HostFunction {
+export function annotateTemplateFunction(call: (call: HostCall) => HostCallResult): HostFunction {
   const annotations = new Map<string, Annotation>();
   let depth = 0;
   return (runtime, [record, template, , includeErrors]) => {
@@ -39,7 +39,7 @@ export function annotateTemplateFunction(call: (call: HostCall) => HostAnswer): 
 }
 
 function annotationOfTemplate(
-  call: (call: HostCall) => HostAnswer,
+  call: (call: HostCall) => HostCallResult,
   id: string,
   includeErrors: boolean,
 ): Annotation {

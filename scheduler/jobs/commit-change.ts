@@ -4,7 +4,7 @@ import { crashpoint } from '../../engine/core/crashpoint.js';
 import type { Columns } from '../../engine/core/types.js';
 import { needsRewrite } from '../../engine/ingest/unify-columns.js';
 import { rowIdColumn, storesRowIds } from '../../engine/store/row-ids.js';
-import type { DatasetChange, Segment, Snapshot } from '../../engine/store/store.js';
+import type { DatasetChange, Segment, Snapshot, Store } from '../../engine/store/store.js';
 import { withDatasetLock } from './dataset-lock.js';
 import type { AppliedChange } from './change/record-change.js';
 import type { PublishContext, PublicationOutcome } from './job.js';
@@ -21,19 +21,22 @@ export function areOutdated(segments: readonly Segment[], columns: Columns): boo
 }
 
 /**
- * Whether a change was computed for another version of the dataset than that of `snapshot`. Rows may have moved since they were found.
- * Columns may have been added after the job read the columns and before it found the rows; the replacing rows would lack the values of
- * these columns.
+ * Returns the segments that lose rows by a change, as they are in the newest version of the dataset, whose columns are `stored`; undefined
+ * if the change is outdated. It is if another commit has changed records since the rows were found. It also is if its own columns lack one
+ * that was added after the job read the columns and before it found the rows: the replacing rows would lack the values of that column.
  */
-export function isOutdatedChange(
-  { base }: Pick<AppliedChange, 'base'>,
+export async function rebaseChange(
+  { base, update }: AppliedChange,
   columns: Columns,
-  snapshot: Pick<Snapshot, 'version' | 'columns'>,
-): boolean {
-  return snapshot.version !== base || lacksColumns(columns, snapshot.columns);
+  { datasetId, columns: stored }: Snapshot,
+  store: Store,
+): Promise<readonly Segment[] | undefined> {
+  if (lacksColumns(columns, stored)) return undefined;
+  return store.rebase(datasetId, base, update);
 }
 
-function lacksColumns(columns: Columns, stored: Columns): boolean {
+/** Whether columns lack one of `stored`, or a member of one. */
+export function lacksColumns(columns: Columns, stored: Columns): boolean {
   return stored.some(({ name, children = [] }) => {
     const ownColumn = columns.find((column) => column.name === name);
     return ownColumn === undefined || lacksColumns(ownColumn.children ?? [], children);
@@ -42,7 +45,7 @@ function lacksColumns(columns: Columns, stored: Columns): boolean {
 
 /**
  * Commits the deletion of records that a task has found. `publicationOf` returns the publication of a commit that changes nothing, with the
- * metadata of the deletion. Returns `run again` if another commit came first.
+ * metadata of the deletion. Returns `run again` if another commit has changed records since the rows were found.
  */
 export async function commitDeletion(
   task: TaskRow,
@@ -53,15 +56,23 @@ export async function commitDeletion(
 ): Promise<PublicationOutcome> {
   return withDatasetLock(datasetId, async () => {
     const snapshot = await requireAppendableSnapshot(context.catalog, context.store, datasetId);
-    if (snapshot.version !== base) return 'run again'; // rows may have moved since they were found
-    const { columns } = snapshot;
+    const { version, columns } = snapshot;
+    const rebased = await context.store.rebase(datasetId, base, update);
+    if (rebased === undefined) return 'run again'; // another commit has changed records since the rows were found
     const publication: Publication = {
       ...publicationOf(snapshot),
       recordsModified: removed,
       changes: { added: 0, changed: 0, removed },
       recordsTotal: snapshot.rows - removed,
     };
-    const change = { columns, add: [], remove: [], update, info: { publication }, base };
+    const change = {
+      columns,
+      add: [],
+      remove: [],
+      update: rebased,
+      info: { publication },
+      base: version,
+    };
     return commitChange(task, publication, change, context);
   });
 }

@@ -89,6 +89,15 @@ export function archivedProblem({ availability }: DatasetRow): string | undefine
   return 'The dataset is archived and being restored: wait until the restore task has completed.';
 }
 
+/** Returns why a dataset cannot be changed if a snapshot task for it is pending, which would have to wait for any task that starts now. */
+export async function snapshotProblem(
+  { tasks }: Tables,
+  datasetId: number,
+): Promise<string | undefined> {
+  const task = await tasks.openTask('snapshot', datasetId);
+  return task && `The dataset is being archived; cancel task ${task.id} to change it.`;
+}
+
 /** Returns the error of a log that ends before the version that the catalogue knows. */
 export function lostVersionsError(datasetId: number, last: number, known: number): AppError {
   const first = logEntryName(last + 1);

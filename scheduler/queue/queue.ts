@@ -5,6 +5,7 @@ import { jobOfKind, type JobKind, type ResultOf, type TaskQueue } from '../jobs/
 import { isTerminal, type CompletedTask, type NewBackgroundTask } from '../jobs/job.js';
 import type { MessageFromWorker } from '../worker/messages.js';
 import type { SlotKind } from './running-task.js';
+import { sweepAttempts } from './sweep.js';
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.js';
 import { TaskWaiters } from './waiting.js';
 
@@ -108,7 +109,7 @@ export class JobQueue implements TaskQueue {
 
   /**
    * Cancels a task, waits until it has stopped, and returns its row. Throws `invalid` if the task has ended or is being published. If the
-   * task was deleted with its dataset, stops its running attempt and throws `not-found`.
+   * task was deleted with its dataset, stops its running attempt or removes what it keeps for its next one, and throws `not-found`.
    */
   async cancel(taskId: number): Promise<TaskRow> {
     const { tasks } = this.#options.catalog;
@@ -120,11 +121,28 @@ export class JobQueue implements TaskQueue {
       await runningTask.finished.promise;
     } else if (before !== undefined) {
       await this.#runner.discardTaskFiles(before);
+    } else {
+      await sweepAttempts(this.#options.data, taskId);
     }
     const row = await tasks.get(taskId);
     this.#waiters.onTaskEnded(taskId, row);
     if (row === undefined) throw notFoundError();
     return row;
+  }
+
+  /** Cancels a task, or waits until its result has been published. Does nothing if the task has ended or was deleted. */
+  async end(taskId: number): Promise<void> {
+    for (;;) {
+      const runningTask = this.#runner.runningTaskOf(taskId);
+      try {
+        return void (await this.cancel(taskId));
+      } catch (error) {
+        if (hasEnded(await this.#options.catalog.tasks.get(taskId))) return;
+        if (runningTask === undefined) throw error;
+        // If the result that is being published is outdated, the task is queued again, and can be canceled then.
+        await runningTask.finished.promise;
+      }
+    }
   }
 
   /** Resolves when no background task is running. */

@@ -1,7 +1,7 @@
 import type { Catalog } from '../../engine/catalog/catalog.js';
-import { commitVersionOf, type Publication } from '../../engine/catalog/publish.js';
 import { toErrorValue } from '../../engine/core/errors.js';
 import type { Store } from '../../engine/store/store.js';
+import { completeDeletedCommits } from '../jobs/deleted-commits.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { isInArchive, lostVersionsError } from '../jobs/visible-data.js';
 import { withDatasetLock } from '../jobs/dataset-lock.js';
@@ -62,14 +62,16 @@ export class Reconciliation {
   }
 
   async #check(id: number): Promise<void> {
-    const { catalog, report } = this.#options;
+    const { catalog, store, report } = this.#options;
     const dataset = await catalog.datasets.get(id);
     if (dataset === undefined) return void this.#refusals.delete(id);
     const { logVersion, availability } = dataset;
     if (isInArchive(dataset)) return this.#checkArchive(id, availability);
     try {
       await this.#replayLog(id, logVersion);
-      await this.#completeDeletedCommits(id);
+      await completeDeletedCommits(catalog, store, id).catch((error: unknown) =>
+        report(`deleted commits of dataset ${id}: ${toErrorValue(error).message}`),
+      );
       if (this.#refusals.delete(id)) report(`dataset ${id} is available again`);
       if (availability !== 'unavailable') return;
       await catalog.datasets.update(id, { availability: 'available' });
@@ -117,27 +119,6 @@ export class Reconciliation {
         if (info === undefined) continue;
         await logEntry!.replay({ catalog, datasetId, version: entry.version, info });
       }
-    }
-  }
-
-  /**
-   * Completes the commits that an earlier release has deleted without their versions, which the log has. If the log cannot be read from its
-   * beginning, they stay incomplete.
-   */
-  async #completeDeletedCommits(datasetId: number): Promise<void> {
-    const { catalog, store, report } = this.#options;
-    const deletedCommits = await catalog.commits.deleted(datasetId);
-    const incompleteIds = new Set(deletedCommits.flatMap(({ id, logVersion }) => (logVersion === null ? [id] : []))); // prettier-ignore
-    if (incompleteIds.size === 0) return;
-    try {
-      for await (const { version, info } of store.history(datasetId, 0)) {
-        const publication = info['publication'] as Publication | undefined;
-        if (publication === undefined || !incompleteIds.has(publication.commitId)) continue;
-        const commit = commitVersionOf({ ...publication, logVersion: version });
-        await catalog.commits.completeDeleted(commit);
-      }
-    } catch (error) {
-      report(`deleted commits of dataset ${datasetId}: ${toErrorValue(error).message}`);
     }
   }
 }

@@ -26,7 +26,10 @@ export interface SchedulerOptions {
   readonly data: DataFolder;
   readonly config: Pick<Config, 'threads' | 'workerMemoryMb'> &
     Partial<
-      Pick<Config, 'allowAddresses' | 'smtpUrl' | 'mailFrom' | 'publicUrl' | 'keepVersionsDays'>
+      Pick<
+        Config,
+        'allowAddresses' | 'smtpUrl' | 'mailFrom' | 'publicUrl' | 'keepVersionsDays' | 'log'
+      >
     >;
   /** Reports errors outside tasks to the operator; by default to standard error. */
   readonly report?: (message: string) => void;
@@ -65,7 +68,7 @@ interface SchedulerStatus {
 /** Runs the tasks of the catalogue. A data folder has one scheduler. */
 export interface Scheduler extends Pick<
   JobQueue,
-  'wake' | 'wait' | 'cancel' | 'enqueueAndWait' | 'enqueue' | 'persist'
+  'wake' | 'wait' | 'cancel' | 'end' | 'enqueueAndWait' | 'enqueue' | 'persist'
 > {
   /** Makes the catalogue, the logs and the folders agree after any kind of shutdown, then starts the worker and the queue. */
   start(): Promise<void>;
@@ -182,7 +185,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const { threads, workerMemoryMb: memoryMb, allowAddresses: allow = [] } = config;
       const fetching = { allow, limits: fetchLimits };
       const heartbeatMs = Math.min(2_000, heartbeatTimeoutMs / 5);
-      const workerConfig = { dataFolder: data.root, threads, memoryMb, heartbeatMs, fetching };
+      const logsPlans = config.log === 'debug';
+      const workerConfig = { dataFolder: data.root, threads, memoryMb, heartbeatMs, fetching, logsPlans }; // prettier-ignore
       host = (options.startHost ?? startHost)(workerConfig, heartbeatTimeoutMs, {
         message: (message) => queue.receive(message),
         lost: (reason, pid) =>
@@ -200,6 +204,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     wake: () => queue.wake(),
     wait: (taskId: number, signal?: AbortSignal): Promise<TaskRow> => queue.wait(taskId, signal),
     cancel: (taskId) => queue.cancel(taskId),
+    end: (taskId) => queue.end(taskId),
     enqueueAndWait: queue.enqueueAndWait.bind(queue),
     enqueue: (kind, order) => queue.enqueue(kind, order),
     persist: (work) => queue.persist(work),

@@ -1,6 +1,5 @@
 import { basename, join, relative } from 'node:path';
 import type { Catalog } from '../../engine/catalog/catalog.js';
-import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { settings } from '../../engine/core/config.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
@@ -21,8 +20,8 @@ import { isInArchive } from '../jobs/visible-data.js';
 import { spillFolder } from '../worker/messages.js';
 
 /** Removes the scratch folders of all attempts of a task; none of the attempts may be running. */
-export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<void> {
-  await sweepFolder(data.scratch, (name) => !name.startsWith(`${task.id}-`));
+export async function sweepAttempts(data: DataFolder, taskId: number): Promise<void> {
+  await sweepFolder(data.scratch, (name) => !name.startsWith(`${taskId}-`));
 }
 
 /** Settings of the sweeps. */
@@ -65,7 +64,7 @@ export async function sweepAll(
   const context = sweepContextOf(catalog, data, options);
   await sweepObjects(context);
   await sweepUploadParts(context);
-  await sweepRejected(context, jobs);
+  await sweepRejectedFiles(context, jobs);
   await sweepScratch(context, jobs);
   for (const job of jobs) await job.sweepAtStart?.(context);
 }
@@ -176,7 +175,10 @@ async function sweepUploadParts({ catalog, data, remove }: SweepContext): Promis
 }
 
 /** Removes the files of rejected records that no job keeps. */
-async function sweepRejected({ catalog, data, remove }: SweepContext, jobs: Jobs): Promise<void> {
+async function sweepRejectedFiles(
+  { catalog, data, remove }: SweepContext,
+  jobs: Jobs,
+): Promise<void> {
   for (const { name } of await listFolder(data.rejected)) {
     const id = ownerIdInName(/^(\d+)\.jsonl\.gz$/, name);
     const owners = jobs.map((job) => id !== undefined && job.ownsRejected?.(id, catalog));

@@ -315,7 +315,7 @@ export class TaskRunner {
     const job = this.#job(task);
     await running.leaveWork('ended');
     await this.#settle(task, async () => {
-      if (job.isResumable !== true) await sweepAttempts(data, task);
+      if (job.isResumable !== true) await sweepAttempts(data, task.id);
       if ((await catalog.tasks.get(task.id))?.status !== 'running')
         return this.discardTaskFiles(task);
       await catalog.tasks.requeue(task.id, { isCounted });
@@ -354,7 +354,7 @@ export class TaskRunner {
 
   /** Removes the files that an ended task no longer needs. */
   async #sweep(task: TaskRow): Promise<void> {
-    await sweepAttempts(this.#options.data, task);
+    await sweepAttempts(this.#options.data, task.id);
     await this.#jobIfAny(task)?.cleanUp?.(task, this.#options.data);
   }
 

@@ -14,6 +14,8 @@ export interface WorkerConfig {
   readonly heartbeatMs: number;
   /** The hosts that may be contacted, and the limits of fetches. */
   readonly fetching: FetchSettings;
+  /** Whether the plans of queries are written to the log. */
+  readonly logsPlans: boolean;
 }
 
 /** Returns the folder to which a process's SQL engine spills; it is removed after the process has ended. */

@@ -1,8 +1,8 @@
 import type { SchedulerOptions } from '../../scheduler/queue/scheduler.js';
 import { startHost } from '../../scheduler/worker/host.js';
-import type { MessageToWorker } from '../../scheduler/worker/messages.js';
+import type { MessageFromWorker, MessageToWorker } from '../../scheduler/worker/messages.js';
 
-/** A worker process from which a test can withhold work. */
+/** A worker process from which a test can withhold work, and whose results it can withhold. */
 export interface HoldableWorker {
   /** The scheduler's option that starts this worker. */
   readonly startHost: NonNullable<SchedulerOptions['startHost']>;
@@ -12,6 +12,14 @@ export interface HoldableWorker {
   hold(kind: string | undefined): void;
   /** Sends the withheld messages to the worker, and withholds nothing any more. */
   release(): void;
+  /** Returns how often the worker was told to run a task. */
+  countRuns(taskId: number): number;
+  /** The results that were withheld from the scheduler, in order. */
+  readonly heldResults: readonly MessageFromWorker[];
+  /** From now on, withholds the results of one kind of job. */
+  holdResults(kind: string): void;
+  /** Hands the withheld results to the scheduler, and withholds none any more. */
+  releaseResults(): void;
 }
 
 /** Returns a worker that receives its work until `hold` is called. */
@@ -19,12 +27,28 @@ export function createHoldableWorker(): HoldableWorker {
   let heldKind: string | undefined;
   const held: MessageToWorker[] = [];
   let deliver: (message: MessageToWorker) => void;
+  let kindOfHeldResults: string | undefined;
+  const heldResults: MessageFromWorker[] = [];
+  const kindByTask = new Map<number, string>();
+  const runs: number[] = [];
+  let deliverResult: (message: MessageFromWorker) => void;
   return {
     held,
-    startHost: (...args) => {
-      const host = startHost(...args);
-      deliver = (message) => host.send(message);
+    heldResults,
+    startHost: (config, heartbeatTimeoutMs, events) => {
+      deliverResult = (message) => events.message(message);
+      const message = (one: MessageFromWorker): void => {
+        const isHeld = one.type === 'done' && kindByTask.get(one.taskId) === kindOfHeldResults;
+        if (isHeld) heldResults.push(one);
+        else events.message(one);
+      };
+      const host = startHost(config, heartbeatTimeoutMs, { ...events, message });
+      deliver = (one) => host.send(one);
       const send = (message: MessageToWorker): void => {
+        if (message.type === 'run') {
+          kindByTask.set(message.taskId, message.kind);
+          runs.push(message.taskId);
+        }
         if (message.type === 'run' && message.kind === heldKind) held.push(message);
         else host.send(message);
       };
@@ -36,6 +60,14 @@ export function createHoldableWorker(): HoldableWorker {
     release() {
       heldKind = undefined;
       for (const message of held.splice(0)) deliver(message);
+    },
+    countRuns: (taskId) => runs.filter((one) => one === taskId).length,
+    holdResults(kind) {
+      kindOfHeldResults = kind;
+    },
+    releaseResults() {
+      kindOfHeldResults = undefined;
+      for (const message of heldResults.splice(0)) deliverResult(message);
     },
   };
 }

@@ -69,7 +69,7 @@ const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
     return (value, path) => {
       if (check === undefined) {
         const found = resolve(ref);
-        check = checkOf(found.schema, found.resolve);
+        check = validatorOf(found.schema, found.resolve);
       }
       return check(value, path);
     };
@@ -125,13 +125,13 @@ const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
   maxProperties: (most: number) =>
     objectRequirement(({ length }) => length <= most, `has more than ${most} keys`),
   items: (items: Schema, _, resolve) => {
-    const check = checkOf(items, resolve);
+    const check = validatorOf(items, resolve);
     return (value, path) =>
       Array.isArray(value) ? value.flatMap((item, i) => check(item, `${path}[${i}]`)) : noErrors;
   },
   properties: (properties: Readonly<Record<string, Schema>>, _, resolve) => {
     const checks = Object.entries(properties).map(
-      ([key, schema]) => [key, checkOf(schema, resolve)] as const,
+      ([key, schema]) => [key, validatorOf(schema, resolve)] as const,
     );
     return (value, path) =>
       isObject(value)
@@ -147,7 +147,7 @@ const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
   additionalProperties: (others: boolean | Schema, { properties = {} }, resolve) => {
     if (others === true) return acceptAnything;
     const check: CheckValue =
-      others === false ? (_, path) => [`${path} is not declared`] : checkOf(others, resolve);
+      others === false ? (_, path) => [`${path} is not declared`] : validatorOf(others, resolve);
     return (value, path) =>
       isObject(value)
         ? Object.keys(value)
@@ -156,14 +156,14 @@ const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
         : noErrors;
   },
   anyOf: (choices: readonly Schema[], _, resolve) => {
-    const checks = choices.map((schema) => checkOf(schema, resolve));
+    const checks = choices.map((schema) => validatorOf(schema, resolve));
     return (value, path) => {
       const found = checks.map((check) => check(value, path));
       return found.some((list) => list.length === 0) ? noErrors : found[0]!;
     };
   },
   oneOf: (choices: readonly Schema[], _, resolve) => {
-    const checks = choices.map((schema) => checkOf(schema, resolve));
+    const checks = choices.map((schema) => validatorOf(schema, resolve));
     return (value, path) => {
       const found = checks.map((check) => check(value, path));
       const fitting = found.filter((list) => list.length === 0).length;
@@ -172,7 +172,7 @@ const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
     };
   },
   allOf: (parts: readonly Schema[], _, resolve) => {
-    const checks = parts.map((schema) => checkOf(schema, resolve));
+    const checks = parts.map((schema) => validatorOf(schema, resolve));
     return (value, path) => checks.flatMap((check) => check(value, path));
   },
 };
@@ -185,7 +185,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 /** The compiled schemas, by the function that resolves their references. */
 const compiledSchemas = new WeakMap<ResolveReference, WeakMap<Schema, CheckValue>>();
 
-function checkOf(schema: Schema, resolve: ResolveReference): CheckValue {
+function validatorOf(schema: Schema, resolve: ResolveReference): CheckValue {
   let checks = compiledSchemas.get(resolve);
   if (checks === undefined) compiledSchemas.set(resolve, (checks = new WeakMap()));
   let check = checks.get(schema);
@@ -222,7 +222,7 @@ export function schemaErrors(
   path = '$',
   resolve: ResolveReference = resolveInterfaceSchema,
 ): readonly string[] {
-  return checkOf(schema, resolve)(value, path);
+  return validatorOf(schema, resolve)(value, path);
 }
 
 function shown(value: unknown): string {

@@ -12,6 +12,7 @@ import { openDataFolder } from '../../engine/core/files.js';
 import { parseJson } from '../../engine/core/json.js';
 import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js';
 import { openQueryEngine } from '../../engine/query/plan/query-engine.js';
+import { planTrace } from '../../engine/query/plan/trace.js';
 import { openSigningKey } from '../../engine/core/signing-key.js';
 import { openStore, type StoreOptions } from '../../engine/store/open.js';
 import type { Store } from '../../engine/store/store.js';
@@ -76,6 +77,8 @@ export interface TestOptions {
   readonly limits?: Partial<ServerLimits>;
   readonly scheduler?: Partial<SchedulerOptions>;
   readonly store?: StoreOptions;
+  /** Whether the tests provoke internal errors, whose causes are then in `TestServer.logs` alone. */
+  readonly expectsErrors?: boolean;
   /** The folder of the server; a new one by default. */
   readonly folder?: string;
 }
@@ -100,8 +103,10 @@ async function startServerOn(
   const key = await openSigningKey(data);
   const catalog = await openCatalog(data.catalog);
   const store = openStore(data, { checkEveryMs: 0, ...options.store });
+  const logs: string[] = [];
   const queryEngine = await openQueryEngine({
     memory: openMemoryExecutor({ threads: 1, cacheMb: 64 }),
+    trace: planTrace((line) => logs.push(line)),
     dataFolder: data.root,
     otherFolders: [data.fileTables],
     memoryMb: 256,
@@ -121,7 +126,6 @@ async function startServerOn(
     ...options.scheduler,
   });
   await scheduler.start();
-  const logs: string[] = [];
   const app = await createApp({
     catalog,
     store,
@@ -139,7 +143,7 @@ async function startServerOn(
     log: (line) => {
       logs.push(line);
       // The cause of an unexpected status 500 is printed in the output of the test.
-      if (line.includes('"event":"error"')) console.error(line);
+      if (!options.expectsErrors && line.includes('"event":"error"')) console.error(line);
     },
   });
   const { url, port } = await app.listen(0, '127.0.0.1');

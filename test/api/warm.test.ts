@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
-import { fieldsRead, predicateText } from '../../engine/query/predicate/kinds.js';
+import { fieldsRead, predicateText } from '../../engine/query/predicate/kinds/index.js';
 import { HotColumns } from '../../engine/query/memory/hot-columns.js';
 import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';

@@ -2,7 +2,7 @@
 export const registries: readonly string[] = [
   'api/resources/index.ts',
   'cli/commands/index.ts',
-  'engine/query/predicate/kinds.ts',
+  'engine/query/predicate/kinds/index.ts',
   'readers/index.ts',
   'scheduler/jobs/index.ts',
   'writers/index.ts',

@@ -27,28 +27,41 @@ export const allowedEngineImports: Readonly<Record<string, readonly string[]>> =
   search: ['core', 'query', 'text'],
 };
 
-/** The interface of the executors, which the rooms below the planner know of it. */
-const executorInterface = ['plan/executor.ts', 'plan/limits.ts', 'plan/position.ts'];
-
 /**
- * Which room of `engine/query` may import which other room, or which file or folder of it. The two executors, `memory` and `sql`, do not
- * import each other, and only `predicate`, whose entries have a part for each of them, `explain` and `plan` import the SQL executor.
+ * Which room of `engine/query` may import which other room; each imports only rooms above it in this list. The two executors, `memory` and
+ * `sql`, do not import each other: what the table of kinds has of each is a room below it, `memory/match` and `sql/dialect`.
  */
 export const allowedQueryImports: Readonly<Record<string, readonly string[]>> = {
-  predicate: ['memory/match/', 'sql/params.ts', 'sql/statement.ts'],
-  text: [...executorInterface, 'predicate'],
-  request: ['explain/tree.ts', 'plan/position.ts', 'predicate', 'text'],
-  results: [
-    ...executorInterface,
-    'memory/segment-file.ts',
-    'memory/segment-leaves.ts',
+  predicate: [],
+  text: ['predicate'],
+  request: ['predicate', 'text'],
+  results: ['predicate', 'request'],
+  'memory/match': ['predicate'],
+  'sql/dialect': ['predicate', 'request'],
+  'predicate/kinds': ['memory/match', 'predicate', 'sql/dialect'],
+  executor: ['predicate', 'request', 'results', 'text'],
+  memory: [
+    'executor',
+    'memory/match',
     'predicate',
+    'predicate/kinds',
     'request',
+    'results',
+    'text',
   ],
-  memory: [...executorInterface, 'predicate', 'request', 'results', 'text'],
-  sql: [...executorInterface, 'predicate', 'request', 'results', 'text'],
-  explain: ['plan', 'predicate', 'request', 'sql'],
-  plan: ['explain', 'memory', 'predicate', 'request', 'results', 'sql', 'text'],
+  sql: ['executor', 'predicate', 'predicate/kinds', 'request', 'results', 'sql/dialect', 'text'],
+  explain: ['executor', 'predicate', 'predicate/kinds', 'request'],
+  plan: [
+    'executor',
+    'explain',
+    'memory',
+    'predicate',
+    'predicate/kinds',
+    'request',
+    'results',
+    'sql',
+    'text',
+  ],
 };
 
 /** Which room of the scheduler may import which other room. Type imports count too. */
@@ -69,13 +82,17 @@ export const rooms: readonly string[] = [
   'engine/ingest',
   'engine/parquet',
   'engine/query',
+  'engine/query/executor',
   'engine/query/explain',
   'engine/query/memory',
+  'engine/query/memory/match',
   'engine/query/plan',
   'engine/query/predicate',
+  'engine/query/predicate/kinds',
   'engine/query/request',
   'engine/query/results',
   'engine/query/sql',
+  'engine/query/sql/dialect',
   'engine/query/text',
   'engine/search',
   'engine/store',
@@ -92,12 +109,6 @@ export const rooms: readonly string[] = [
   'api/resources',
   'cli',
 ];
-
-/**
- * The only rooms that import each other in a circle: an executor evaluates what `predicate` declares, and `predicate` declares how the
- * executors evaluate it; the reader of records is shared by the executors and uses their cache. No files of them do.
- */
-export const roomsInCircle = rooms.filter((room) => room.startsWith('engine/query/'));
 
 /** Returns the room of a file of the product; the path itself for a file of another folder. */
 export function roomOf(path: string): string {
@@ -227,7 +238,7 @@ function* importDirectionViolations(source: ParsedSource): Generator<string> {
     if (!allowedFolderImports[folder]?.includes(into))
       yield `imports ${target}, but ${folder} may not import ${into}`;
     for (const [parent, allowed] of allowedRoomImports) {
-      const [from, to] = [roomBelow(parent, source.path), roomBelow(parent, target)];
+      const [from, to] = [source.path, target].map((path) => roomBelow(parent, path, allowed));
       if (from === undefined || to === undefined || from === to) continue;
       const file = target.slice(parent.length + 1);
       const isAllowed = (other: string): boolean =>
@@ -238,12 +249,20 @@ function* importDirectionViolations(source: ParsedSource): Generator<string> {
   }
 }
 
-/** Returns the folder below `parent` that contains a file; undefined if the file is elsewhere or in `parent` itself. */
-function roomBelow(parent: string, path: string): string | undefined {
-  const [room, ...rest] = path.startsWith(`${parent}/`)
-    ? path.slice(parent.length + 1).split('/')
-    : [];
-  return rest.length === 0 ? undefined : room;
+/**
+ * Returns the room below `parent` that contains a file: the deepest folder that `allowed` lists, else the folder directly below `parent`;
+ * undefined if the file is elsewhere or in `parent` itself.
+ */
+function roomBelow(
+  parent: string,
+  path: string,
+  allowed: Readonly<Record<string, unknown>>,
+): string | undefined {
+  if (!path.startsWith(`${parent}/`)) return undefined;
+  const folders = posix.dirname(path.slice(parent.length + 1)).split('/');
+  const inside = folders.map((_, depth) => folders.slice(0, depth + 1).join('/'));
+  const [first] = inside;
+  return inside.findLast((folder) => folder in allowed) ?? (first === '.' ? undefined : first);
 }
 
 function* restrictedModuleViolations(source: ParsedSource): Generator<string> {

@@ -61,6 +61,7 @@ export function useFailingDisk(): FailingDisk {
   const reportedMessages: string[] = [];
   beforeEach(async () => {
     server = await startServer({
+      expectsErrors: true,
       scheduler: {
         startHost: startHostInProcess,
         retryMs: 5,

@@ -18,7 +18,7 @@ const killCount = Number(process.env['STRANDLAKE_KILLS'] ?? 10);
 const maxKillsPerTest = 25;
 
 /** A server that is killed during every third change, and sometimes again while it starts. */
-class KilledHistoryServer implements HistoryServer {
+class KillableHistoryServer implements HistoryServer {
   readonly #api: KillableApiProcess;
   readonly #next: Random;
   ann: Client;
@@ -83,7 +83,7 @@ async function runKilledHistories(nextSeed: () => number, isDone: () => boolean)
     const api = await KillableApiProcess.createWithUser();
     try {
       const ann = await api.start();
-      const server = new KilledHistoryServer(api, ann, seededRandom(ownSeed + 1));
+      const server = new KillableHistoryServer(api, ann, seededRandom(ownSeed + 1));
       const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
       const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
       await runRandomHistory({

@@ -235,16 +235,17 @@ test.each([
   await api.signalAndWait('SIGTERM');
   ann = await api.start(point);
   const exit = api.waitForExit();
-  await expect(ann.post(path, {})).rejects.toThrow();
+  const keyed = { 'idempotency-key': `key of ${point}` };
+  await expect(ann.call('POST', path, {}, keyed)).rejects.toThrow();
   expect(await exit).toEqual([null, 'SIGKILL']);
   ann = await api.start();
   const isDone = outcome === 'rolled back';
   const expected = (records: unknown): unknown => (records as object[]).map((record) => ({ ...record, ...(isDone && { changed: null }) })); // prettier-ignore
   expect(await recordsOf(ann, datasetId)).toEqual(expected(isDone ? before : changed));
-  const repeated = await ann.post(path, {});
-  expect([repeated.status, repeated.json['detail']]).toEqual(
-    isDone ? [400, expect.stringContaining('rolled back already')] : [201, undefined],
-  );
+  const repeated = await ann.call('POST', path, {}, keyed);
+  expect([repeated.status, repeated.headers.get('idempotent-replayed')]).toEqual([201, isDone ? 'true' : null]); // prettier-ignore
+  const again = await ann.post(path, {});
+  expect([again.status, again.json['detail']]).toEqual([400, expect.stringContaining(`rolled back already, by commit ${idOf(repeated)}`)]); // prettier-ignore
   const { json: listed } = await ann.get(`/v2/datasets/${datasetId}/commits`);
   expect((listed['data'] as { mode: string }[]).map(({ mode }) => mode)).toEqual([
     'rollback',

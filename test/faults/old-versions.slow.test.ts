@@ -108,3 +108,34 @@ test('a version past the window is a 400 that says since when versions can be re
   expect(tasks.rows.map(({ status }) => status)).toEqual(['completed']);
   expect(await findFolderInconsistencies(server)).toEqual([]);
 });
+
+test('C6: a commit that replaced records prevents a rollback also after a merge has dropped them', async () => {
+  const { ann, server, newDataset, runImport, total } = quietFixture;
+  const id = await newDataset();
+  const commit = async (body: object): Promise<number> => {
+    const { dataset_commits } = await runImport({ dataset_id: id, ...body });
+    return (dataset_commits as { readonly id: number }[])[0]!.id;
+  };
+  const records = Array.from({ length: 10 }, (_, n) => ({ n }));
+  const append = await commit({ records });
+  const changes = records.slice(0, 3).map(({ n }) => ({ n, changed: true }));
+  const upsert = await commit({ records: changes, commit_mode: 'upsert', id_fields: ['n'] });
+  const path = `/v2/dataset_commits/${append}/rollback`;
+  const blocked = (example_id: unknown): object => ({
+    is_blocked: true,
+    detail: expect.stringContaining('1 commit changed records of this commit later'),
+    blocking_commits: [{ id: upsert }],
+    blocked_records: [{ commit_id: upsert, records: 3, example_id }],
+  });
+  expect((await ann.get(path)).json).toMatchObject(blocked(expect.any(String)));
+  fastClock.aheadMs += 9 * 86_400_000;
+  await commit({ records: [{ n: 10 }] });
+  await server.scheduler.compacted();
+  const { segments } = await server.store.snapshot(id);
+  expect(segments.reduce((sum, { rows }) => sum + rows, 0)).toBe(11); // the merge has dropped the three rows
+  const after = (await ann.get(path)).json;
+  expect(after).toMatchObject(blocked(null));
+  const refused = await ann.post(path, {});
+  expect([refused.status, refused.json]).toEqual([400, after]);
+  expect(await total(id)).toBe(11);
+});

@@ -231,13 +231,7 @@ class RandomHistory {
     const check = await server.ann.get(path);
     const inTheWay = this.#model.blockingCommits(number);
     const isRefused = commit.mode === 'rollback' || commit.isRolledBack;
-    // A merge may have dropped records that were deleted before the window; the commits that deleted these records no longer prevent the
-    // rollback.
-    const blockersBeforeWindow = [...inTheWay].filter((one) =>
-      this.#model.isBeforeWindow(commits[one]!),
-    );
-    const mayBeFree = !isRefused && inTheWay.size > 0 && blockersBeforeWindow.length === inTheWay.size; // prettier-ignore
-    const isBlocked = isRefused || (mayBeFree ? check.json['is_blocked'] : inTheWay.size > 0);
+    const isBlocked = isRefused || inTheWay.size > 0;
     const isLost = ({ json }: Answer): boolean =>
       !isRefused && String(json['detail']).includes('deleted so long ago');
     if (!isLost(check))
@@ -255,15 +249,14 @@ class RandomHistory {
       clock!.lost++;
       return;
     }
-    // A merge between the check of the rollback and the rollback may have dropped the records that prevent it, or may have changed their
-    // order and thus the example in the message.
-    const isFreed = mayBeFree && done.status === 201;
-    expect(done.status).toBe(isBlocked && !isFreed ? 400 : 201);
-    if (isBlocked && !isFreed) {
+    expect(done.status).toBe(isBlocked ? 400 : 201);
+    if (isBlocked) {
+      // A merge between the check of the rollback and the rollback may have dropped the records that prevent it, or may have changed their
+      // order and thus the example in the answer.
       const repeatedAnswer = await server.ann.get(path);
       expect([check.json, repeatedAnswer.json]).toContainEqual(done.json);
       const blocking = (done.json['blocking_commits'] as { id: number }[]).map(({ id }) => id);
-      if (!isRefused && blockersBeforeWindow.length === 0)
+      if (!isRefused)
         expect(blocking).toEqual([...inTheWay].sort((a, b) => a - b).map((one) => commits[one]!.id)); // prettier-ignore
       happened[isRefused ? 'refused' : 'blocked']++;
       return;

@@ -1,7 +1,7 @@
 import { parseJson } from '../../engine/core/json.js';
-import { clickhouseDialect } from '../../engine/query/sql/clickhouse.js';
+import { clickhouseDialect } from '../../engine/query/sql/dialect/clickhouse.js';
 import { queryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
-import type { Param } from '../../engine/query/sql/params.js';
+import type { Param } from '../../engine/query/sql/dialect/params.js';
 import type { Scalar } from '../../engine/query/predicate/predicate.js';
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { ParamType } from '../../engine/query/sql/params.js';
+import type { ParamType } from '../../engine/query/sql/dialect/params.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
-import type { Dialect } from '../../engine/query/sql/dialect.js';
+import type { Dialect } from '../../engine/query/sql/dialect/dialect.js';
 import type { Scalar } from '../../engine/query/predicate/predicate.js';
 import { Random } from '../engine/query/random.js';
 import type { InteropFixtures } from './tables.js';

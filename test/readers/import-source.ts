@@ -68,7 +68,7 @@ const compressionLayers = {
   bgzf: (bytes: Uint8Array) => compressBgzf(bytes, 700),
 };
 
-/** Imports a source as the import task does, without a scheduler, including chunks after the end of the records. */
+/** Imports a source as the import task does, but without a scheduler. Chunks that follow the last record are parsed too. */
 export async function importSource(
   text: string | Uint8Array,
   reader: string,

@@ -36,12 +36,8 @@ registerHooks({
   },
 });
 
-/**
- * Matches the paths of the tests that work in their own thread with pooled buffers. Left out are those whose result is a selection of rows in
- * memory: most of these vectors are left to the garbage collector.
- */
-const buffersTestPath =
-  /\/dist\/test\/(?:readers|engine\/(?:change|ingest|parquet|store|query\/memory\/(?!matcher|page-match)))/;
+/** Matches the paths of the tests that work in their own thread with pooled buffers. */
+const buffersTestPath = /\/dist\/test\/(?:readers|engine\/(?:change|ingest|parquet|store|query))/;
 
 /** Checks that each test of the file that is loaded next releases every buffer that it acquires. */
 function checkBuffersReleased(): void {

@@ -4,7 +4,7 @@ export interface Expectation {
   readonly params?: Readonly<Record<string, unknown>>;
   /** Number of records, if it differs from the count in the table that lists the samples; or the error message of the import. */
   readonly records?: number | string;
-  /** The reason why the second tool (test/samples/second-reading.py) reads other records than Strandlake. */
+  /** Why the second tool (test/samples/second-reading.py) reads different records from Strandlake. */
   readonly differs?: string;
 }
 

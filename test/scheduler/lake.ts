@@ -90,11 +90,11 @@ export class Lake {
     await rm(this.data.root, { recursive: true });
   }
 
-  async createDataset(filename = 'variants'): Promise<number> {
+  async createDataset(filename = 'variants', storageClass = 'Standard'): Promise<number> {
     const { dataset } = await this.catalog.datasets.create({
       ...this.objectLocation(),
       filename,
-      storageClass: 'Standard',
+      storageClass,
     });
     return dataset.id;
   }

@@ -116,13 +116,13 @@ const lineBetweenNeighbours = (bytes: number): Buffer => {
   all.write('\nb', bytes + 2);
   return all;
 };
-const columnLine = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO';
+const vcfHeaderLine = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO';
 const columnLineWithSamples = (count: number): string =>
-  `${columnLine}\tFORMAT\t${Array.from({ length: count }, (_, i) => `s${i}`).join('\t')}\n`;
+  `${vcfHeaderLine}\tFORMAT\t${Array.from({ length: count }, (_, i) => `s${i}`).join('\t')}\n`;
 const headerLines = (count: number): string =>
-  `##fileformat=VCFv4.2\n${'##x=1\n'.repeat(count - 2)}${columnLine}\n`;
+  `##fileformat=VCFv4.2\n${'##x=1\n'.repeat(count - 2)}${vcfHeaderLine}\n`;
 const headerBytes = (bytes: number): string => {
-  const [first, last] = ['##fileformat=VCFv4.2\n', `${columnLine}\n`];
+  const [first, last] = ['##fileformat=VCFv4.2\n', `${vcfHeaderLine}\n`];
   const fill = bytes - first.length - last.length;
   const longLine = `##x=${'y'.repeat(1_019)}\n`;
   const count = Math.floor(fill / longLine.length) - 1;
@@ -233,7 +233,8 @@ const budgetCases: readonly (readonly [string, BudgetCase])[] = Object.entries({
   },
   'a VCF header of one endless line': {
     budget: 'vcfHeaderBytes',
-    under: () => readVcfHeader(`##fileformat=VCFv4.2\n##x=${'y'.repeat(1 << 20)}\n${columnLine}\n`),
+    under: () =>
+      readVcfHeader(`##fileformat=VCFv4.2\n##x=${'y'.repeat(1 << 20)}\n${vcfHeaderLine}\n`),
     over: () => readVcfHeader(`##fileformat=VCFv4.2\n##x=${'y'.repeat(savedBudgets.header)}`),
     message: /the VCF header has more than 64 MiB/,
   },

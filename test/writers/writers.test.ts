@@ -9,7 +9,7 @@ import { encodeRowGroup, joinRowGroups } from '../../engine/parquet/file-encoder
 import { parquetColumnsWithoutReserved } from '../../engine/store/arrow.js';
 import { materialise } from '../../engine/query/results/materialise.js';
 import { openSegments } from '../../engine/query/results/row-blocks.js';
-import type { RowRef } from '../../engine/query/plan/executor.js';
+import type { RowRef } from '../../engine/store/store.js';
 import { writers, writerNamed } from '../../writers/index.js';
 import { column, listColumn, type TestDataset } from '../engine/query/dataset.js';
 import { naiveJson, readNaiveTexts, readRecordsBySql } from '../engine/query/results/naive-json.js';

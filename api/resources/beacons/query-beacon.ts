@@ -7,7 +7,7 @@ import { genomicNotation } from '../../../engine/query/request/genomic-notation.
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { Form } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { formatLogLine } from '../../http/log.js';
+import { formatLogLine } from '../../../engine/core/log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { runDatasetQuery } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';

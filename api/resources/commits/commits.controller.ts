@@ -6,11 +6,7 @@ import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { Form } from '../../http/form.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
-import {
-  requireAvailableDataset,
-  requireNoSnapshot,
-  requireResource,
-} from '../../http/require-resource.js';
+import { requireAvailableDataset, requireResource } from '../../http/require-resource.js';
 import {
   abortOnDisconnect,
   type ApiReply,
@@ -62,7 +58,6 @@ export class CommitsController extends jobController({
     const dataset = await this.context.catalog.datasets.get(row.datasetId);
     if (dataset === undefined) throw notFoundError(); // the dataset was deleted meanwhile
     requireAvailableDataset(this.context, dataset, 'cannot be changed');
-    await requireNoSnapshot(this.context, dataset, 'non_field_errors');
     const done = await rollBack(this.context, row, mode, caller.user.id);
     if (!('isBlocked' in done)) return this.view(done, request);
     throw new AppError('invalid', done.detail, await rollbackCheckView(done, (one) => this.view(one, request))); // prettier-ignore

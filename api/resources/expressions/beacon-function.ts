@@ -3,7 +3,7 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { unlimitedPage } from '../../../engine/catalog/list-page.js';
 import { AppError, invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import type { HostAnswer } from '../../../scheduler/expressions/protocol.js';
+import type { HostCallResult } from '../../../scheduler/expressions/protocol.js';
 import type { AppContext } from '../../http/app-context.js';
 import { readId } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
@@ -27,7 +27,7 @@ type NamedStatus = readonly [name: string, status: 'found' | 'not_found' | 'fail
 export async function answerBeaconCall(
   scope: FunctionScope,
   args: readonly unknown[],
-): Promise<HostAnswer> {
+): Promise<HostCallResult> {
   const [entity, entityType, beaconSet, datasets] = args;
   const query = readBeaconQuery({ query: entity, entity_type: entityType });
   if (query.entityType === null) throw invalidError('entity_type', 'entity_type is required');

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
-import { callOfText, type BatchAnswers, type BatchFunction, type HostAnswer } from '../../../scheduler/expressions/protocol.js'; // prettier-ignore
+import { callOfText, type BatchAnswers, type BatchFunction, type HostCallResult } from '../../../scheduler/expressions/protocol.js'; // prettier-ignore
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import { callSelection, type CallSelection } from './call-keys.js';
 import { groupedFunctions, type GroupedFunction, type CallWithQuery } from './grouped-functions.js';
@@ -43,7 +43,7 @@ export async function answerHostBatch(
   scope: FunctionScope,
   batch: readonly string[],
 ): Promise<BatchAnswers> {
-  const answers: (HostAnswer | null)[] = batch.map(() => null);
+  const answers: (HostCallResult | null)[] = batch.map(() => null);
   for (const { known, calls } of await groupSimilarCalls(batch)) {
     if (calls.length < 2) continue;
     const { args } = calls[0]!;
@@ -150,7 +150,7 @@ async function answerGroup(
   known: GroupedFunction,
   made: CallWithQuery,
   group: readonly GroupedCall[],
-  answers: (HostAnswer | null)[],
+  answers: (HostCallResult | null)[],
 ): Promise<void> {
   const selections = group.map(({ selection }) => selection);
   const found = await nullOnAppError(() => known.answers(made, selections));

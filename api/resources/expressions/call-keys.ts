@@ -28,10 +28,10 @@ export function callSelection(predicate: Predicate): CallSelection {
     if (alternatives.every(isKeyEquality)) keys.push(alternatives);
     else otherConditions.push(item);
   }
-  return { shape: shapeOf(keys, otherConditions), keys, others: otherConditions };
+  return { shape: callShapeOf(keys, otherConditions), keys, others: otherConditions };
 }
 
-function shapeOf(keys: readonly EqualityKey[], others: readonly Predicate[]): string {
+function callShapeOf(keys: readonly EqualityKey[], others: readonly Predicate[]): string {
   let shape = others.length === 0 ? '' : stringifyJson(others);
   for (const key of keys) {
     shape += '\n';

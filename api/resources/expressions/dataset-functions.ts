@@ -2,7 +2,7 @@ import { AppError, invalidError } from '../../../engine/core/errors.js';
 import { unpackTexts } from '../../../engine/core/packed-texts.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type {
-  HostAnswer,
+  HostCallResult,
   HostCall,
   HostReply,
   HostRequest,
@@ -10,7 +10,7 @@ import type {
 import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { requireResource } from '../../http/require-resource.js';
-import { formatLogLine } from '../../http/log.js';
+import { formatLogLine } from '../../../engine/core/log.js';
 import { answerBeaconCall } from './beacon-function.js';
 import { answerHostBatch } from './call-batches.js';
 import { answerFormBatch } from './form-batches.js';
@@ -24,13 +24,13 @@ import {
 } from './opened-dataset.js';
 
 /** A dataset function: it takes its arguments in the order of the declaration, null for an argument that is not given. */
-type DatasetFunction = (scope: FunctionScope, args: readonly unknown[]) => Promise<HostAnswer>;
+type DatasetFunction = (scope: FunctionScope, args: readonly unknown[]) => Promise<HostCallResult>;
 
 /**
  * Answers a dataset function of expressions (specification of expressions, section 8.2) with the rights of the caller. Throws an `AppError`
  * whose message is for users; it is the same for a dataset that does not exist and for one that the caller may not read.
  */
-async function answerHostCall(scope: FunctionScope, call: HostCall): Promise<HostAnswer> {
+async function answerHostCall(scope: FunctionScope, call: HostCall): Promise<HostCallResult> {
   const args = parseJson(call.args) as readonly unknown[];
   return hideInternalErrors(scope, call.name, async () => {
     try {

@@ -1,6 +1,6 @@
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { invalidError } from '../../../engine/core/errors.js';
-import type { HostAnswer } from '../../../scheduler/expressions/protocol.js';
+import type { HostCallResult } from '../../../scheduler/expressions/protocol.js';
 import { valueForMessage } from './opened-dataset.js';
 
 /** Maximum number of records or values that one call returns. */
@@ -13,7 +13,7 @@ export function isFloat({ dataType }: FieldRow): boolean {
 }
 
 /** The paths of the fields whose numbers are floats. */
-export function floatPaths(fields: readonly FieldRow[]): HostAnswer['floats'] {
+export function floatPaths(fields: readonly FieldRow[]): HostCallResult['floats'] {
   return fields.filter(isFloat).map(({ path }) => path);
 }
 

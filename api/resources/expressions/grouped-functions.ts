@@ -1,7 +1,7 @@
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
-import type { BatchFunction, HostAnswer } from '../../../scheduler/expressions/protocol.js';
+import type { BatchFunction, HostCallResult } from '../../../scheduler/expressions/protocol.js';
 import { joinedPredicate, KeyDispatcher, keyPaths, type CallSelection } from './call-keys.js';
 import { floatPaths, isFloat, limitArgument, nonEmptyValuesAt } from './function-values.js';
 import { maxAnswerLength, type OpenedDataset } from './opened-dataset.js';
@@ -26,7 +26,7 @@ export interface GroupedFunction {
   ) => Promise<GroupAnswers>;
 }
 
-type GroupAnswers = GroupResults<HostAnswer | null>;
+type GroupAnswers = GroupResults<HostCallResult | null>;
 
 /** One result for each selection; null if each call has to be answered separately, `tooLarge` if a smaller group may succeed. */
 type GroupResults<T> = T[] | 'tooLarge' | null;
@@ -103,7 +103,7 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
 };
 
 /** Returns the answer to a call; null if it is too large: the call is then answered separately and fails with the reason. */
-function hostAnswerOf(json: string, floats: HostAnswer['floats']): HostAnswer | null {
+function hostAnswerOf(json: string, floats: HostCallResult['floats']): HostCallResult | null {
   return json.length > maxAnswerLength ? null : { json, floats };
 }
 

@@ -20,7 +20,7 @@ export function isUnambiguous(bases: string): boolean {
   return /^[ACGT]*$/.test(bases);
 }
 
-/** Returns a regular expression for the sequences that the bases stand for; a code also matches itself. */
+/** Returns a regular expression for the sequences that IUPAC nucleotide codes denote; an ambiguity code also matches itself. */
 export function basesPattern(bases: string): string {
   return [...bases]
     .map((base) =>

@@ -1,5 +1,5 @@
 import { Body, Controller } from '@nestjs/common';
-import { disableBeacon, enableBeacon } from '../../../engine/catalog/change-beacon.js';
+import { disableBeacon, enableGlobalBeacon } from '../../../engine/catalog/change-beacon.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
@@ -60,7 +60,7 @@ export class GlobalBeaconsController {
     const { granularity } = globalBeacon.readCreate(form);
     form.throwIfInvalid();
     const row = await this.context.catalog.transaction((tx) =>
-      enableBeacon(tx, user, id, granularity),
+      enableGlobalBeacon(tx, user, id, granularity),
     );
     return globalBeacon.view(row, { isDeleted: false });
   }

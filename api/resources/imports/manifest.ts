@@ -92,7 +92,7 @@ export function checkManifestReaders(
   genomeBuild: string | null,
 ): void {
   for (const { entry, label, filename } of files) {
-    if (filename === null) continue; // the form already has the error
+    if (filename === null) continue; // the error has already been reported for the form
     const [read] = manifestEntries({ files: [entry] });
     try {
       checkFileHints(fileHintsOf(filename, read ?? null), readerParams, genomeBuild);

@@ -4,7 +4,7 @@ import { stringifyJson } from '../../../engine/core/json.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { isObject } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { formatLogLine } from '../../http/log.js';
+import { formatLogLine } from '../../../engine/core/log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { answerAnnotatedQuery, isAnnotatedQuery } from './annotated-query.js';
 import { findDatasetByIdOrPath } from './dataset-by-path.js';

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Position, CursorProgress } from '../../../engine/query/plan/position.js';
+import type { Position, CursorProgress } from '../../../engine/query/request/position.js';
 import { invalidError } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import { isObject } from '../../http/form.js';

@@ -7,7 +7,7 @@ import {
   computeRecordChanges,
   type ComparedVersions,
 } from '../../../engine/query/plan/difference-page.js';
-import { clientLeftError } from '../../../engine/query/plan/limits.js';
+import { clientLeftError } from '../../../engine/query/executor/limits.js';
 import { recordsPerRead } from '../../../engine/query/plan/records.js';
 import { firstParamValue, wholeNumberParam } from '../../http/list-query.js';
 import type { AppContext } from '../../http/app-context.js';

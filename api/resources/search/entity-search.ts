@@ -4,7 +4,7 @@ import type { EntityCondition } from '../../../engine/query/request/entities.js'
 import type { SearchRequest } from '../../../engine/search/request.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { formatLogLine } from '../../http/log.js';
+import { formatLogLine } from '../../../engine/core/log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { runDatasetQuery } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';

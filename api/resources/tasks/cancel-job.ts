@@ -18,12 +18,9 @@ export function isCancelRequest(body: unknown, request: ApiRequest): boolean {
   return status === 'canceled' || (request.url.split('?', 1)[0] ?? '').endsWith('/cancel');
 }
 
-/** Ends a job that is about to be deleted; does nothing if the job has ended meanwhile. */
+/** Cancels a job that is about to be deleted, or waits until its result has been published, so that nothing of it appears afterwards. */
 export async function cancelJobIfActive(context: AppContext, job: JobRow): Promise<void> {
-  if (!isActiveStatus(job.status)) return;
-  await cancelJob(context, job).catch((error: unknown) => {
-    if ((error as { code?: unknown }).code !== 'invalid') throw error;
-  });
+  if (isActiveStatus(job.status)) await context.scheduler.end(job.taskId!);
 }
 
 /** Cancels the task of a job and waits for its end. */

@@ -18,7 +18,7 @@ import { objectSummary } from '../objects/object.js';
 import { vaultSummary } from '../vaults/vault.js';
 import { taskStatuses } from './job.js';
 
-/** The resources that a task works on, for its view; null for deleted ones. */
+/** The resources that a task works on, as they are shown with the task; null for those that have been deleted. */
 interface TaskContext extends WithUser {
   readonly targetObject: object | null;
   readonly targetVault: object | null;

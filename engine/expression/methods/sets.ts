@@ -65,7 +65,7 @@ const commonMethods: Readonly<Record<string, NativeDeclaration>> = {
 /** The methods of `frozenset`. */
 export const frozenSetMethods = commonMethods;
 
-/** The methods of `set`. */
+/** The methods of the expression type `set`, by name. */
 export const setMethods: Readonly<Record<string, NativeDeclaration>> = {
   ...commonMethods,
   add: exactArguments(1, (runtime, set: PySet, value: PyValue) => {

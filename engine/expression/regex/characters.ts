@@ -35,7 +35,7 @@ export function foldCode(code: number): number {
   return lower.codePointAt(0)! > 0xffff === (lower.length === 2) ? lower.codePointAt(0)! : code;
 }
 
-/** Returns all code points that differ from this one only in letter case, including itself. */
+/** Returns `code` and all code points that differ from it only in letter case. */
 export function caseVariants(code: number): readonly number[] {
   const character = String.fromCodePoint(code);
   const singleCode = (text: string) =>

@@ -1,6 +1,6 @@
-import type { NodeCounts } from './counts.js';
-import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
-import { fieldsRead } from '../predicate/kinds.js';
+import type { NodeCounts } from '../executor/record-inspector.js';
+import type { ExplainGroup, ExplainLeaf, ExplainNode } from '../request/condition-node.js';
+import { fieldsRead } from '../predicate/kinds/index.js';
 import { and, not, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
 
 /** The parts of a condition tree that explain why no record matches. */

@@ -1,7 +1,8 @@
 import { distinctFields } from './blame.js';
-import type { ExplainLeaf, ExplainNode } from './node.js';
-import type { ExplainedRequest } from './tree.js';
+import type { ExplainLeaf, ExplainNode } from '../request/condition-node.js';
+import type { ExplainedRequest } from '../request/condition-tree.js';
 import type { MatchCounts } from './count-matches.js';
+import { requirementOf } from '../predicate/kinds/index.js';
 
 /** A likely cause of an empty answer. Its numbers of records are exact. */
 export interface Cause {
@@ -43,13 +44,14 @@ export function causeOfImpossibleCondition(
       { ...causeAt(leaf, 'unknown_field', `There is no field ${source.atom.field}.`), values },
     ];
   }
+  const { isMissing } = requirementOf(predicate);
   const fields = distinctFields(predicate);
-  if (fields.length > 0 && verified.present.get(leaf) === 0 && predicate.kind !== 'missing') {
+  if (fields.length > 0 && verified.present.get(leaf) === 0 && !isMissing) {
     const names = fields.slice(0, 5).map(({ name }) => name);
     return [causeAt(leaf, 'no_values', `No record has a value of ${names.join(', ')}.`)];
   }
-  if (predicate.kind === 'missing')
-    return [causeAt(leaf, 'none_missing', `Every record has a value of ${predicate.field.name}.`)];
+  if (isMissing)
+    return [causeAt(leaf, 'none_missing', `Every record has a value of ${fields[0]!.name}.`)];
   if (predicate.kind === 'none')
     return [
       causeAt(leaf, 'impossible', 'No value of the field’s type can satisfy this condition.'),

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.js';
-import { genomeBuilds } from '../../core/types.js';
+import { genomeBuilds, isNumeric } from '../../core/types.js';
 import {
   findEmptinessCauses,
   distinctFields,
@@ -8,27 +8,29 @@ import {
 } from './blame.js';
 import { causeAt, causeOfImpossibleCondition, recordCountText, type Cause } from './cause.js';
 import { countMatches, type ClashingGroup } from './count-matches.js';
-import type { RunSelect } from '../sql/statement.js';
-import type { NodeCounts } from './counts.js';
+import type {
+  Interval,
+  NodeCounts,
+  RecordInspector,
+  ValuesAround,
+} from '../executor/record-inspector.js';
 import { guessesAtLeaf, guessesAcrossLeaves } from './guesses.js';
 import type { ConditionGuess } from './reword.js';
 import {
-  findFrequentStrings,
-  findSimilarStrings,
-  findValuesAround,
-  type NearestValues,
-  type BeginStatement,
-} from './nearest.js';
-import { positiveLeaves, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
-import type { ExplainedRequest } from './tree.js';
+  positiveLeaves,
+  type ExplainGroup,
+  type ExplainLeaf,
+  type ExplainNode,
+} from '../request/condition-node.js';
+import type { ExplainedRequest } from '../request/condition-tree.js';
 import { fieldRef } from '../request/fields.js';
-import { all, not, freezePredicate, operandsOf, type Predicate } from '../predicate/predicate.js';
+import { fieldsRead, requirementOf } from '../predicate/kinds/index.js';
+import { all, alternativesOf, not, freezePredicate, operandsOf, type Predicate } from '../predicate/predicate.js'; // prettier-ignore
 
-/** The records in which causes are searched, and how statements run on them. */
+/** The records in which causes are searched. */
 interface CauseScope {
   readonly records: number;
-  readonly begin: BeginStatement;
-  readonly rows: RunSelect;
+  readonly inspector: RecordInspector;
 }
 
 const maxSearchedLeaves = 20;
@@ -67,7 +69,11 @@ async function searchCauses(
     ...empty.flatMap((leaf) => guessesAtLeaf(leaf, explaining)),
     ...clashing.flatMap((leaf) => guessesAtLeaf(leaf, explaining)),
   ].slice(0, maxVerifiedGuesses);
-  const verified = await countMatches(scope.begin(), root, { empty, guesses, clashes: blamed.clashes }, scope.rows); // prettier-ignore
+  const verified = await countMatches(scope.inspector, root, {
+    empty,
+    guesses,
+    clashes: blamed.clashes,
+  });
   for (const leaf of empty) found.push(...causeOfImpossibleCondition(leaf, explaining, verified));
   const explainedPaths = new Set(found.map(({ path }) => path));
   const candidates = guesses.flatMap((guess, i): readonly ConfirmedGuess[] => {
@@ -133,7 +139,7 @@ async function findCauseOfGuess(
 ): Promise<Cause> {
   const { leaf, cause, because, instead, shows } = guess;
   const predicate = guess.changes.get(leaf)!;
-  const values = shows ? await findFrequentStrings(scope.begin, shows, predicate, scope.rows) : [];
+  const values = shows ? await scope.inspector.frequentStrings(shows, predicate) : [];
   const corrected = instead === null ? 'the other form' : instead;
   return {
     ...causeAt(leaf, cause, `${because}: ${corrected} has ${recordCountText(matches)}.`),
@@ -154,8 +160,7 @@ async function findCauseOfOtherBuild(
   if (row?.dataType !== 'string' || askedBuilds.length === 0) return undefined;
   const field = fieldRef(row);
   const isAsked = freezePredicate({ kind: 'in', field, values: askedBuilds, ignoreCase: true });
-  const stringsWhere = (scoped: Predicate) =>
-    findFrequentStrings(scope.begin, field, scoped, scope.rows);
+  const stringsWhere = (scoped: Predicate) => scope.inspector.frequentStrings(field, scoped);
   const values = await stringsWhere(not(freezePredicate({ kind: 'missing', field })));
   if (values.length === 0 || (await stringsWhere(isAsked)).length > 0) return undefined;
   const hint = `The records are of ${values.join(', ')}, and this asks for ${askedBuilds.join(', ')}.`;
@@ -166,24 +171,24 @@ async function findCauseOfOtherBuild(
 function genomeBuildsIn(predicate: Predicate): readonly string[] {
   const builds = genomeBuilds.map((one) => one.toUpperCase());
   return operandsOf(predicate).flatMap((condition) => {
-    if (condition.kind === 'overlap') return condition.build === null ? [] : [condition.build];
-    if (condition.kind !== 'in') return [];
-    return condition.values.flatMap((value) =>
-      builds.filter((build) => value === build || String(value).startsWith(`${build}-`)),
+    const { values = [], build } = requirementOf(condition);
+    if (build !== undefined) return [build];
+    return values.flatMap((value) =>
+      builds.filter((each) => value === each || String(value).startsWith(`${each}-`)),
     );
   });
 }
 
 /** Returns the causes of a condition without a confirmed guess: the nearest stored values, or that the field has no values. */
 async function findNearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
-  const around = await findValuesAround(scope.begin, leaf.predicate, all, scope.rows);
+  const around = await findValuesAround(scope, leaf.predicate, all);
   if (around)
     return [{ ...causeAt(leaf, ...nearestCause(around)), values: nearestValueList(around) }];
   const fields = distinctFields(leaf.predicate);
   const strings = fields.filter(({ type }) => type === 'string').slice(0, maxSearchedFields);
   for (const field of strings) {
     for (const text of searchedStrings(leaf.predicate).slice(0, maxSearchedStrings)) {
-      const values = await findSimilarStrings(scope.begin, field, text, scope.rows);
+      const values = await scope.inspector.similarStrings(field, text);
       if (values.length > 0)
         return [{ ...causeAt(leaf, 'similar_values', `${field.name} has similar values.`), values }]; // prettier-ignore
     }
@@ -198,8 +203,28 @@ async function findNearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<
   const [field] = fields;
   if (fields.length !== 1 || field?.type !== 'string') return [cause];
   const isPresent = not(freezePredicate({ kind: 'missing', field }));
-  const values = await findFrequentStrings(scope.begin, field, isPresent, scope.rows);
+  const values = await scope.inspector.frequentStrings(field, isPresent);
   return [values.length === 0 ? cause : { ...cause, values }];
+}
+
+/** Returns the stored values next to those that a condition on a number or date asks for, among the records that satisfy `among`. */
+async function findValuesAround(
+  { inspector }: CauseScope,
+  predicate: Predicate,
+  among: Predicate,
+): Promise<ValuesAround | undefined> {
+  const interval = intervalOf(predicate);
+  return interval && inspector.valuesAround(interval, among);
+}
+
+/** Returns the interval that a condition on a number or date asks for: of alternatives the first, and of listed values the first. */
+function intervalOf(predicate: Predicate): Interval | undefined {
+  const first = alternativesOf(predicate)[0]!;
+  const [field] = fieldsRead(first);
+  if (field === undefined || (!isNumeric(field.type) && field.type !== 'date')) return undefined;
+  const { values: [value] = [], ends } = requirementOf(first);
+  if (ends) return { field, low: ends.low?.value ?? null, high: ends.high?.value ?? null };
+  return value === undefined ? undefined : { field, low: value, high: value };
 }
 
 /** The maximum number of text fields in which similar values are searched; a term without a field concerns all of them. */
@@ -208,17 +233,8 @@ const maxSearchedStrings = 3;
 
 function searchedStrings(predicate: Predicate): readonly string[] {
   return operandsOf(predicate).flatMap((condition) => {
-    switch (condition.kind) {
-      case 'in':
-        return condition.values.map(String);
-      case 'prefix':
-      case 'contains':
-        return [condition.text];
-      case 'phrase':
-        return [condition.terms.join(' ')];
-      default:
-        return [];
-    }
+    const { values = [], text } = requirementOf(condition);
+    return text === undefined ? values.map(String) : [text];
   });
 }
 
@@ -228,7 +244,7 @@ function nearestCause({
   above,
   least,
   most,
-}: NearestValues): [cause: string, hint: string] {
+}: ValuesAround): [cause: string, hint: string] {
   const name = field.name;
   if (below !== null && above !== null)
     return ['nearest_values', `The nearest values of ${name} are ${displayText(below)} and ${displayText(above)}.`]; // prettier-ignore
@@ -238,7 +254,7 @@ function nearestCause({
   ];
 }
 
-function nearestValueList({ below, above, least, most }: NearestValues): readonly unknown[] {
+function nearestValueList({ below, above, least, most }: ValuesAround): readonly unknown[] {
   return below !== null && above !== null ? [below, above] : [least, most];
 }
 
@@ -259,7 +275,7 @@ async function findCausesTogether(
   for (const [child, left] of without) {
     if (left === 0) continue;
     const withoutChild = predicateWithReplacements(root, new Map([[child, all]]));
-    const around = child.kind === 'condition' ? await findValuesAround(scope.begin, child.predicate, withoutChild, scope.rows) : undefined; // prettier-ignore
+    const around = child.kind === 'condition' ? await findValuesAround(scope, child.predicate, withoutChild) : undefined; // prettier-ignore
     const values = around && [around.least, around.most];
     const range = around ? ` Their values of ${around.field.name} range from ${displayText(around.least)} to ${displayText(around.most)}.` : ''; // prettier-ignore
     causes.push({

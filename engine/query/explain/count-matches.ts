@@ -1,10 +1,13 @@
-import { distinctFields } from './blame.js';
-import type { RunSelect } from '../sql/statement.js';
-import { CountStatement } from './counts.js';
+import { distinctFields, predicateWithReplacements } from './blame.js';
+import type { RecordInspector } from '../executor/record-inspector.js';
 import type { ConditionGuess } from './reword.js';
-import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
-import { freezePredicate, not, or } from '../predicate/predicate.js';
-import type { Statement } from '../sql/statement.js';
+import {
+  leavesOf,
+  type ExplainGroup,
+  type ExplainLeaf,
+  type ExplainNode,
+} from '../request/condition-node.js';
+import { all, freezePredicate, not, or, type Predicate } from '../predicate/predicate.js';
 
 /** What to count for a query that matches no record. */
 interface CountRequest {
@@ -37,41 +40,39 @@ const maxPairedNodes = 30;
 
 /** Counts everything that `request` asks for in one pass over the records. */
 export async function countMatches(
-  statement: Statement,
+  inspector: RecordInspector,
   root: ExplainGroup,
   { empty, guesses, clashes }: CountRequest,
-  rows: RunSelect,
 ): Promise<MatchCounts> {
-  const countStatement = new CountStatement(statement, leavesOf(root));
-  const countedConditions: (readonly string[])[] = [];
-  const count = (all: readonly string[]): number => countedConditions.push(all) - 1;
+  const counted: (readonly Predicate[])[] = [];
+  const parts = leavesOf(root).map(({ predicate }) => predicate);
+  const count = (...all: readonly Predicate[]): number => counted.push(all) - 1;
   const guessCounts = guesses.map(({ changes }) => {
-    const changedCounts = new Map(
-      [...changes].map(([leaf, other]) => [leaf, countStatement.addCondition(other)] as const),
-    );
+    parts.push(...changes.values());
     return {
-      matches: count([...changedCounts.values()]),
-      left: count([countStatement.condition(root, changedCounts)]),
+      matches: count(...changes.values()),
+      left: count(predicateWithReplacements(root, changes)),
     };
   });
   const presentCounts = empty.map((leaf) => {
     const values = distinctFields(leaf.predicate).map((field) =>
       not(freezePredicate({ kind: 'missing', field })),
     );
-    return [leaf, count([countStatement.addCondition(or(values))])] as const;
+    const isPresent = or(values);
+    parts.push(isPresent);
+    return [leaf, count(isPresent)] as const;
   });
   const clashCounts = clashes.map((group) => {
     const nodes = group.nodes.slice(0, maxPairedNodes);
     const pairs = nodes.flatMap((one, i) => nodes.slice(i + 1).map((other) => [one, other] as const));
     return {
       group,
-      pairs: pairs.map((pair) => ({ pair, at: count(pair.map((each) => countStatement.condition(each))) })),
-      without: nodes.map((child) => ({ child, at: count([countStatement.condition(root, new Map([[child, 'true']]))]) })),
+      pairs: pairs.map((pair) => ({ pair, at: count(...pair.map(({ predicate }) => predicate)) })),
+      without: nodes.map((child) => ({ child, at: count(predicateWithReplacements(root, new Map([[child, all]]))) })),
     };
   }); // prettier-ignore
-  if (countedConditions.length === 0) return { guesses: [], present: new Map(), clashes: [] };
-  const [row = []] = await rows(countStatement.countingSelect(countedConditions));
-  const at = (column: number): number => Number(row[column] ?? 0);
+  const counts = await inspector.counts(counted, parts);
+  const at = (index: number): number => counts[index]!;
   return {
     guesses: guessCounts.map(({ matches, left }) => ({ matches: at(matches), left: at(left) })),
     present: new Map(presentCounts.map(([leaf, column]) => [leaf, at(column)])),

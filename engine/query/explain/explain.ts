@@ -1,41 +1,29 @@
 import { findCauses } from './causes.js';
-import type { DialectFactory } from '../sql/dialect.js';
-import type { RunSelect } from '../sql/statement.js';
-import {
-  countNodes,
-  countNodesByPredicate,
-  type CountRecordsOfEach,
-  type NodeCounts,
-} from './counts.js';
 import { findHints } from './hints.js';
-import { leavesOf, type ExplainNode } from './node.js';
-import { liveSegmentTest } from '../predicate/prune.js';
-import type { ExplainedRequest } from './tree.js';
+import type { ExplainGroup, ExplainNode } from '../request/condition-node.js';
+import { liveSegmentTest } from '../predicate/kinds/prune.js';
+import type { ExplainedRequest } from '../request/condition-tree.js';
 import type { Snapshot } from '../../store/store.js';
-import { and, type Predicate, type CaseVariants } from '../predicate/predicate.js';
-import { newStatement, type Statement } from '../sql/statement.js';
-import type { SegmentAccess } from '../plan/executor.js';
-import type { Plan } from '../plan/plan.js';
-import { roundMs } from '../plan/cost.js';
-import type { StepTimes } from '../plan/steps.js';
-import { isUnsupported } from '../unsupported.js';
+import type { Predicate, CaseVariants } from '../predicate/predicate.js';
+import type { SegmentAccess } from '../executor/executor.js';
+import type { CountsByNode, NodeCounts, RecordInspector } from '../executor/record-inspector.js';
+import { roundMs, type PlanStep, type StepTimes } from '../executor/step.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
 
-/** The query to explain, and how statements about it run. */
+/** The query to explain, and what answers questions about its records. */
 export interface ExplainScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;
   readonly total: number;
   readonly steps: StepTimes;
-  /** How the query was answered. */
-  readonly plan: Plan;
+  /** The steps by which the query was answered. */
+  readonly plan: readonly PlanStep[];
   readonly access?: SegmentAccess | undefined;
-  readonly language: DialectFactory;
-  readonly rows: RunSelect;
   /** The stored case variants of the values in the predicate, as far as they are known. */
   readonly caseVariants: CaseVariants;
-  readonly findCaseVariants: (predicate: Predicate) => Promise<CaseVariants>;
-  /** Absent if the query was answered by SQL: then SQL also does the counting. */
-  readonly count?: CountRecordsOfEach | undefined;
+  /** Counts the matches of the nodes by the executor that answered the query. If it is unsupported, the inspector counts. */
+  readonly countNodes: (root: ExplainGroup) => Promise<CountsByNode | Unsupported>;
+  readonly inspector: RecordInspector;
 }
 
 /** A node of the condition tree as the answer shows it. */
@@ -65,15 +53,11 @@ export async function explanationJson(
   scope: ExplainScope,
   explaining: ExplainedRequest,
 ): Promise<string> {
-  const { snapshot, predicate, steps } = scope;
+  const { snapshot, predicate, steps, inspector } = scope;
   const { root, parseMs } = explaining;
   const counts = await steps.measure('counts', async () => {
-    const nodeCounts = scope.count && (await countNodesByPredicate(root, scope.count));
-    if (nodeCounts !== undefined && !isUnsupported(nodeCounts)) return nodeCounts;
-    const caseVariants = await scope.findCaseVariants(
-      and(leavesOf(root).map((leaf) => leaf.predicate)),
-    );
-    return countNodes(newStatement(snapshot, caseVariants, scope.language), root, scope.rows);
+    const nodeCounts = await scope.countNodes(root);
+    return isUnsupported(nodeCounts) ? inspector.countNodes(root) : nodeCounts;
   });
   const view = (node: ExplainNode): NodeView => ({
     path: node.path,
@@ -82,15 +66,13 @@ export async function explanationJson(
     ...(node.kind !== 'condition' && { nodes: node.nodes.map(view) }),
   });
   const nodes = root.nodes.map(view);
-  const beginStatement = (): Statement => newStatement(snapshot, undefined, scope.language);
-  const search = { records: snapshot.rows, begin: beginStatement, rows: scope.rows };
   const causes =
     scope.total === 0
-      ? await steps.measure('causes', () => findCauses(search, explaining, counts))
+      ? await steps.measure('causes', () =>
+          findCauses({ records: snapshot.rows, inspector }, explaining, counts),
+        )
       : undefined;
-  const hints = await steps.measure('counts', () =>
-    findHints(root, explaining.index, beginStatement, scope.rows),
-  );
+  const hints = await steps.measure('counts', () => findHints(root, explaining.index, inspector));
   return JSON.stringify({
     records: snapshot.rows,
     nodes,
@@ -98,7 +80,7 @@ export async function explanationJson(
     ...(causes && { causes }),
     segments: segmentsTouched(snapshot, predicate, scope.caseVariants),
     ...(scope.access && { access: scope.access }),
-    plan: scope.plan.steps,
+    plan: scope.plan,
     steps: { parse: roundMs(parseMs), ...steps.roundedTimes },
   });
 }

@@ -1,6 +1,6 @@
 import { genomeBuilds } from '../../core/types.js';
 import type { GeneNames } from '../request/entities.js';
-import { positiveLeaves, type ExplainGroup, type ExplainLeaf } from './node.js';
+import { positiveLeaves, type ExplainGroup, type ExplainLeaf } from '../request/condition-node.js';
 import {
   filterParts,
   reparseSource,
@@ -10,10 +10,11 @@ import {
   type ConditionGuess,
   type RewordedCondition,
 } from './reword.js';
-import type { ExplainContext } from './tree.js';
+import type { ExplainContext } from '../request/condition-tree.js';
 import { shiftPositions, shiftedText, swapBounds } from './position-guesses.js';
 import { partOfValueReason, stringGuesses } from './string-guesses.js';
-import { freezePredicate, or, type Predicate } from '../predicate/predicate.js';
+import { requirementOf } from '../predicate/kinds/index.js';
+import { alternativesOf, freezePredicate, or } from '../predicate/predicate.js';
 
 /** Returns possible mistakes in a single condition. */
 export function guessesAtLeaf(
@@ -28,10 +29,11 @@ export function guessesAtLeaf(
   for (const { cause, because, change } of valueCorrections(context.names.genes))
     add(cause, because, rewordLeaf(leaf, context, change));
   const { source, predicate } = leaf;
-  if (predicate.kind === 'any' && predicate.item.kind === 'and')
-    add('different_elements', elementsReason(predicate.field.name), {
+  const { element } = requirementOf(predicate);
+  if (element?.item.kind === 'and')
+    add('different_elements', elementsReason(element.list.name), {
       text: null,
-      predicate: predicate.item,
+      predicate: element.item,
     });
   if (source.kind === 'build')
     for (const step of [1, 2] as const)
@@ -160,13 +162,12 @@ function withBuildReplaced(
   leaf: ExplainLeaf,
   other: string | undefined,
 ): RewordedCondition | undefined {
-  const swap = (predicate: Predicate): Predicate => {
-    if (predicate.kind === 'or') return or(predicate.items.map(swap));
-    return predicate.kind === 'in' ? freezePredicate({ ...predicate, values: [other!.toUpperCase()] }) : predicate;
-  }; // prettier-ignore
-  return other === undefined || leaf.predicate.kind === 'all'
-    ? undefined
-    : { text: other, predicate: swap(leaf.predicate) };
+  const { predicate } = leaf;
+  if (other === undefined || predicate.kind === 'all') return undefined;
+  const builds = alternativesOf(predicate).map((each) =>
+    'values' in each ? freezePredicate({ ...each, values: [other.toUpperCase()] }) : each,
+  );
+  return { text: other, predicate: or(builds) };
 }
 
 function geneSynonyms(value: unknown, genes: GeneNames | undefined): readonly string[] {

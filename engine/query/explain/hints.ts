@@ -1,13 +1,17 @@
 import { stringifyJson } from '../../core/json.js';
-import { any, and, type FieldRef, type Predicate } from '../predicate/predicate.js';
-import { fieldsRead } from '../predicate/kinds.js';
+import { all, any, and, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import { fieldsRead } from '../predicate/kinds/index.js';
 import { elementFields, fieldRef, type FieldIndex } from '../request/fields.js';
-import type { Statement } from '../sql/statement.js';
-import type { RunSelect } from '../sql/statement.js';
-import { CountStatement } from './counts.js';
+import type { RecordInspector } from '../executor/record-inspector.js';
+import { predicateWithReplacements } from './blame.js';
 import { recordCountText } from './cause.js';
-import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
-import { atomText } from './query-nodes.js';
+import {
+  leavesOf,
+  type ExplainGroup,
+  type ExplainLeaf,
+  type ExplainNode,
+} from '../request/condition-node.js';
+import { atomText } from '../request/query-nodes.js';
 import { splitKey } from '../request/actions.js';
 
 /** Conditions on one list of objects that different elements may satisfy, and the condition that one element must satisfy alone. */
@@ -38,28 +42,24 @@ const maxHints = 10;
 export async function findHints(
   root: ExplainGroup,
   index: FieldIndex,
-  begin: () => Statement,
-  rows: RunSelect,
+  inspector: RecordInspector,
 ): Promise<readonly Hint[]> {
   const found = listElementConditionsIn(root, index).slice(0, maxHints);
   if (found.length === 0) return [];
-  const countStatement = new CountStatement(begin(), leavesOf(root));
-  const countedGroups = found.flatMap(({ leaves, predicate }) => {
-    const countTogether = countStatement.addCondition(predicate);
+  const counted = found.flatMap(({ leaves, predicate }) => {
     // To count the records that the request would match with the hint, the first of the conditions is replaced by the condition on one
     // element, and the other conditions by true.
-    const otherCounts = new Map(
-      leaves.map((leaf, i) => [leaf, i === 0 ? countTogether : 'true'] as const),
-    );
+    const others = new Map(leaves.map((leaf, i) => [leaf, i === 0 ? predicate : all] as const));
     return [
-      leaves.map((leaf) => countStatement.condition(leaf)),
-      [countTogether],
-      [countStatement.condition(root, otherCounts)],
+      leaves.map((leaf) => leaf.predicate),
+      [predicate],
+      [predicateWithReplacements(root, others)],
     ];
   });
-  const [row = []] = await rows(countStatement.countingSelect(countedGroups));
+  const parts = leavesOf(root).map(({ predicate }) => predicate);
+  const counts = await inspector.counts(counted, parts);
   return found.map(({ leaves, list, instead }, i): Hint => {
-    const [apart, matches, left] = [0, 1, 2].map((column) => Number(row[3 * i + column] ?? 0));
+    const [apart, matches, left] = counts.slice(3 * i, 3 * i + 3);
     return {
       paths: leaves.map(({ path }) => path),
       hint: `Different elements of ${list.name} may satisfy these conditions: ${matches!} of the ${recordCountText(apart!)} have one element that satisfies all of them.`,

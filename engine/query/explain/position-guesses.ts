@@ -1,4 +1,4 @@
-import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
+import type { ExplainGroup, ExplainLeaf, ExplainNode } from '../request/condition-node.js';
 import {
   filterParts,
   reparseSource,
@@ -6,8 +6,9 @@ import {
   type Rewording,
   type ConditionGuess,
 } from './reword.js';
-import type { ExplainContext } from './tree.js';
-import type { RangeEnd, Predicate } from '../predicate/predicate.js';
+import type { ExplainContext } from '../request/condition-tree.js';
+import { fieldsRead, requirementOf } from '../predicate/kinds/index.js';
+import type { Predicate } from '../predicate/predicate.js';
 
 const positionNamePattern = /(^|[._ ])(start|stop|end|pos|position)$/i;
 const startNamePattern = /(^|[._ ])(start|pos|position)$/i;
@@ -76,14 +77,11 @@ export function swapBounds(
   ];
 }
 
+/** Returns true for a lower and an upper bound of one field between which no value lies. */
 function areBoundsCrossed(one: Predicate, other: Predicate): boolean {
-  if (one.kind !== 'range' || other.kind !== 'range') return false;
-  if (one.field.name !== other.field.name || one.high || other.low) return false;
-  return one.low !== null && other.high !== null && isLowAboveHigh(one.low, other.high);
-}
-
-function isLowAboveHigh(low: RangeEnd, high: RangeEnd): boolean {
-  return low.value > high.value;
+  const [low, high] = [requirementOf(one).ends, requirementOf(other).ends];
+  if (!low?.low || low.high || !high?.high || high.low) return false;
+  return fieldsRead(one)[0]!.name === fieldsRead(other)[0]!.name && low.low.value > high.high.value;
 }
 
 function exchangeValues(

@@ -1,9 +1,9 @@
 import { splitKey } from '../request/actions.js';
 import { stringifyJson } from '../../core/json.js';
 import { parseEntities } from '../request/entities.js';
-import type { ExplainLeaf, ExplainSource } from './node.js';
-import { atomPredicate, atomText } from './query-nodes.js';
-import { truncatedJson, type ExplainContext } from './tree.js';
+import type { ExplainLeaf, ExplainSource } from '../request/condition-node.js';
+import { atomPredicate, atomText } from '../request/query-nodes.js';
+import { truncatedJson, type ExplainContext } from '../request/condition-tree.js';
 import { fieldRef } from '../request/fields.js';
 import { parseFilters } from '../request/filter.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';

@@ -1,6 +1,6 @@
 import { stringifyJson } from '../../core/json.js';
 import { reparseSource, reparseAtom, type RewordedCondition } from './reword.js';
-import { truncatedJson, type ExplainContext } from './tree.js';
+import { truncatedJson, type ExplainContext } from '../request/condition-tree.js';
 import { freezePredicate, type FieldRef } from '../predicate/predicate.js';
 
 export const partOfValueReason = 'No whole value is equal to this, but parts of values are';

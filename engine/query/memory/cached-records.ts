@@ -1,4 +1,4 @@
-import type { RowRef } from '../plan/executor.js';
+import type { RowRef } from '../../store/store.js';
 import { splitLines } from '../results/encoded-page.js';
 import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
 import { pageRecords } from '../results/page-records.js';
@@ -7,10 +7,10 @@ import type { SegmentSource } from '../results/row-blocks.js';
 import type { ProjectedColumn } from '../results/projection.js';
 import type { ScalarType } from '../results/converted.js';
 import type { AdmissionCache } from './admission-cache.js';
-import type { MemoryColumn } from './column.js';
+import type { MemoryColumn } from './match/column.js';
 import { rowOfColumn } from './column-row.js';
-import type { SegmentFile } from './segment-file.js';
-import type { SegmentLeaf } from './segment-leaves.js';
+import type { SegmentFile } from '../../store/segment-file.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
 /** A request for the records of a page of results. */
 interface RecordsRequest {
@@ -23,8 +23,9 @@ interface RecordsRequest {
 
 /**
  * Returns the records of a page of results, through the cache. A scattered record needs one Parquet page of each leaf, hundreds of
- * kilobytes in memory for less than one kilobyte of text. So the cache keeps the text of scattered records, and a Parquet page only when a
- * second query asks for it. The values of scattered records come from columns in memory, or are decoded from their pages one by one.
+ * kilobytes in memory for less than one kilobyte of text. So the cache keeps the text of scattered records, and a Parquet page only when
+ * several queries have asked for it. The values of scattered records come from columns in memory, or are decoded from their pages one by
+ * one.
  */
 export function cachedRecords(
   cache: AdmissionCache,
@@ -33,7 +34,7 @@ export function cachedRecords(
   { rows, projection, format, name }: RecordsRequest,
 ): PageRecords {
   if (!areRowsScattered(rows)) return pageRecords({ file, cache }, rows, { projection, format });
-  const source = { file, cache: pageCacheOnSecondRequest(cache, columnOf) };
+  const source = { file, cache: pageCacheForSingleRows(cache, columnOf) };
   if (format.kind !== 'texts') return pageRecords(source, rows, { projection, format });
   const key = `records ${name} ${rows.join(' ')}`;
   let lines = cache.get(key) as RecordBytes | undefined;
@@ -66,7 +67,7 @@ export type LoadedColumns = (
   type: ScalarType,
 ) => MemoryColumn | undefined;
 
-function pageCacheOnSecondRequest(cache: AdmissionCache, columnOf: LoadedColumns): PageCache {
+function pageCacheForSingleRows(cache: AdmissionCache, columnOf: LoadedColumns): PageCache {
   let areKept = false;
   return {
     get: (key) => cache.get(key),
@@ -74,10 +75,11 @@ function pageCacheOnSecondRequest(cache: AdmissionCache, columnOf: LoadedColumns
       if (areKept || !isPageKey(key)) cache.set(key, value, bytes);
     },
     rows: {
-      isWorthKeeping(key) {
+      earlierRequests(key) {
         cache.get(key);
-        areKept = cache.uses(key) > 1;
-        return areKept;
+        const earlier = cache.uses(key) - 1;
+        areKept = earlier > 0;
+        return earlier;
       },
       row(file, group, { leaf, type }, row) {
         const column = type && columnOf(file, leaf, type);

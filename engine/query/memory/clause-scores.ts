@@ -2,7 +2,7 @@ import type { Ranking } from '../../text/ranking.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { RankedClause } from '../text/relevance.js';
 import { isSparse, rowNumbers, type SelectionVector } from './match/selection-vector.js';
-import { intersectInto, uniteInto } from './selection-bytes.js';
+import { intersectInto, uniteInto } from './match/selection-bytes.js';
 
 /** The texts of a segment that satisfy a condition, and their scores. */
 export interface LeafHits {

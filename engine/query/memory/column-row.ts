@@ -3,9 +3,9 @@ import { physicalType } from '../../parquet/schema.js';
 import { storesType, type ScalarType } from '../results/converted.js';
 import { singleRowPage, type LeafPage } from '../results/leaf-page.js';
 import { LeafValues } from '../results/leaf-values.js';
-import type { ColumnValues, MemoryColumn } from './column.js';
-import type { RowGroup } from './segment-file.js';
-import type { SegmentLeaf } from './segment-leaves.js';
+import type { ColumnValues, MemoryColumn } from './match/column.js';
+import type { RowGroup } from '../../store/segment-file.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
 /**
  * Returns the value of a leaf in one row as a Parquet page of that row alone. The value comes from the leaf's column in memory; `row` is

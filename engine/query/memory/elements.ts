@@ -2,8 +2,8 @@ import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { pagesOf, type RowLevel } from './load.js';
-import type { SegmentFile } from './segment-file.js';
-import type { SegmentLeaf } from './segment-leaves.js';
+import type { SegmentFile } from '../../store/segment-file.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
 /** The elements of a list of objects as rows of columns. */
 export interface LoadedElements {

@@ -1,12 +1,12 @@
 import type { Columns } from '../../core/types.js';
 import type { Snapshot } from '../../store/store.js';
-import type { Selection } from '../plan/executor.js';
-import type { MemoryContext, MemorySupport, SupportContext } from '../predicate/kind.js';
-import { costOf, kindOf } from '../predicate/kinds.js';
+import type { Selection } from '../executor/executor.js';
+import type { MemoryContext, MemorySupport, SupportContext } from '../predicate/kinds/kind.js';
+import { costOf, kindOf } from '../predicate/kinds/index.js';
 import type { Predicate } from '../predicate/predicate.js';
-import { isRankedByTerms, sidePredicates } from '../text/ranked.js';
+import { isRankedByTerms, sidePredicates } from './ranked-selection.js';
 import { columnOfField, isIndexable } from '../text/text-field.js';
-import type { SegmentView } from './column.js';
+import type { SegmentView } from './match/column.js';
 import { unsupportedFacetReason } from './facets/facet-support.js';
 import { cachedTest, type RowTest } from './match/row-test.js';
 import { withoutRows, type TestResult } from './match/selection-vector.js';

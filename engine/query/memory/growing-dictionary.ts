@@ -1,5 +1,5 @@
 import { hashBytes } from '../../parquet/hash.js';
-import type { Dictionary, Utf8Strings } from './column.js';
+import type { Dictionary, Utf8Strings } from './match/column.js';
 
 /** Maximum number of entries: with more, nearly all strings of the field are distinct and indices save nothing. */
 const maxEntries = 1 << 20;

@@ -1,10 +1,10 @@
-import type { Snapshot } from '../../store/store.js';
-import type { Executor, RowRef, SelectedRows, Selection, SegmentAccess } from '../plan/executor.js';
+import type { Snapshot, RowRef } from '../../store/store.js';
+import type { Executor, SelectedRows, Selection, SegmentAccess } from '../executor/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import type { Position } from '../plan/position.js';
-import { withDatasetNamedInErrors, type RunOptions } from '../plan/limits.js';
+import type { Position } from '../request/position.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
-import { touchedSegments } from '../predicate/prune.js';
+import { touchedSegments } from '../predicate/kinds/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { limitIdleThreads, newIdleThreads } from './cooperative-tasks.js';
 import { cacheCountIndices } from './admission-cache.js';
@@ -14,6 +14,7 @@ import { indexExecutor, mergeRanked, searchIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
 import { candidateComparator, rowIdKey, type TopRow } from './top-rows.js';
 import { rowRefsOfPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
+import { countNodesByPredicate } from './node-counts.js';
 import { recordsOfAnswers, readRecordsOfShards } from './shard-records.js';
 import { segmentsByShard, Shards, type KnownSnapshot, type ShardReply } from './shards.js';
 import { countInShards, weighInShards } from './weights.js';
@@ -23,7 +24,7 @@ import {
   rankedRowAtPosition,
   sidePredicates,
   withoutUnsatisfiedConditions,
-} from '../text/ranked.js';
+} from './ranked-selection.js';
 import { rankedClausesOf } from '../text/relevance.js';
 
 /** The memory limit of the columns in memory, and the number of threads. */
@@ -39,12 +40,7 @@ interface MemoryOptions {
 export interface MemoryExecutor extends Executor {
   /** The executor that answers from the text index of one field, in the same threads. */
   readonly index: Executor;
-  /** Counts the records that satisfy each predicate. */
-  counts(
-    snapshot: Snapshot,
-    predicates: readonly Predicate[],
-    options: RunOptions,
-  ): Promise<readonly number[] | Unsupported>;
+  readonly countNodes: NonNullable<Executor['countNodes']>;
   /** Returns the records of a page in the order of `rows`; `isContinued` is true for all parts of a page except the first. */
   records<F extends PageFormat>(
     snapshot: Snapshot,
@@ -94,9 +90,11 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       withDatasetNamedInErrors(snapshot, () =>
         selectInShards(shards, snapshot, selection, options),
       ),
-    counts: (snapshot, predicates, options) =>
+    countNodes: (snapshot, root, options) =>
       withDatasetNamedInErrors(snapshot, () =>
-        countInShards(shards, snapshot, predicates, options),
+        countNodesByPredicate(root, (predicates) =>
+          countInShards(shards, snapshot, predicates, options),
+        ),
       ),
     records: (snapshot, rows, layout, isContinued, options) =>
       withDatasetNamedInErrors(snapshot, () =>
@@ -225,7 +223,7 @@ function cursorPositionOf({ values, segment, row }: TopRow): Position {
   return { keys: [BigInt(values.at(-1) as number)], file: segment + 1, row: BigInt(row) };
 }
 
-/** Returns the page layout with which a shard returns records along with its answer. */
+/** Describes the page of records that a shard is to return with its answer. */
 function shardPageOf(
   shards: Shards,
   { known: { shardOf }, segments }: PreparedQuery,

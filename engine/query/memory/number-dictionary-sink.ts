@@ -1,7 +1,7 @@
 import { releaseBuffer } from '../../core/buffers.js';
 import { encodingId } from '../../parquet/encoding.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
-import type { ColumnValues } from './column.js';
+import type { ColumnValues } from './match/column.js';
 import { numberValues } from './number-sinks.js';
 import { dictionaryIndices, type ValueSink } from './value-sink.js';
 

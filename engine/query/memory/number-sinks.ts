@@ -4,8 +4,8 @@ import { readDeltaDoubles, readDeltaInts } from '../../parquet/decode-delta.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
-import type { ColumnValues, Numbers } from './column.js';
-import type { SegmentChunk } from './segment-file.js';
+import type { ColumnValues, Numbers } from './match/column.js';
+import type { SegmentChunk } from '../../store/segment-file.js';
 import {
   acquireZeros,
   dictionaryIndices,

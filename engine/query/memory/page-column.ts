@@ -1,13 +1,13 @@
 import { AppError } from '../../core/errors.js';
 import { readLevels } from '../../parquet/read-chunk.js';
-import { decompressPages, type DecompressedPage } from '../../parquet/read-pages.js';
+import { decompressPage, type DecompressedPage } from '../../parquet/read-pages.js';
 import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
-import type { ColumnValues, DictionaryValues, MemoryColumn } from './column.js';
-import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
-import type { SegmentLeaf } from './segment-leaves.js';
+import type { ColumnValues, DictionaryValues, MemoryColumn } from './match/column.js';
+import type { RowGroup, SegmentChunk, SegmentFile } from '../../store/segment-file.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import { dictionaryIndices } from './value-sink.js';
 
 /** Consecutive rows of a segment. */
@@ -37,8 +37,8 @@ export function loadPage(
   try {
     const { offsets, bytes } = file.offsetIndexOf(group, chunk)!;
     const stored = file.read(offsets[number]!, bytes[number]!);
-    const [page] = decompressPages([{ bytes: stored, isCompressed: chunk.isCompressed }]);
-    return columnOf(page!, leaf, rows, entries);
+    const page = decompressPage({ bytes: stored, isCompressed: chunk.isCompressed });
+    return memoryColumnOf(page, leaf, rows, entries);
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw file.damagedError(`cannot give a page of its column ${leaf.key}`, error);
@@ -69,10 +69,10 @@ export function dictionaryPage(
 ): DecompressedPage | undefined {
   if (dictionaryOffset === undefined) return undefined;
   const bytes = file.read(dictionaryOffset, dataOffset - dictionaryOffset);
-  return decompressPages([{ bytes, isCompressed }])[0];
+  return decompressPage({ bytes, isCompressed });
 }
 
-function columnOf(
+function memoryColumnOf(
   page: DecompressedPage,
   leaf: SegmentLeaf,
   rows: number,

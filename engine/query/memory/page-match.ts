@@ -3,26 +3,26 @@ import { mayContain as isInFilter, type FilterHash } from '../../parquet/bloom-f
 import type { Bound } from '../../parquet/statistics.js';
 import type { PageStatistics } from '../../parquet/read-footer.js';
 import { isUnsupported } from '../unsupported.js';
-import type { SegmentTest, StoredRows } from '../predicate/kind.js';
+import type { SegmentTest, StoredRows } from '../predicate/kinds/kind.js';
 import { leafKey } from '../../store/stats.js';
-import { costOf, fieldsRead } from '../predicate/kinds.js';
+import { costOf, fieldsRead } from '../predicate/kinds/index.js';
 import { conditionsIn, type FieldRef, type Predicate } from '../predicate/predicate.js';
-import { segmentTest } from '../predicate/prune.js';
-import { isVariantField, coordinateFields } from '../predicate/variant-place.js';
+import { segmentTest } from '../predicate/kinds/prune.js';
+import { isVariantField, coordinateFields } from '../predicate/kinds/variant-place.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
 import { holdsBytes } from './byte-search.js';
-import type { MemoryColumn, SegmentView } from './column.js';
-import { sliceColumn } from './column-rows.js';
+import type { MemoryColumn, SegmentView } from './match/column.js';
+import { sliceColumn } from './match/column-rows.js';
 import { runToEnd } from './cooperative-tasks.js';
 import type { Matcher } from './evaluate.js';
 import { pagesOf } from './load.js';
 import { isSparse, chooseSelectionForm, type SelectionVector } from './match/selection-vector.js';
 import type { RowPage, RowSpan } from './page-column.js';
 import { fieldCacheKey } from './field-keys.js';
-import type { RowGroup, SegmentChunk, SegmentFile } from './segment-file.js';
-import { physicalPath, type SegmentLeaf } from './segment-leaves.js';
-import { releaseBytes } from './selection-bytes.js';
+import type { RowGroup, SegmentChunk, SegmentFile } from '../../store/segment-file.js';
+import { physicalPath, type SegmentLeaf } from '../../store/segment-leaves.js';
+import { releaseBytes } from './match/selection-bytes.js';
 
 /** A predicate that can be evaluated on single pages of a segment, prepared for one query. */
 export interface PageQuery {

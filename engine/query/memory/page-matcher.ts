@@ -1,5 +1,5 @@
 import { nsPerRow } from '../predicate/cost.js';
-import type { SegmentView } from './column.js';
+import type { SegmentView } from './match/column.js';
 import type { Matcher } from './evaluate.js';
 import { withoutRows, type SelectionVector } from './match/selection-vector.js';
 import {
@@ -13,7 +13,7 @@ import {
 } from './page-match.js';
 import type { ShardSegment } from './protocol.js';
 import type { SegmentPages } from './segment-cache.js';
-import type { RowGroup } from './segment-file.js';
+import type { RowGroup } from '../../store/segment-file.js';
 
 /** The rows of a segment that match, and how they were found. */
 interface PageMatches {

@@ -1,6 +1,7 @@
 import type { CheckedFile } from '../../core/block-checksums.js';
 import type { Facet } from '../request/facets.js';
-import type { RowRef, SegmentAccess } from '../plan/executor.js';
+import type { SegmentAccess } from '../executor/executor.js';
+import type { RowRef } from '../../store/store.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { PageFormat, PageRecords } from '../results/page-format.js';
 import type { ProjectedColumn } from '../results/projection.js';

@@ -7,7 +7,7 @@ import { isTextCondition, type ScoredCondition, type RankedClause } from '../tex
 import { unsupportedAcrossValues } from '../text/text-field.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { competitiveRows, constantHits, maxScore, noHits, scoresByRow, type LeafHits } from './clause-scores.js'; // prettier-ignore
-import type { SegmentView } from './column.js';
+import type { SegmentView } from './match/column.js';
 import { isSparse, rowNumbers, type SelectionVector } from './match/selection-vector.js';
 
 /** The conditions that rank the matching rows. The objects in the lists are identical, so they can be compared by identity. */

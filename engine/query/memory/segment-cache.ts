@@ -14,7 +14,7 @@ import type {
   SegmentView,
   SelectionCache,
   StringHashes,
-} from './column.js';
+} from './match/column.js';
 import { loadElements, type LoadedElements } from './elements.js';
 import { GrowingDictionary } from './growing-dictionary.js';
 import { loadColumn, loadDistinct, recordLevel, type RowLevel, withDoubles } from './load.js';
@@ -22,8 +22,8 @@ import { dictionaryOf, loadPage, decodedByteSize, type RowPage } from './page-co
 import { deletedRows } from '../../store/deletion-vector.js';
 import { packSelection, unpackSelection, type PackedSelection } from './match/selection-vector.js';
 import type { ShardSegment, ShardSnapshot } from './protocol.js';
-import { SegmentFile, type SegmentChunk } from './segment-file.js';
-import { logicalPathOf, physicalPath, type SegmentLeaf } from './segment-leaves.js';
+import { SegmentFile, type SegmentChunk } from '../../store/segment-file.js';
+import { logicalPathOf, physicalPath, type SegmentLeaf } from '../../store/segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
 
 /** Estimated size of a cache entry beyond its value, in bytes. */

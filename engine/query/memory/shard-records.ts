@@ -1,6 +1,5 @@
-import type { Snapshot } from '../../store/store.js';
-import type { RowRef } from '../plan/executor.js';
-import type { RunOptions } from '../plan/limits.js';
+import type { Snapshot, RowRef } from '../../store/store.js';
+import type { RunOptions } from '../executor/limits.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { joinedRecords } from '../results/page-records.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';

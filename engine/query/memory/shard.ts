@@ -1,4 +1,4 @@
-import type { RowRef } from '../plan/executor.js';
+import type { RowRef } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { ProjectedColumn } from '../results/projection.js';
 import type { ColumnMatcher } from '../../text/column-matcher.js';
@@ -6,7 +6,7 @@ import { searchRanked, type RankedTexts, type SearchedSegment } from '../../text
 import { isScoredCondition } from '../text/relevance.js';
 import { unsupportedAcrossValues } from '../text/text-field.js';
 import { createFacetAccumulator } from './facets/accumulator.js';
-import { firstRows, releaseBytes } from './selection-bytes.js';
+import { firstRows, releaseBytes } from './match/selection-bytes.js';
 import {
   countOf,
   isSparse,
@@ -15,7 +15,7 @@ import {
 } from './match/selection-vector.js';
 
 import type { CacheCounts } from './admission-cache.js';
-import type { SegmentView } from './column.js';
+import type { SegmentView } from './match/column.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { cachedRecords } from './cached-records.js';
 import { compileMatchers } from './evaluate.js';
@@ -42,7 +42,7 @@ import {
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { SegmentCache } from './segment-cache.js';
-import type { SegmentFile } from './segment-file.js';
+import type { SegmentFile } from '../../store/segment-file.js';
 
 /**
  * Answers queries for some of the segments in one thread, and caches their columns. A segment is always assigned to the same shard, so

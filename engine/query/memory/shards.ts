@@ -1,7 +1,7 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
 import { LruCache } from '../../core/recent-map.js';
-import { clientLeftError, queryTimeoutError, type RunOptions } from '../plan/limits.js';
+import { clientLeftError, queryTimeoutError, type RunOptions } from '../executor/limits.js';
 import { rowIdColumn } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';

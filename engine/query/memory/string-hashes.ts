@@ -1,7 +1,7 @@
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { hashBytes, mixWord, finalMix } from '../../parquet/hash.js';
-import type { MemoryColumn, StringHashes, Utf8Strings } from './column.js';
+import type { MemoryColumn, StringHashes, Utf8Strings } from './match/column.js';
 import { lowerCase } from '../../text/fold.js';
 
 /**

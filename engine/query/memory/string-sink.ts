@@ -8,7 +8,7 @@ import {
   type StringTarget,
 } from '../../parquet/decode-strings.js';
 import { encodingId } from '../../parquet/encoding.js';
-import type { ColumnValues } from './column.js';
+import type { ColumnValues } from './match/column.js';
 import { dictionaryIndices, type ValueSink } from './value-sink.js';
 
 /** Collects strings as UTF-8. */

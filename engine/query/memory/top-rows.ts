@@ -1,7 +1,7 @@
 import { compareCodePoints } from '../../core/code-points.js';
 import type { OrderKey } from '../request/request.js';
 import { rowIdColumn } from '../../store/row-ids.js';
-import type { ColumnValues, MemoryColumn, SelectionBytes, SegmentView } from './column.js';
+import type { ColumnValues, MemoryColumn, SelectionBytes, SegmentView } from './match/column.js';
 
 /** The sort key for row ids, which determine the order of an interleaved snapshot (engine/store/row-ids.ts). */
 export const rowIdKey: OrderKey = {

@@ -1,7 +1,7 @@
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { readConstant, readHybrid } from '../../parquet/decode-hybrid.js';
-import type { ColumnValues } from './column.js';
+import type { ColumnValues } from './match/column.js';
 
 /** Collects the values of a column while its pages are decoded. */
 export interface ValueSink {

@@ -2,7 +2,7 @@ import { LruCache } from '../../core/recent-map.js';
 import { bm25Weight, documentFrequencyWeight, noWeight, type Bm25Weight } from '../../text/bm25.js';
 import { foldTerm } from '../../text/fold.js';
 import type { Snapshot } from '../../store/store.js';
-import type { RunOptions } from '../plan/limits.js';
+import type { RunOptions } from '../executor/limits.js';
 import { fieldKey, freezePredicate, not, type Predicate } from '../predicate/predicate.js';
 import { isTextCondition, type ConditionWeights, type ScoredCondition } from '../text/relevance.js';
 import { columnOfField } from '../text/text-field.js';

@@ -1,6 +1,6 @@
-import { costOf as costOfPredicate } from '../predicate/kinds.js';
+import { costOf as costOfPredicate } from '../predicate/kinds/index.js';
 import type { Facet } from '../request/facets.js';
-import type { Selection } from './executor.js';
+import type { Selection } from '../executor/executor.js';
 
 /** The parts of a request that determine the cost of finding rows and facets. */
 type RowSelection = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit' | 'facets'>;
@@ -20,6 +20,13 @@ const statementPlanningMs = 4;
 /** Time in nanoseconds per record for decoding a Parquet column. */
 const decodeNsPerRecord = 5;
 
+/** Time in milliseconds for reading one record from cached pages. */
+const readMsPerRecord = 0.02;
+/** Time in nanoseconds per record of the segments for ranking by the text index. */
+const indexRankNsPerRecord = 2;
+/** A plan with a higher estimated time, in milliseconds, queues with other heavy work. */
+export const minHeavyPlanMs = 150;
+
 /** Returns the estimated cost of finding the rows and facets with columns in memory, over `rows` records, in milliseconds. */
 export function memoryCostMs(
   { predicate, ordering, limit, facets }: RowSelection,
@@ -37,9 +44,14 @@ export function sqlCostMs(found: RowSelection, rows: number): number {
   return statementPlanningMs + 3 * memoryCostMs(found, rows) + decodeMs;
 }
 
-/** Rounds milliseconds to two decimals. */
-export function roundMs(ms: number): number {
-  return Math.round(ms * 100) / 100;
+/** Returns the estimated cost of ranking `rows` records by the text index, in milliseconds. */
+export function indexRankCostMs(rows: number): number {
+  return 1 + (rows * indexRankNsPerRecord) / 1e6;
+}
+
+/** Returns the estimated cost of reading records, in milliseconds. */
+export function readCostMs(records: number): number {
+  return records * readMsPerRecord;
 }
 
 function facetCostNs(facet: Facet): number {

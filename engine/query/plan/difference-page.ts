@@ -1,11 +1,10 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import { parseJson } from '../../core/json.js';
 import { reservedColumns } from '../../store/arrow.js';
-import type { Snapshot, VersionDifference } from '../../store/store.js';
+import type { Snapshot, VersionDifference, RowRef } from '../../store/store.js';
 import { lineFormat, splitLines } from '../results/encoded-page.js';
 import { project } from '../results/projection.js';
-import type { RowRef } from './executor.js';
-import type { RunOptions } from './limits.js';
+import type { RunOptions } from '../executor/limits.js';
 import type { QueryEngine } from './query-engine.js';
 import { readPageRecords } from './records.js';
 import { RowSequence } from './row-sequence.js';

@@ -4,12 +4,12 @@ import type { ScoreClause } from '../predicate/predicate.js';
 import type { PageLayout } from '../results/page-format.js';
 import { conditionsToWeigh } from '../text/relevance.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import type { Executor, RowBatch, SelectedRows, Selection } from './executor.js';
-import type { RunOptions } from './limits.js';
+import type { Executor, RowBatch, SelectedRows, Selection } from '../executor/executor.js';
+import type { RunOptions } from '../executor/limits.js';
 import { logExecutor } from './log-executor.js';
-import { isRanked, planQuery, refusedStepKey, type Plan, type PlanRequest, type StepExecutor, type StepKind } from './plan.js'; // prettier-ignore
+import { isRanked, planQuery, refusedStepKey, type Plan, type PlanRequest } from './plan.js';
+import { type StepExecutor, type StepKind, StepTimes } from '../executor/step.js';
 import type { QueryEngine } from './query-engine.js';
-import { StepTimes } from './steps.js';
 
 /** The outcome of a plan for a page. */
 export interface ExecutedPlan extends SelectedRows {

@@ -1,8 +1,8 @@
 import { rowsOfRecords } from '../../store/deletion-vector.js';
-import { liveRowCount, type Snapshot } from '../../store/store.js';
-import { touchedSegments } from '../predicate/prune.js';
+import { liveRowCount, type Snapshot, type RowRef } from '../../store/store.js';
+import { touchedSegments } from '../predicate/kinds/prune.js';
 import { emptyAnswerJson } from '../results/facet-answer.js';
-import type { Executor, RowRef, SegmentRows, Selection } from './executor.js';
+import type { Executor, SegmentRows, Selection } from '../executor/executor.js';
 import { rowNumbers } from './rows-by-segment.js';
 
 /** The executor that reads no data: the log of the table shows that every record matches, or that none can. */

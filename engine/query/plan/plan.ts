@@ -1,36 +1,12 @@
 import { liveRowCount, type Snapshot } from '../../store/store.js';
-import { fieldsRead } from '../predicate/kinds.js';
+import { fieldsRead } from '../predicate/kinds/index.js';
 import { all, type FieldRef } from '../predicate/predicate.js';
-import { touchedSegments } from '../predicate/prune.js';
+import { touchedSegments } from '../predicate/kinds/prune.js';
 import { facetFields } from '../request/facets.js';
 import { haveAllEqualScores } from '../text/relevance.js';
-import { memoryCostMs, roundMs, sqlCostMs } from './cost.js';
-import type { Executor, Selection } from './executor.js';
-
-/** The executor of a step: the log of the table, the text index, columns in memory, SQL over Parquet, or the record reader. */
-export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
-
-/**
- * What a step does:
- * - `select` finds the total, the page's rows and (except with `index`) the facets;
- * - `find` finds the rows only, in batches;
- * - `weigh` finds how rare the ranked conditions are, for a later `select` or `find` step that ranks;
- * - `facets` finds only the facets;
- * - `read` turns the page's rows into records.
- */
-export type StepKind = 'select' | 'find' | 'weigh' | 'facets' | 'read';
-
-/** One step of a plan. */
-export interface PlanStep {
-  readonly step: StepKind;
-  readonly executor: StepExecutor;
-  /** Names of the fields whose columns the step reads, sorted. */
-  readonly columns: readonly string[];
-  /** Estimated time in milliseconds on an idle machine. */
-  readonly cost: number;
-  /** Why this executor carries out the step. */
-  readonly reason: string;
-}
+import { indexRankCostMs, memoryCostMs, minHeavyPlanMs, readCostMs, sqlCostMs } from './cost.js';
+import type { Executor, Selection } from '../executor/executor.js';
+import { roundMs, type PlanStep, type StepExecutor, type StepKind } from '../executor/step.js';
 
 /** How a query is answered, as plain data. The steps are carried out in order. */
 export interface Plan {
@@ -147,8 +123,8 @@ class QueryPlanner {
   /** Returns the step that reads the records of the page. */
   planReadStep(): PlanStep {
     const { limit, returned } = this.#request;
-    const refusal = this.#refusal('read', 'memory') ?? this.#noMemory();
-    const costMs = Math.min(limit, this.#rows) * readMsPerRecord;
+    const refusal = this.#noMemory();
+    const costMs = readCostMs(Math.min(limit, this.#rows));
     return refusal === undefined
       ? this.#step('read', 'memory', returned, costMs, 'the worker threads cache pages of records')
       : this.#step('read', 'reader', returned, costMs, refusal);
@@ -217,7 +193,7 @@ class QueryPlanner {
       this.#refusal('select', 'index') ??
       (index ? index.unsupportedReason?.(this.#request, this.#snapshot) : noMemoryReason);
     if (byIndex === undefined) {
-      const costMs = 1 + this.#rows * indexRankNsPerRecord * 1e-6;
+      const costMs = indexRankCostMs(this.#rows);
       const reason = 'the text index of one field tells matches and order';
       const select = this.#step('select', 'index', ranking, costMs, reason);
       return facets ? [select, this.#facets()] : [select];
@@ -228,10 +204,11 @@ class QueryPlanner {
       this.#refusal('weigh', 'memory') ??
       memory!.unsupportedReason?.(ofAllRecords, this.#snapshot);
     const reason = 'the order depends on how rare the conditions are';
+    const weighed: Selection = { ...this.#request, facets: null, ordering: [], limit: 0 };
     const weigh =
       unweighed === undefined
-        ? this.#step('weigh', 'memory', ranking, memoryCostMs(this.#request, this.#rows), reason)
-        : this.#step('weigh', 'sql', ranking, sqlCostMs(this.#request, this.#rows), reason);
+        ? this.#step('weigh', 'memory', ranking, memoryCostMs(weighed, this.#rows), reason)
+        : this.#step('weigh', 'sql', ranking, sqlCostMs(weighed, this.#rows), reason);
     const unsupported = noIndex ?? this.#unsupportedInMemory(scores) ?? unweighed;
     return [weigh, this.#rowStepOf(unsupported, 'columns and indexes tell matches and order')];
   }
@@ -286,14 +263,8 @@ class QueryPlanner {
 }
 
 const noMemoryReason = 'there is no executor with columns in memory';
-/** Cost in milliseconds of reading one record from cached pages. */
-const readMsPerRecord = 0.02;
-/** Cost in nanoseconds of ranking by the text index, per record of the segments. */
-const indexRankNsPerRecord = 2;
 /** The number of records below which every plan is considered fast. */
 const maxSmallDatasetRecords = 500_000;
-/** A plan with a higher estimated time, in milliseconds, queues with other heavy work. */
-const minHeavyPlanMs = 150;
 
 function scoredFieldNames(scores: Selection['scores']): readonly string[] {
   return sortedFieldNames(scores.flatMap(({ item }) => fieldsRead(item)));

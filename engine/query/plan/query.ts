@@ -1,8 +1,6 @@
 import type { DatasetField } from '../../core/dataset-field.js';
-import type { Snapshot } from '../../store/store.js';
-import type { CountRecordsOfEach } from '../explain/counts.js';
+import type { Snapshot, RowRef } from '../../store/store.js';
 import { explanationJson, type ExplainScope } from '../explain/explain.js';
-import type { SqlSession } from '../sql/sql-executor.js';
 import { all, freezePredicate, none } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
 import type { QueryRequest } from '../request/request.js';
@@ -25,12 +23,11 @@ import type { PageFormat, PageRecords, RecordBytes } from '../results/page-forma
 import { project } from '../results/projection.js';
 import type { QueryEngine } from './query-engine.js';
 import { executePlan, type ExecutedPlan } from './execute.js';
-import type { RowRef } from './executor.js';
-import type { Position } from './position.js';
+import type { Position } from '../request/position.js';
 import { recordsPerRead, readPageRecords } from './records.js';
-import { clientLeftError, type RunOptions } from './limits.js';
+import { clientLeftError, type RunOptions } from '../executor/limits.js';
 import type { PlanRequest } from './plan.js';
-import { StepTimes } from './steps.js';
+import { StepTimes } from '../executor/step.js';
 
 export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 
@@ -282,27 +279,22 @@ async function explainQuery(
   const { explain, predicate } = request;
   if (!explain) return undefined;
   const options = { ...runOptionsOf(query), isHeavy: plan.isHeavy };
-  let openedSession: Promise<SqlSession> | undefined;
   // Before the first SQL statement of a query, all files are compared with their checksums; an explanation that needs no SQL does not wait
   // for the comparison.
-  const session = (): Promise<SqlSession> =>
-    (openedSession ??= engine.sql.session(snapshot, predicate, options));
+  const inspector = engine.sql.inspect(snapshot, predicate, options);
   const isInMemory = plan.steps.some((step) => step.executor === 'memory' && step.step !== 'read');
-  const count: CountRecordsOfEach | undefined = isInMemory
-    ? (predicates) => engine.memory!.counts(snapshot, predicates, options)
-    : undefined;
   const scope: ExplainScope = {
     snapshot,
     predicate,
     total,
     steps,
-    plan,
+    plan: plan.steps,
     access,
-    count,
-    language: engine.sql.engine.language,
-    rows: async (statement) => (await session()).rows(statement),
-    findCaseVariants: async (other) => (await session()).findCaseVariants(other),
-    caseVariants: isInMemory ? new Map() : (await session()).caseVariants,
+    inspector,
+    countNodes: isInMemory
+      ? (root) => engine.memory!.countNodes(snapshot, root, options)
+      : (root) => inspector.countNodes(root),
+    caseVariants: isInMemory ? new Map() : await inspector.caseVariants(),
   };
   return explanationJson(scope, explain);
 }

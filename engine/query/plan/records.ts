@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import { segmentFiles, type Snapshot } from '../../store/store.js';
+import { segmentFiles, type Snapshot, type RowRef } from '../../store/store.js';
 import { openSegments } from '../results/row-blocks.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { pageRecords } from '../results/page-records.js';
 import { isUnsupported } from '../unsupported.js';
 import type { QueryEngine } from './query-engine.js';
-import type { RowRef } from './executor.js';
-import { clientLeftError, withDatasetNamedInErrors, type RunOptions } from './limits.js';
+import { clientLeftError, withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
 
 /** The number of records in a piece of a page; an Arrow record batch has one piece. */
 export const recordsPerRead = 500;

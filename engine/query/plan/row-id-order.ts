@@ -1,8 +1,8 @@
 import { rowIdColumn, storesRowIds } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
 import { loadColumn } from '../memory/load.js';
-import { SegmentFile } from '../memory/segment-file.js';
-import type { RowBatch, SegmentRows } from './executor.js';
+import { SegmentFile } from '../../store/segment-file.js';
+import type { RowBatch, SegmentRows } from '../executor/executor.js';
 import { groupRowsBySegment } from './rows-by-segment.js';
 
 /** Rows of one segment, sorted by their row ids. */

@@ -1,6 +1,5 @@
 import { subtractAscending } from '../../core/ascending.js';
-import type { Snapshot, TracedRows } from '../../store/store.js';
-import type { RowRef } from './executor.js';
+import type { Snapshot, TracedRows, RowRef } from '../../store/store.js';
 
 /** The rows of one segment in a sequence: positions `first` to `end` (exclusive). */
 interface SegmentRun {

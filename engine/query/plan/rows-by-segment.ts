@@ -1,7 +1,7 @@
 import { concatenateArrays } from '../../core/buffers.js';
 import { rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRowCount, type Segment, type Snapshot } from '../../store/store.js';
-import type { RowBatch, SegmentRows } from './executor.js';
+import type { RowBatch, SegmentRows } from '../executor/executor.js';
 
 /** Collects the rows of batches by segment, keeping their order within a segment. Memory is proportional to the number of rows. */
 export async function groupRowsBySegment(

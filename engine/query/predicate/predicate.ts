@@ -30,7 +30,7 @@ export interface RangeEnd {
 
 /**
  * A condition on records: frozen plain data, the common form of filters, query strings, entities and coordinates. Each kind is defined by
- * its entry in kinds.ts.
+ * its entry in `kinds/`.
  *
  * A condition on a list field, or on a field inside a list of objects, holds if any of its values satisfies it. A record without a value
  * satisfies no condition on values, and therefore satisfies every negated one.
@@ -178,4 +178,9 @@ export function operandsOf(predicate: Predicate): readonly Predicate[] {
   return predicate.kind === 'and' || predicate.kind === 'or'
     ? predicate.items.flatMap(operandsOf)
     : [predicate];
+}
+
+/** Returns the alternatives at the top of a predicate: the items of its ORs, from left to right. */
+export function alternativesOf(predicate: Predicate): readonly Predicate[] {
+  return predicate.kind === 'or' ? predicate.items.flatMap(alternativesOf) : [predicate];
 }

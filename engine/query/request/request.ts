@@ -3,7 +3,7 @@ import { budgets } from '../../core/budgets.js';
 import { AppError, invalidError, type FieldErrors } from '../../core/errors.js';
 import { genomeBuildNamed, knownBuildsText, buildSuggestionText } from '../../core/build-names.js';
 import { parseEntities, type GeneNames } from './entities.js';
-import { explainTree, type ExplainedRequest } from '../explain/tree.js';
+import { explainTree, type ExplainedRequest } from './condition-tree.js';
 import { parseFacets, type Facet } from './facets.js';
 import { fieldRef, indexFields, unknownFieldMessage, type FieldIndex } from './fields.js';
 import { parseFilters, type FilterRules } from './filter.js';
@@ -17,7 +17,7 @@ import {
   type ScoreClause,
 } from '../predicate/predicate.js';
 import { Problem, errorOfProblem, valueForMessage } from './problem.js';
-import type { CursorProgress } from '../plan/position.js';
+import type { CursorProgress } from './position.js';
 import { scoreClausesOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
 

@@ -1,4 +1,4 @@
-import type { Position } from '../plan/position.js';
+import type { Position } from '../request/position.js';
 import type { QueryRequest } from '../request/request.js';
 
 /** The answer of a query. Its JSON texts become part of the response unchanged. */

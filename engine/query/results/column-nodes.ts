@@ -37,7 +37,7 @@ export function appendBlock(
 }
 
 /** Creates the nodes that append the values of a segment's records to builders. */
-export const columnNodes: NodeFactory<ColumnNode, ResultColumnBuilder> = {
+export const columnNodeFactory: NodeFactory<ColumnNode, ResultColumnBuilder> = {
   scalar: (_, builder, cursor) => ({
     append: () => appendSlot(builder, cursor, cursor.firstSlot),
     scalar: cursor,

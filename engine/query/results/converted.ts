@@ -2,7 +2,7 @@ import type { StoredType } from '../../core/types.js';
 import { physicalType } from '../../parquet/schema.js';
 import { physicalOfStored } from '../../store/arrow.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
-import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import { LeafValues } from './leaf-values.js';
 import { plainTextWriters } from './scalar-text.js';
 

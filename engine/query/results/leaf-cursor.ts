@@ -1,9 +1,9 @@
 import type { PageLocations } from './page-locations.js';
 import type { LeafPage } from './leaf-page.js';
 import type { ScalarType } from './converted.js';
-import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
-/** The pages of one leaf in one row group that a reader has loaded, by number. */
+/** The loaded pages of one leaf in one row group, by page number. */
 export interface LeafPages {
   readonly locations: PageLocations;
   readonly pages: (LeafPage | undefined)[];

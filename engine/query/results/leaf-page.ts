@@ -1,10 +1,10 @@
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
-import { pickRows } from '../../parquet/pick-rows.js';
+import { pickRow } from '../../parquet/pick-rows.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { readLevels } from '../../parquet/read-chunk.js';
-import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import { convertLeafValues, type ScalarType } from './converted.js';
 import { LeafValues, objectOverheadBytes, readLeafValues } from './leaf-values.js';
 
@@ -64,30 +64,29 @@ export function unpackPage(
   return leafPage(rowSlots, repetition, defined, indices, dictionary);
 }
 
-/**
- * Decodes one row of a page, which becomes row 0 of the result; nothing else is decoded. `dictionary` is the dictionary page of the chunk,
- * if it has one. Both pages remain unchanged, and may be read again.
- */
+/** Decodes one row of a page, which becomes row 0 of the result. `dictionary` must already have been converted to `type`. */
 export function unpackRow(
   page: DecompressedPage,
   leaf: SegmentLeaf,
   type: ScalarType | undefined,
   row: number,
-  dictionary: DecompressedPage | undefined,
+  dictionary: LeafValues | undefined,
 ): LeafPage {
-  const pages = dictionary === undefined ? [page] : [dictionary, page];
-  for (const { body } of pages) body.readOffset = 0;
-  const { slots, definition, repetition, values } = pickRows(pages, leaf, Int32Array.of(row), true);
+  const { slots, definition, repetition, values } = pickRow(page, leaf, row);
   const { maxDefinition, maxRepetition } = leaf;
   const isConstant = definition.every((level) => level === definition[0]);
   const level = isConstant ? definition[0] : undefined;
-  return leafPage(
-    maxRepetition > 0 && slots !== 1 ? Int32Array.of(0, slots) : undefined,
-    maxRepetition > 1 && slots !== 1 ? Uint8Array.from(repetition!) : undefined,
-    definedSlots(definition, level, slots, maxDefinition),
-    undefined,
-    convertLeafValues(new LeafValues(values[0]!), leaf, type),
-  );
+  const rowSlots = maxRepetition > 0 && slots !== 1 ? Int32Array.of(0, slots) : undefined;
+  const listLevels = maxRepetition > 1 && slots !== 1 ? Uint8Array.from(repetition!) : undefined;
+  const defined = definedSlots(definition, level, slots, maxDefinition);
+  const picked = new LeafValues(values[0]!);
+  if (page.encoding !== encodingId.rleDictionary)
+    return leafPage(rowSlots, listLevels, defined, undefined, convertLeafValues(picked, leaf, type)); // prettier-ignore
+  if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
+  for (const index of picked.int32s)
+    if (index < 0 || index >= dictionary.count)
+      throw new RangeError(`a dictionary has no entry ${index}`);
+  return leafPage(rowSlots, listLevels, defined, picked.int32s, dictionary);
 }
 
 /** Returns a page of one row, with or without a value; `level` is the row's definition level. */

@@ -15,7 +15,8 @@ export const cellWordOffsets = {
 export const wordsPerCell = 7;
 
 /**
- * The number of bytes that one copy moves. Up to one byte less is read beyond the end of a text, and written beyond the end of the output.
+ * The number of bytes that one copy moves. Up to `bytesPerCopy - 1` bytes are therefore read beyond the end of a text and written beyond
+ * the end of the output.
  */
 export const bytesPerCopy = 16;
 

@@ -2,7 +2,7 @@ import type { RecordBatch } from 'apache-arrow';
 import { AppError } from '../../core/errors.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import { ResultColumnBuilder, recordBatch } from './column-builders.js';
-import { appendBlock, columnNodes } from './column-nodes.js';
+import { appendBlock, columnNodeFactory } from './column-nodes.js';
 import { CellTextWriter } from './cell-text-writer.js';
 import { fixedText, newCellTexts, type CellTexts } from './cell-texts.js';
 import { cellColumns, type CellFormat, type CellLineFormat, type ProjectedCells } from './cells.js';
@@ -224,7 +224,7 @@ function materialiseBatch(
 ): RecordBatch {
   const builders = projection.map(({ column }) => new ResultColumnBuilder(column));
   let length = 0;
-  forEachBlock(source, rows, projection, columnNodes, builders, (columns, block) => {
+  forEachBlock(source, rows, projection, columnNodeFactory, builders, (columns, block) => {
     for (let i = 0; i < columns.length; i++) appendBlock(columns[i], block, builders[i]!);
     length += block.length;
   });

@@ -8,7 +8,7 @@ export interface DelimitedLayout {
   readonly isFormulaSafe: boolean;
 }
 
-/** The format of the records of a page. */
+/** How the records of a page are encoded in the response. */
 export type PageFormat =
   /** The JSON text of each record, as strings. */
   | { readonly kind: 'texts' }

@@ -1,9 +1,9 @@
-import { pageExtents, decompressPages } from '../../parquet/read-pages.js';
+import { pageExtents, decompressPage } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { OffsetIndex } from '../../parquet/read-footer.js';
-import type { RowGroup, SegmentFile } from '../memory/segment-file.js';
-import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import type { RowGroup, SegmentFile } from '../../store/segment-file.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
 /** The positions of the data pages of a leaf in a row group. Page i holds the rows `firstRows[i]` to `firstRows[i + 1]` (exclusive). */
 export interface PageLocations extends OffsetIndex {
@@ -72,9 +72,7 @@ function countRowsOfPage(
   stored: { readonly bytes: Uint8Array; readonly isCompressed: boolean },
   { maxRepetition }: SegmentLeaf,
 ): number {
-  const [{ body, count }] = decompressPages([stored]) as [
-    ReturnType<typeof decompressPages>[number],
-  ];
+  const { body, count } = decompressPage(stored);
   const levels = acquireBuffer(Int32Array, count);
   const constant = readLevels(body, maxRepetition, count, levels);
   let rows = constant === 0 ? count : 0;

@@ -1,5 +1,5 @@
 import { arrowBatchMessage, gatherArrowMessage, type RowSourceOrder } from './arrow-messages.js';
-import type { RowRef } from '../plan/executor.js';
+import type { RowRef } from '../../store/store.js';
 import { delimitedLines, jsonRecords, materialise } from './materialise.js';
 import type { SegmentSource } from './row-blocks.js';
 import type { PageFormat, PageLayout, PageRecords, RecordBytes } from './page-format.js';

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.js';
-import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
-import { withPages, type DecompressedPage } from '../../parquet/read-pages.js';
-import type { RowGroup, SegmentChunk, SegmentFile } from '../memory/segment-file.js';
+import { acquireBuffer, growBuffer, releaseBuffer } from '../../core/buffers.js';
+import { PageDecompressor, type DecompressedPage } from '../../parquet/read-pages.js';
+import type { RowGroup, SegmentChunk, SegmentFile } from '../../store/segment-file.js';
 import type { LeafCursor, LeafPages } from './leaf-cursor.js';
 import { convertLeafValues } from './converted.js';
 import { unpackRow, unpackPage, type LeafPage } from './leaf-page.js';
@@ -18,8 +18,11 @@ export interface PageCache {
 
 /** Provides single rows, so that whole pages need not be decoded. */
 interface SingleRowSource {
-  /** Returns whether a page, given by a key, is worth decoding and caching as a whole; if not, only the requested rows are decoded. */
-  isWorthKeeping(key: string): boolean;
+  /**
+   * Returns how many earlier queries requested rows of the page with this key. If any did, the page is cached once it has been decoded as a
+   * whole.
+   */
+  earlierRequests(key: string): number;
   /** Returns the leaf's value in a row of a row group as a page of one row; undefined if no column in memory has the value. */
   row(file: SegmentFile, group: RowGroup, cursor: LeafCursor, row: number): LeafPage | undefined;
 }
@@ -122,137 +125,114 @@ export class RecordReader {
   #load(file: SegmentFile, group: RowGroup, row: number): void {
     const { rows } = this.#cache;
     const isWhole = rows === undefined || this.#areWorthReading(file, group, rows);
-    if (isWhole) return this.#loadPages(file, group);
-    for (const cursor of this.#cursors) {
-      if (cursor.isLoaded) continue;
-      const chunk = group.chunks[cursor.leaf.index]!;
-      const page = rows.row(file, group, cursor, row) ?? readRow(file, chunk, cursor, row);
-      cursor.setRowPage(row, page);
+    const pages = new PageReader(file);
+    try {
+      for (const cursor of this.#cursors) {
+        if (cursor.isLoaded) continue;
+        if (isWhole) cursor.setLoadedPage(this.#page(pages, group, cursor));
+        else cursor.setRowPage(row, rows.row(file, group, cursor, row) ?? this.#row(pages, group, cursor, row)); // prettier-ignore
+      }
+    } finally {
+      pages.release();
     }
   }
 
   /**
-   * Returns whether the current pages are worth decoding as a whole, because they are requested often enough to be cached, or because this
-   * reader has read several rows of them. The decision about the first page that is not loaded is applied to all pages.
+   * Returns whether the current pages are worth decoding as a whole, because earlier queries and this reader have requested several of
+   * their rows. The decision about the first page that is not loaded is applied to all pages.
    */
   #areWorthReading(file: SegmentFile, group: RowGroup, rows: SingleRowSource): boolean {
     const cursor = this.#cursors.find(({ isLoaded }) => !isLoaded)!;
     const { pageNumber, pages } = cursor;
     const { name } = this.#keysOf(file, group.chunks[cursor.leaf.index]!, cursor);
-    const key = `rows ${name} ${pageNumber}`;
     const singleRows = pages.singleRows.get(pageNumber) ?? 0;
     pages.singleRows.set(pageNumber, singleRows + 1);
-    return rows.isWorthKeeping(key) || singleRows >= maxSingleRows;
+    return rows.earlierRequests(`rows ${name} ${pageNumber}`) + singleRows >= maxSingleRows;
   }
 
-  /** Loads the current pages that are not cached, all together. */
-  #loadPages(file: SegmentFile, group: RowGroup): void {
-    const wanted: (StoredBytes & { accept(plain: DecompressedPage): void })[] = [];
-    for (const cursor of this.#cursors) {
-      if (cursor.isLoaded) continue;
-      const { leaf, type, pageNumber, pages } = cursor;
-      const { locations } = pages;
-      const chunk = group.chunks[leaf.index]!;
-      const keys = this.#keysOf(file, chunk, cursor);
-      const pageKey = (keys.pages[pageNumber] ??= `page ${keys.name} ${pageNumber}`);
-      const known = this.#cache.get(pageKey) as LeafPage | undefined;
-      if (known !== undefined) {
-        cursor.setLoadedPage(known);
-        continue;
+  /** Returns the current page of a cursor, from the cache or the file. */
+  #page(pages: PageReader, group: RowGroup, cursor: LeafCursor): LeafPage {
+    const { leaf, type, pageNumber, firstPageRow, endPageRow } = cursor;
+    const chunk = group.chunks[leaf.index]!;
+    const keys = this.#keysOf(pages.file, chunk, cursor);
+    const key = (keys.pages[pageNumber] ??= `page ${keys.name} ${pageNumber}`);
+    const known = this.#cache.get(key) as LeafPage | undefined;
+    if (known !== undefined) return known;
+    const { page, dictionary } = this.#stored(pages, chunk, cursor);
+    const whole = unpackPage(page, leaf, type, endPageRow - firstPageRow, dictionary);
+    this.#cache.set(key, whole, whole.bytes);
+    return whole;
+  }
+
+  /** Reads the current page of a cursor, and the dictionary of its chunk, if it has one, from the cache or the file. */
+  #stored(pages: PageReader, chunk: SegmentChunk, cursor: LeafCursor): PageWithDictionary {
+    const { leaf, type, pageNumber } = cursor;
+    const { dictionaryOffset, dataOffset } = chunk;
+    let dictionary: LeafValues | undefined;
+    if (dictionaryOffset !== undefined) {
+      const key = this.#keysOf(pages.file, chunk, cursor).dictionary;
+      dictionary = this.#cache.get(key) as LeafValues | undefined;
+      if (dictionary === undefined) {
+        const page = pages.read(chunk, dictionaryOffset, dataOffset - dictionaryOffset);
+        dictionary = convertLeafValues(readLeafValues(page, leaf.physical, page.count), leaf, type);
+        this.#cache.set(key, dictionary, dictionary.memorySize);
       }
-      const { isCompressed, dictionaryOffset, dataOffset } = chunk;
-      let dictionary: LeafValues | undefined;
-      if (dictionaryOffset !== undefined) {
-        const key = `dictionary ${keys.name}`;
-        dictionary = this.#cache.get(key) as LeafValues | undefined;
-        if (dictionary === undefined)
-          wanted.push({
-            at: dictionaryOffset,
-            bytes: dataOffset - dictionaryOffset,
-            isCompressed,
-            accept: (plain) => {
-              const stored = readLeafValues(plain, leaf.physical, plain.count);
-              dictionary = convertLeafValues(stored, leaf, type);
-              this.#cache.set(key, dictionary, dictionary.memorySize);
-            },
-          });
-      }
-      wanted.push({
-        at: locations.offsets[pageNumber]!,
-        bytes: locations.bytes[pageNumber]!,
-        isCompressed,
-        accept: (plain) => {
-          const page = unpackPage(
-            plain,
-            leaf,
-            type,
-            cursor.endPageRow - cursor.firstPageRow,
-            dictionary,
-          );
-          cursor.setLoadedPage(page);
-          this.#cache.set(pageKey, page, page.bytes);
-        },
-      });
     }
-    if (wanted.length === 0) return;
-    readPages(file, wanted, (plain) => {
-      for (const [i, page] of plain.entries()) wanted[i]!.accept(page);
-    });
+    const { offsets, bytes } = cursor.pages.locations;
+    return { page: pages.read(chunk, offsets[pageNumber]!, bytes[pageNumber]!), dictionary };
+  }
+
+  /** Returns one row of the current page of a cursor. */
+  #row(pages: PageReader, group: RowGroup, cursor: LeafCursor, row: number): LeafPage {
+    const { leaf, type, firstPageRow } = cursor;
+    const { page, dictionary } = this.#stored(pages, group.chunks[leaf.index]!, cursor);
+    return unpackRow(page, leaf, type, row - firstPageRow, dictionary);
   }
 
   #keysOf(file: SegmentFile, chunk: SegmentChunk, { leaf, type }: LeafCursor): PageCacheKeys {
     let keys = cacheKeysByChunk.get(chunk);
     if (keys === undefined || keys.type !== type) {
-      keys = { type, name: `${file.path} ${this.#groupIndex} ${leaf.index} ${type}`, pages: [] };
+      const name = `${file.path} ${this.#groupIndex} ${leaf.index} ${type}`;
+      keys = { type, name, dictionary: `dictionary ${name}`, pages: [] };
       cacheKeysByChunk.set(chunk, keys);
     }
     return keys;
   }
 }
 
-/** Number of rows of a page that are read one by one before the page is decoded as a whole, which takes as long as some of its rows. */
+/**
+ * Number of requests for rows of a page, by earlier queries and by this reader, after which the page is decoded as a whole. That takes as
+ * long as two of its rows one by one, but hundreds of kilobytes of memory, and most pages are not requested so often.
+ */
 const maxSingleRows = 4;
 
-/** A row of the current page of a cursor. */
-function readRow(
-  file: SegmentFile,
-  { dictionaryOffset, dataOffset, isCompressed }: SegmentChunk,
-  { leaf, type, pageNumber: number, firstPageRow, pages: { locations } }: LeafCursor,
-  row: number,
-): LeafPage {
-  const { offsets, bytes } = locations;
-  const stored = [{ at: offsets[number]!, bytes: bytes[number]!, isCompressed }];
-  if (dictionaryOffset !== undefined)
-    stored.push({ at: dictionaryOffset, bytes: dataOffset - dictionaryOffset, isCompressed });
-  return readPages(file, stored, ([page, dictionary]) =>
-    unpackRow(page!, leaf, type, row - firstPageRow, dictionary),
-  );
+/** A page, and the dictionary of its column chunk, converted to the type of the column; undefined if it has none. */
+interface PageWithDictionary {
+  readonly page: DecompressedPage;
+  readonly dictionary: LeafValues | undefined;
 }
 
-/** A page in a file: its offset and its size. */
-interface StoredBytes {
-  readonly at: number;
-  readonly bytes: number;
-  readonly isCompressed: boolean;
-}
+/** Reads pages of a file one after the other to the same memory: a record needs some thirty. Call `release` after use. */
+class PageReader {
+  readonly file: SegmentFile;
+  readonly #decompressor = new PageDecompressor();
+  #stored = acquireBuffer(Uint8Array, 1 << 16);
 
-/** Calls `use` with pages of a file, which are valid until it returns. Their memory is reused: a block of records needs some thirty pages. */
-function readPages<T>(
-  file: SegmentFile,
-  pages: readonly StoredBytes[],
-  use: (plain: readonly DecompressedPage[]) => T,
-): T {
-  const buffer = acquireBuffer(Uint8Array, pages.reduce((sum, { bytes }) => sum + bytes, 0)); // prettier-ignore
-  try {
-    let end = 0;
-    const stored = pages.map(({ at, bytes: size, isCompressed }) => {
-      const bytes = buffer.subarray(end, (end += size));
-      file.readInto(bytes, at);
-      return { bytes, isCompressed };
-    });
-    return withPages(stored, use);
-  } finally {
-    releaseBuffer(buffer);
+  constructor(file: SegmentFile) {
+    this.file = file;
+  }
+
+  /** Returns the page of a chunk that begins at offset `at` of the file and has `bytes` bytes. It is valid until the next call. */
+  read({ isCompressed }: SegmentChunk, at: number, bytes: number): DecompressedPage {
+    if (bytes > this.#stored.length) this.#stored = growBuffer(this.#stored, bytes);
+    const stored = this.#stored.subarray(0, bytes);
+    this.file.readInto(stored, at);
+    return this.#decompressor.decompress({ bytes: stored, isCompressed });
+  }
+
+  release(): void {
+    this.#decompressor.release();
+    releaseBuffer(this.#stored);
   }
 }
 
@@ -260,6 +240,7 @@ function readPages<T>(
 interface PageCacheKeys {
   readonly type: LeafCursor['type'];
   readonly name: string;
+  readonly dictionary: string;
   readonly pages: string[];
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Column } from '../../core/types.js';
-import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import { LeafCursor } from './leaf-cursor.js';
 import type { ScalarType } from './converted.js';
 import type { ProjectedColumn } from './projection.js';

@@ -1,6 +1,5 @@
 import { reservedColumns } from '../../store/arrow.js';
-import { segmentFiles, type Snapshot } from '../../store/store.js';
-import type { RowRef } from '../plan/executor.js';
+import { segmentFiles, type Snapshot, type RowRef } from '../../store/store.js';
 import { materialise } from './materialise.js';
 import { openSegments } from './row-blocks.js';
 

@@ -1,6 +1,6 @@
 import type { CheckedFile } from '../../core/block-checksums.js';
-import type { RowRef } from '../plan/executor.js';
-import { SegmentFile } from '../memory/segment-file.js';
+import type { RowRef } from '../../store/store.js';
+import { SegmentFile } from '../../store/segment-file.js';
 import type { LeafCursor } from './leaf-cursor.js';
 import type { ProjectedColumn } from './projection.js';
 import {

@@ -5,8 +5,8 @@ import { parquetSchema, type ParquetColumn, type ParquetLeaf } from '../../parqu
 import type { WrittenBound } from '../../parquet/bounds.js';
 import type { Extremes } from '../../parquet/statistics.js';
 import type { ChunkMeta } from '../../parquet/write-chunk.js';
-import type { RowGroup, SegmentFile } from '../memory/segment-file.js';
-import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import type { RowGroup, SegmentFile } from '../../store/segment-file.js';
+import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import type { SegmentSource } from './row-blocks.js';
 
 /**

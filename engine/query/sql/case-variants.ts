@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Snapshot } from '../../store/store.js';
 import type { SqlEngine } from './sql-engine.js';
-import type { RunSelect } from './statement.js';
+import type { RunSelect } from './dialect/statement.js';
 import { allConditionsIn, type CaseVariants, type FieldRef, type OfKind, type Predicate } from '../predicate/predicate.js'; // prettier-ignore
-import { fieldExpression, newStatement } from './statement.js';
+import { fieldExpression, newStatement } from './dialect/statement.js';
 
 /** The number of rows below which folding the case of every value is fast enough. */
 const minRowsForVariants = 100_000;

@@ -1,8 +1,8 @@
-import type { SqlContext } from '../predicate/kind.js';
+import type { SqlContext } from '../predicate/kinds/kind.js';
 import { needsRowEvaluation } from '../predicate/kinds/any.js';
-import { kindOf } from '../predicate/kinds.js';
+import { kindOf } from '../predicate/kinds/index.js';
 import { conditionsIn, type CaseVariants, type Predicate } from '../predicate/predicate.js';
-import type { Statement } from './statement.js';
+import type { Statement } from './dialect/statement.js';
 
 /**
  * Returns the predicate as an SQL condition. A positive condition may be null if a value is missing; a negated one uses `IS NOT TRUE`, so

@@ -1,8 +1,8 @@
 import type { Snapshot } from '../../store/store.js';
-import type { ParamType } from './params.js';
-import type { Position, CursorProgress } from '../plan/position.js';
+import type { ParamType } from './dialect/params.js';
+import type { Position, CursorProgress } from '../request/position.js';
 import type { Scalar } from '../predicate/predicate.js';
-import type { Statement } from './statement.js';
+import type { Statement } from './dialect/statement.js';
 
 /** A sort key. Records without a value come last. */
 export interface SortKey {

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../store/store.js';
-import type { DialectFactory } from './dialect.js';
+import type { DialectFactory } from './dialect/dialect.js';
 import { normalizeJsonNumbers } from '../results/number-text.js';
 import { planFacets, type FacetNode } from './facet-plan.js';
 import {
@@ -11,9 +11,9 @@ import {
   emptyAnswerJson,
 } from '../results/facet-answer.js';
 import type { Facet } from '../request/facets.js';
-import type { SelectStatement } from './statement.js';
+import type { SelectStatement } from './dialect/statement.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
-import { newStatement } from './statement.js';
+import { newStatement } from './dialect/statement.js';
 
 /** The records over which facets are computed, and how a statement runs. */
 interface FacetScope {

@@ -9,9 +9,9 @@ import {
 import { aggregateCount, bucketLimit, isOrderedByCount, maxBuckets, type BucketlessFacet } from '../results/facet-answer.js'; // prettier-ignore
 import { facetAggregates, bucketExpressionOf, pivotColumn } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
-import type { SelectStatement } from './statement.js';
+import type { SelectStatement } from './dialect/statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
-import { fieldExpression, type Statement } from './statement.js';
+import { fieldExpression, type Statement } from './dialect/statement.js';
 
 /**
  * A single statement for all facets of a request. The result is a union of branches, with the columns `branch, rank in the branch, keys of

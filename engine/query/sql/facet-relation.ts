@@ -1,6 +1,6 @@
-import type { Dialect } from './dialect.js';
+import type { Dialect } from './dialect/dialect.js';
 import type { BucketExpression } from './facet-sql.js';
-import type { FieldExpression } from './statement.js';
+import type { FieldExpression } from './dialect/statement.js';
 
 /** A facet with buckets in which another facet is nested. */
 export interface ParentFacet {

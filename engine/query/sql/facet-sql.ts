@@ -1,4 +1,4 @@
-import type { Statement } from './statement.js';
+import type { Statement } from './dialect/statement.js';
 import type { BucketFacet } from '../request/facets.js';
 import type { BucketlessFacet } from '../results/facet-answer.js';
 import type { StoredType } from '../../core/types.js';

@@ -3,7 +3,7 @@ import type { DataFolder } from '../../core/data-folder.js';
 import { AppError } from '../../core/errors.js';
 import { openSlotFile, replaceFile, type SlotFile } from '../../core/atomic-files.js';
 import { readFileStats, readFile } from '../../core/files.js';
-import type { Param } from './params.js';
+import type { Param } from './dialect/params.js';
 
 const hashDigits = 32;
 const quarantineMs = 3_600_000;

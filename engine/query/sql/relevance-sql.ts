@@ -3,7 +3,7 @@ import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js'
 import type { ScoreClause } from '../predicate/predicate.js';
 import { rankedClausesOf, type ScoredCondition } from '../text/relevance.js';
 import { compilePredicate } from './compile.js';
-import { fieldExpression, type Statement } from './statement.js';
+import { fieldExpression, type Statement } from './dialect/statement.js';
 
 /** Returns the relevance of a record, as `rankedClausesOf` defines it, as an SQL expression; undefined if nothing ranks. */
 export function relevanceSql(

@@ -1,18 +1,18 @@
-import type { Snapshot } from '../../store/store.js';
-import type { RowRef, Selection } from '../plan/executor.js';
-import type { Position } from '../plan/position.js';
+import type { Snapshot, RowRef } from '../../store/store.js';
+import type { Selection } from '../executor/executor.js';
+import type { Position } from '../request/position.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { compilePredicate, mayNeedJoin } from './compile.js';
 import { afterCursor, cursorPositionOfRow, withoutFinishedFiles, type SortKey } from './cursor.js';
-import type { DialectFactory } from './dialect.js';
-import { paramTypeOf } from './params.js';
+import type { DialectFactory } from './dialect/dialect.js';
+import { paramTypeOf } from './dialect/params.js';
 import { relevanceSql } from './relevance-sql.js';
 import {
   fieldExpression,
   newStatement,
   type SelectStatement,
   type Statement,
-} from './statement.js';
+} from './dialect/statement.js';
 
 /** The SQL statement of a page. Each row of its result refers to a record; with a cursor, it also has the sort keys. */
 interface RowsSelect extends SelectStatement {

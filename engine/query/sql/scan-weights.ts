@@ -4,8 +4,8 @@ import type { Snapshot } from '../../store/store.js';
 import { fieldKey } from '../predicate/predicate.js';
 import type { ConditionWeights, ScoredCondition } from '../text/relevance.js';
 import { compilePredicate } from './compile.js';
-import type { DialectFactory } from './dialect.js';
-import { fieldExpression, newStatement, type RunSelect } from './statement.js';
+import type { DialectFactory } from './dialect/dialect.js';
+import { fieldExpression, newStatement, type RunSelect } from './dialect/statement.js';
 
 /** Cached results of scans. Snapshots never change, so they stay valid. */
 const scanCache = new LruCache<string, readonly number[]>(10_000);

@@ -21,12 +21,12 @@ import {
 } from '@duckdb/node-api';
 import { AppError } from '../../core/errors.js';
 import { makeFolder } from '../../core/files.js';
-import type { DialectFactory } from './dialect.js';
-import { duckdbDialect } from './duckdb.js';
-import type { RunOptions } from '../plan/limits.js';
+import type { DialectFactory } from './dialect/dialect.js';
+import { duckdbDialect } from './dialect/duckdb.js';
+import type { RunOptions } from '../executor/limits.js';
 import { StatementInterrupter } from './guard.js';
 import { LeasePool } from './lease-pool.js';
-import type { Param } from './params.js';
+import type { Param } from './dialect/params.js';
 import type { QueryQuarantine } from './query-quarantine.js';
 
 /** Default number of statements that run at once. */

@@ -2,9 +2,10 @@ import { AppError } from '../../core/errors.js';
 import { reservedColumns } from '../../store/arrow.js';
 import { VerifiedFiles } from '../../store/integrity.js';
 import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
-import { liveRowCount, segmentFiles, type Snapshot } from '../../store/store.js';
-import type { Executor, RowBatch, RowRef, SelectedRows, Selection } from '../plan/executor.js';
-import { withDatasetNamedInErrors, type RunOptions } from '../plan/limits.js';
+import { liveRowCount, segmentFiles, type Snapshot, type RowRef } from '../../store/store.js';
+import type { Executor, RowBatch, SelectedRows, Selection } from '../executor/executor.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
+import type { RecordInspector } from '../executor/record-inspector.js';
 import {
   all,
   allConditionsIn,
@@ -12,32 +13,20 @@ import {
   type CaseVariants,
   type Predicate,
 } from '../predicate/predicate.js';
-import { pruneSegments, liveSegmentTest } from '../predicate/prune.js';
+import { pruneSegments, liveSegmentTest } from '../predicate/kinds/prune.js';
 import { materialise } from '../results/materialise.js';
 import { openSegments } from '../results/row-blocks.js';
 import type { ConditionWeights, ScoredCondition } from '../text/relevance.js';
 import { reservedCells } from '../results/reserved-cells.js';
 import { CaseVariantFinder } from './case-variants.js';
-import { cacheDeletedIds } from './deleted-ids.js';
-import type { DialectFactory } from './dialect.js';
+import { cacheDeletedIds } from './dialect/deleted-ids.js';
 import type { SqlEngine } from './sql-engine.js';
 import { computeFacetAnswers } from './facet-answer.js';
-import { BoundParams } from './params.js';
+import { BoundParams } from './dialect/params.js';
 import { countSelectStatement, rowsSelectStatement } from './rows.js';
 import { scanWeights } from './scan-weights.js';
-import type { RunSelect } from './statement.js';
-
-/** The state that all statements of one query share. */
-export interface SqlSession {
-  readonly language: DialectFactory;
-  /** The snapshot without the segments that contain no match. */
-  readonly scope: Snapshot;
-  /** The stored case variants of the values in the predicate, as far as they are known. */
-  readonly caseVariants: CaseVariants;
-  readonly rows: RunSelect;
-  /** Finds the stored case variants of the values in another predicate. */
-  findCaseVariants(predicate: Predicate): Promise<CaseVariants>;
-}
+import { SqlRecordInspector } from './sql-record-inspector.js';
+import type { RunSelect, SqlSession } from './dialect/statement.js';
 
 /** Number of row references in a batch. */
 const rowsPerBatch = 16_384;
@@ -59,7 +48,7 @@ export class SqlExecutor implements Executor {
   }
 
   /** Begins a query: finds case variants and prunes segments. */
-  async session(
+  async #session(
     snapshot: Snapshot,
     predicate: Predicate,
     options: RunOptions,
@@ -85,7 +74,7 @@ export class SqlExecutor implements Executor {
     conditions: readonly ScoredCondition[],
     options: RunOptions,
   ): Promise<ConditionWeights> {
-    const { language, rows } = await this.session(snapshot, all, options);
+    const { language, rows } = await this.#session(snapshot, all, options);
     return scanWeights(snapshot, conditions, language, rows);
   }
 
@@ -95,7 +84,7 @@ export class SqlExecutor implements Executor {
     options: RunOptions,
   ): Promise<SelectedRows> {
     const { predicate, facets, limit, cursor } = selection;
-    const session = await this.session(snapshot, predicate, options);
+    const session = await this.#session(snapshot, predicate, options);
     const { language, caseVariants } = session;
     const facetCounting = facets
       ? computeFacetAnswers({ ...session, snapshot: session.scope, predicate }, facets)
@@ -119,13 +108,21 @@ export class SqlExecutor implements Executor {
     };
   }
 
+  inspect(snapshot: Snapshot, predicate: Predicate, options: RunOptions): RecordInspector {
+    return new SqlRecordInspector(snapshot, () => this.#session(snapshot, predicate, options));
+  }
+
   async find(
     snapshot: Snapshot,
     selection: Selection,
     options: RunOptions,
   ): Promise<AsyncIterable<RowBatch>> {
     const { cursor: _, ...rest } = selection;
-    const { scope, caseVariants, language } = await this.session(snapshot, rest.predicate, options);
+    const { scope, caseVariants, language } = await this.#session(
+      snapshot,
+      rest.predicate,
+      options,
+    );
     const page = rowsSelectStatement(scope, rest, caseVariants, language);
     return this.#batches(snapshot, scope, page, options);
   }

@@ -51,7 +51,7 @@ export function rankedClausesOf(scores: readonly ScoreClause[]): {
   return { clauses, tier: clauseTierOf(clauseWeights) || 1 };
 }
 
-/** Returns the clauses for the text conditions in filters: one for every term. Negated conditions do not rank. */
+/** Returns the score clauses of the text conditions in filters, one for each term. Negated conditions contribute none. */
 export function scoreClausesOf(predicate: Predicate): readonly ScoreClause[] {
   return operandsOf(predicate).flatMap((operand) => {
     if (operand.kind !== 'terms') return [];
@@ -70,6 +70,13 @@ export function scoredConditionsOf(item: Predicate): readonly ScoredCondition[] 
 /** Returns true for a condition that has a score. */
 export function isScoredCondition(item: Predicate): item is ScoredCondition {
   return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard';
+}
+
+/** Returns true for a clause that a text satisfies if any of its scored conditions occurs in it: a phrase, a wildcard, or an OR of these. */
+export function isSatisfiedByAnyOccurrence(item: Predicate): boolean {
+  return item.kind === 'or'
+    ? item.items.every(isSatisfiedByAnyOccurrence)
+    : isScoredCondition(item) && item.kind !== 'terms';
 }
 
 /** Returns true for a condition (not an AND or OR) on a field whose texts determine the score. */

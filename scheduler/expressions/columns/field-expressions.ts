@@ -135,7 +135,7 @@ export function annotationField(target: JsonObject): AnnotationField {
   };
 }
 
-/** The values of `annotator_params.data`, which are variables of all expressions. */
+/** The values of `annotator_params.data`, which every expression can use as variables. */
 export function expressionData({ data }: FieldExpressions): PyDict {
   const value = valueOfJson(data);
   return value instanceof PyDict ? value : new PyDict();

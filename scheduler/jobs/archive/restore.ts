@@ -54,11 +54,14 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
   async publish(task, { folder }, context) {
     crashpoint('restore.unpacked');
     const { catalog, store, data, progress, now } = context;
+    const { completeDeletedCommits } = await import('../deleted-commits.js');
     const datasetId = task.targetObjectId!;
     await withDatasetLock(datasetId, async () => {
       await store.restore(datasetId, folder);
       crashpoint('restore.renamed');
       try {
+        // If the dataset was archived before an upgrade, no start of this release has read its log.
+        await completeDeletedCommits(catalog, store, datasetId);
         const metadata = { progress: completeByteProgress(progress) };
         await catalog.tasks.complete(task.id, { metadata, now: now() });
       } catch (error) {

@@ -24,12 +24,13 @@ export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
     const { checkPermission } = await import('../permissions.js');
     const datasetId = task.targetObjectId!;
     await checkPermission(catalog, task.userId, 'dataset', datasetId, 'write');
-    const dataset = await catalog.datasets.get(datasetId);
-    if (dataset === undefined) throw notFoundError();
-    const version = await store.version(datasetId);
-    if (version !== dataset.logVersion)
-      throw lostVersionsError(datasetId, version, dataset.logVersion);
-    return { datasetId, version };
+    // A rollback that began before this task existed is no task. It holds the lock until the catalogue has its version.
+    return withDatasetLock(datasetId, async () => {
+      const dataset = await catalog.datasets.get(datasetId);
+      if (dataset === undefined) throw notFoundError();
+      requireVersion(datasetId, await store.version(datasetId), dataset.logVersion);
+      return { datasetId, version: dataset.logVersion };
+    });
   },
 
   async run({ datasetId, version }, context) {
@@ -39,8 +40,8 @@ export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
       signal,
       progress,
     });
-    if (summary.version === version) return summary;
-    throw new AppError('conflict', `dataset ${datasetId} has changed while it was archived`);
+    requireVersion(datasetId, summary.version, version);
+    return summary;
   },
 
   async publish(task, archive, { catalog, store, data, attempt, progress, now }) {
@@ -50,8 +51,7 @@ export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
     await withDatasetLock(datasetId, async () => {
       try {
         const version = await store.version(datasetId);
-        if (version !== archive.version)
-          throw lostVersionsError(datasetId, version, archive.version);
+        requireVersion(datasetId, version, archive.version);
         await linkFile(join(data.taskScratch(task.id, attempt), archiveFileName), file);
         await syncFolder(data.archives);
         crashpoint('archive.linked');
@@ -88,3 +88,10 @@ export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
     }
   },
 };
+
+/** Throws `damaged` if the log of a dataset ends before the version to archive, and `conflict` if it has a later one. */
+function requireVersion(datasetId: number, last: number, expected: number): void {
+  if (last < expected) throw lostVersionsError(datasetId, last, expected);
+  if (last > expected)
+    throw new AppError('conflict', `dataset ${datasetId} has changed while it was archived`);
+}

@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
-import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { groupRowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
+import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
-import { findChangedRows, markRowsDeleted, type ChangedRows } from './find-changed.js';
+import { findChangedRows, type ChangedRows } from './find-changed.js';
 import { hasValuesForAll, divideMatches, unmatchedRows } from './match-parts.js';
 import type { AppliedChange, GivenSegments, RecordChange } from './record-change.js';
 
@@ -16,9 +17,9 @@ interface ChangedSegments extends Pick<GivenSegments, 'segments' | 'columns'> {
 }
 
 /**
- * Finds the stored records that the given records name in a version of a dataset, and writes the segments that replace them to the scratch
- * folder, unless the given segments can replace them as they are. Throws `input` if a given record has no key or the key of another given
- * record.
+ * Finds the records of a version of a dataset that the given records name by their keys. Writes the segments that replace these records to
+ * the scratch folder, unless the segments of the given records can be used unchanged. Throws an error with code `input` if a given record
+ * has no key, or if two given records have the same key.
  */
 export async function applyChange(
   change: RecordChange,
@@ -48,7 +49,7 @@ export async function deleteFoundRows(
   const update: [number: number, segment: Segment][] = [];
   for (const [number, rows] of await groupRowsBySegment(snapshot, batches)) {
     if (rows.length === 0) continue;
-    update.push([number, markRowsDeleted(snapshot.segments[number]!, rows.toSorted())]);
+    update.push([number, withMoreDeleted(snapshot.segments[number]!, rows.toSorted())]);
     removedCount += rows.length;
   }
   return {
@@ -79,8 +80,8 @@ function summarizeChange(
 }
 
 /**
- * Returns the segments of the given records that replace stored ones, and of those that replace none, which keep the order of the given
- * records.
+ * Writes the given records to segments and returns the segments: first those of the records that replace stored ones, then those of the
+ * records that replace none, in the given order.
  */
 async function writeReplacingSegments(
   { mode, idFields }: RecordChange,

@@ -12,7 +12,7 @@ import { mergeAscending } from '../../../engine/core/ascending.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
-import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
+import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
 import { leafKey } from '../../../engine/store/stats.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
@@ -114,12 +114,6 @@ export function searchedFiles(
 
 const storedIdKey: KeyColumn = { given: [givenIdColumn.physical], stored: ['_id'] };
 
-/** Returns a segment with more deleted rows; `rows` ascends. */
-export function markRowsDeleted(segment: Segment, rows: Int32Array): Segment {
-  const earlierRows = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
-  return { ...segment, deletion: deletionVector(mergeAscending(earlierRows, rows)) };
-}
-
 /** Returns the column of a key field; throws if the field does not have a single value per record. */
 function keyColumn(name: string, columns: Columns): KeyColumn {
   const path: string[] = [];
@@ -182,7 +176,7 @@ function updatedSegments(
           places.set(row, own);
         }
     }
-    return markRowsDeleted(snapshot.segments[segment]!, all);
+    return withMoreDeleted(snapshot.segments[segment]!, all);
   }); // prettier-ignore
 }
 

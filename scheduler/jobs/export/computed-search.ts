@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import { removeTree } from '../../../engine/core/files.js';
-import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { findRows } from '../../../engine/query/plan/find.js';
 import { rowNumbers } from '../../../engine/query/plan/rows-by-segment.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';

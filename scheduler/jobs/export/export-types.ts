@@ -15,7 +15,7 @@ export type ExportParams = QueryExport | CommitExport;
 interface ExportFile {
   readonly format: string;
   readonly snapshot: Snapshot;
-  /** Whether the file also becomes an object of a vault, which has an MD5 digest. */
+  /** Whether the file is also stored as an object in a vault; if so, its MD5 digest is computed. */
   readonly isStored: boolean;
   /** The context of the file; its `longest`, the lengths of the longest lists, is known only when the export runs. */
   readonly file: Omit<FileContext, 'longest'>;

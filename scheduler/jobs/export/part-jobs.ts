@@ -1,5 +1,5 @@
-import type { RowBatch } from '../../../engine/query/plan/executor.js';
-import type { RunOptions } from '../../../engine/query/plan/limits.js';
+import type { RowBatch } from '../../../engine/query/executor/executor.js';
+import type { RunOptions } from '../../../engine/query/executor/limits.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { openStore } from '../../../engine/store/open.js';
 import { rowNumbersOf } from '../../../engine/store/row-trace.js';

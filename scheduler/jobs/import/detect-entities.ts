@@ -5,7 +5,7 @@ import { SampleMerge } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { EntityDetectionRules, SourceSamples } from './entity-samples.js';
 
-/** The result of the detection of entity types. */
+/** The entity types that were detected in the columns of a source. */
 export interface DetectedEntities {
   /** The fields whose entity type is to be set. */
   readonly fields: readonly Partial<NewField>[];

@@ -3,7 +3,7 @@ import type { DatasetField, NewField } from '../../../engine/core/dataset-field.
 import { budgets } from '../../../engine/core/budgets.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { parseJson } from '../../../engine/core/json.js';
-import type { RowRef } from '../../../engine/query/plan/executor.js';
+import { type RowRef, segmentFiles, type Segment } from '../../../engine/store/store.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { project } from '../../../engine/query/results/projection.js';
@@ -11,7 +11,6 @@ import { uncataloguedField } from '../../../engine/query/request/fields.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { unloggedSnapshot } from '../../../engine/store/loose.js';
 import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
-import { segmentFiles, type Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';

@@ -5,7 +5,7 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
-import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../commit-change.js';
+import { areOutdated, commitChange, commitDeletion, rebaseChange } from '../commit-change.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
 import { requireAppendableSnapshot } from '../visible-data.js';
 import { createDryRunReport } from './dry-run-report.js';
@@ -37,7 +37,8 @@ export async function publishImport(
   // Two commits at the same time would compete for the same version of the dataset.
   return withDatasetLock(row.datasetId, async () => {
     const snapshot = await requireAppendableSnapshot(catalog, store, row.datasetId);
-    if (applied && isOutdatedChange(applied, result.columns, snapshot)) return 'run again';
+    const update = applied ? await rebaseChange(applied, result.columns, snapshot, store) : [];
+    if (update === undefined) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
     const stored = markDeclaredColumns(snapshot.columns, fields);
     const { columns } = unifyColumns(stored, [result.columns]);
@@ -55,7 +56,7 @@ export async function publishImport(
       columns,
       add: result.segments,
       remove: [],
-      ...(applied && { update: applied.update }),
+      update,
       info: { publication },
       base,
     };
@@ -159,6 +160,7 @@ function publicationOf(
     datasetId: row.datasetId,
     importId: row.id,
     taskId: task.id,
+    userId: task.userId,
     commitId: row.commitId,
     logVersion: snapshot.version + 1,
     mode: row.commitMode,

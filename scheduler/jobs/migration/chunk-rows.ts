@@ -1,5 +1,5 @@
 import { concatenateArrays } from '../../../engine/core/buffers.js';
-import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 

@@ -4,7 +4,7 @@ import type { Columns } from '../../../engine/core/types.js';
 import { maxRejectedRecords } from '../../../engine/ingest/findings.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { presentColumns } from '../../../engine/store/merge.js';
 import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';

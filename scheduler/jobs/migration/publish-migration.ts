@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
-import { areOutdated, commitChange, commitDeletion, isOutdatedChange } from '../commit-change.js';
+import { areOutdated, commitChange, commitDeletion, rebaseChange } from '../commit-change.js';
 import { createDryRunReport } from '../import/dry-run-report.js';
 import { countsOfChange, countsOfDeletion, type AppliedChange } from '../change/record-change.js';
 import { isRedeclared, markDeclaredColumns, newFieldsOf } from '../import/known-columns.js';
@@ -32,7 +32,8 @@ export async function publishMigration(
   // Two commits at the same time would compete for the same version of the dataset.
   return withDatasetLock(row.datasetId, async () => {
     const snapshot = await requireAppendableSnapshot(catalog, store, row.datasetId);
-    if (applied && isOutdatedChange(applied, result.columns, snapshot)) return 'run again';
+    const update = applied ? await rebaseChange(applied, result.columns, snapshot, store) : [];
+    if (update === undefined) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
     const { columns } = unifyColumns(markDeclaredColumns(snapshot.columns, fields), [
       result.columns,
@@ -60,7 +61,6 @@ export async function publishMigration(
       },
     };
     const { version: base } = snapshot;
-    const update = applied?.update ?? [];
     const change = {
       columns,
       add: result.segments,
@@ -149,6 +149,7 @@ function publicationOf(
     importId: 0,
     migration: { id: row.id, documents: result.records },
     taskId: task.id,
+    userId: task.userId,
     commitId: row.commitId,
     logVersion: snapshot.version + 1,
     mode: row.commitMode,

@@ -1,5 +1,5 @@
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
-import type { RowBatch } from '../../../engine/query/plan/executor.js';
+import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { canceledError } from '../../../engine/core/errors.js';
 import { applyChange, deleteFoundRows } from '../change/apply-change.js';

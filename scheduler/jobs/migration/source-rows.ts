@@ -2,7 +2,7 @@ import { Int64, makeData } from 'apache-arrow';
 import type { Column } from '../../../engine/core/types.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { withReservedColumns } from '../../../engine/ingest/record-ids.js';
-import type { RowRef } from '../../../engine/query/plan/executor.js';
+import type { RowRef } from '../../../engine/store/store.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
 import { readRows } from './read-rows.js';

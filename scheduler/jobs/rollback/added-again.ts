@@ -1,14 +1,14 @@
+import { setImmediate } from 'node:timers/promises';
 import { subtractAscending } from '../../../engine/core/ascending.js';
 import type { KeySegment } from '../../../engine/change/find-rows.js';
 import { RowLocator } from '../../../engine/change/placed-rows.js';
 import { runTexts } from '../../../engine/query/plan/query.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import type { RowRef } from '../../../engine/query/plan/executor.js';
+import type { RowRef, Rollback, Snapshot } from '../../../engine/store/store.js';
 import { freezePredicate } from '../../../engine/query/predicate/predicate.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { deletedRows } from '../../../engine/store/deletion-vector.js';
-import type { Rollback, Snapshot } from '../../../engine/store/store.js';
 import { searchedFiles } from '../change/find-changed.js';
 
 /** A commit that has written records under ids of records that a rollback would restore. */
@@ -21,8 +21,8 @@ interface ReaddingCommit {
 /** The `_id` of a record, and the id of the commit that wrote the record. */
 type IdAndCommit = readonly [id: string, commit: string];
 
-/** Number of ids in one query. */
-const idsPerQuery = 5_000;
+/** Number of restored rows that are looked up before other requests are answered, and of ids in one query. */
+const idsPerSlice = 5_000;
 
 /**
  * Returns the commits that last wrote records with the `_id` of a record that a rollback would restore, in ascending order. Records of
@@ -34,95 +34,93 @@ export async function findReaddingCommits(
   { update }: Rollback,
   commitId: number,
 ): Promise<readonly ReaddingCommit[]> {
-  const ids = reservedCells(snapshot, restoredRows(snapshot, update)).flatMap(([id]) => id ?? []);
+  const segments = searchedFiles(snapshot);
+  const locator = new RowLocator(segments);
+  const isWithinBounds = boundsTest(segments);
   const found = new Map<number, ReaddingCommit>();
-  for (const [id, commit] of [
-    ...recordsFoundInLog(snapshot, ids),
-    ...(await recordsFoundInFiles(engine, snapshot, ids)),
-  ]) {
-    const ownCommit = Number(commit);
-    if (ownCommit === commitId) continue;
-    const { records = 0, exampleId = id } = found.get(ownCommit) ?? {};
-    found.set(ownCommit, { commitId: ownCommit, records: records + 1, exampleId });
+  const addFound = (foundRecords: readonly IdAndCommit[]): void => {
+    for (const [id, commit] of foundRecords) {
+      const ownCommit = Number(commit);
+      if (ownCommit === commitId) continue;
+      const { records = 0, exampleId = id } = found.get(ownCommit) ?? {};
+      found.set(ownCommit, { commitId: ownCommit, records: records + 1, exampleId });
+    }
+  };
+  /** The next ids to query: the log does not tell whether they are there. */
+  let searchedIds: string[] = [];
+  for (const rows of slicesOfRestoredRows(snapshot, update)) {
+    const locatedRows: RowRef[] = [];
+    for (const [id] of reservedCells(snapshot, rows)) {
+      const bytes = Buffer.from(id!);
+      if (locator.locate(bytes, 0, bytes.length) !== undefined)
+        locatedRows.push([locator.segment, locator.row]);
+      else if (isWithinBounds(bytes)) searchedIds.push(id!);
+    }
+    addFound(reservedCells(snapshot, locatedRows) as unknown as readonly IdAndCommit[]);
+    if (searchedIds.length >= idsPerSlice) {
+      addFound(await queryRecords(engine, snapshot, searchedIds));
+      searchedIds = [];
+    }
+    await setImmediate();
   }
+  if (searchedIds.length > 0) addFound(await queryRecords(engine, snapshot, searchedIds));
   return [...found.values()].sort((a, b) => a.commitId - b.commitId);
 }
 
-/** Returns the records with these `_id`s in the segments whose `_id`s are in the log. */
-function recordsFoundInLog(snapshot: Snapshot, ids: readonly string[]): readonly IdAndCommit[] {
-  const locator = new RowLocator(searchedFiles(snapshot));
-  const rows: RowRef[] = [];
-  for (const id of ids) {
-    const bytes = Buffer.from(id);
-    if (locator.locate(bytes, 0, bytes.length) === 'first')
-      rows.push([locator.segment, locator.row]);
-  }
-  return reservedCells(snapshot, rows) as unknown as readonly IdAndCommit[];
-}
-
-/** Returns the records with these `_id`s in the segments whose `_id`s are not in the log, by queries. */
-async function recordsFoundInFiles(
+/** Returns the records with these `_id`s, by a query. */
+async function queryRecords(
   engine: QueryEngine,
   snapshot: Snapshot,
-  ids: readonly string[],
+  values: readonly string[],
 ): Promise<readonly IdAndCommit[]> {
-  const searchedIds = idsWithinBounds(searchedFiles(snapshot), ids);
-  const found: IdAndCommit[] = [];
-  for (let at = 0; at < searchedIds.length; at += idsPerQuery) {
-    const predicate = freezePredicate({
-      kind: 'in',
-      field: recordIdField,
-      values: searchedIds.slice(at, at + idsPerQuery),
-      ignoreCase: false,
-    });
-    const request: QueryRequest = { ...idAndCommitRequest, predicate };
-    const { results } = await runTexts(engine, snapshot, [], request, undefined);
-    for (const text of results) {
-      const { _id: id, _commit: commit } = JSON.parse(text) as { _id: string; _commit: string };
-      found.push([id, commit]);
-    }
-  }
-  return found;
+  const predicate = freezePredicate({
+    kind: 'in',
+    field: recordIdField,
+    values,
+    ignoreCase: false,
+  });
+  const request: QueryRequest = { ...idAndCommitRequest, predicate, limit: values.length };
+  const { results } = await runTexts(engine, snapshot, [], request, undefined);
+  return results.map((text): IdAndCommit => {
+    const { _id: id, _commit: commit } = JSON.parse(text) as { _id: string; _commit: string };
+    return [id, commit];
+  });
 }
 
-/** Returns the `_id`s that may occur in a segment whose `_id`s are not in the log, according to the bounds of its `_id`s. */
-function idsWithinBounds(
-  segments: readonly KeySegment[],
-  ids: readonly string[],
-): readonly string[] {
+/** Returns a test whether an `_id` may occur in a segment whose `_id`s are not in the log, according to the bounds of its `_id`s. */
+function boundsTest(segments: readonly KeySegment[]): (id: Buffer) => boolean {
   const bounds = segments.flatMap(({ idRuns, bounds: own = [] }) =>
     idRuns === undefined ? [own.map((bound) => Buffer.from(bound))] : [],
   );
-  return ids.filter((id) => {
-    const bytes = Buffer.from(id);
-    return bounds.some(
-      ([min, max]) => !min || !max || (bytes.compare(min) >= 0 && bytes.compare(max) <= 0),
-    );
-  });
+  return (id) =>
+    bounds.some(([min, max]) => !min || !max || (id.compare(min) >= 0 && id.compare(max) <= 0));
 }
 
 const recordIdField = { name: '_id', path: ['_id'], type: 'string' } as const;
 
-const idAndCommitRequest: Omit<QueryRequest, 'predicate'> = {
+const idAndCommitRequest: Omit<QueryRequest, 'predicate' | 'limit'> = {
   scores: [],
   fields: [['_id'], ['_commit']],
   excludeFields: [],
   ordering: [],
   offset: 0,
-  limit: idsPerQuery,
   facets: null,
 };
 
-/** Returns the rows that are deleted in a snapshot and no longer deleted after an update of its segments. */
-function restoredRows(snapshot: Snapshot, update: Rollback['update']): readonly RowRef[] {
+/** Yields the rows that are deleted in a snapshot and no longer deleted after an update of its segments, in slices. */
+function* slicesOfRestoredRows(
+  snapshot: Snapshot,
+  update: Rollback['update'],
+): Generator<readonly RowRef[]> {
   const after = new Map(update.map((segment) => [segment.path, segment.deletion]));
-  return snapshot.segments.flatMap(({ path, deletion }, segment) => {
-    if (deletion === undefined || !after.has(path)) return [];
+  for (const [segment, { path, deletion }] of snapshot.segments.entries()) {
+    if (deletion === undefined || !after.has(path)) continue;
     const laterDeletion = after.get(path);
     const rows = subtractAscending(
       deletedRows(deletion),
       laterDeletion ? deletedRows(laterDeletion) : new Int32Array(0),
     );
-    return Array.from(rows, (row): RowRef => [segment, row]);
-  });
+    for (let at = 0; at < rows.length; at += idsPerSlice)
+      yield Array.from(rows.subarray(at, at + idsPerSlice), (row): RowRef => [segment, row]);
+  }
 }

@@ -1,5 +1,6 @@
 import type { Catalog } from '../../../engine/catalog/catalog.js';
 import type { CommitRow, CommitVersion } from '../../../engine/catalog/commits.js';
+import { currentIdempotencyKey } from '../../../engine/catalog/idempotency-keys.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { notFoundError } from '../../../engine/core/errors.js';
@@ -7,7 +8,7 @@ import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import type { Rollback, Snapshot, Store } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
-import { requireAppendableSnapshot } from '../visible-data.js';
+import { requireAppendableSnapshot, snapshotProblem } from '../visible-data.js';
 import { findReaddingCommits } from './added-again.js';
 
 /** Which later commits prevent a rollback. */
@@ -32,7 +33,8 @@ interface BlockingCommit {
   /** The commit; undefined if its entry was deleted. */
   readonly commit: CommitRow | undefined;
   /**
-   * Number of records that both commits changed; `exampleId` is the `_id` of one of them. Null if the mode does not depend on the records.
+   * Number of records that both commits changed; `exampleId` is the `_id` of one of them, null if a merge has left out all of them. Both are
+   * null if the mode does not depend on the records.
    */
   readonly records: number | null;
   readonly exampleId: string | null;
@@ -89,7 +91,8 @@ export async function rollBack(
       datasetId,
       importId: 0,
       taskId: 0,
-      reverted: { commitId: commit.id, userId },
+      userId,
+      reverted: { commitId: commit.id, idempotencyKey: currentIdempotencyKey() },
       commitId: await catalog.nextId(),
       logVersion: base + 1,
       mode: 'rollback',
@@ -136,6 +139,8 @@ async function prepareRollback(
     const blocking = await withCommits(catalog, found);
     return blockedRollback(detail + deletedEntriesText(blocking), blocking);
   };
+  const problem = await snapshotProblem(catalog, datasetId);
+  if (problem !== undefined) return blockedRollback(problem);
   if (commit.status !== 'completed')
     return blockedRollback(
       `The commit is ${commit.status}; only a completed commit can be rolled back.`,
@@ -165,8 +170,8 @@ async function prepareRollback(
     );
   if (rollback.blockers.length > 0) {
     const found = rollback.blockers.map(({ info, records, example }) => {
-      const segment = snapshot.segments.findIndex(({ path }) => path === example.path);
-      const [cells] = reservedCells(snapshot, [[segment, example.row]]);
+      const segment = snapshot.segments.findIndex(({ path }) => path === example?.path);
+      const [cells] = example ? reservedCells(snapshot, [[segment, example.row]]) : [];
       const { commitId } = info['publication'] as Publication;
       return { commitId, records, exampleId: cells?.[0] ?? null };
     });
@@ -175,9 +180,8 @@ async function prepareRollback(
       found,
     );
   }
-  // Only commits that change records, which `changesAfter` returns, can add records under the `_id` of a removed record.
-  const changes = rollback.restored === 0 ? [] : await catalog.commits.changesAfter(datasetId, -1);
-  if (changes.some(({ recordsAdded }) => recordsAdded > 0)) {
+  // Before the commit, no other record had the `_id` of one that it removed.
+  if (rollback.restored > 0 && (await catalog.commits.hasAddedAfter(datasetId, logVersion))) {
     const idsAddedAgain = await findReaddingCommits(queryEngine, snapshot, rollback, commit.id);
     if (idsAddedAgain.length > 0)
       return blockedByCommits(

@@ -55,7 +55,7 @@ export function createFileTables(
   };
   return {
     use: (file, signal, work) => cache.withTable(sourceOf(file), signal, work),
-    drop: (objectId) => cache.dropTablesOf(objectId),
+    drop: (objectId) => cache.evictTablesOfObject(objectId),
   };
 }
 

@@ -92,7 +92,7 @@ export class TableCache {
   }
 
   /** Removes the tables of a file or a dataset. */
-  async dropTablesOf(objectId: number): Promise<void> {
+  async evictTablesOfObject(objectId: number): Promise<void> {
     const outdatedEntries = [...this.#entries.values()].filter(
       ({ source }) => source.objectId === objectId,
     );

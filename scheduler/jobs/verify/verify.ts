@@ -78,7 +78,7 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
 
   async prepare(task, { catalog, store }) {
     const datasetId = task.sourceObjectId!;
-    // While the lock is held, no commit is in the log and not yet in the catalogue.
+    // While the lock is held, every commit in the log is also in the catalogue.
     return withDatasetLock(datasetId, async () => {
       const dataset = await catalog.datasets.get(datasetId);
       if (dataset === undefined) return null;

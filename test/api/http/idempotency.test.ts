@@ -170,6 +170,40 @@ describe('a key', () => {
     expect(idOf(await postWithKey('/v2/dataset_imports', importBody(5), key))).toBe(idOf(first));
   });
 
+  test('of a rollback belongs to its commit and to its mode', async () => {
+    const rollbackPaths: string[] = [];
+    for (const n of [11, 12]) {
+      const { json } = await ann.post('/v2/dataset_imports', importBody(n));
+      const [commit] = json['dataset_commits'] as { readonly id: number }[];
+      rollbackPaths.push(`/v2/dataset_commits/${commit!.id}/rollback`);
+    }
+    const [path, otherPath] = rollbackPaths as [string, string];
+    const key = newKey();
+    const first = await postWithKey(path, {}, key);
+    expect(first.status).toBe(201);
+    expect((await postWithKey(otherPath, {}, key)).status).toBe(422);
+    expect((await postWithKey(`${path}?mode=strict`, {}, key)).status).toBe(422);
+    expect((await ann.get(otherPath)).json['is_blocked']).toBe(false);
+    expect(idOf(await postWithKey(path, {}, key))).toBe(idOf(first));
+  });
+
+  test('is the same with another token of its user in the query', async () => {
+    const token = async (): Promise<string> => {
+      const { json } = await ann.post('/v2/tokens', { name: `t ${newKey()}` });
+      return String(json['token'] ?? json['secret']);
+    };
+    const key = newKey();
+    const ids: number[] = [];
+    for (const secret of [await token(), await token()]) {
+      const url = `${server.url}/v2/vaults?access_token=${secret}`;
+      const headers = { 'idempotency-key': key, 'content-type': 'application/json' };
+      const answer = await fetch(url, { method: 'POST', headers, body: '{"name":"Two tokens"}' });
+      expect(answer.status).toBe(201);
+      ids.push(Number(((await answer.json()) as { readonly id: number }).id));
+    }
+    expect(ids[1]).toBe(ids[0]);
+  });
+
   test('belongs to its user', async () => {
     const bob = await server.user('bob');
     const key = newKey();

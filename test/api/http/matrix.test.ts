@@ -97,8 +97,8 @@ const neededPermissions: Readonly<Record<string, 'read' | 'write' | 'admin' | 'w
 };
 
 const permissionLevels = { none: 0, read: 1, write: 2, 'write or own': 2, admin: 3 } as const;
-const personNames = ['owner', 'admin', 'write', 'read', 'member', 'none', 'stranger', 'anonymous'] as const; // prettier-ignore
-type Person = (typeof personNames)[number];
+const callerRoles = ['owner', 'admin', 'write', 'read', 'member', 'none', 'stranger', 'anonymous'] as const; // prettier-ignore
+type Person = (typeof callerRoles)[number];
 const heldPermissions: Readonly<Record<Person, number>> = {
   owner: 3,
   admin: 3,
@@ -217,7 +217,7 @@ test('the table has every operation on a thing', () => {
   expect(Object.keys(neededPermissions).toSorted()).toEqual(all.toSorted());
 });
 
-describe.each(personNames)('%s (A2)', (person) => {
+describe.each(callerRoles)('%s (A2)', (person) => {
   // Allowed deletions are left out, because they would destroy the fixture; the tests of each resource cover them.
   const safeRoutes = operationsWithId.filter(
     ([id, row]) =>

@@ -4,7 +4,10 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { warmCaches } from '../../../api/warm.js';
+import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
+import { rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { findFolderInconsistencies } from '../../faults/differences.js';
@@ -105,9 +108,9 @@ async function changeStorageClass(
   return answer;
 }
 
-/** Waits until the newest task of a dataset has ended; returns the answer for its resource. */
-async function waitForNewestTask(id: number): Promise<Answer> {
-  const [task] = await fetchTasks(id);
+/** Waits until the newest task of a dataset, or the newest of one kind, has ended; returns the answer for the task. */
+async function waitForNewestTask(id: number, kind = ''): Promise<Answer> {
+  const [task] = await fetchTasks(id, kind);
   const done = await waitForJob(ann, `/v2/tasks/${String(task!['id'])}`);
   await server.scheduler.wait(Number(task!['id'])).catch(() => undefined);
   return done;
@@ -325,6 +328,63 @@ describe('while a task runs', () => {
     const [task] = await fetchTasks(id, 'Snapshot');
     expect((await waitForJob(ann, `/v2/tasks/${String(task!['id'])}`)).json).toMatchObject({ status: 'completed', task_object: { version: 3 } }); // prettier-ignore
     expect(await fetchAvailability(id)).toBe('archived');
+  });
+});
+
+describe('a rollback and a snapshot at the same time', () => {
+  const lastCommitOf = async (id: number): Promise<CommitRow> => {
+    const [commit] = listOf(await ann.get(`/v2/datasets/${id}/commits`));
+    return (await server.catalog.commits.get(Number(commit!['id'])))!;
+  };
+  const rollBackCommit = (commit: CommitRow, persist = (work: () => Promise<void>) => work()) =>
+    rollBack({ ...server, queryEngine: {} as QueryEngine, scheduler: { persist } }, commit, 'records', ann.user.id); // prettier-ignore
+
+  test('C10: a rollback that waits while a snapshot is requested is refused', async () => {
+    const id = await newFilledDataset();
+    const commit = await lastCommitOf(id);
+    const lock = Promise.withResolvers<void>();
+    void withDatasetLock(id, () => lock.promise);
+    const waitingRollback = rollBackCommit(commit);
+    await changeStorageClass(id, 'Archive');
+    const [task] = await fetchTasks(id, 'Snapshot');
+    lock.resolve();
+    const detail = `The dataset is being archived; cancel task ${task!['id']} to change it.`;
+    expect(await waitingRollback).toEqual({ detail, isBlocked: true, blocking: [] });
+    expect((await waitForNewestTask(id)).json).toMatchObject({ status: 'completed' });
+    expect(await fetchAvailability(id)).toBe('archived');
+  });
+
+  test('C10: a snapshot that is requested during a rollback waits for it', async () => {
+    const id = await newFilledDataset();
+    const commit = await lastCommitOf(id);
+    const [written, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const rollback = rollBackCommit(commit, async (work) => {
+      written.resolve();
+      await gate.promise;
+      await work();
+    });
+    await written.promise; // the rollback is in the log, and not in the catalogue
+    await changeStorageClass(id, 'Archive');
+    await pollUntil(async () => (await fetchTasks(id, 'Snapshot'))[0]!['status'] !== 'queued');
+    gate.resolve();
+    expect(await rollback).toMatchObject({ mode: 'rollback', recordsTotal: 4 });
+    expect((await waitForNewestTask(id, 'Snapshot')).json).toMatchObject({ status: 'completed' });
+    await changeStorageClass(id, 'Standard');
+    expect((await waitForNewestTask(id)).json).toMatchObject({ status: 'completed' });
+    expect((await ann.post(`/v2/datasets/${id}/data`, {})).json['total']).toBe(4);
+  });
+
+  test('C10: a rollback is refused as blocked while a snapshot is pending', async () => {
+    const id = await newFilledDataset();
+    const path = `/v2/dataset_commits/${(await lastCommitOf(id)).id}/rollback`;
+    const lock = Promise.withResolvers<void>();
+    void withDatasetLock(id, () => lock.promise);
+    await changeStorageClass(id, 'Archive');
+    const check = await ann.get(path);
+    expect([check.status, check.json]).toEqual([200, expect.objectContaining({ is_blocked: true, detail: expect.stringMatching(/being archived; cancel task/) })]); // prettier-ignore
+    expect((await ann.post(path, {})).status).toBe(400);
+    lock.resolve();
+    await waitForNewestTask(id);
   });
 });
 

@@ -8,7 +8,7 @@ import { unpackAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callText,
   type BatchAnswers,
-  type HostAnswer,
+  type HostCallResult,
   type HostCall,
   type PackedAnswers,
 } from '../../../scheduler/expressions/protocol.js';
@@ -83,9 +83,9 @@ beforeAll(async () => {
 });
 
 /** Returns the result of a single call: the answer, or the message of its error. */
-async function answerAlone(call: HostCall): Promise<HostAnswer | string> {
+async function answerAlone(call: HostCall): Promise<HostCallResult | string> {
   return answerHostRequest(functionScope, call).then(
-    (answer) => answer as HostAnswer,
+    (answer) => answer as HostCallResult,
     (error: unknown) => (error as Error).message,
   );
 }

@@ -2,14 +2,15 @@ import { expect, test } from '@jest/globals';
 import { pollUntil } from '../../until.js';
 import { createHoldableWorker } from '../held-worker.js';
 import { startServerFixture } from '../lab.js';
+import { idOf, waitForJob } from '../server.js';
 
 /*
- * Tests changes of records while another commit changes the dataset: after a change has read the columns of the dataset, and before it
- * finds the records to change.
+ * Tests changes of records while another commit changes the dataset: after a change has read the columns of the dataset and before it finds
+ * the records to change; and while merges move the records that it has found.
  */
 
 const holdableWorker = createHoldableWorker();
-const { ann, newDataset } = await startServerFixture({
+const { ann, newDataset, server } = await startServerFixture({
   scheduler: { startHost: holdableWorker.startHost },
 });
 
@@ -50,3 +51,39 @@ test.each([
   );
   expect(other).toMatchObject({ key: 'b', n: 2 });
 });
+
+test.each([
+  ['an import that upserts', 'dataset_imports', 'upsert', (all) => ({ records: all.slice(3, 6).map(({ _id, n }) => ({ _id, more: Number(n) })) })],
+  ['an import that overwrites by id_fields', 'dataset_imports', 'overwrite', (all) => ({ id_fields: ['n'], records: all.slice(3, 6).map(({ n }) => ({ n, more: Number(n) })) })],
+  ['an import that deletes', 'dataset_imports', 'delete', (all) => ({ records: all.slice(3, 6) })],
+  ['a migration that upserts', 'dataset_migrations', 'upsert', () => ({ source_params: { filters: [['n__gte', 3], ['n__lt', 6]] }, target_fields: [{ name: 'more', data_type: 'long', expression: 'record.n' }] })],
+  ['a migration that deletes', 'dataset_migrations', 'delete', () => ({ source_params: { filters: [['n__gte', 3], ['n__lt', 6]] } })],
+] as readonly (readonly [string, string, string, (all: readonly Readonly<Record<string, unknown>>[]) => object])[])('no merge outdates %s', async (_, path, commit_mode, bodyOf) => {
+  const id = await newDataset();
+  holdableWorker.hold('merge');
+  for (let n = 0; n < 20; n++)
+    await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n, more: -1 }] });
+  await pollUntil(() => holdableWorker.held.length === 1);
+  const before = await fetchRecords(id, true);
+  const kind = path === 'dataset_imports' ? 'import' : 'migration';
+  holdableWorker.holdResults(kind);
+  const target = kind === 'import' ? { dataset_id: id } : { source_id: id, target_id: id };
+  const answer = ann.post(`/v2/${path}`, { ...target, commit_mode, ...bodyOf(before) });
+  await pollUntil(() => holdableWorker.heldResults.length === 1);
+  const { version } = await server.store.snapshot(id);
+  holdableWorker.release();
+  await server.scheduler.compacted();
+  const merged = await server.store.snapshot(id);
+  expect([merged.version, merged.segments.length]).toEqual([version + 1, expect.any(Number)]);
+  expect(merged.segments.length).toBeLessThan(20);
+  holdableWorker.releaseResults();
+  const { json } = await waitForJob(ann, `/v2/${path}/${idOf(await answer)}`);
+  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+  expect(holdableWorker.countRuns(Number(json['task_id']))).toBe(1);
+  const expected = before.flatMap((record, n) =>
+    n < 3 || n >= 6 ? [record] : commit_mode === 'delete' ? [] : [{ ...record, more: n, _commit: expect.any(String) }],
+  );
+  expect(await fetchRecords(id, true)).toEqual(expected);
+  const verified = await ann.post(`/v2/datasets/${id}/verify`);
+  expect(verified.json['differences']).toEqual([]);
+}); // prettier-ignore

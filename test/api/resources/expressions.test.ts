@@ -367,7 +367,7 @@ describe('the threads', () => {
       signal: client.signal,
     });
     abandonedRequest.catch(() => undefined);
-    // The server logs an unknown key immediately before it handles the request.
+    // The server logs an unknown property of the request body immediately before it handles the request.
     await pollUntil(() => server.logs.some((line) => line.includes(key)));
   }
 

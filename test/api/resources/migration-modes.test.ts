@@ -1,8 +1,9 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { readdir } from 'node:fs/promises';
 import { startServerFixture } from '../lab.js';
-import { idOf, waitForJob } from '../server.js';
+import { idOf, listOf, waitForJob } from '../server.js';
 
-const { ann, newDataset, runImport } = await startServerFixture();
+const { server, ann, newDataset, runImport } = await startServerFixture();
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -99,4 +100,49 @@ test('two records with the same key fail the migration, and change nothing', asy
   const failed = await migrate(source, target, { commit_mode: 'upsert', id_fields: ['n'] });
   expect([failed['status'], failed['error_message']]).toEqual(['failed', expect.stringMatching(/^record 1 and record 3 have the same n/)]); // prettier-ignore
   expect(await fetchRecords(target)).toEqual(before);
+});
+
+describe('a dry run counts what the migration then does, and writes nothing:', () => {
+  /** Returns everything about a dataset that a migration may change. */
+  async function fetchState(datasetId: number): Promise<unknown> {
+    const url = `/v2/datasets/${datasetId}`;
+    const records = await ann.post(`${url}/data`, { limit: 1000 });
+    const lists = ['fields', 'commits'].map(async (name) => listOf(await ann.get(`${url}/${name}`)));
+    const files = await readdir(server.data.path('datasets', String(datasetId)), { recursive: true });
+    return [(await ann.get(url)).json, records.json['results'], await Promise.all(lists), files.toSorted()];
+  } // prettier-ignore
+
+  /** The target has the records 1 to 27 and 29, another dataset 0 to 29, 31 and 32. */
+  const isFound = { filters: [['n__gt', 25]] };
+  test.each<[string, boolean, object, Json]>([
+    ['deletes by a query', true, { commit_mode: 'delete', source_params: isFound }, { records_deleted: 3, ids_not_found: 0 }],
+    ['deletes by _id', false, { commit_mode: 'delete', source_params: isFound }, { records_deleted: 3, ids_not_found: 3 }],
+    ['deletes by id_fields', false, { commit_mode: 'delete', id_fields: ['n'] }, { records_deleted: 28, ids_not_found: 4 }],
+    ['overwrites by _id', false, { commit_mode: 'overwrite', source_params: isFound }, { records_added: 3, records_changed: 3 }],
+    ['overwrites by id_fields', false, { commit_mode: 'overwrite', id_fields: ['n'], source_params: isFound }, { records_added: 3, records_changed: 3 }],
+    ['overwrites its own records', true, { commit_mode: 'overwrite', source_params: { ...isFound, exclude_fields: ['info'] } }, { records_added: 0, records_changed: 3 }],
+    ['upserts by _id', false, { commit_mode: 'upsert', source_params: isFound }, { records_added: 3, records_changed: 3 }],
+    ['upserts by id_fields', false, { commit_mode: 'upsert', id_fields: ['n'] }, { records_added: 4, records_changed: 28 }],
+    ['upserts its own records', true, { commit_mode: 'upsert', source_params: isFound, target_fields: [{ name: 'twice', data_type: 'long', expression: '2 * record.n' }] }, { records_added: 0, records_changed: 3 }],
+    ['changes nothing', true, { commit_mode: 'upsert', source_params: { filters: [['n', -1]] } }, { records_added: 0, records_changed: 0 }],
+  ])('%s', async (_, isOwn, body, counts) => {
+    const target = await newSourceDataset();
+    const source = isOwn ? target : await newDataset();
+    if (!isOwn) {
+      await migrateInto(target, source, { commit_mode: 'overwrite' });
+      await runImport({ dataset_id: source, records: [{ n: 31, word: 'a' }, { n: 32, more: 1 }] });
+    }
+    const [removed] = await fetchRecords(target);
+    const id = (await fetchRecords(target))[28]!['_id'];
+    await runImport({ dataset_id: target, commit_mode: 'delete', records: [{ _id: id }, { _id: removed!['_id'] }] });
+    const [before, sourceBefore] = [await fetchState(target), await fetchState(source)];
+    const dryRun = await migrate(source, target, { ...body, dry_run: true });
+    expect(dryRun).toMatchObject({ status: 'completed', error_message: null, dry_run: true, dataset_commits: [], metadata: { dry_run: counts } });
+    expect([await fetchState(target), await fetchState(source)]).toEqual([before, sourceBefore]);
+    const real = await migrateInto(source, target, body);
+    const { receipt, ...realCounts } = real['metadata'] as Readonly<Record<string, Json>>;
+    expect(realCounts['deletions'] ?? realCounts['changes']).toEqual(counts);
+    expect((dryRun['metadata'] as Json)['receipt']).toEqual({ ...receipt, is_committed: false });
+    expect(dryRun['documents_count']).toBe(real['documents_count']);
+  }); // prettier-ignore
 });

@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
 import type { MessageFromWorker, MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { pollUntil } from '../../until.js';
-import { idOf, startServer, waitForJob, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
+import { idOf, sendRequest, startServer, waitForJob, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
 /* Tests migrations whose target changes while they run, and migrations of unusual datasets. */
 
@@ -148,4 +151,93 @@ test('objects and scalars of one name do not mix: the records with an error are 
   });
   const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect(json).toMatchObject({ status: 'failed', error_message: expect.stringContaining('an object is not a valid string') }); // prettier-ignore
+});
+
+/** Takes the lock of a dataset, so that commits to it wait; returns the function that releases it. */
+async function takeDatasetLock(datasetId: number): Promise<() => void> {
+  const [taken, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  void withDatasetLock(datasetId, () => {
+    taken.resolve();
+    return released.promise;
+  });
+  await taken.promise;
+  return released.resolve;
+}
+
+/** Creates a migration, and waits until it is being published: it then waits for the lock of its target. */
+async function startPublishing(body: object): Promise<{ readonly id: number; readonly taskId: number }> {
+  const created = await ann.post('/v2/dataset_migrations', body);
+  expect([created.status, created.text]).toEqual([201, expect.any(String)]);
+  const taskId = Number(created.json['task_id']);
+  await pollUntil(async () => (await server.catalog.tasks.get(taskId))?.isPublishing === true);
+  return { id: idOf(created), taskId };
+} // prettier-ignore
+
+describe('a migration that is being published', () => {
+  test('is completed although its source is deleted', async () => {
+    const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
+    const release = await takeDatasetLock(target);
+    const { id, taskId } = await startPublishing({ source_id: source, target_id: target });
+    const deletion = ann.delete(`/v2/datasets/${source}`);
+    await pollUntil(async () => (await ann.get(`/v2/datasets/${source}`)).status === 404);
+    release();
+    expect((await deletion).status).toBe(200);
+    const { json } = await waitForJob(ann, `/v2/dataset_migrations/${id}`);
+    const [commit] = json['dataset_commits'] as { readonly id: number }[];
+    expect(json).toMatchObject({ status: 'completed', error_message: null, task_id: taskId, documents_count: 1 }); // prettier-ignore
+    expect((await ann.get(`/v2/tasks/${taskId}`)).json).toMatchObject({ status: 'completed', source_object: null }); // prettier-ignore
+    expect((await ann.get(`/v2/dataset_commits/${commit!.id}`)).json).toMatchObject({ status: 'completed', parent_job_id: id }); // prettier-ignore
+    expect(await fetchRecords(target)).toEqual([{ n: 7 }]);
+    expect(server.logs.filter((line) => line.includes('not removed'))).toEqual([]);
+  });
+
+  test('is deleted when it has been published', async () => {
+    const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
+    const release = await takeDatasetLock(target);
+    const { id } = await startPublishing({ source_id: source, target_id: target });
+    const deletion = ann.delete(`/v2/dataset_migrations/${id}`);
+    // The answer to the deletion must not come before those to several later requests.
+    const laterAnswers = (async () => {
+      for (let i = 0; i < 20; i++) await ann.get(`/v2/dataset_migrations/${id}`);
+      return 'not deleted yet';
+    })();
+    expect(await Promise.race([deletion, laterAnswers])).toBe('not deleted yet');
+    release();
+    const answer = await deletion;
+    expect([answer.status, answer.json['status']]).toEqual([200, 'completed']);
+    expect((await ann.get(`/v2/dataset_migrations/${id}`)).status).toBe(404);
+    expect(await fetchRecords(target)).toEqual([{ n: 7 }]);
+  });
+
+  test('and tasks that wait end with the vault that has their datasets, and leave no files', async () => {
+    const [other, otherTarget] = [await newFilledDataset([{ n: 1 }]), await newFilledDataset([])];
+    const doomed = idOf(await ann.post('/v2/vaults', { name: 'Doomed' }));
+    const newDoomedDataset = async (name: string): Promise<number> =>
+      idOf(await ann.post('/v2/datasets', { vault_id: doomed, name }));
+    const target = await newDoomedDataset('target');
+    const source = await newDoomedDataset('source');
+    await ann.post('/v2/dataset_imports', { dataset_id: source, records: [{ n: 2 }] });
+    const release = await takeDatasetLock(target);
+    const publishing = await startPublishing({ source_id: other, target_id: target });
+    // The server runs one task at a time, so that these wait.
+    const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'waits.json' }); // prettier-ignore
+    await sendRequest('', 'PUT', String(file.json['upload_url']), '{"n":1}');
+    const waitingImport = await ann.post('/v2/dataset_imports', { dataset_id: source, object_id: idOf(file) }); // prettier-ignore
+    const waiting = await ann.post('/v2/dataset_migrations', { source_id: source, target_id: otherTarget }); // prettier-ignore
+    expect([waitingImport.json['status'], waiting.json['status']]).toEqual(['queued', 'queued']);
+    // What an attempt of the import before a restart would have left for the next attempt.
+    const kept = join(server.data.scratch, `${waitingImport.json['task_id']}-1`);
+    await mkdir(kept);
+    await writeFile(join(kept, 'chunk'), 'kept');
+    const deletion = ann.delete(`/v2/vaults/${doomed}`);
+    await pollUntil(async () => (await ann.get(`/v2/vaults/${doomed}`)).status === 404);
+    release();
+    expect((await deletion).status).toBe(200);
+    expect(server.logs.filter((line) => line.includes('not removed'))).toEqual([]);
+    expect((await ann.get(`/v2/dataset_migrations/${publishing.id}`)).status).toBe(404);
+    expect((await ann.get(`/v2/dataset_migrations/${idOf(waiting)}`)).json).toMatchObject({ status: 'canceled', error_message: 'The source dataset was deleted.' }); // prettier-ignore
+    const scratch = await readdir(server.data.scratch);
+    expect(scratch.filter((name) => !name.startsWith('spill-'))).toEqual([]);
+    expect(await fetchRecords(otherTarget)).toEqual([]);
+  });
 });

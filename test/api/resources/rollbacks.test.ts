@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
+import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import { findReaddingCommits } from '../../../scheduler/jobs/rollback/added-again.js';
 import { startServerFixture } from '../lab.js';
-import { idOf, type Answer } from '../server.js';
+import { idOf, waitForJob, type Answer } from '../server.js';
 
-const { ann, newDataset, runImport } = await startServerFixture();
+const { ann, newDataset, newFile, runImport, server } = await startServerFixture();
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -72,6 +74,45 @@ describe('C6: the counts of a rollback are those of the difference that it makes
     expect(restored.json).toMatchObject({ records_modified: 2, records_added: 2, records_changed: 0, records_removed: 0 }); // prettier-ignore
     const removed = await rollBack(append);
     expect(removed.json).toMatchObject({ records_modified: 3, records_added: 0, records_changed: 0, records_removed: 3 }); // prettier-ignore
+  });
+});
+
+describe('C6: a rollback that would restore records that are there again', () => {
+  test('is blocked also by the rollback that has restored an earlier state of a record', async () => {
+    const datasetId = await newDataset();
+    const append = await commitId(datasetId, threeRecords);
+    const [first] = idsOf(await recordsOf(datasetId));
+    const deletion = await commitId(datasetId, [{ _id: first }], 'delete');
+    await commitRecords(datasetId, [{ _id: first, n: 7 }], 'upsert');
+    const later = await commitId(datasetId, [{ _id: first }], 'delete');
+    expect((await rollBack(deletion)).status).toBe(201);
+    const refused = await expectBlocked(later);
+    expect(refused['blocked_records']).toEqual([{ commit_id: append, records: 1, example_id: first }]); // prettier-ignore
+    expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([1, 2, 3]);
+  });
+
+  test('lets other requests be answered while it looks for many of them', async () => {
+    const datasetId = await newDataset();
+    const lines = Array.from({ length: 24_000 }, (_, n) => `{"n":${n}}\n`).join('');
+    await runImport({ dataset_id: datasetId, object_id: await newFile('many.json', lines) });
+    const everything = { source_id: datasetId, target_id: datasetId, commit_mode: 'delete' };
+    const migration = idOf(await ann.post('/v2/dataset_migrations', everything));
+    const { json } = await waitForJob(ann, `/v2/dataset_migrations/${migration}`);
+    const [deletion] = json['dataset_commits'] as Json[];
+    const newest = await server.store.snapshot(datasetId);
+    const rollback = await server.store.rollback(datasetId, newest.version);
+    let ticks = 0;
+    let isSearching = true;
+    const tick = (): void => {
+      ticks += 1;
+      if (isSearching) setImmediate(tick);
+    };
+    setImmediate(tick);
+    const engine = {} as QueryEngine; // no segment has to be queried: the log has all ids
+    const search = findReaddingCommits(engine, newest, rollback, Number(deletion!['id']));
+    const found = await search.finally(() => (isSearching = false));
+    expect([rollback.restored, found]).toEqual([24_000, []]);
+    expect(ticks).toBeGreaterThanOrEqual(4);
   });
 });
 

@@ -4,7 +4,7 @@ import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { allRowsPage, seededBelow, CatalogFixture } from './world.js';
+import { allRowsPage, seededRandomBelow, CatalogFixture } from './world.js';
 
 let catalogFixture: CatalogFixture;
 let ann: CreatedUser;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   labVault = await vault(ann, 'Lab');
   const open = await vault(eve, 'Open', true);
   const hidden = await vault(eve, 'Hidden');
-  const random = seededBelow(5);
+  const random = seededRandomBelow(5);
   const names = ['runs', 'Dir1', 'dir2', 'x.vcf', 'y%', 'a_b', 'project: ABCD', 'Größe'];
   for (const { id, userId } of [labVault, open, hidden, ann.vault]) {
     const folders: (number | null)[] = [null];

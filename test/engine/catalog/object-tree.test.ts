@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import { foldName, numberedName } from '../../../engine/catalog/names.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { allRowsPage, seededBelow, CatalogFixture } from './world.js';
+import { allRowsPage, seededRandomBelow, CatalogFixture } from './world.js';
 
 let catalogFixture: CatalogFixture;
 let ann: CreatedUser;
@@ -54,7 +54,7 @@ const names = ['a', 'A', 'a5', 'b.vcf', 'B.vcf', 'é', 'e\u0301', '%', '_', '0',
 
 for (const seed of [1, 2, 3, 4, 5, 6]) {
   test(`random creations, moves, renames and deletions leave the same tree as a plain map (seed ${seed})`, async () => {
-    const random = seededBelow(seed);
+    const random = seededRandomBelow(seed);
     const { catalog } = catalogFixture;
     const vault = await catalog.vaults.create({
       accountId: ann.account.id,

@@ -206,6 +206,22 @@ test('a replay needs the dataset, but not the import', async () => {
   });
 });
 
+test('a replay into a catalogue that lacks the task has the user of the log entry, or the owner if it lacks the user, too', async () => {
+  const { catalog } = catalogFixture;
+  const bob = await catalogFixture.createUserOf('bob@example.org');
+  const users = [bob.user.id, bob.user.id + 1_000];
+  const shownUsers: unknown[] = [];
+  for (const [i, userId] of users.entries()) {
+    const task = await catalogFixture.queueImport(bob, datasetId);
+    const publication = await publicationOf(catalog, task, { userId, logVersion: i });
+    await catalog.imports.delete(task.resourceId);
+    await catalog.publish(publication);
+    const { userId: shown, taskId } = (await catalog.commits.get(publication.commitId))!;
+    shownUsers.push(shown, (await catalog.tasks.get(taskId!))!.userId);
+  }
+  expect(shownUsers).toEqual([bob.user.id, bob.user.id, ann.user.id, ann.user.id]);
+});
+
 test('a second commit adds only new fields, after the others', async () => {
   const { catalog } = catalogFixture;
   const first = await catalogFixture.queueImport(ann, datasetId);

@@ -7,7 +7,7 @@ import { shareVault } from '../../../engine/catalog/share-vault.js';
 import { constantSql } from '../../../engine/catalog/sql.js';
 import { vaultPermissionTable } from '../../../engine/catalog/vault-permissions.js';
 import { seed } from '../../seed.js';
-import { allRowsPage, seededBelow, CatalogFixture } from './world.js';
+import { allRowsPage, seededRandomBelow, CatalogFixture } from './world.js';
 
 test('permissions of an older catalogue are kept, and can be changed', async () => {
   const db = new SqliteDatabase(':memory:');
@@ -43,7 +43,7 @@ test('permissions of an older catalogue are kept, and can be changed', async () 
 });
 
 test('a user has the highest of all that was granted to them and their groups', async () => {
-  const randomBelow = seededBelow(seed);
+  const randomBelow = seededRandomBelow(seed);
   const newWorld = await CatalogFixture.openInMemory();
   const { catalog } = newWorld;
   const owner = await newWorld.createUserOf('owner@example.org');

@@ -15,7 +15,7 @@ import {
 import { insertTask } from '../../../engine/catalog/task-status.js';
 import { taskTable } from '../../../engine/catalog/tasks.js';
 import { userTable } from '../../../engine/catalog/users.js';
-import { allRowsPage, publicationOf, seededBelow, CatalogFixture } from './world.js';
+import { allRowsPage, publicationOf, seededRandomBelow, CatalogFixture } from './world.js';
 
 let catalogFixture: CatalogFixture;
 let ann: CreatedUser;
@@ -252,7 +252,7 @@ test('C7: either a task is canceled or it publishes, never both', async () => {
 
 test('C7: of concurrent cancel and publish exactly one succeeds, in any order (seed 11)', async () => {
   const { catalog } = catalogFixture;
-  const random = seededBelow(11);
+  const random = seededRandomBelow(11);
   for (let i = 0; i < 60; i++) {
     const task = await catalogFixture.queueImport(ann, datasetId);
     await catalog.tasks.claim({ runningPerAccount: 100 });

@@ -96,7 +96,7 @@ export async function publicationOf(
 }
 
 /** Returns a generator of integers below a bound; the same seed gives the same numbers. */
-export function seededBelow(seed: number): (below: number) => number {
+export function seededRandomBelow(seed: number): (below: number) => number {
   const next = seededRandom(seed);
   return (below) => Math.floor(next() * below);
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ByteSource } from '../../../engine/parquet/byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from '../../../engine/parquet/decode-delta.js';
 import { readConstant, readHybrid, unpackBits } from '../../../engine/parquet/decode-hybrid.js';
+import { HybridCursor } from '../../../engine/parquet/hybrid-cursor.js';
 import { writeDeltas } from '../../../engine/parquet/delta.js';
 import {
   bitWidth,
@@ -99,10 +100,55 @@ describe('runs and packed numbers', () => {
     }
   });
 
+  test(`are counted and found without being unpacked (seed ${seed})`, () => {
+    const next = random(seed + 3);
+    const below = (most: number): number => Math.floor(next() * most);
+    for (let round = 0; round < 600; round++) {
+      const width = 1 + below(round % 2 === 0 ? 5 : 32);
+      const most = 2 ** Math.min(width, 1 + below(32));
+      const change = next() ** 3;
+      let value = 0;
+      const values = Int32Array.from({ length: 1 + below(500) }, () => {
+        if (next() < change) value = below(most);
+        return value;
+      });
+      const { length } = values;
+      const source = byteSourceOf((sink) => writeRleBitPacked(sink, values, 0, length, width));
+      const cursor = new HybridCursor(source, width, length);
+      const equalTo = (wanted: number, from: number, to: number): number =>
+        values.subarray(from, to).filter((each) => each === wanted).length;
+      for (let at = 0; at < length;) {
+        const wanted = values[below(length)]!;
+        expect(cursor.peek()).toBe(values[at]);
+        if (next() < 0.2) {
+          expect(cursor.next()).toBe(values[at++]);
+        } else if (next() < 0.5) {
+          const to = at + below(Math.min(length - at, 60) + 1);
+          expect(cursor.rank(to, wanted)).toBe(equalTo(wanted, at, to));
+          at = to;
+        } else {
+          const skipped = below(20);
+          let end = at;
+          for (let passed = 0; end < length; end++)
+            if (values[end] === wanted && passed++ === skipped) break;
+          expect(cursor.select(skipped, wanted)).toBe(equalTo(wanted, at, end));
+          at = end;
+        }
+        expect(cursor.index).toBe(at);
+      }
+      cursor.finish();
+      expect(source.readOffset).toBe(source.bytes.length);
+    }
+  });
+
   test('are refused if they do not end with their page', () => {
     const values = new Int32Array(40).fill(3);
     const run = byteSourceOf((sink) => writeRleBitPacked(sink, values, 0, 40, 2));
     expect(() => readHybrid(run, 2, 39, new Int32Array(40))).toThrow('longer than its page');
+    run.readOffset = 0;
+    expect(() => new HybridCursor(run, 2, 39).finish()).toThrow('longer than its page');
+    const long = new ByteSource(Uint8Array.of(...run.bytes, 0));
+    expect(() => new HybridCursor(long, 2, 40).finish()).toThrow('do not have the length');
     const packed = byteSourceOf((sink) => writeRleBitPacked(sink, values, 0, 7, 2));
     const torn = new ByteSource(packed.bytes.subarray(0, packed.bytes.length - 1));
     expect(() => readHybrid(torn, 2, 7, new Int32Array(40))).toThrow(RangeError);

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { clickhouseDialect } from '../../../engine/query/sql/clickhouse.js';
-import type { DialectFactory } from '../../../engine/query/sql/dialect.js';
-import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
+import { clickhouseDialect } from '../../../engine/query/sql/dialect/clickhouse.js';
+import type { DialectFactory } from '../../../engine/query/sql/dialect/dialect.js';
+import { duckdbDialect } from '../../../engine/query/sql/dialect/duckdb.js';
 import { countSelectStatement, rowsSelectStatement } from '../../../engine/query/sql/rows.js';
-import { BoundParams } from '../../../engine/query/sql/params.js';
+import { BoundParams } from '../../../engine/query/sql/dialect/params.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';

@@ -4,7 +4,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import { findCauses } from '../../../engine/query/explain/causes.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { newStatement } from '../../../engine/query/sql/statement.js';
+import { SqlRecordInspector } from '../../../engine/query/sql/sql-record-inspector.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listColumn, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from './dataset.js'; // prettier-ignore
 import { confirmCauses, explainQuery, type Cause } from './explained.js';
@@ -166,8 +166,9 @@ describe('an empty answer has a cause that the records confirm:', () => {
       findCauses(
         {
           records: 3,
-          begin: () => newStatement(randomDataset.snapshot),
-          rows: () => Promise.reject(new AppError(code, 'longer than 60 s')),
+          inspector: new SqlRecordInspector(randomDataset.snapshot, () =>
+            Promise.reject(new AppError(code, 'longer than 60 s')),
+          ),
         },
         request.explain!,
         new Map(request.explain!.root.nodes.map((node) => [node, { matches: 0, left: 0 }])),

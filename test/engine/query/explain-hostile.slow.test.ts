@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/core/errors.js';
-import { countNodes } from '../../../engine/query/explain/counts.js';
+import { countNodes } from '../../../engine/query/sql/count-statement.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { newStatement } from '../../../engine/query/sql/statement.js';
+import { newStatement } from '../../../engine/query/sql/dialect/statement.js';
 import { openEngineFixture, type EngineFixture, type TestDataset } from './dataset.js';
 import { hostileTexts } from './hostile.js';
 import { createSixRecordDataset } from './six-records.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { budgets } from '../../../engine/core/budgets.js';
-import { liveSegmentTest } from '../../../engine/query/predicate/prune.js';
+import { liveSegmentTest } from '../../../engine/query/predicate/kinds/prune.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import {

@@ -1,4 +1,4 @@
-import type { PlanStep } from '../../../engine/query/plan/plan.js';
+import type { PlanStep } from '../../../engine/query/executor/step.js';
 import { expect } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import type { Hint } from '../../../engine/query/explain/hints.js';

@@ -75,6 +75,15 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     }; // prettier-ignore
     const steps = (start: number, count: number, step = 1) => Array.from({ length: count }, (_, i) => start + step * i); // prettier-ignore
 
+    test('of doubles with 17 digits before the point are written as ECMAScript writes them', async () => {
+      const values = [99_999_999_999_999_984, 72_057_594_037_927_952];
+      const made = await bench.dataset([column('v', 'double')], [values.map((v) => ({ v }))]);
+      const facetsOf = async (facet_type: string): Promise<string | null | undefined> =>
+        (await ask(made, JSON.stringify({ limit: 0, facets: { v: { facet_type } } }))).facets;
+      expect(await facetsOf('stats')).toContain(`"min":72057594037927950,"max":99999999999999980`);
+      expect(await facetsOf('terms')).toBe('{"v":[[72057594037927950,1],[99999999999999980,1]]}');
+    }); // prettier-ignore
+
     test.each([
       ['close to each other and far from 0', 'double', steps(1e15, 4), 1.25],
       ['with an outlier', 'double', [...steps(1e12, 9_999, 0), 1e12 + 1], 9_999 / 1e8],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { duckdbDialect } from '../../../engine/query/sql/duckdb.js';
+import { duckdbDialect } from '../../../engine/query/sql/dialect/duckdb.js';
 import { rowsSelectStatement } from '../../../engine/query/sql/rows.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { openEngineFixture, type EngineFixture, enginesUnderTest } from './dataset.js';

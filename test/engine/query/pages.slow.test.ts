@@ -4,7 +4,7 @@ import type { MemoryExecutor } from '../../../engine/query/memory/memory-executo
 import { readRecordsOfShards } from '../../../engine/query/memory/shard-records.js';
 import { openShardThread, type ShardThread } from '../../../engine/query/memory/shard-thread.js';
 import { Shards } from '../../../engine/query/memory/shards.js';
-import type { RowRef } from '../../../engine/query/plan/executor.js';
+import { type RowRef, segmentFiles } from '../../../engine/store/store.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { runPage, runTexts, streamQuery } from '../../../engine/query/plan/query.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
@@ -12,7 +12,6 @@ import { delimitedCell } from '../../../engine/query/results/delimited.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { project } from '../../../engine/query/results/projection.js';
-import { segmentFiles } from '../../../engine/store/store.js';
 import {
   readPageBytes,
   column,
@@ -38,17 +37,17 @@ const columns = [
 const columnOrders = [columns, columns.slice(0, 5), [...columns].reverse()];
 
 let threadsFixture: EngineFixture;
-let inlineFixture: EngineFixture;
+let singleThreadFixture: EngineFixture;
 let sqlFixture: EngineFixture;
 beforeAll(async () => {
-  [threadsFixture, inlineFixture, sqlFixture] = [
+  [threadsFixture, singleThreadFixture, sqlFixture] = [
     await openEngineFixture(2),
     await openEngineFixture(0),
     await openEngineFixture(),
   ];
 });
 afterAll(() =>
-  Promise.all([threadsFixture, inlineFixture, sqlFixture].map((bench) => bench.close())),
+  Promise.all([threadsFixture, singleThreadFixture, sqlFixture].map((bench) => bench.close())),
 );
 
 /** Writes a dataset of nine segments with up to 600 records each; some segments lack columns. */
@@ -155,7 +154,7 @@ const pageRequests = [
 describe('pages', () => {
   test(`of every format are the same bytes, whichever threads make them (STRANDLAKE_SEED=${seed})`, async () => {
     const random = new Random(seed);
-    const benches = [threadsFixture, inlineFixture, sqlFixture] as const;
+    const benches = [threadsFixture, singleThreadFixture, sqlFixture] as const;
     const datasets = await Promise.all(benches.map(writeDataset));
     const maxRecords = datasets[0]!.snapshot.rows;
     expect(maxRecords).toBeGreaterThan(1_500);

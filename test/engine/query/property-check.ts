@@ -1,6 +1,6 @@
 import { AppError } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
-import type { CursorProgress } from '../../../engine/query/plan/position.js';
+import type { CursorProgress } from '../../../engine/query/request/position.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import type { EngineFixture, TestDataset } from './dataset.js';

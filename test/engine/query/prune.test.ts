@@ -6,7 +6,7 @@ import {
   type Predicate,
   type Scalar,
 } from '../../../engine/query/predicate/predicate.js';
-import { pruneSegments, segmentTest } from '../../../engine/query/predicate/prune.js';
+import { pruneSegments, segmentTest } from '../../../engine/query/predicate/kinds/prune.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { readFooter } from '../../../engine/store/footer.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { queryEngine, type QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import type { CursorProgress } from '../../../engine/query/plan/position.js';
+import type { CursorProgress } from '../../../engine/query/request/position.js';
 import {
   and,
   freezePredicate,

@@ -53,6 +53,12 @@ export class NumbersDataset {
     else await this.#sort();
   }
 
+  /** Merges or sorts some segments; some choices of segments leave nothing to do. */
+  async mergeRandomly(): Promise<void> {
+    if (this.#next() < 0.5) await this.#merge();
+    else await this.#sort();
+  }
+
   async #append(): Promise<void> {
     const files = Array.from({ length: 1 + this.#below(2) }, () =>
       Array.from({ length: 1 + this.#below(6) }, () => this.#last++),

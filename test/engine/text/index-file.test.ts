@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parquetReadObjects } from 'hyparquet';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
-import { SegmentFile } from '../../../engine/query/memory/segment-file.js';
+import { SegmentFile } from '../../../engine/store/segment-file.js';
 import { indexedName } from '../../../engine/text/index-writer.js';
 import { ColumnReader } from '../../../engine/text/column-reader.js';
 import { foldTerm } from '../../../engine/text/fold.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { SegmentFile } from '../../../engine/query/memory/segment-file.js';
+import { SegmentFile } from '../../../engine/store/segment-file.js';
 import { runToEnd } from '../../../engine/query/memory/cooperative-tasks.js';
 import { bm25Weight } from '../../../engine/text/bm25.js';
 import { ColumnMatcher } from '../../../engine/text/column-matcher.js';

@@ -52,9 +52,9 @@ const expectSameWithoutRuns = (
 /** Returns the sizes of the runs that the fast path finds in a text. */
 function runLengthsOf(text: string): number[] {
   const buffer = recordBuffer();
-  const find = buffer.findRun.bind(buffer);
+  const find = buffer.findRecordRun.bind(buffer);
   const found: number[] = [];
-  buffer.findRun = (...args) => {
+  buffer.findRecordRun = (...args) => {
     const count = find(...args);
     found.push(count);
     return count;
@@ -62,7 +62,7 @@ function runLengthsOf(text: string): number[] {
   try {
     readWithRuns(true, text, [], lenientParams);
   } finally {
-    buffer.findRun = find;
+    buffer.findRecordRun = find;
   }
   return found;
 }

@@ -11,7 +11,7 @@ import {
   callOfText,
   callText,
   textsOfForm,
-  type HostAnswer,
+  type HostCallResult,
   type HostCall,
 } from '../../../scheduler/expressions/protocol.js';
 import { annotationField } from '../../../scheduler/expressions/columns/field-expressions.js';
@@ -26,7 +26,7 @@ import { parseChunk, computeTestChunk, evaluationOrigin } from './computed-chunk
 /* Tests that the results of expressions that call dataset functions are cached by the values that the expressions read (contract 19). */
 
 /** Returns the answer of a simulated dataset: some keys are unknown, some have a long value, and some calls fail. */
-function answerTo({ name, args }: HostCall): HostAnswer {
+function answerTo({ name, args }: HostCall): HostCallResult {
   const list = JSON.parse(args) as unknown[];
   const filters = list[name === 'dataset_count' ? 2 : 4] as [string, unknown][];
   const key = String(filters[0]![1]);

@@ -5,7 +5,7 @@ import { JobHostCalls, type HostCallMessage } from '../../../scheduler/expressio
 import { packAnswers, unpackAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callText,
-  type HostAnswer,
+  type HostCallResult,
   type HostCall,
   type PackedAnswers,
   type HostReply,
@@ -17,7 +17,7 @@ const hostCallOf = (args: string): HostCall => ({ name: 'dataset_count', args })
 const hostBatchOf = (...args: readonly string[]) => ({
   batch: packTexts(args.map((one) => callText(hostCallOf(one)))),
 });
-const hostAnswerOf = (json: string): HostAnswer => ({ json, floats: [] });
+const hostAnswerOf = (json: string): HostCallResult => ({ json, floats: [] });
 
 function newJobCalls() {
   const sentCalls: HostCallMessage[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isOutdatedChange } from '../../../scheduler/jobs/commit-change.js';
+import { lacksColumns } from '../../../scheduler/jobs/commit-change.js';
 import { column } from '../../engine/query/dataset.js';
 
 const [id, gene] = [column('variant', 'string'), column('gene', 'string')];
@@ -11,18 +11,10 @@ const infoColumn = (...members: string[]) =>
   );
 
 test.each([
-  ['of the version and its columns', 7, [id, infoColumn('AF')], [id, infoColumn('AF')], false],
-  ['that adds columns', 7, [id, gene, infoColumn('AF', 'DP')], [id, infoColumn('AF')], false],
-  ['of another version', 8, [id], [id], true],
-  ['that does not know a new column', 7, [id], [id, gene], true],
-  [
-    'that does not know a new member',
-    7,
-    [id, infoColumn('AF')],
-    [id, infoColumn('AF', 'DP')],
-    true,
-  ],
-])('a change %s is outdated or not', (_, version, known, stored, expected) => {
-  const change = isOutdatedChange({ base: 7 }, known, { version, columns: stored });
-  expect(change).toBe(expected);
+  ['the columns of the dataset', [id, infoColumn('AF')], [id, infoColumn('AF')], false],
+  ['more columns', [id, gene, infoColumn('AF', 'DP')], [id, infoColumn('AF')], false],
+  ['not a new column', [id], [id, gene], true],
+  ['not a new member', [id, infoColumn('AF')], [id, infoColumn('AF', 'DP')], true],
+])('a change that knows %s lacks columns or not', (_, known, stored, expected) => {
+  expect(lacksColumns(known, stored)).toBe(expected);
 });

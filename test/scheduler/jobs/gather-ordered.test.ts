@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Vector } from 'apache-arrow';
 import { mkdir, readdir } from 'node:fs/promises';
-import type { RowBatch, RowRef } from '../../../engine/query/plan/executor.js';
+import type { RowBatch } from '../../../engine/query/executor/executor.js';
+import { type RowRef, segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
-import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import {
   cutRowsIntoChunks,
   countRows,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { readdir } from 'node:fs/promises';
 import type { JsonObject } from '../../../engine/core/types.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { type Scheduler, type SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
@@ -348,5 +349,22 @@ describe('permissions (A4)', () => {
     expect(await waitingTask).toMatchObject({ code: 'not-found' });
     expect(scheduler?.status().running).toEqual([]);
     expect(await lake.findFolderDamage()).toEqual([]);
+  });
+
+  test('C9: and the files that a waiting task keeps for its next attempt', async () => {
+    const datasetId = await lake.createDataset();
+    const file = await lake.createFile('a.vcf', vcfTextOf(150_000));
+    const task = await lake.queueFileImport(datasetId, file);
+    await startScheduler();
+    await waitUntilWorking(task.id);
+    await scheduler?.close(); // the task is queued again, and its next attempt would go on
+    expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'queued' });
+    const ownFolders = async (): Promise<readonly string[]> =>
+      (await readdir(lake.data.scratch)).filter((name) => name.startsWith(`${task.id}-`));
+    expect(await ownFolders()).not.toEqual([]);
+    const { activeTaskIds } = await lake.catalog.objects.delete(datasetId);
+    expect(activeTaskIds).toEqual([task.id]);
+    await expect(scheduler?.cancel(task.id)).rejects.toMatchObject({ code: 'not-found' });
+    expect(await ownFolders()).toEqual([]);
   });
 });

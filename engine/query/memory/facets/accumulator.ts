@@ -1,6 +1,6 @@
 import type { Unsupported } from '../../unsupported.js';
 import type { Facet } from '../../request/facets.js';
-import type { SelectionBytes, SegmentView } from '../column.js';
+import type { SelectionBytes, SegmentView } from '../match/column.js';
 import { forEachBlock, selectedValues, valueCount } from './blocks.js';
 import { indexCounts } from './id-counts.js';
 import { NumberBuckets } from './number-buckets.js';

@@ -1,4 +1,4 @@
-import type { MemoryColumn, NumberDictionary, SelectionBytes } from '../column.js';
+import type { MemoryColumn, NumberDictionary, SelectionBytes } from '../match/column.js';
 import type { FacetOverflow } from './overflow.js';
 
 /**

@@ -1,5 +1,5 @@
-import type { DictionaryValues, MemoryColumn, SelectionBytes } from '../column.js';
-import { wordsOf } from '../selection-bytes.js';
+import type { DictionaryValues, MemoryColumn, SelectionBytes } from '../match/column.js';
+import { wordsOf } from '../match/selection-bytes.js';
 
 /**
  * The largest number of ids that is counted in four tables: among more ids, equal neighbours are rare, and four tables do not fit in the

@@ -4,7 +4,7 @@ import type {
   Numbers,
   SelectionBytes,
   SegmentView,
-} from '../column.js';
+} from '../match/column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { sortedIndexOf } from './sorted-numbers.js';
 import { blockLength, doublesOf, forEachBlock, selectedValues, valueCount } from './blocks.js';

@@ -14,8 +14,8 @@ export class SmallIntegers {
   readonly #counts = new IdCounts(directIdCount + 1);
 
   /**
-   * Counts the selected small numbers of at most a block. Returns the other numbers, of which there are `count`; the next call overwrites
-   * the array.
+   * Counts the small numbers among the selected values of at most one block. Returns an array whose first `count` elements are the other
+   * numbers; the next call overwrites it.
    */
   add(
     numbers: Int32Array,

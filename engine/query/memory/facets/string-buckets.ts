@@ -1,4 +1,4 @@
-import type { SelectionBytes, SegmentView, Dictionary } from '../column.js';
+import type { SelectionBytes, SegmentView, Dictionary } from '../match/column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { blockLength, selectedValues, valueCount, indicesOf } from './blocks.js';
 import type { FacetOverflow } from './overflow.js';

@@ -1,4 +1,4 @@
-import type { MemoryColumn, Utf8Strings, Dictionary } from '../column.js';
+import type { MemoryColumn, Utf8Strings, Dictionary } from '../match/column.js';
 import type { FacetOverflow } from './overflow.js';
 import type { PartialKeys } from './partial.js';
 import { StringTable } from './string-table.js';

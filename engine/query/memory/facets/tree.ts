@@ -1,4 +1,4 @@
-import type { MemoryColumn, SelectionBytes, SegmentView } from '../column.js';
+import type { MemoryColumn, SelectionBytes, SegmentView } from '../match/column.js';
 import type { Facet } from '../../request/facets.js';
 import { blockLength, doublesOf } from './blocks.js';
 import { NumberIds } from './number-ids.js';

@@ -1,5 +1,5 @@
 import { lowerCase } from '../../../text/fold.js';
-import type { Dictionary } from '../column.js';
+import type { Dictionary } from './column.js';
 
 /**
  * Finds the entries of a dictionary by their lower case, with a hash table of 8 to 16 bytes per entry. Comparing a million entries would

@@ -1,5 +1,5 @@
-import type { DictionaryValues, Dictionary, DistinctStrings } from '../column.js';
-import { acquireBytes, countOnes, releaseBytes, wordsOf } from '../selection-bytes.js';
+import type { DictionaryValues, Dictionary, DistinctStrings } from './column.js';
+import { acquireBytes, countOnes, releaseBytes, wordsOf } from './selection-bytes.js';
 import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 
@@ -159,7 +159,7 @@ function selectEqualShorts(indices: Uint16Array, count: number, index: number): 
   for (let word = 0; word < end; word++) {
     const a = pairs[2 * word]! ^ pattern;
     const b = pairs[2 * word + 1]! ^ pattern;
-    // Bits 15 and 31 of the inverted value are 1 if any bit of their half is 1.
+    // Before the inversion, bit 15 or 31 is 1 if any bit of its half of 16 bits is 1.
     const first = ~(((a & 0x7fff7fff) + 0x7fff7fff) | a);
     const second = ~(((b & 0x7fff7fff) + 0x7fff7fff) | b);
     words[word] =

@@ -1,4 +1,4 @@
-import type { Numbers } from '../column.js';
+import type { Numbers } from './column.js';
 import { isSparse, type SelectionVector } from './selection-vector.js';
 
 /** The widest range of numbers for which a table is used instead of a set. */

@@ -1,5 +1,5 @@
-import type { Numbers } from '../column.js';
-import { acquireBytes, wordsOf } from '../selection-bytes.js';
+import type { Numbers } from './column.js';
+import { acquireBytes, wordsOf } from './selection-bytes.js';
 import type { RangeEnd, OfKind } from '../../predicate/predicate.js';
 import { roundToFieldType, type NumberRange } from './number-bounds.js';
 import { isSparse, type SelectionVector } from './selection-vector.js';

@@ -1,5 +1,5 @@
-import type { ColumnValues, Numbers } from '../column.js';
-import { invert } from '../selection-bytes.js';
+import type { ColumnValues, Numbers } from './column.js';
+import { invert } from './selection-bytes.js';
 import type { OfKind, Scalar } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
 import {

@@ -1,6 +1,6 @@
 import { lowerCase } from '../../../text/fold.js';
 import type { OfKind } from '../../predicate/predicate.js';
-import type { Utf8Strings } from '../column.js';
+import type { Utf8Strings } from './column.js';
 import type { ValueTest } from './row-test.js';
 import { testEachEntry, filterSparse, stringTest } from './string-test.js';
 
@@ -69,10 +69,10 @@ function overlapsRegion(bytes: Buffer, start: number, end: number, region: Encod
   if (!isNear) return false;
   const last = lastNewline(bytes, plain, end);
   let from = short;
-  let behind = short > 0 ? chromosomeEnd(bytes, short, end, last) : -1;
+  let behind = short > 0 ? chromosomeNameEnd(bytes, short, end, last) : -1;
   if (behind < 0) {
     from = plain;
-    behind = chromosomeEnd(bytes, plain, end, last);
+    behind = chromosomeNameEnd(bytes, plain, end, last);
   }
   if (behind < 0) return false;
   const middle = digitsEnd(bytes, behind + 1, end);
@@ -104,7 +104,7 @@ function isT2tBuild(
     if ((byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte) !== t2tBuildName[i]) return false;
   }
   if (letters.subarray(0, 5).toString() !== 'chm13') return true;
-  return chromosomeEnd(bytes, behind + 1, end, lastNewline(bytes, behind + 1, end)) >= 0;
+  return chromosomeNameEnd(bytes, behind + 1, end, lastNewline(bytes, behind + 1, end)) >= 0;
 }
 
 /** The largest signed 64-bit integer. */
@@ -146,7 +146,7 @@ function mayBeginChromosome(
  * Returns the end of the shortest chromosome that starts at `from` and is followed by two numbers, and then by the end of the string or by
  * a part without line breaks; -1 if there is none.
  */
-function chromosomeEnd(bytes: Buffer, from: number, end: number, lastLine: number): number {
+function chromosomeNameEnd(bytes: Buffer, from: number, end: number, lastLine: number): number {
   for (let at = from + 1; at < end; at++) {
     if (bytes[at - 1] === newline) return -1;
     if (bytes[at] !== dash) continue;

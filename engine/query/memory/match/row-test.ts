@@ -1,13 +1,13 @@
-import { sliceColumn } from '../column-rows.js';
+import { sliceColumn } from './column-rows.js';
 import type {
   ColumnValues,
   DistinctStrings,
   MemoryColumn,
   SegmentView,
   StringHashes,
-} from '../column.js';
+} from './column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
-import { intersectInto, invert, selectedSpan } from '../selection-bytes.js';
+import { intersectInto, invert, selectedSpan } from './selection-bytes.js';
 import {
   intersection,
   isSparse,

@@ -1,7 +1,7 @@
 import { intersectAscending, mergeAscending, subtractAscending } from '../../../core/ascending.js';
 import { packBitmap, unpackBitmap } from '../../../text/bitmap.js';
 import type { Unsupported } from '../../unsupported.js';
-import type { SelectionBytes } from '../column.js';
+import type { SelectionBytes } from './column.js';
 import {
   intersectInto,
   countOnes,
@@ -9,7 +9,7 @@ import {
   uniteInto,
   selectedSpan,
   wordsOf,
-} from '../selection-bytes.js';
+} from './selection-bytes.js';
 
 /**
  * The selected rows of a segment (or values of a column): one byte per row or, if few are selected, their numbers, ascending and without

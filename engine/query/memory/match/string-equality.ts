@@ -1,7 +1,7 @@
 import { packTexts } from '../../../core/packed-texts.js';
 import { lowerCase } from '../../../text/fold.js';
 import type { OfKind } from '../../predicate/predicate.js';
-import type { Utf8Strings } from '../column.js';
+import type { Utf8Strings } from './column.js';
 import { hashBytes } from '../../../parquet/hash.js';
 import { dictionaryIndex } from './dictionary-index.js';
 import type { EntryTest } from './dictionary-test.js';

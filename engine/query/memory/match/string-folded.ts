@@ -1,4 +1,4 @@
-import type { Utf8Strings } from '../column.js';
+import type { Utf8Strings } from './column.js';
 import { isSeparator } from '../../../text/tokenizer.js';
 
 /** Maps the bytes of A to Z to those of a to z, and other bytes to themselves. */

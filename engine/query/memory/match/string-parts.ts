@@ -1,4 +1,4 @@
-import type { Utf8Strings } from '../column.js';
+import type { Utf8Strings } from './column.js';
 import type { RangeEnd, Predicate } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
 import { startsWithBytes, containsBytes, scanBeginning, scanContaining } from './string-scan.js';

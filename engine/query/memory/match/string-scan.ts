@@ -1,4 +1,4 @@
-import type { Utf8Strings } from '../column.js';
+import type { Utf8Strings } from './column.js';
 import { rowOfValue } from './row-test.js';
 import type { SelectionVector } from './selection-vector.js';
 import { stringAt } from './string-test.js';

@@ -1,4 +1,4 @@
-import type { StringHashes, Utf8Strings } from '../column.js';
+import type { StringHashes, Utf8Strings } from './column.js';
 import { dictionaryTest, type EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';

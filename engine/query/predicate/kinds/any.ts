@@ -1,9 +1,9 @@
 import { elementTest } from '../../memory/match/row-test.js';
-import { fieldExpression, elementStatement } from '../../sql/statement.js';
+import { fieldExpression, elementStatement } from '../../sql/dialect/statement.js';
 import { nsPerRow, rowCost, sumOfCosts } from '../cost.js';
-import { unsupportedBecause, type PredicateKind } from '../kind.js';
+import { unsupportedBecause, type PredicateKind } from './kind.js';
 import { allConditionsIn, type CaseVariants, type OfKind } from '../predicate.js';
-import { columnFinder } from '../segment-column.js';
+import { columnFinder } from './segment-column.js';
 import { isInlineList } from './equality.js';
 
 type AnyCondition = OfKind<'any'>;
@@ -52,7 +52,7 @@ export const any: PredicateKind<AnyCondition> = {
   memory: ({ field, item }, { rowTest }) => elementTest(field, rowTest(item)),
   // Documents of the catalogue have no lists of objects, so no search has this condition.
   document: () => () => false,
-  requiredStrings: () => [],
+  requirement: ({ field, item }) => ({ element: { list: field, item } }),
   describe: ({ field, item }, describe) => `any ${field.name} with ${describe(item)}`,
 };
 

@@ -1,7 +1,7 @@
 import { allOfTests, negatedTest, anyOfTests } from '../../memory/match/combine.js';
 import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { rowCost, sumOfCosts } from '../cost.js';
-import { supported, type PredicateKind, type MemoryContext, type SupportContext } from '../kind.js';
+import { supported, type PredicateKind, type MemoryContext, type SupportContext } from './kind.js';
 import { freezePredicate, type OfKind, type Predicate } from '../predicate.js';
 
 export const allRecords: PredicateKind<OfKind<'all'>> = {
@@ -16,7 +16,7 @@ export const allRecords: PredicateKind<OfKind<'all'>> = {
   sql: () => 'true',
   memory: () => rowTest(() => 'all'),
   document: () => () => true,
-  requiredStrings: () => [],
+  requirement: () => ({}),
   describe: () => 'every record',
 };
 
@@ -29,7 +29,7 @@ export const noRecords: PredicateKind<OfKind<'none'>> = {
   sql: () => 'false',
   memory: () => rowTest(() => 'none'),
   document: () => () => false,
-  requiredStrings: () => [],
+  requirement: () => ({}),
   describe: () => 'no record',
 };
 
@@ -51,7 +51,7 @@ export const and: PredicateKind<OfKind<'and'>> = {
     const tests = items.map((item) => matches(item));
     return (document) => tests.every((test) => test(document));
   },
-  requiredStrings: () => [],
+  requirement: () => ({}),
   describe: ({ items }, describe) => `(${items.map(describe).join(' and ')})`,
 };
 
@@ -73,7 +73,7 @@ export const or: PredicateKind<OfKind<'or'>> = {
     const tests = items.map((item) => matches(item));
     return (document) => tests.some((test) => test(document));
   },
-  requiredStrings: () => [],
+  requirement: () => ({}),
   describe: ({ items }, describe) => `(${items.map(describe).join(' or ')})`,
 };
 
@@ -95,7 +95,7 @@ export const not: PredicateKind<OfKind<'not'>> = {
     const test = matches(item);
     return (document) => !test(document);
   },
-  requiredStrings: () => [],
+  requirement: () => ({}),
   describe: ({ item }, describe) => `not ${describe(item)}`,
 };
 

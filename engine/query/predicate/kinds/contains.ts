@@ -15,7 +15,7 @@ export const contains = valueKind<OfKind<'contains'>>({
   valueTest: ({ text }) => stringContainsTest(text),
   // With a lone surrogate, JavaScript's `includes` would match half of a character, so such a text matches nothing.
   plainTest: ({ text }) => (text.isWellFormed() ? (value) => String(value).includes(text) : () => false), // prettier-ignore
-  requiredStrings: ({ text }) => [text],
+  requirement: ({ text }) => ({ strings: [text], text }),
   literal: ({ text }) => text,
   describe: ({ field, text }) => `${field.name} contains ${describeValues([text])}`,
 });

@@ -1,13 +1,13 @@
 import { lowerCase } from '../../../text/fold.js';
 import { booleanEqualityTest, numberEqualityTest } from '../../memory/match/number-test.js';
 import { stringEqualityTest } from '../../memory/match/string-equality.js';
-import { paramTypeOf } from '../../sql/params.js';
-import type { FieldExpression, Statement } from '../../sql/statement.js';
+import { paramTypeOf } from '../../sql/dialect/params.js';
+import type { FieldExpression, Statement } from '../../sql/dialect/statement.js';
 import { caseVariantsBetween, caseVariantsOf } from '../case-variants.js';
 import { nsPerRow } from '../cost.js';
 import { toPlainValue } from '../plain-values.js';
 import { type CaseVariants, type OfKind, type Scalar } from '../predicate.js';
-import { variantsTest } from '../variant-place.js';
+import { variantsTest } from './variant-place.js';
 import type { BoundOrder, ValueRange } from '../value-bounds.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
@@ -55,7 +55,10 @@ export const equality = valueKind<EqualityCondition>({
     const wantedValues = new Set(values.map((value) => lowerCase(String(value))));
     return (value) => wantedValues.has(lowerCase(String(value)));
   },
-  requiredStrings: ({ values }) => (values.length === 1 ? [String(values[0])] : []),
+  requirement: ({ values }) => ({
+    values,
+    ...(values.length === 1 && { strings: [String(values[0])] }),
+  }),
   describe: ({ field, values }) =>
     `${field.name} ${values.length === 1 ? '=' : 'in'} ${describeValues(values)}`,
 });

@@ -1,9 +1,9 @@
 import { lengthTest } from '../../memory/match/row-test.js';
-import { fieldExpression } from '../../sql/statement.js';
+import { fieldExpression } from '../../sql/dialect/statement.js';
 import { nsPerRow, rowCost } from '../cost.js';
-import type { PredicateKind } from '../kind.js';
+import type { PredicateKind } from './kind.js';
 import type { OfKind } from '../predicate.js';
-import { columnFinder } from '../segment-column.js';
+import { columnFinder } from './segment-column.js';
 import { presenceSupport } from './missing.js';
 
 type LengthCondition = OfKind<'length'>;
@@ -61,7 +61,7 @@ export const length: PredicateKind<LengthCondition> = {
   memory: ({ field, from, to }) => lengthTest(field, from, to ?? Infinity),
   document: (condition, { valueCount }) =>
     valueCount(condition.field, (count) => isCountInRange(condition, count)),
-  requiredStrings: () => [],
+  requirement: () => ({}),
   describe({ field, from, to }) {
     const name = `length of ${field.name}`;
     if (to === null) return `${name} >= ${from}`;

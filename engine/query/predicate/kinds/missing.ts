@@ -1,5 +1,5 @@
 import { missingTest } from '../../memory/match/row-test.js';
-import { fieldExpression } from '../../sql/statement.js';
+import { fieldExpression } from '../../sql/dialect/statement.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import {
   supported,
@@ -8,9 +8,9 @@ import {
   type MemorySupport,
   type SqlContext,
   type SupportContext,
-} from '../kind.js';
+} from './kind.js';
 import type { FieldRef, OfKind } from '../predicate.js';
-import { columnFinder } from '../segment-column.js';
+import { columnFinder } from './segment-column.js';
 
 /** The predicate kind `missing`: the field has no value. Choice: a list whose elements are all null is missing, too. */
 export const missing: PredicateKind<OfKind<'missing'>> = {
@@ -37,7 +37,7 @@ export const missing: PredicateKind<OfKind<'missing'>> = {
   negatedSql: ({ field }, context) => missingSql(field, context, true),
   memory: ({ field }) => missingTest(field),
   document: ({ field }, { valueCount }) => valueCount(field, (count) => count === 0),
-  requiredStrings: () => [],
+  requirement: () => ({ isMissing: true }),
   describe: ({ field }) => `${field.name} is missing`,
 };
 

@@ -1,7 +1,7 @@
 import { overlapTest, regionOverlapTest } from '../../memory/match/region-overlap.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import type { OfKind } from '../predicate.js';
-import { variantCoordinateRange } from '../variant-place.js';
+import { variantCoordinateRange } from './variant-place.js';
 import { requireStringField, valueKind } from './value-kind.js';
 
 /** The predicate kind `overlap`: the value is a region or variant that shares a base with the given region. */
@@ -35,6 +35,7 @@ export const overlap = valueKind<OfKind<'overlap'>>({
     const overlaps = overlapTest(condition);
     return (value) => overlaps(String(value));
   },
+  requirement: ({ build }) => (build === null ? {} : { build }),
   describe: ({ field, build, chromosome, start, stop }) =>
     `${field.name} overlaps ${build === null ? '' : `${build} `}${chromosome}:${start}-${stop}`,
 });

@@ -20,7 +20,7 @@ export const prefix = valueKind<OfKind<'prefix'>>({
   valueTest: ({ text }) => stringPrefixTest(text),
   // With a lone surrogate, JavaScript's `startsWith` would match half of a character, so such a text matches nothing.
   plainTest: ({ text }) => (text.isWellFormed() ? (value) => String(value).startsWith(text) : () => false), // prettier-ignore
-  requiredStrings: ({ text }) => [text],
+  requirement: ({ text }) => ({ start: text, strings: [text], text }),
   literal: ({ text }) => text,
   describe: ({ field, text }) => `${field.name} starts with ${describeValues([text])}`,
 });

@@ -1,6 +1,6 @@
 import { numberRangeTest } from '../../memory/match/number-test.js';
 import { stringRangeTest } from '../../memory/match/string-parts.js';
-import { paramTypeOf } from '../../sql/params.js';
+import { paramTypeOf } from '../../sql/dialect/params.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import { comparePlainValues, toPlainValue, type PlainTest } from '../plain-values.js';
 import type { RangeEnd, OfKind } from '../predicate.js';
@@ -46,6 +46,7 @@ export const range = valueKind<OfKind<'range'>>({
     const [isAbove, isBelow] = [isBeyond(low, 1), isBeyond(high, -1)];
     return (value) => isAbove(value) && isBelow(value);
   },
+  requirement: ({ low, high }) => ({ ends: { low, high } }),
   describe({ field, low, high }) {
     const from = low && `${field.name} >${low.inclusive ? '=' : ''} ${describeValues([low.value])}`;
     const to = high && `${field.name} <${high.inclusive ? '=' : ''} ${describeValues([high.value])}`; // prettier-ignore

@@ -5,7 +5,7 @@ import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { isSparse } from '../../memory/match/selection-vector.js';
 import { stringPhraseTest, stringTermsTest } from '../../memory/match/string-terms.js';
 import { nsPerRow, rowCost, type ConditionCost } from '../cost.js';
-import { supported, unsupportedBecause, type PredicateKind } from '../kind.js';
+import { supported, unsupportedBecause, type PredicateKind } from './kind.js';
 import { phrasePattern, termPattern, toTextQuery } from '../patterns.js';
 import { containsTerms, countPhrase } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
@@ -29,7 +29,11 @@ export const terms: PredicateKind<OfKind<'terms'>> = indexedTerms(
       const foldedTerms = terms.map(foldText);
       return (value) => containsTerms(String(value), foldedTerms);
     },
-    requiredStrings: ({ terms }) => terms,
+    requirement: ({ terms }) => ({ strings: terms }),
+    occurrences({ terms }) {
+      const foldedTerms = terms.map(foldText);
+      return (text) => foldedTerms.reduce((sum, term) => sum + countPhrase(text, [term]), 0);
+    },
     describe: ({ field, terms }) => `${field.name} contains the terms ${describeValues(terms)}`,
   }),
 );
@@ -49,7 +53,11 @@ export const phrase: PredicateKind<OfKind<'phrase'>> = indexedTerms(
       const foldedTerms = terms.map(foldText);
       return (value) => countPhrase(String(value), foldedTerms, 1) > 0;
     },
-    requiredStrings: ({ terms }) => terms,
+    requirement: ({ terms }) => ({ strings: terms, text: terms.join(' ') }),
+    occurrences({ terms }) {
+      const foldedTerms = terms.map(foldText);
+      return (text) => countPhrase(text, foldedTerms);
+    },
     describe: ({ field, terms }) =>
       `${field.name} contains the phrase ${describeValues([terms.join(' ')])}`,
   }),

@@ -1,13 +1,17 @@
 import type { StoredType } from '../../../core/types.js';
 import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-test.js';
-import { fieldExpression, type FieldExpression, type Statement } from '../../sql/statement.js';
+import {
+  fieldExpression,
+  type FieldExpression,
+  type Statement,
+} from '../../sql/dialect/statement.js';
 import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
 import type { ConditionCost } from '../cost.js';
-import { supported, unsupportedBecause, type PredicateKind, type SegmentTest } from '../kind.js';
+import { supported, unsupportedBecause, type PredicateKind, type Requirement, type SegmentTest } from './kind.js'; // prettier-ignore
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Predicate, Scalar, ValueCondition } from '../predicate.js';
-import { columnFinder } from '../segment-column.js';
-import { isVariantField } from '../variant-place.js';
+import { columnFinder } from './segment-column.js';
+import { isVariantField } from './variant-place.js';
 import {
   boundsTest,
   stringBoundsTest,
@@ -40,8 +44,8 @@ interface ValueKind<C extends ValueCondition> {
   /** Returns a string that every match contains in this letter case; absent or empty if there is none. */
   literal?(condition: C): string;
   /**
-   * For the field of variants: returns a test of coordinates that uses statistics and is false only if no record of the rows can have a
-   * matching variant; undefined if this cannot be known.
+   * For a variant field: returns a test of coordinates against statistics. The test is false only if no record among the tested rows can
+   * have a matching variant. Returns undefined if statistics cannot decide.
    */
   place?(condition: C, mayHold: (place: Predicate) => SegmentTest): SegmentTest | undefined;
   /**
@@ -55,8 +59,10 @@ interface ValueKind<C extends ValueCondition> {
   valueTest(condition: C): ValueTest;
   /** Returns the test of single values of documents. */
   plainTest(condition: C): PlainTest;
-  /** Returns strings that every matching value contains, as in `PredicateKind`; absent if there are none. */
-  requiredStrings?(condition: C): readonly string[];
+  /** Returns what is required of the values, as in `PredicateKind`; absent if that is nothing that plain data express. */
+  requirement?(condition: C): Requirement;
+  /** Counts the matches in a text, as in `PredicateKind`. */
+  occurrences?(condition: C): (text: string) => number;
   describe(condition: C): string;
 }
 
@@ -132,7 +138,8 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
     },
     memory: (condition): RowTest => fieldTest(condition.field, parts.valueTest(condition)),
     document: (condition, { anyValue }) => anyValue(condition.field, parts.plainTest(condition)),
-    requiredStrings: (condition) => parts.requiredStrings?.(condition) ?? [],
+    requirement: (condition) => parts.requirement?.(condition) ?? {},
+    ...(parts.occurrences && { occurrences: parts.occurrences }),
     describe: (condition) => parts.describe(condition),
   };
 }

@@ -29,7 +29,11 @@ export const wildcard = valueKind<OfKind<'wildcard'>>({
       return foldedLiterals.every((literal) => value.includes(literal)) && pattern.test(text);
     });
   },
-  requiredStrings: ({ parts }) => literalParts(parts),
+  requirement: ({ parts }) => ({ strings: literalParts(parts) }),
+  occurrences({ parts }) {
+    const pattern = RE2JS.compile(wildcardPattern(parts));
+    return (text) => (pattern.test(text) ? 1 : 0);
+  },
   describe({ field, parts }) {
     const signs = { one: '?', any: '*' } as const;
     const pattern = parts.map((part) => (typeof part === 'object' ? part.text : signs[part]));

@@ -1,4 +1,4 @@
-import type { Dictionary, Utf8Strings } from '../../../../engine/query/memory/column.js';
+import type { Dictionary, Utf8Strings } from '../../../../engine/query/memory/match/column.js';
 
 /** A dictionary to which a test adds values. */
 export class TestDictionary implements Dictionary {

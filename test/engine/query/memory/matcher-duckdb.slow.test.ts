@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
+import { firstRows } from '../../../../engine/query/memory/match/selection-bytes.js';
 import { memorySupport } from '../../../../engine/query/memory/evaluate.js';
 import {
   freezePredicate,

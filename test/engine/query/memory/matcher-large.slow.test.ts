@@ -4,9 +4,9 @@ import type {
   ColumnValues,
   SelectionBytes,
   SegmentView,
-} from '../../../../engine/query/memory/column.js';
+} from '../../../../engine/query/memory/match/column.js';
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
-import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
+import { firstRows } from '../../../../engine/query/memory/match/selection-bytes.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import { compileMatcher } from '../../../../engine/query/memory/evaluate.js';
 import { lowerCase } from '../../../../engine/text/fold.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
-import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
+import { firstRows } from '../../../../engine/query/memory/match/selection-bytes.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import { compileMatcher } from '../../../../engine/query/memory/evaluate.js';
 import { memorySupport } from '../../../../engine/query/memory/evaluate.js';

@@ -21,9 +21,9 @@ import {
   rowNumbers,
   type SelectionVector,
 } from '../../../../engine/query/memory/match/selection-vector.js';
-import { fieldsRead } from '../../../../engine/query/predicate/kinds.js';
-import type { SegmentView } from '../../../../engine/query/memory/column.js';
-import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
+import { fieldsRead } from '../../../../engine/query/predicate/kinds/index.js';
+import type { SegmentView } from '../../../../engine/query/memory/match/column.js';
+import { SegmentFile } from '../../../../engine/store/segment-file.js';
 import type { RowPage } from '../../../../engine/query/memory/page-column.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';

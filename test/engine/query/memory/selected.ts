@@ -1,4 +1,4 @@
-import type { SelectionBytes, SegmentView } from '../../../../engine/query/memory/column.js';
+import type { SelectionBytes, SegmentView } from '../../../../engine/query/memory/match/column.js';
 import { selectionBytesOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { isUnsupported } from '../../../../engine/query/unsupported.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';

@@ -5,7 +5,7 @@ import { Shards } from '../../../../engine/query/memory/shards.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
 import type { Unsupported } from '../../../../engine/query/unsupported.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
-import type { SelectedRows } from '../../../../engine/query/plan/executor.js';
+import type { SelectedRows } from '../../../../engine/query/executor/executor.js';
 import type { PageLayout, RecordBytes } from '../../../../engine/query/results/page-format.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';

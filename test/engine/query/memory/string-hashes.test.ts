@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { MemoryColumn } from '../../../../engine/query/memory/column.js';
+import type { MemoryColumn } from '../../../../engine/query/memory/match/column.js';
 import { lowerCase } from '../../../../engine/text/fold.js';
 import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import { random } from '../../store/random.js';

@@ -3,7 +3,7 @@ import type {
   MemoryColumn,
   SelectionBytes,
   SegmentView,
-} from '../../../../engine/query/memory/column.js';
+} from '../../../../engine/query/memory/match/column.js';
 import {
   TopRows,
   candidateComparator,

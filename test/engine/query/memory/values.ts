@@ -1,4 +1,4 @@
-import type { MemoryColumn } from '../../../../engine/query/memory/column.js';
+import type { MemoryColumn } from '../../../../engine/query/memory/match/column.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 
 /** A leaf of a dataset: the physical names on the path to it, and the columns along the path. */

@@ -7,7 +7,7 @@ import {
   type PlannerContext,
   type PlanRequest,
 } from '../../../../engine/query/plan/plan.js';
-import type { CursorProgress } from '../../../../engine/query/plan/position.js';
+import type { CursorProgress } from '../../../../engine/query/request/position.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import type { LeafStats, Snapshot } from '../../../../engine/store/store.js';
@@ -128,10 +128,6 @@ const planSettings: Readonly<Record<string, PlanSetting>> = {
     snapshot: fourSegments,
     available: refusedColumn('facets memory', 'too many different values'),
   },
-  'no-read': {
-    snapshot: fourSegments,
-    available: refusedColumn('read memory', 'a worker thread exited'),
-  },
 };
 
 function planText(name: string, body: unknown): string {
@@ -146,9 +142,9 @@ function planText(name: string, body: unknown): string {
   };
   const context = { ...everyExecutor, ...available };
   const { steps, segments, rows, isHeavy } = planQuery(request, snapshot, context);
-  const shownSteps = steps.map(({ step, executor, columns: read, reason }) => {
+  const shownSteps = steps.map(({ step, executor, columns: read, cost, reason }) => {
     const names = step === 'read' && read.length > 5 ? '*' : read.join(' ');
-    return `${step} ${executor}${names === '' ? '' : ` ${names}`}: ${reason}`;
+    return `${step} ${executor}${names === '' ? '' : ` ${names}`} ${cost} ms: ${reason}`;
   });
   return `${segments} of ${rows}${isHeavy ? ' heavy' : ''} | ${shownSteps.join(' | ')}`;
 }
@@ -176,7 +172,7 @@ describe('a plan', () => {
     expect(planCases.length).toBeGreaterThanOrEqual(60);
   });
 
-  test('is the same each time, and frozen data that survives a structured clone', () => {
+  test('is the same each time, and plain data that survives a structured clone', () => {
     const parsed = parseQuery({ filters: [['gene', 'TTN']] }, fields);
     const request = { ...parsed, returned: ['gene'], isExplained: false };
     const first = planQuery(request, fourSegments, everyExecutor);

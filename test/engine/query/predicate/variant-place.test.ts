@@ -5,7 +5,7 @@ import {
   not,
   type Predicate,
 } from '../../../../engine/query/predicate/predicate.js';
-import { touchedSegments } from '../../../../engine/query/predicate/prune.js';
+import { touchedSegments } from '../../../../engine/query/predicate/kinds/prune.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { seed } from '../../../seed.js';
 import {
@@ -44,7 +44,7 @@ const variantOf = (
   `${String(build).toUpperCase()}-${String(chromosome).toUpperCase()}-${start}-${stop}-${allele}`;
 
 /** Changes to a record after which its variant does not follow from its coordinates. */
-const inconsistentRows: readonly ((
+const inconsistentRowGenerators: readonly ((
   row: { place: GenomicCoordinates; variant: string },
   random: Random,
 ) => TestRow)[] = [
@@ -112,7 +112,7 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
           ? { variant: null }
           : recordWithCoordinates(place, variantOf(place, allele));
       });
-      const flaw = inconsistentRows[i % (2 * inconsistentRows.length)];
+      const flaw = inconsistentRowGenerators[i % (2 * inconsistentRowGenerators.length)];
       if (flaw === undefined) return segmentRecords;
       const at = random.integerBelow(rowsPerSegment);
       const start = BigInt(from);

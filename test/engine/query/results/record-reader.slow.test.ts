@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { materialise } from '../../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../../engine/query/results/row-blocks.js';
-import type { RowRef } from '../../../../engine/query/plan/executor.js';
+import type { RowRef, Segment, Snapshot } from '../../../../engine/store/store.js';
 import type { PageCache } from '../../../../engine/query/results/record-reader.js';
 import type { RecordBatch } from 'apache-arrow';
 import { parseJson } from '../../../../engine/core/json.js';
@@ -12,14 +12,13 @@ import { readNaiveTexts } from './naive-json.js';
 import { rowOfColumn } from '../../../../engine/query/memory/column-row.js';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
 import { loadColumn } from '../../../../engine/query/memory/load.js';
-import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
+import { SegmentFile } from '../../../../engine/store/segment-file.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
 import { project, type ProjectedColumn } from '../../../../engine/query/results/projection.js';
 import type { QueryRequest } from '../../../../engine/query/request/request.js';
 import { mergeSegments } from '../../../../engine/store/merge.js';
 import { encodeSchemaFile } from '../../../../engine/store/schema-file.js';
 import { writeSegment } from '../../store/write-segment.js';
-import type { Segment, Snapshot } from '../../../../engine/store/store.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 import {
   column,
@@ -116,7 +115,7 @@ function newRowCache(areInMemory: boolean): PageCache {
   return {
     ...newPageCache(false),
     rows: {
-      isWorthKeeping: () => false,
+      earlierRequests: () => 0,
       row(file, group, { leaf, type }, row) {
         if (!areInMemory || type === undefined) return undefined;
         const column = loadColumn(file, leaf.columns, dictionary);
@@ -245,8 +244,12 @@ describe('records read from their pages', () => {
       const projection = project(columns, dataset.fields, wholeRequest);
       const asked = Array.from({ length: 40 }, () => Math.floor(next() * rows));
       for (const areInMemory of [false, true]) {
-        const found = recordTextsOfFile(file, newRowCache(areInMemory), asked, projection);
+        const cache = newRowCache(areInMemory);
+        const found = recordTextsOfFile(file, cache, asked, projection);
         expect(firstDifference(found, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
+        // A reader of one record decodes no whole page.
+        for (const row of asked)
+          expect(recordTextsOfFile(file, cache, [row], projection)).toEqual([wanted[row]]);
       }
       file.close();
     }
@@ -365,8 +368,18 @@ describe('records read from their pages', () => {
     const duckdb = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
     await duckdb.run(`COPY (SELECT * FROM read_parquet('${ours}')) TO '${ofSql}' (FORMAT parquet, COMPRESSION zstd)`); // prettier-ignore
     duckdb.closeSync();
-    for (const path of [ofRust, ofSql])
-      await expectSameAsNaive(datasetOf(columns, [segment], [path]));
+    for (const path of [ofRust, ofSql]) {
+      const dataset = datasetOf(columns, [segment], [path]);
+      await expectSameAsNaive(dataset);
+      const wanted = recordTextsByPages(dataset);
+      const file = new SegmentFile({ path: realpathSync(path) });
+      const projection = project(columns, dataset.fields, wholeRequest);
+      for (let row = 0; row < rows; row += 7_919)
+        expect(recordTextsOfFile(file, newRowCache(false), [row], projection)).toEqual([
+          wanted[row],
+        ]);
+      file.close();
+    }
   });
 
   test('have values of a segment from before its columns became wider', async () => {

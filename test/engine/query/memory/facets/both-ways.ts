@@ -11,7 +11,7 @@ import {
 import { createFacetAccumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
 import { facetJson } from '../../../../../engine/query/memory/facets/facet-json.js';
 import type { FacetPartial } from '../../../../../engine/query/memory/facets/partial.js';
-import type { SelectionBytes } from '../../../../../engine/query/memory/column.js';
+import type { SelectionBytes } from '../../../../../engine/query/memory/match/column.js';
 import { recordId, type EngineFixture, type TestDataset, type TestRow } from '../../dataset.js';
 import type { GeneratedDataset } from '../../naive-fields.js';
 import type { Random } from '../../random.js';

@@ -10,7 +10,7 @@ import type {
   MemoryColumn,
   ColumnValues,
   SegmentView,
-} from '../../../../../engine/query/memory/column.js';
+} from '../../../../../engine/query/memory/match/column.js';
 import { budgets } from '../../../../../engine/core/budgets.js';
 import type { Facet } from '../../../../../engine/query/request/facets.js';
 import type { StoredType } from '../../../../../engine/core/types.js';

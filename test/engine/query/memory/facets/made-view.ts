@@ -2,7 +2,7 @@ import type {
   MemoryColumn,
   ColumnValues,
   SegmentView,
-} from '../../../../../engine/query/memory/column.js';
+} from '../../../../../engine/query/memory/match/column.js';
 import type { FieldRef } from '../../../../../engine/query/predicate/predicate.js';
 import type { Column, Columns, Value } from '../../../../../engine/core/types.js';
 import type { TestRow } from '../../dataset.js';

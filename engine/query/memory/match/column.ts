@@ -1,0 +1,148 @@
+import type { FieldRef } from '../../predicate/predicate.js';
+import type { ColumnMatcher } from '../../../text/column-matcher.js';
+import type { Unsupported } from '../../unsupported.js';
+
+/**
+ * One leaf of a segment's schema in memory, complete and without definition or repetition levels. It is loaded from a Parquet file when a
+ * query first needs it; the file remains the only durable copy.
+ */
+export interface MemoryColumn {
+  readonly rows: number;
+  /**
+   * For a leaf in a list: row r has the values `offsets[r]` to `offsets[r + 1]` (exclusive), without nulls. Undefined for other leaves, and
+   * if every row has exactly one value, so that value r belongs to row r.
+   */
+  readonly offsets: Int32Array | undefined;
+  /** For a leaf in no list: 1 for each row with a value, 0 for a row without. Undefined if all rows have a value. */
+  readonly present: Uint8Array | undefined;
+  /** The values; the value at a row whose `present` is 0 has no meaning. */
+  readonly values: ColumnValues;
+  /** Size in memory without the dictionary, in bytes. */
+  readonly bytes: number;
+}
+
+/** The values of a column in memory, in the order of the rows. */
+export type ColumnValues =
+  Numbers | NumberDictionary | Longs | Flags | DictionaryValues | Utf8Strings;
+
+/**
+ * Integers and dates (microseconds since 1970) that doubles hold exactly, doubles, and floats. Integers are in the narrowest array that
+ * holds all of them.
+ */
+export interface Numbers {
+  readonly kind: 'numbers';
+  readonly numbers: Uint8Array | Int32Array | Float64Array | Float32Array;
+  /** True if the values include an infinity or NaN, which sorts above all numbers. */
+  readonly hasNonFinite: boolean;
+}
+
+/**
+ * Doubles as indices of the column's distinct doubles. These take a quarter of the memory, and work that depends on the number alone is
+ * done once for equal numbers.
+ */
+export interface NumberDictionary {
+  readonly kind: 'number-dictionary';
+  readonly indices: Uint8Array | Uint16Array;
+  /** The distinct doubles, in no order. */
+  readonly entries: Numbers;
+}
+
+/** Integers or dates, some of which lie beyond 2^53. */
+interface Longs {
+  readonly kind: 'longs';
+  readonly longs: BigInt64Array;
+}
+
+/** Booleans as 0 and 1. */
+interface Flags {
+  readonly kind: 'flags';
+  readonly flags: Uint8Array;
+}
+
+/** Strings as indices of a dictionary that all segments of the dataset share in this thread. */
+export interface DictionaryValues {
+  readonly kind: 'dictionary';
+  readonly indices: Uint8Array | Uint16Array | Uint32Array;
+  readonly dictionary: Dictionary;
+  /** The distinct indices if they are few: most conditions on strings then test only these. */
+  readonly distinct?: Int32Array | undefined;
+}
+
+/** Strings as UTF-8: string i is `bytes[offsets[i]..offsets[i + 1])`. */
+export interface Utf8Strings {
+  readonly kind: 'strings';
+  readonly bytes: Buffer;
+  readonly offsets: Uint32Array;
+}
+
+/**
+ * The distinct strings of a field of a dataset that the thread has loaded so far. Entries are appended, never changed or removed.
+ */
+export interface Dictionary {
+  readonly strings: readonly string[];
+  /** The strings in UTF-8; bytes and offsets may extend beyond the last string. */
+  readonly utf8: Utf8Strings;
+}
+
+/** The distinct strings of a column, as entries of a dictionary. */
+export type DistinctStrings = Pick<DictionaryValues, 'dictionary'> & {
+  readonly distinct: Int32Array;
+};
+
+/** The columns of one segment, as conditions and facets access them. */
+export interface SegmentView {
+  readonly rows: number;
+  /** The deleted rows of the segment, ascending, which no predicate selects; absent if there are none. */
+  readonly deleted?: Int32Array | undefined;
+  /** Returns the column of a field; undefined if the segment does not store it, so that no row has a value. */
+  column(field: FieldRef): MemoryColumn | undefined;
+  /**
+   * Returns the distinct strings of a column that is not in memory yet, if the file has all of its strings in dictionaries; undefined
+   * otherwise.
+   */
+  distinct?(field: FieldRef): DistinctStrings | undefined;
+  /** Returns the hash table of a column of strings; undefined if the column has none. */
+  hashes?(field: FieldRef): StringHashes | undefined;
+  /**
+   * Returns the elements of a list of objects; undefined if the segment does not store the list. A view without this function has no lists
+   * of objects.
+   */
+  elements?(list: FieldRef): ListElements | undefined;
+  /**
+   * Looks up terms in the index of a text field. Returns `absent` if the segment does not store the field, and a reason if it has no index
+   * of the field. A view without this function has no text indexes.
+   */
+  text?(field: FieldRef): ColumnMatcher | 'absent' | Unsupported;
+  /** Selections of earlier queries; absent if none are cached. */
+  readonly selections?: SelectionCache;
+}
+
+/** A cache of the rows of a segment that satisfy conditions of earlier queries. */
+export interface SelectionCache {
+  /** Returns a cached selection. The caller may modify it. */
+  get(key: string): SelectionBytes | Int32Array | undefined;
+  set(key: string, selection: SelectionBytes | Int32Array): void;
+}
+
+/** The elements of a list of objects, without nulls. */
+interface ListElements {
+  /** Row r has the elements `offsets[r]` to `offsets[r + 1]` (exclusive). */
+  readonly offsets: Int32Array;
+  /** The elements as rows of a view, whose columns are the fields inside the list. */
+  readonly view: SegmentView;
+}
+
+/** Finds strings by the hash of their lower case. */
+export interface StringHashes {
+  /**
+   * Returns the indices of the values (for a list, not of the rows) whose lower case may be this string, in ascending order. Hashes may
+   * collide, so the caller compares the values.
+   */
+  find(lowerCase: string): readonly number[];
+  /** Does the same as `find` for many hashes: calls `add` with the index of a hash and the index of a value that may have it. */
+  findAll(hashes: Int32Array, add: (hash: number, value: number) => void): void;
+  readonly bytes: number;
+}
+
+/** One byte per row of a segment, 1 if it is selected and 0 if not; `all` and `none` stand for arrays of equal bytes. */
+export type SelectionBytes = Uint8Array | 'all' | 'none';

@@ -1,0 +1,49 @@
+import type { ExplainGroup, ExplainNode } from '../request/condition-node.js';
+import type { CountsByNode } from '../executor/record-inspector.js';
+import { and, type Predicate } from '../predicate/predicate.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
+
+/**
+ * The maximum number of nodes of a condition tree that are counted in memory, which evaluates a condition of an AND many times. Larger
+ * trees are counted by SQL, which evaluates each condition once.
+ */
+const maxCountedNodes = 64;
+
+/** Returns the counts of every node of the tree except the root. `count` counts, for each predicate, the records that satisfy it. */
+export async function countNodesByPredicate(
+  root: ExplainGroup,
+  count: (predicates: readonly Predicate[]) => Promise<readonly number[] | Unsupported>,
+): Promise<CountsByNode | Unsupported> {
+  if (descendantCount(root) > maxCountedNodes)
+    return { unsupported: `more than ${maxCountedNodes} conditions` };
+  const predicatesLeft = new Map<ExplainNode, Predicate>();
+  const visit = (node: ExplainNode, before: readonly Predicate[]): void => {
+    if (node.kind === 'condition') return;
+    let passed = before;
+    for (const child of node.nodes) {
+      const after = [...passed, child.predicate];
+      predicatesLeft.set(child, and(after));
+      visit(child, passed);
+      if (node.kind !== 'or') passed = after;
+    }
+  };
+  visit(root, []);
+  const predicates = [
+    ...new Set([...predicatesLeft].flatMap(([node, all]) => [node.predicate, all])),
+  ];
+  const counts = await count(predicates);
+  if (isUnsupported(counts)) return counts;
+  const countOf = new Map(predicates.map((predicate, i) => [predicate, counts[i]!]));
+  return new Map(
+    [...predicatesLeft].map(([node, all]) => {
+      const matches = countOf.get(node.predicate)!;
+      return [node, { matches, left: countOf.get(all)! }] as const;
+    }),
+  );
+}
+
+/** Returns the number of nodes below a node. */
+function descendantCount(node: ExplainNode): number {
+  if (node.kind === 'condition') return 0;
+  return node.nodes.reduce((sum, child) => sum + 1 + descendantCount(child), 0);
+}

@@ -1,0 +1,159 @@
+import type { Columns } from '../../core/types.js';
+import { noWeight } from '../../text/bm25.js';
+import type { Snapshot } from '../../store/store.js';
+import { foldTerm } from '../../text/fold.js';
+import type { TextQuery } from '../../text/column-matcher.js';
+import type { RankedRow } from '../../text/ranking.js';
+import type { RankedPhrase } from '../../text/ranked-search.js';
+import type { SelectedRows, Selection } from '../executor/executor.js';
+import type { Position } from '../request/position.js';
+import { all, and, none, not, operandsOf, or, type FieldRef, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
+import { toTextQuery } from '../predicate/patterns.js';
+import { isTextCondition, scoredConditionsOf, type ScoredCondition } from '../text/relevance.js';
+import { isIndexable } from '../text/text-field.js';
+
+/** A query about the terms of one field, in the form that the text index answers. */
+interface OneFieldQuery {
+  readonly field: FieldRef;
+  readonly query: TextQuery;
+  readonly phrases: readonly (Omit<RankedPhrase, 'weight'> & { readonly leaf: ScoredCondition })[];
+}
+
+/** Returns the selection without the conditions that, according to the weights of its scores, no record satisfies. */
+export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicate' | 'scores'>>(
+  selection: S,
+): S {
+  const unsatisfied = new Set<Predicate>(
+    selection.scores.flatMap(({ item, weights }) =>
+      scoredConditionsOf(item).filter((leaf) => weights?.get(leaf) === noWeight),
+    ),
+  );
+  const rest = (item: Predicate, ranks: boolean): Predicate => {
+    switch (item.kind) {
+      case 'or':
+        return or(item.items.map((each) => rest(each, ranks)).filter(({ kind }) => kind !== 'none')); // prettier-ignore
+      case 'and': {
+        // Inside a ranking clause, every condition contributes to the score even if the AND as a whole is not satisfied, so none is
+        // removed.
+        if (ranks) return item;
+        const items = item.items.map((each) => rest(each, false));
+        return items.includes(none) ? none : and(items);
+      }
+      case 'not': {
+        const other = rest(item.item, false);
+        return other.kind === 'none' ? all : not(other);
+      }
+      default:
+        return unsatisfied.has(item) ? none : item;
+    }
+  };
+  const scores = selection.scores.map((score) => ({ ...score, item: rest(score.item, true) }));
+  return { ...selection, predicate: rest(selection.predicate, false), scores };
+}
+
+/** Returns true if all ranking conditions are terms or phrases of indexed fields, or conditions on fields that are not texts. */
+export function isRankedByTerms(scores: readonly ScoreClause[], columns: Columns): boolean {
+  return scores
+    .flatMap(({ item }) => operandsOf(item))
+    .filter(isTextCondition)
+    .every(
+      (atom) =>
+        hasSameScoreInIndex(atom as ScoredCondition) &&
+        isIndexable(columns, (atom as ScoredCondition).field),
+    );
+}
+
+/** Returns the conditions in ranking clauses that are not on terms of texts. */
+export function sidePredicates(scores: readonly ScoreClause[]): readonly Predicate[] {
+  const atoms = scores.flatMap(({ item }) => operandsOf(item));
+  return [...new Set(atoms.filter((atom) => !isTextCondition(atom)))];
+}
+
+/** Returns true if the text index computes the same score as SQL, which scores several terms in any order as a phrase. */
+function hasSameScoreInIndex(leaf: ScoredCondition): boolean {
+  return leaf.kind === 'phrase' || (leaf.kind === 'terms' && leaf.terms.length === 1);
+}
+
+/** Returns the rows of a ranked page, and the cursor position after the last row. */
+export function rowsOfRankedPage(
+  rows: readonly RankedRow[],
+): Pick<SelectedRows, 'rows' | 'position'> {
+  const last = rows.at(-1);
+  return {
+    rows: rows.map(({ segment, row }) => [segment, row] as const),
+    position: last && { keys: [last.score], file: last.segment + 1, row: BigInt(last.row) },
+  };
+}
+
+/** Returns the ranked row at a cursor position. */
+export function rankedRowAtPosition({ keys, file, row }: Position): RankedRow {
+  return { score: Number(keys[0]), segment: file - 1, row: Number(row) };
+}
+
+/**
+ * Returns the query of the text index that answers a selection. Undefined if there is none, or if rows are deleted, because the index
+ * counts them.
+ */
+export function oneFieldQuery(
+  { predicate, scores }: Pick<Selection, 'predicate' | 'scores'>,
+  { columns, segments }: Pick<Snapshot, 'columns' | 'segments'>,
+): OneFieldQuery | undefined {
+  if (segments.some(({ deletion }) => deletion !== undefined)) return undefined;
+  const fields = new Set<string>();
+  const query = textIndexQuery(predicate, fields);
+  const phrases = scores
+    .filter(({ item }) => item.kind !== 'none')
+    .map((score) => rankedPhraseOf(score, fields));
+  if (query === undefined || phrases.includes(undefined) || fields.size !== 1) return undefined;
+  const [field] = operandsOf(predicate).flatMap((operand): readonly FieldRef[] =>
+    operand.kind === 'terms' || operand.kind === 'phrase' ? [operand.field] : [],
+  );
+  if (field === undefined || !isIndexable(columns, field)) return undefined;
+  const ranking = (phrases as OneFieldQuery['phrases']).filter(({ boost }) => boost > 0);
+  return ranking.length === 0 ? undefined : { field, query, phrases: ranking };
+}
+
+/**
+ * Returns the predicate as a query of the text index; undefined if it has other conditions than terms and phrases. Adds the predicate's
+ * fields to `fields`.
+ */
+function textIndexQuery(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
+  switch (predicate.kind) {
+    case 'terms':
+    case 'phrase':
+      fields.add(predicate.field.path.join('\n'));
+      return toTextQuery(predicate);
+    case 'or': {
+      const items = predicate.items.map((item) => textIndexQuery(item, fields));
+      return items.includes(undefined) ? undefined : { kind: 'or', items: items as TextQuery[] };
+    }
+    case 'and': {
+      const isNot = (item: Predicate): boolean => item.kind === 'not';
+      const items = predicate.items
+        .filter((item) => !isNot(item))
+        .map((item) => textIndexQuery(item, fields));
+      const otherItems = predicate.items
+        .filter(isNot)
+        .map((item) => (item.kind === 'not' ? textIndexQuery(item.item, fields) : undefined));
+      // A negation alone also matches records without a text, which are not in the index.
+      if (items.length === 0 || items.includes(undefined) || otherItems.includes(undefined)) {
+        return undefined;
+      }
+      const item: TextQuery = { kind: 'and', items: items as TextQuery[] };
+      if (otherItems.length === 0) return item;
+      return { kind: 'without', item, other: { kind: 'or', items: otherItems as TextQuery[] } };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function rankedPhraseOf(
+  { item, boost }: Selection['scores'][number],
+  fields: Set<string>,
+): OneFieldQuery['phrases'][number] | undefined {
+  if (item.kind !== 'terms' && item.kind !== 'phrase') return undefined;
+  if (item.kind === 'terms' && item.terms.length !== 1) return undefined;
+  fields.add(item.field.path.join('\n'));
+  return { leaf: item, terms: item.terms.map(foldTerm), boost };
+}

@@ -1,0 +1,129 @@
+import type { Snapshot } from '../../store/store.js';
+import type {
+  CountsByNode,
+  Interval,
+  RecordInspector,
+  ValuesAround,
+} from '../executor/record-inspector.js';
+import { and, type CaseVariants, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import { leavesOf, type ExplainGroup } from '../request/condition-node.js';
+import { compilePredicate } from './compile.js';
+import { countEach, countNodes } from './count-statement.js';
+import { paramTypeOf } from './dialect/params.js';
+import {
+  fieldExpression,
+  newStatement,
+  type SelectStatement,
+  type SqlSession,
+  type Statement,
+} from './dialect/statement.js';
+
+const maxSuggestedStrings = 5;
+
+/** The inspector that answers by SQL. It opens its session with the first question. */
+export class SqlRecordInspector implements RecordInspector {
+  readonly #snapshot: Snapshot;
+  readonly #open: () => Promise<SqlSession>;
+  #opened: Promise<SqlSession> | undefined;
+
+  constructor(snapshot: Snapshot, open: () => Promise<SqlSession>) {
+    this.#snapshot = snapshot;
+    this.#open = open;
+  }
+
+  async caseVariants(): Promise<CaseVariants> {
+    return (await this.#session()).caseVariants;
+  }
+
+  async countNodes(root: ExplainGroup): Promise<CountsByNode> {
+    const { findCaseVariants, language, rows } = await this.#session();
+    const conditions = and(leavesOf(root).map(({ predicate }) => predicate));
+    const caseVariants = await findCaseVariants(conditions);
+    return countNodes(newStatement(this.#snapshot, caseVariants, language), root, rows);
+  }
+
+  async counts(
+    lists: readonly (readonly Predicate[])[],
+    parts: readonly Predicate[],
+  ): Promise<readonly number[]> {
+    if (lists.length === 0) return [];
+    return countEach(await this.#statement(), lists, parts, this.#rows);
+  }
+
+  async valuesAround(
+    { field, low, high }: Interval,
+    scope: Predicate,
+  ): Promise<ValuesAround | undefined> {
+    const statement = await this.#statement();
+    const values = fieldExpression(statement, field);
+    if (!values) return undefined;
+    const { dialect, params, source } = statement;
+    const type = paramTypeOf(field);
+    const greatestBelow =
+      low === null ? 'NULL' : `max(CASE WHEN v < ${params.add(type, low)} THEN v END)`;
+    const leastAbove =
+      high === null ? 'NULL' : `min(CASE WHEN v > ${params.add(type, high)} THEN v END)`;
+    const shownBounds = [greatestBelow, leastAbove, 'min(v)', 'max(v)'].map((value) =>
+      value === 'NULL' ? 'NULL' : dialect.json(value, values.type),
+    );
+    const eachValue = values.isMany ? dialect.spreadAll(values.sql) : values.sql;
+    const relation = `(SELECT ${eachValue} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)}) AS q`;
+    const [row = []] = await this.#rows({
+      sql: `SELECT ${shownBounds.join(', ')} FROM ${relation}`,
+      params: params.boundValues,
+    });
+    const [below, above, least, most] = shownBounds.map((_, i) => parseJsonValue(row[i]));
+    return { field, below, above, least, most };
+  }
+
+  async similarStrings(field: FieldRef, text: string): Promise<readonly string[]> {
+    const maxDistance = text.length <= 3 ? 1 : text.length <= 6 ? 2 : 3;
+    const statement = await this.#statement();
+    const values = fieldExpression(statement, field);
+    if (!values || text.length > 64) return [];
+    const { dialect, params, source } = statement;
+    const foldedText = dialect.fold(params.add('string', text));
+    const distance = dialect.editDistance(dialect.fold('v'), foldedText, maxDistance);
+    const eachValue = values.isMany ? dialect.spread(values.sql) : values.sql;
+    const nearValues = `(SELECT v, ${distance} AS d FROM (SELECT ${eachValue} AS v FROM ${source}) AS q) AS s`;
+    const found = await this.#rows({
+      sql: `SELECT v FROM ${nearValues} WHERE d <= ${maxDistance} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxSuggestedStrings}`,
+      params: params.boundValues,
+    });
+    return found.map(([value]) => String(value));
+  }
+
+  async frequentStrings(field: FieldRef, scope: Predicate): Promise<readonly string[]> {
+    const statement = await this.#statement();
+    const values = fieldExpression(statement, field);
+    if (!values || values.isMany) return [];
+    const { params, source } = statement;
+    const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)} LIMIT 1000) AS q`;
+    const found = await this.#rows({
+      sql: `SELECT v FROM ${first} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT ${maxSuggestedStrings}`,
+      params: params.boundValues,
+    });
+    return found.map(([value]) => String(value));
+  }
+
+  async #statement(): Promise<Statement> {
+    const { language } = await this.#session();
+    return newStatement(this.#snapshot, undefined, language);
+  }
+
+  readonly #rows = async (select: SelectStatement): ReturnType<SqlSession['rows']> =>
+    (await this.#session()).rows(select);
+
+  #session(): Promise<SqlSession> {
+    return (this.#opened ??= this.#open());
+  }
+}
+
+/** Parses a JSON text. An integer beyond 2^53 stays a string, because JSON.parse would round it. */
+function parseJsonValue(json: unknown): unknown {
+  if (json === null || json === undefined) return null;
+  const value: unknown = JSON.parse(String(json));
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
+    ? String(json)
+    : value;
+}

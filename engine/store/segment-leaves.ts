@@ -1,0 +1,129 @@
+import type { Column, Columns } from '../core/types.js';
+import type { FooterElement } from '../parquet/read-footer.js';
+import { physicalType } from '../parquet/schema.js';
+import { reservedColumns } from './arrow.js';
+import { leafKey } from './stats.js';
+
+/** A leaf of a segment's Parquet schema. */
+export interface SegmentLeaf {
+  /** The position among the leaves of the segment, including those of the reserved columns. */
+  readonly index: number;
+  /** Physical names of the columns from the root down, without the levels that Parquet adds for lists. */
+  readonly columns: readonly string[];
+  /** `columns` joined to one string as in `Segment.stats`: separated by dots, with dots in names escaped. */
+  readonly key: string;
+  /** The path in Parquet's schema, with `list` and `element` after the name of each list. */
+  readonly path: readonly string[];
+  /** For each of `columns`, whether it is a list. */
+  readonly lists: readonly boolean[];
+  /** For each of `columns`, the definition level of a value (in a list, of an element) that is not null. */
+  readonly definitions: readonly number[];
+  /** The physical type, one of `physicalType`. */
+  readonly physical: number;
+  readonly isDate: boolean;
+  /** The definition level of a value that is not null. */
+  readonly maxDefinition: number;
+  readonly maxRepetition: number;
+}
+
+/**
+ * Returns the leaves of a footer's schema in depth-first order. Throws `RangeError` if the schema is incomplete or has a type that
+ * Strandlake does not write.
+ */
+export function segmentLeaves(schema: readonly FooterElement[]): readonly SegmentLeaf[] {
+  const leaves: SegmentLeaf[] = [];
+  let at = 0;
+  const walk = (above: ParentPath, hidden: boolean): void => {
+    const element = schema[at++];
+    if (element === undefined) throw new RangeError('the schema ends early');
+    const isTop = at === 1;
+    const { name, repetition, children, isList } = element;
+    const definition = above.definition + (isTop || repetition === 'required' ? 0 : 1);
+    const here: ParentPath = {
+      path: isTop ? [] : [...above.path, name],
+      columns: isTop || hidden ? above.columns : [...above.columns, name],
+      lists: isTop || hidden ? above.lists : [...above.lists, isList],
+      definitions: isTop
+        ? []
+        : [...(hidden ? above.definitions.slice(0, -1) : above.definitions), definition],
+      definition,
+      repetition: above.repetition + (repetition === 'repeated' ? 1 : 0),
+    };
+    if (children === undefined) {
+      leaves.push({
+        index: leaves.length,
+        columns: here.columns,
+        key: leafKey(here.columns),
+        path: here.path,
+        lists: here.lists,
+        definitions: here.definitions,
+        physical: requiredPhysicalType(element),
+        isDate: element.isTimestamp,
+        maxDefinition: here.definition,
+        maxRepetition: here.repetition,
+      });
+      return;
+    }
+    // Parquet's two levels inside a list, `list` and `element`, are not columns.
+    const isHidden = isList || repetition === 'repeated';
+    for (let i = 0; i < children; i++) walk(here, isHidden);
+  };
+  walk({ path: [], columns: [], lists: [], definitions: [], definition: 0, repetition: 0 }, false);
+  return leaves;
+}
+
+interface ParentPath {
+  readonly path: readonly string[];
+  readonly columns: readonly string[];
+  readonly lists: readonly boolean[];
+  readonly definitions: readonly number[];
+  readonly definition: number;
+  readonly repetition: number;
+}
+
+const physicalTypes: ReadonlySet<number> = new Set(Object.values(physicalType));
+
+function requiredPhysicalType({ name, physical }: FooterElement): number {
+  if (physical === undefined || !physicalTypes.has(physical))
+    throw new RangeError(`${name} has the physical type ${physical}, which is not one of ours`);
+  return physical;
+}
+
+/** Returns the physical names of the columns from the root to a field; undefined if the dataset has no such column. */
+export function physicalPath(
+  columns: Columns,
+  path: readonly string[],
+): readonly string[] | undefined {
+  const physical: string[] = [];
+  let siblings: Columns | undefined = [...reservedColumns, ...columns];
+  let column: Column | undefined;
+  for (const name of path) {
+    column = siblings?.find((candidate) => candidate.name === name);
+    if (column === undefined) return undefined;
+    physical.push(column.physical);
+    siblings = column.children;
+  }
+  return column === undefined ? undefined : physical;
+}
+
+/** Returns the names of the columns from the root to a leaf, separated by line breaks; undefined if the dataset has no such column. */
+export function logicalPathOf(
+  columns: Columns,
+  { key, columns: physical }: SegmentLeaf,
+): string | undefined {
+  const known = logicalPathsByKey.get(columns) ?? new Map<string, string | undefined>();
+  logicalPathsByKey.set(columns, known);
+  if (known.has(key)) return known.get(key);
+  const path: string[] = [];
+  let siblings: Columns = [...reservedColumns, ...columns];
+  for (const each of physical) {
+    const column = siblings.find((candidate) => candidate.physical === each);
+    if (column !== undefined) path.push(column.name);
+    siblings = column?.children ?? [];
+  }
+  const found = path.length === physical.length ? path.join('\n') : undefined;
+  known.set(key, found);
+  return found;
+}
+
+const logicalPathsByKey = new WeakMap<Columns, Map<string, string | undefined>>();

@@ -1,0 +1,23 @@
+import type { Catalog } from '../../engine/catalog/catalog.js';
+import { commitVersionOf, type Publication } from '../../engine/catalog/publish.js';
+import type { Store } from '../../engine/store/store.js';
+
+/**
+ * Completes the commits of a dataset that an earlier release has deleted without their versions, which the log has. The files of the dataset
+ * must not be in its archive. Throws if the log cannot be read from its beginning.
+ */
+export async function completeDeletedCommits(
+  catalog: Catalog,
+  store: Store,
+  datasetId: number,
+): Promise<void> {
+  const deletedCommits = await catalog.commits.deleted(datasetId);
+  const incompleteIds = new Set(deletedCommits.flatMap(({ id, logVersion }) => (logVersion === null ? [id] : []))); // prettier-ignore
+  if (incompleteIds.size === 0) return;
+  for await (const { version, info } of store.history(datasetId, 0)) {
+    const publication = info['publication'] as Publication | undefined;
+    if (publication === undefined || !incompleteIds.has(publication.commitId)) continue;
+    const commit = commitVersionOf({ ...publication, logVersion: version });
+    await catalog.commits.completeDeleted(commit);
+  }
+}

@@ -1,0 +1,48 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { startServerFixture } from '../lab.js';
+import type { Answer } from '../server.js';
+
+const { server, ann, newDataset, runImport } = await startServerFixture();
+
+const variant = 'GRCH38-13-32316461-32316461-G';
+let datasetId: number;
+
+beforeAll(async () => {
+  datasetId = await newDataset();
+  const records = Array.from({ length: 20 }, (_, n) => ({ n, gene: n < 5 ? 'TP53' : 'KRAS', variant }));
+  await runImport({
+    dataset_id: datasetId,
+    records,
+    target_fields: [{ name: 'variant', data_type: 'string', entity_type: 'variant' }],
+  });
+}); // prettier-ignore
+
+const query = { filters: [['gene', 'TP53']], limit: 2 };
+
+function page(accept: string): Promise<Answer> {
+  return ann.call('POST', `/v2/datasets/${datasetId}/data`, query, { accept });
+}
+
+test.each<readonly [request: string, send: () => Promise<Answer>]>([
+  ['a page of JSON', () => page('application/json')],
+  ['a page of JSON lines', () => page('application/x-ndjson')],
+  ['a page of CSV', () => page('text/csv')],
+  ['a page of Arrow', () => page('application/vnd.apache.arrow.stream')],
+  ['a batch query', () => ann.post('/v2/batch_query', { queries: [{ dataset: datasetId, ...query }] })],
+  ['a beacon', () => ann.get(`/v2/datasets/${datasetId}/beacon?${new URLSearchParams({ chromosome: '13', coordinate: '32316461', allele: 'G' })}`)],
+])('the plan of %s is in the debug log', async (_, send) => {
+  server.logs.length = 0;
+  expect((await send()).status).toBe(200);
+  const plans = server.logs
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+    .filter(({ event }) => event === 'plan');
+  expect(plans).toEqual([
+    expect.objectContaining({
+      subject: `dataset ${datasetId}`,
+      condition: expect.any(String),
+      steps: expect.stringMatching(/^select by memory/),
+      segments: 1,
+      rows: 20,
+    }),
+  ]);
+}); // prettier-ignore

@@ -1,0 +1,127 @@
+import { expect, test } from '@jest/globals';
+import type { Column, Value } from '../../../engine/core/types.js';
+import { readValues, type DecodedValues } from '../../../engine/parquet/decode-values.js';
+import { encodingId } from '../../../engine/parquet/encoding.js';
+import { pickRow, pickRows } from '../../../engine/parquet/pick-rows.js';
+import { readChunk, type LeafPart } from '../../../engine/parquet/read-chunk.js';
+import { footerLength, parseFooter } from '../../../engine/parquet/read-footer.js';
+import {
+  decompressChunkPages,
+  decompressPage,
+  isZstd,
+  pageExtents,
+} from '../../../engine/parquet/read-pages.js';
+import { parquetSchema, type ParquetLeaf } from '../../../engine/parquet/schema.js';
+import { parquetColumns } from '../../../engine/store/arrow.js';
+import { seed } from '../../seed.js';
+import {
+  batchOf,
+  random,
+  randomColumns,
+  randomDistribution,
+  randomValue,
+} from '../store/random.js';
+import { encodeFile } from './oracles.js';
+
+/** A slot of a row: its levels, and its value if it has one. */
+type Slot = readonly [repetition: number, definition: number, value?: unknown];
+
+/** Returns the values of pages as plain values. */
+function plainValues(pages: readonly DecodedValues[]): readonly unknown[] {
+  return pages.flatMap((values): unknown[] => {
+    if (values.kind === 'booleans') return [...values.booleans];
+    if (values.kind === 'int32s') return [...values.int32s];
+    if (values.kind === 'int64s')
+      return Array.from({ length: values.int32s.length / 2 }, (_, i) =>
+        values.int32s.subarray(2 * i, 2 * i + 2).join(' '),
+      );
+    const { bytes, offsets } = values;
+    return Array.from({ length: offsets.length - 1 }, (_, i) =>
+      Buffer.from(bytes.subarray(offsets[i], offsets[i + 1])).toString('hex'),
+    );
+  });
+}
+
+/** Returns the slots of each row. */
+function rowsOf(
+  { definition, repetition, slots }: LeafPart,
+  values: readonly unknown[],
+  { maxDefinition }: ParquetLeaf,
+): readonly (readonly Slot[])[] {
+  const rows: Slot[][] = [];
+  let value = 0;
+  for (let i = 0; i < slots; i++) {
+    const levels = [repetition?.[i] ?? 0, definition[i]!] as const;
+    if (levels[0] === 0) rows.push([]);
+    rows.at(-1)!.push(levels[1] === maxDefinition ? [...levels, values[value++]] : levels);
+  }
+  expect(value).toBe(values.length);
+  return rows;
+}
+
+test(`picked rows are those of whole chunks, in every encoding (STRANDLAKE_SEED=${seed})`, () => {
+  const encodings = new Set<number>();
+  for (let round = 0; round < 12; round++) {
+    const next = random(seed + round);
+    const below = (most: number): number => Math.floor(next() * most);
+    const long: Column = { name: 'near', physical: 'near', type: 'long', isList: next() < 0.5 };
+    const columns = [...randomColumns(next, 5, 3), long, { name: 'far', physical: 'far', type: 'integer', isList: false } as const]; // prettier-ignore
+    const count = [1, 50, 3_000, 12_000][round % 4]!;
+    const records = columns.map((column): Value[] => {
+      const style = randomDistribution(next);
+      return Array.from({ length: count }, (_, row): Value => {
+        if (column.name === 'far') return next() < 0.1 ? null : below(2 ** 20);
+        if (column !== long) return randomValue(next, column, style, row);
+        const number = 4_711n * BigInt(below(count));
+        return column.isList ? Array.from({ length: below(3) }, () => number) : number;
+      });
+    });
+    const file = encodeFile(columns, [batchOf(columns, records, count, 1n)]);
+    const footer = parseFooter(file.subarray(file.length - footerLength(file, file.length)));
+    for (const [i, leaf] of parquetSchema(parquetColumns(columns)).leaves.entries()) {
+      const { dictionaryOffset, dataOffset, storedBytes, codec, slots } = footer.groups[0]!.chunks[i]!; // prettier-ignore
+      const begin = dictionaryOffset ?? dataOffset;
+      const bytes = file.subarray(begin, begin + storedBytes);
+      const chunk = { slots, isCompressed: isZstd(codec) };
+      const whole = readChunk(bytes, leaf, chunk);
+      const wanted = rowsOf(whole, plainValues(whole.values), leaf);
+      expect(wanted.length).toBe(count);
+
+      const share = [1, 0.5, 0.01][below(3)]!;
+      const rows = Int32Array.from(wanted.keys()).filter(() => next() < share);
+      const picked = pickRows(decompressChunkPages(bytes, chunk), leaf, rows);
+      const where = [seed, round, leaf.path];
+      const found = rowsOf(picked, plainValues(picked.values), leaf);
+      expect([where, found]).toEqual([where, Array.from(rows, (row) => wanted[row])]);
+      const tooMany = Int32Array.of(...rows.subarray(-1), count);
+      expect(() => pickRows(decompressChunkPages(bytes, chunk), leaf, tooMany)).toThrow(RangeError);
+
+      let first = 0;
+      let dictionary: readonly unknown[] = [];
+      for (const extent of pageExtents(bytes, chunk)) {
+        const stored = bytes.subarray(extent.begin, extent.end);
+        const decompressed = () =>
+          decompressPage({ bytes: stored, isCompressed: chunk.isCompressed });
+        const { body, encoding, count: entries } = decompressed();
+        if (extent.isDictionary) {
+          dictionary = plainValues([readValues(body, leaf.physical, encoding, entries, undefined)]);
+          continue;
+        }
+        encodings.add(encoding);
+        let pageRows = 0;
+        for (let left = entries; left > 0; pageRows++) left -= wanted[first + pageRows]!.length;
+        for (const row of [0, pageRows - 1, below(pageRows), below(pageRows)]) {
+          const one = pickRow(decompressed(), leaf, row);
+          const values = plainValues(one.values);
+          const isIndexed = encoding === encodingId.rleDictionary;
+          const own = isIndexed ? values.map((index) => dictionary[index as number]) : values;
+          expect([where, rowsOf(one, own, leaf)]).toEqual([where, [wanted[first + row]]]);
+        }
+        expect(() => pickRow(decompressed(), leaf, pageRows)).toThrow(`no row ${pageRows} in ${pageRows} rows`); // prettier-ignore
+        first += pageRows;
+      }
+      expect(first).toBe(count);
+    }
+  }
+  expect([...encodings].sort()).toEqual(Object.values(encodingId).sort());
+});

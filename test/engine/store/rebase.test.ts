@@ -1,0 +1,69 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { openDataFolder } from '../../../engine/core/files.js';
+import { deletedRows, withMoreDeleted } from '../../../engine/store/deletion-vector.js';
+import { openStore } from '../../../engine/store/open.js';
+import type { Segment, Snapshot, Store } from '../../../engine/store/store.js';
+import { seededRandom } from '../../random.js';
+import { seed } from '../../seed.js';
+import { NumbersDataset } from './numbers.js';
+
+let root: string;
+let folder: DataFolder;
+let store: Store;
+beforeAll(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-rebase-')));
+  folder = await openDataFolder(root);
+  store = openStore(folder, { checkEveryMs: 0, keepVersionsMs: -1, pinMs: 0 });
+});
+afterAll(() => rm(root, { recursive: true }));
+
+/** Returns the segments of a version with some more deleted rows, and these rows. */
+function deleteRandomRows({ segments }: Snapshot, next: () => number) {
+  const rows = new Map<string, Int32Array>();
+  const update = segments.flatMap((segment): readonly Segment[] => {
+    const gone = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
+    const all = Array.from({ length: segment.rows }, (_, row) => row);
+    const chosen = Int32Array.from(all.filter((row) => !gone.has(row) && next() < 0.4));
+    if (chosen.length === 0) return [];
+    rows.set(segment.path, chosen);
+    return [withMoreDeleted(segment, chosen)];
+  });
+  return { update, rows };
+}
+
+test(`deleted rows are followed through merges and vacuums, and through no change of records (STRANDLAKE_SEED=${seed})`, async () => {
+  let followed = 0;
+  for (let round = 0; round < 20; round++) {
+    const id = 1_000 + round;
+    const next = seededRandom(seed + round);
+    const numbers = new NumbersDataset(folder, store, id, next);
+    const newest = () => numbers.versions.at(-1)!;
+    for (let step = 0; step < 8; step++) await numbers.changeRandomly();
+    const base = newest();
+    const { update, rows } = deleteRandomRows(base.snapshot, next);
+    const going = numbers.numbersInRows(numbers.versions.length - 1, rows);
+    for (let step = Math.floor(next() * 4); step > 0; step--) await numbers.mergeRandomly();
+    if ((await store.beginVacuum(id, { since: undefined, versions: [] })) !== undefined)
+      numbers.noteUnchangedVersions(await store.snapshot(id));
+    const { version, columns } = newest().snapshot;
+    if (version > base.snapshot.version) followed += 1;
+
+    const rebased = (await store.rebase(id, base.snapshot.version, update))!;
+    const change = { columns, add: [], remove: [], update: rebased, info: {}, base: version };
+    numbers.noteUnchangedVersions(await store.commit(id, change, folder.scratch));
+    const gone = new Set(going);
+    expect([round, newest().live.toSorted((a, b) => a - b)]).toEqual([
+      round,
+      base.live.filter((n) => !gone.has(n)).toSorted((a, b) => a - b),
+    ]);
+    // The deletion is a change of records, if it deletes any, and so outdates what was computed before.
+    const outdated = await store.rebase(id, base.snapshot.version, update);
+    if (going.length > 0) expect([round, outdated]).toEqual([round, undefined]);
+    expect(await store.rebase(id, version + 2, update)).toBeUndefined();
+  }
+  expect(followed).toBeGreaterThan(3);
+});

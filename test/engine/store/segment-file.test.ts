@@ -1,0 +1,270 @@
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { SegmentFile } from '../../../engine/store/segment-file.js';
+import { armFault } from '../../../engine/core/faultpoint.js';
+import { readFooter } from '../../../engine/store/footer.js';
+import {
+  decompressChunkPages,
+  decompressOneByOne,
+  decompressPage,
+  type DecompressedPage,
+} from '../../../engine/parquet/read-pages.js';
+import { parquetSchema } from '../../../engine/parquet/schema.js';
+import { parquetColumns } from '../../../engine/store/arrow.js';
+import { writeSegment } from './write-segment.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { column } from '../query/dataset.js';
+import { encodeByWasm } from '../parquet/oracles.js';
+import { batchOf, random, randomColumns, randomDistribution, randomValue } from './random.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-segment-file-')));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+let fileCount = 0;
+const newFile = () => join(folder, `${fileCount++}.parquet`);
+
+async function randomSegment(seed: number, rows: number): Promise<[string, Columns]> {
+  const next = random(seed);
+  const columns = randomColumns(next, 6, 3);
+  const values = columns.map((column) => {
+    const style = randomDistribution(next);
+    return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
+  });
+  const file = newFile();
+  await writeSegment({ columns, data: batchOf(columns, values, rows, 1n), rows }, file);
+  return [file, columns];
+}
+
+describe('an opened segment', () => {
+  const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
+  test(`has the leaves and levels that were written, and their chunks where the footer says (seed ${seed})`, async () => {
+    for (let round = 0; round < 30; round++) {
+      const [path, columns] = await randomSegment(seed + round, 1 + (round % 5) * 40);
+      const footer = await readFooter(path);
+      const bytes = await readFile(path);
+      const file = new SegmentFile({ path });
+      const { leaves } = parquetSchema(parquetColumns(columns));
+      expect(
+        file.leaves.map(({ path: names, physical, maxDefinition, maxRepetition, isDate }) => [
+          names,
+          [physical, maxDefinition, maxRepetition, isDate],
+        ]),
+      ).toEqual(
+        leaves.map(({ path: names, physical, maxDefinition, maxRepetition, column }) => [
+          names,
+          [physical, maxDefinition, maxRepetition, column.type === 'timestamp'],
+        ]),
+      );
+      for (const leaf of file.leaves) expect(file.leaf(leaf.columns)).toBe(leaf);
+      expect(file.rows).toBe(Number(footer.num_rows));
+      expect(file.groups.map(({ rows }) => rows)).toEqual(
+        footer.row_groups.map(({ num_rows }) => Number(num_rows)),
+      );
+      for (const [g, { chunks }] of file.groups.entries()) {
+        for (const [i, chunk] of chunks.entries()) {
+          const meta = footer.row_groups[g]!.columns[i]!.meta_data!;
+          const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
+          expect([chunk.begin, chunk.bytes, chunk.slots, chunk.nulls]).toEqual([
+            begin,
+            Number(meta.total_compressed_size),
+            Number(meta.num_values),
+            Number(meta.statistics!.null_count),
+          ]);
+          const stored = bytes.subarray(begin, begin + chunk.bytes);
+          expect(Buffer.compare(file.read(begin, chunk.bytes), stored)).toBe(0);
+        }
+      }
+      file.close();
+    }
+  });
+
+  test('tells a column named as what Parquet puts into lists from those levels', async () => {
+    const leaf = (name: string) =>
+      ({ name, physical: name, type: 'integer', isList: true }) as const;
+    const columns: Columns = [
+      { ...leaf('list'), type: 'object', children: [leaf('list'), leaf('element')] },
+      leaf('a.b'),
+    ];
+    const values = [[[{ list: [1], element: [2] }]], [[3]]];
+    const path = newFile();
+    await writeSegment({ columns, data: batchOf(columns, values, 1, 1n), rows: 1 }, path);
+    const file = new SegmentFile({ path });
+    expect(file.leaves.map(({ key }) => key)).toEqual([
+      '_id',
+      '_commit',
+      'list.list',
+      'list.element',
+      'a\\.b',
+    ]);
+    expect(file.leaf(['list', 'element'])?.path.join('.')).toBe(
+      'list.list.element.element.list.element',
+    );
+    expect(file.leaf(['a', 'b'])).toBeUndefined();
+    expect(file.leaf(['list'])).toBeUndefined();
+    file.close();
+  });
+
+  test('knows the pages of a file of the Rust crate, which writes their index', async () => {
+    const columns: Columns = [{ name: 'n', physical: 'n', type: 'integer', isList: false }];
+    const rows = 50_000;
+    const next = random(3);
+    const values = [Array.from({ length: rows }, () => Math.floor(next() * 2 ** 31))];
+    const path = newFile();
+    await writeFile(path, encodeByWasm(columns, batchOf(columns, values, rows, 1n)));
+    const file = new SegmentFile({ path });
+    const { chunks } = file.groups[0]!;
+    for (const chunk of chunks) {
+      const pages = file.offsetIndexOf(file.groups[0]!, chunk)!;
+      const count = pages.offsets.length;
+      expect(pages.offsets[0]).toBe(chunk.dataOffset);
+      expect(pages.firstRows.length).toBe(count + 1);
+      expect([pages.firstRows[0], pages.firstRows[count]]).toEqual([0, rows]);
+      for (let i = 1; i < count; i++) {
+        expect(pages.firstRows[i]).toBeGreaterThan(pages.firstRows[i - 1]!);
+        expect(pages.offsets[i]).toBe(pages.offsets[i - 1]! + pages.bytes[i - 1]!);
+      }
+      expect(pages.offsets[count - 1]! + pages.bytes[count - 1]!).toBe(chunk.begin + chunk.bytes);
+      expect(file.offsetIndexOf(file.groups[0]!, chunk)).toBe(pages);
+    }
+    expect(
+      chunks.some((chunk) => file.offsetIndexOf(file.groups[0]!, chunk)!.offsets.length > 1),
+    ).toBe(true);
+    file.close();
+  });
+
+  test('has pages where its index says, and single ones of several chunks are those of the whole', async () => {
+    const next = random(5);
+    const rows = 30_000;
+    const columns: Columns = (['few', 'wild'] as const).map((name) => ({
+      name,
+      physical: name,
+      type: 'double',
+      isList: false,
+    }));
+    const few = Array.from({ length: rows }, () => Math.floor(next() * 100));
+    const values = [few, Array.from({ length: rows }, () => next())];
+    const path = newFile();
+    await writeSegment({ columns, data: batchOf(columns, values, rows, 1n), rows }, path);
+    const file = new SegmentFile({ path });
+    const group = file.groups[0]!;
+    expect(new Set(group.chunks.map(({ isCompressed }) => isCompressed)).size).toBe(2);
+    const plain = ({ body, ...page }: DecompressedPage) => ({
+      ...page,
+      bytes: Buffer.from(body.bytes),
+    });
+    const whole: unknown[] = [];
+    const single: { bytes: Uint8Array; isCompressed: boolean }[] = [];
+    for (const chunk of group.chunks) {
+      const { begin, bytes, dataOffset, isCompressed } = chunk;
+      for (const page of decompressChunkPages(file.read(begin, bytes), chunk))
+        whole.push(plain(page));
+      if (dataOffset > begin) {
+        single.push({ bytes: file.read(begin, dataOffset - begin), isCompressed });
+      }
+      const pages = file.offsetIndexOf(group, chunk)!;
+      expect(pages.offsets.length).toBeGreaterThan(1);
+      for (const [i, offset] of pages.offsets.entries()) {
+        single.push({ bytes: file.read(offset, pages.bytes[i]!), isCompressed });
+      }
+    }
+    expect(single.map((page) => plain(decompressPage(page)))).toEqual(whole);
+    expect(Array.from(decompressOneByOne(single), plain)).toEqual(whole);
+    const long = { bytes: file.read(4, single[0]!.bytes.length + 1), isCompressed: true };
+    expect(() => decompressPage(long)).toThrow('does not have the length');
+    file.close();
+  });
+
+  test('is refused when it is missing, torn, a link, or not reached by its own folder (D2)', async () => {
+    const [path] = await randomSegment(1, 5);
+    const bytes = await readFile(path);
+    const refused = (at: string, why: string) => {
+      expect(() => new SegmentFile({ path: at })).toThrow(
+        expect.objectContaining({ code: 'damaged' }),
+      );
+      expect(() => new SegmentFile({ path: at })).toThrow(why);
+    };
+    refused(newFile(), 'is missing');
+    for (const length of [0, 7, bytes.length - 1]) {
+      const torn = newFile();
+      await writeFile(torn, bytes.subarray(0, length));
+      refused(torn, 'segment');
+    }
+    const link = newFile();
+    await symlink(path, link);
+    refused(link, 'is a symbolic link');
+    await mkdir(join(folder, 'real'));
+    await writeFile(join(folder, 'real', 'a.parquet'), bytes);
+    await symlink(join(folder, 'real'), join(folder, 'linked'));
+    refused(join(folder, 'linked', 'a.parquet'), 'is reached through a symbolic link');
+    refused(folder, 'is not a regular file');
+  });
+
+  test('says so when the disk fails, and when it is read beyond its end or after it was closed', async () => {
+    const [path] = await randomSegment(2, 5);
+    armFault({ code: 'EIO', nth: 1, operations: ['read'] });
+    try {
+      expect(() => new SegmentFile({ path })).toThrow(/cannot read .*: EIO/);
+    } finally {
+      armFault(undefined);
+    }
+    const file = new SegmentFile({ path });
+    expect(() => file.read(1, 1 << 20)).toThrow('ends early');
+    file.close();
+    file.close();
+    expect(() => file.read(0, 4)).toThrow('has been closed already');
+  });
+
+  test.each([
+    ['without', false],
+    ['with', true],
+  ])('estimates its size in memory %s its page indexes', async (_, areRead) => {
+    const columns = Array.from({ length: 600 }, (_, i) => column(`field_${i}`, i % 2 === 0 ? 'string' : 'double')); // prettier-ignore
+    const values = columns.map((_, i) => Array.from({ length: 20 }, (_, row) => (i % 2 === 0 ? `v${row % 3}` : row))); // prettier-ignore
+    const path = newFile();
+    await writeSegment({ columns, data: batchOf(columns, values, 20, 1n), rows: 20 }, path);
+    const readIndexes = (file: SegmentFile): void => {
+      for (const group of file.groups)
+        for (const leaf of file.leaves) {
+          file.offsetIndexOf(group, group.chunks[leaf.index]!);
+          file.pageStatisticsOf(group.chunks[leaf.index]!, leaf);
+        }
+    };
+    const open = (): SegmentFile[] =>
+      Array.from({ length: 6 }, () => {
+        const file = new SegmentFile({ path });
+        if (areRead) readIndexes(file);
+        file.closeDescriptor();
+        return file;
+      });
+    open();
+    const before = await memoryInUse();
+    const files = open();
+    const grown = (await memoryInUse()) - before;
+    const estimated = files.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+    expect(estimated / grown).toBeGreaterThan(0.7);
+    expect(estimated / grown).toBeLessThan(1.5);
+  });
+});
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** Returns the bytes of objects and buffers in use once collections free no more. */
+async function memoryInUse(): Promise<number> {
+  let least = Infinity;
+  for (let unchanged = 0; unchanged < 10;) {
+    collectGarbage();
+    await new Promise(setImmediate);
+    const { heapUsed, external } = process.memoryUsage();
+    unchanged = heapUsed + external < least - 50_000 ? 0 : unchanged + 1;
+    least = Math.min(least, heapUsed + external);
+  }
+  return least;
+}
