@@ -51,6 +51,15 @@ export function createForwardedReader(
   };
 }
 
+/**
+ * Returns whether a request comes from the same machine and not through a proxy, trusted or not. A client may pretend to be a proxy, but no
+ * proxy that sets one of its headers passes for a local client.
+ */
+export function isLocal({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): boolean {
+  const isForwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in headers); // prettier-ignore
+  return !isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '');
+}
+
 function areContradictory(
   a: ForwardedAddress,
   b: ForwardedAddress,

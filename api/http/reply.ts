@@ -3,6 +3,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { stringifyJson } from '../../engine/core/json.js';
 import { errorAnswerOf, errorLogLine } from './errors.filter.js';
 import type { LogSink } from '../../engine/core/log.js';
+import { isLocal } from './forwarded.js';
 import type { ApiReply, ApiRequest } from './request.js';
 
 /** An answer that is already JSON text: the page of a query, assembled without parsing it. */
@@ -56,11 +57,11 @@ export class JsonAdapter extends FastifyAdapter {
   }
 
   /**
-   * Choice: answers to clients on the same machine are not compressed, although most clients accept it. Without a network, gzip makes a
-   * page of 100 records take half as long again.
+   * Choice: answers to clients on the same machine are not compressed, unless they come through a proxy, although most clients accept it.
+   * Without a network, gzip makes a page of 100 records take half as long again.
    */
   #send(reply: ApiReply, answer: Buffer | ByteStream | JsonText): ApiReply {
-    const isPlain = isLoopback(reply.request.socket.remoteAddress) && !this.compressesLoopback;
+    const isPlain = isLocal(reply.request.raw) && !this.compressesLoopback;
     // Node writes a string together with the headers, in one write. Fastify adds a charset to a string unless a serializer made it.
     if (answer instanceof JsonText && isPlain)
       return reply.serializer(jsonTextOfAnswer).send(answer);
@@ -88,8 +89,4 @@ export class JsonAdapter extends FastifyAdapter {
 
 function jsonTextOfAnswer(answer: unknown): string {
   return (answer as JsonText).text;
-}
-
-function isLoopback(address: string | undefined): boolean {
-  return address === '::1' || /^(?:::ffff:)?127\./.test(address ?? '');
 }

@@ -153,7 +153,7 @@ const responseHeaders: readonly (readonly [string, string])[] = [
   ['Access-Control-Allow-Origin', '*'],
   [
     'Access-Control-Expose-Headers',
-    'ETag, Location, Retry-After, Content-Disposition, Idempotent-Replayed, Ignored-Keys, Preference-Applied',
+    'ETag, Location, Retry-After, Content-Disposition, Idempotent-Replayed, Ignored-Keys, Preference-Applied, X-Total, X-Next-Offset, X-Next-Cursor, X-As-Of-Version, X-As-Of-Commit',
   ],
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; sandbox"],

@@ -11,7 +11,7 @@ import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import type { IdRun } from '../store/store.js';
 import { RowLocator } from './placed-rows.js';
-import { forEachKey, type KeyVisitor } from './row-keys.js';
+import { forEachKey, type KeyColumn, type KeyVisitor } from './row-keys.js';
 
 /** A search for records by a key: their `_id`, or the values of fields. */
 export interface RowSearch {
@@ -21,12 +21,6 @@ export interface RowSearch {
   readonly segments: readonly KeySegment[];
   /** Whether two rows of `wanted` must not have the same key; if two have, `repeated` reports them. */
   readonly isUnique: boolean;
-}
-
-/** A column of the key: its physical path in the files with the wanted keys (`given`), and in the segments (`stored`). */
-export interface KeyColumn {
-  readonly given: readonly string[];
-  readonly stored: readonly string[];
 }
 
 /** A segment in which keys are searched. */
@@ -99,10 +93,9 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   let places = 0;
   let missing: KeyRow | undefined;
   let repeatedKey: FoundRows['repeated'];
-  const givenColumns = columns.map((column) => column.given);
   for (const [number, checked] of wanted.entries()) {
     withSegmentFile(checked, (file) =>
-      forEachKey(file, givenColumns, (row, bytes, start, end) => {
+      forEachKey(file, columns, 'given', (row, bytes, start, end) => {
         if (start < 0) {
           missing ??= [number, row];
           return;
@@ -135,14 +128,13 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   if (overflow.firstReason !== undefined || table.size + places > maxDistinctKeys)
     throw new AppError('budget', `an import names at most ${maxDistinctKeys} different records`);
   const fewKeysList = table.size > maxKeysForBounds ? undefined : Array.from({ length: table.size }, (_, i) => Buffer.from(table.text(i))); // prettier-ignore
-  const stored = columns.map((column) => column.stored);
   return {
     segments: segments.map((segment, i): SegmentMatches => {
       const matches = found[i]!;
       if (segment.idRuns !== undefined || (fewKeysList !== undefined && !mayContainKey(segment, fewKeysList)))
         return matches.toSegmentMatches((rows) => rowIdsOf(rows, segment, () => withSegmentFile(segment, storedRowIds))); // prettier-ignore
       return withSegmentFile(segment, (file) => {
-        forEachLiveKey(file, segment, stored, (row, bytes, start, end) => {
+        forEachLiveKey(file, segment, columns, (row, bytes, start, end) => {
           const key = start < 0 ? -1 : table.find(bytes, start, end);
           if (key >= 0) matches.add(row, first.files[key]!, first.rows[key]!);
         });
@@ -279,12 +271,12 @@ class MatchCollector {
 function forEachLiveKey(
   file: SegmentFile,
   { deletion }: KeySegment,
-  stored: readonly (readonly string[])[],
+  columns: readonly KeyColumn[],
   visit: KeyVisitor,
 ): void {
   const deletedRowList = deletion ? deletedRows(deletion) : [];
   let next = 0;
-  forEachKey(file, stored, (row, bytes, start, end) => {
+  forEachKey(file, columns, 'stored', (row, bytes, start, end) => {
     if (deletedRowList[next] === row) next++;
     else visit(row, bytes, start, end);
   });

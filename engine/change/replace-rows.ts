@@ -20,6 +20,8 @@ export interface ReplaceRowsInput {
   readonly columns: Columns;
   /** Whether fields that a new record lacks keep their former values (`upsert`) or lose them (`overwrite`). */
   readonly keepsOthers: boolean;
+  /** Paths of fields that lose their former values in either case, also where a new record lacks them. */
+  readonly cleared: readonly (readonly string[])[];
   /** Whether records are identified by their `_id`; if they are identified by other fields, a replaced record keeps its `_id`. */
   readonly isById: boolean;
   /** Which new rows replace which stored rows; at least one. */
@@ -60,7 +62,7 @@ export interface RowMatches {
 
 /** Writes records, with row ids, as a segment that replaces rows of other segments. */
 export async function replaceRows(order: ReplaceRowsInput): Promise<Segment> {
-  const { given, columns, keepsOthers, isById, segments, matches, path } = order;
+  const { given, columns, keepsOthers, cleared, isById, segments, matches, path } = order;
   const sources = [...given, ...(keepsOthers ? segments : [])].map((one) => one.columns);
   const columnsPresent = presentColumns(columns, sources);
   const id = isById ? [givenIdColumn] : [];
@@ -82,7 +84,7 @@ export async function replaceRows(order: ReplaceRowsInput): Promise<Segment> {
   const rows = { given: news.rows, old: olds.rows };
   const changedValues = values.map((data, i) =>
     isRead[i]
-      ? updateValues(columnsPresent[i]!, data, olds.columns[next++]!, rows)
+      ? updateValues(columnsPresent[i]!, data, olds.columns[next++]!, rows, cleared)
       : takeRows(data, news.rows),
   );
   const ids = isById

@@ -1,21 +1,35 @@
+import type { StoredType } from '../core/types.js';
 import { GrowingDictionary } from '../query/memory/growing-dictionary.js';
-import { loadColumn } from '../query/memory/load.js';
+import { loadColumn, withDoubles } from '../query/memory/load.js';
 import type { MemoryColumn } from '../query/memory/match/column.js';
 import type { SegmentFile } from '../store/segment-file.js';
+
+/** A column of the key: its physical path in the files with the wanted keys (`given`), and in the segments (`stored`). */
+export interface KeyColumn {
+  readonly given: readonly string[];
+  readonly stored: readonly string[];
+  /** The type of the field in the dataset; a segment may store a narrower one. */
+  readonly type: StoredType;
+}
 
 /** Called with the bytes of the key of a row; `start` is -1 for a row without one. */
 export type KeyVisitor = (row: number, bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Calls `visit` for each row of a file, in their order. If the key is one column of strings, the key of a row is its value; otherwise it is
- * the values of the columns as text. A row in which one of the values is null has no key.
+ * Calls `visit` for each row of a file with the wanted keys (`given`) or of a segment (`stored`), in their order. If the key is one column
+ * of strings, the key of a row is its value; otherwise it is the values of the columns as text. A row in which one of the values is null
+ * has no key. Whole numbers of a field that has become one of doubles are compared as the doubles that queries show.
  */
 export function forEachKey(
   file: SegmentFile,
-  paths: readonly (readonly string[])[],
+  key: readonly KeyColumn[],
+  side: 'given' | 'stored',
   visit: KeyVisitor,
 ): void {
-  const columns = paths.map((path) => loadColumn(file, path, new GrowingDictionary()));
+  const columns = key.map((column) => {
+    const loaded = loadColumn(file, column[side], new GrowingDictionary());
+    return loaded !== undefined && column.type === 'double' ? withDoubles(loaded) : loaded;
+  });
   const [first] = columns;
   if (columns.includes(undefined) || first === undefined) {
     for (let row = 0; row < file.rows; row++) visit(row, emptyBuffer, -1, -1);

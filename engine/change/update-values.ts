@@ -18,10 +18,20 @@ interface RowPairs {
 
 /**
  * Returns the values of `given`, or those of `old` where `given` has none. The members of objects are chosen one by one, also if the column
- * stores objects as JSON; a list is always replaced as a whole.
+ * stores objects as JSON; a list is always replaced as a whole. Fields at the paths `cleared` have the values of `given` alone, and an
+ * object that contains one of them is null if it has no member left.
  */
-export function updateValues(column: Column, given: Data, old: Data, rows: RowPairs): Data {
-  if (given.nullCount === given.length) return takeRows(old, rows.old);
+export function updateValues(
+  column: Column,
+  given: Data,
+  old: Data,
+  rows: RowPairs,
+  cleared: readonly (readonly string[])[] = [],
+): Data {
+  const clearedInside = cleared.flatMap(([name, ...rest]) => (name === column.name ? [rest] : []));
+  if (clearedInside.some((rest) => rest.length === 0)) return takeRows(given, rows.given);
+  const isCleared = clearedInside.length > 0;
+  if (!isCleared && given.nullCount === given.length) return takeRows(old, rows.old);
   if (column.type === 'json' && !column.isList) return mergeJsonColumn(given, old, rows);
   const length = rows.given.length;
   const from = new Uint8Array(length);
@@ -35,10 +45,27 @@ export function updateValues(column: Column, given: Data, old: Data, rows: RowPa
   const picks = { from, rows: pickedSide };
   if (column.children === undefined || column.isList) return interleaveColumns([given, old], picks);
   const children = column.children.map((child, i) =>
-    updateValues(child, given.children[i]!, old.children[i]!, rows),
+    updateValues(child, given.children[i]!, old.children[i]!, rows, clearedInside),
   );
-  const validity = validityOf([given, old], picks);
+  const validity = isCleared
+    ? validityOfMembers(children, length)
+    : validityOf([given, old], picks);
   return makeArrowData<Struct>({ type: given.type, length, ...validity, children });
+}
+
+/** Returns the validity of objects that are null where all of their members are. */
+function validityOfMembers(
+  members: readonly Data[],
+  length: number,
+): ReturnType<typeof validityOf> {
+  const bits = members.map(validityBitmap);
+  const nullBitmap = new Uint8Array((length + 7) >> 3);
+  let nullCount = 0;
+  for (let row = 0; row < length; row++) {
+    if (bits.some((one) => isValid(one, row))) nullBitmap[row >> 3]! |= 1 << (row & 7);
+    else nullCount++;
+  }
+  return { nullCount, nullBitmap };
 }
 
 /** Whether the given values replace the old values completely. */

@@ -58,6 +58,7 @@ export const budgets = {
   tasksRunningPerAccount: 4,
   taskAttempts: 3,
   outdatedResults: 20,
+  comparedIds: 1 << 20,
   diskReserveBytes: 64 << 20,
   exportUrlMs: 24 * 3_600_000,
   objectUrlMs: 3_600_000,

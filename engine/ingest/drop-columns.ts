@@ -15,10 +15,10 @@ export function dropColumns(batch: Batch, names: ReadonlySet<string>): Batch {
   return { ...made, seen: pruneColumnSchema(batch.seen, names, '') };
 }
 
-/** Returns the batch with only those top-level fields that have these names. */
-export function selectColumns(batch: Batch, names: ReadonlySet<string>): Batch {
-  const others = [...batch.columns, ...batch.seen].map(({ name }) => name);
-  return dropColumns(batch, new Set(others.filter((name) => !names.has(name))));
+/** Returns the batch with only those top-level fields for whose names `isKept` returns true. */
+export function selectColumns(batch: Batch, isKept: (name: string) => boolean): Batch {
+  const names = [...batch.columns, ...batch.seen].map(({ name }) => name);
+  return dropColumns(batch, new Set(names.filter((name) => !isKept(name))));
 }
 
 function pruneColumn(

@@ -194,7 +194,10 @@ function encodingsOf({ encoding, dictionaryOffset }: ChunkMeta): readonly number
 
 function writeStatistics(thrift: ThriftWriter, chunk: ChunkMeta): void {
   const { leaf, nulls, range } = chunk;
-  const { min, max } = chunk.copiedBounds ?? boundsOf(leaf, range.extremes);
+  // NaN lies outside any bounds, so with bounds readers would skip row groups that contain NaN.
+  const { min, max } = range.hasNaN
+    ? noBounds
+    : (chunk.copiedBounds ?? boundsOf(leaf, range.extremes));
   thrift.startStruct(12);
   thrift.i64(3, nulls);
   if (max !== undefined) thrift.binary(5, max.bytes);
@@ -204,8 +207,10 @@ function writeStatistics(thrift: ThriftWriter, chunk: ChunkMeta): void {
   thrift.endStruct();
 }
 
+const noBounds: WrittenBounds = { min: undefined, max: undefined };
+
 function boundsOf(leaf: ParquetLeaf, extremes: Extremes | undefined): WrittenBounds {
-  if (extremes === undefined) return { min: undefined, max: undefined };
+  if (extremes === undefined) return noBounds;
   return { min: boundBytes(leaf, extremes.min, false), max: boundBytes(leaf, extremes.max, true) };
 }
 

@@ -17,6 +17,9 @@ export class DifferenceCache {
   /** The cached differences by `<dataset> <from> <to>`. */
   readonly #known = new LruCache<string, VersionDifference>(maxDifferenceRows);
 
+  /** The differences that are being computed. */
+  readonly #running = new Map<string, Promise<VersionDifference>>();
+
   constructor(folder: DataFolder) {
     this.#folder = folder;
   }
@@ -29,14 +32,26 @@ export class DifferenceCache {
     const key = `${datasetId} ${from} ${to}`;
     const cachedDifference = this.#known.get(key);
     if (cachedDifference !== undefined) return cachedDifference;
-    const found = await computeDifference(this.#folder, datasetId, from, to);
-    // A difference without rows also takes memory, so each difference counts at least this size.
-    let size = 1_000;
-    for (const rows of [...found.added.values(), ...found.removed.values()])
-      size += rows === 'all' ? 1 : rows.length;
-    this.#known.set(key, found, size);
-    return found;
+    const runningDifference = this.#running.get(key);
+    if (runningDifference !== undefined) return runningDifference;
+    const running = computeDifference(this.#folder, datasetId, from, to);
+    this.#running.set(key, running);
+    try {
+      const found = await running;
+      this.#known.set(key, found, sizeOf(found));
+      return found;
+    } finally {
+      this.#running.delete(key);
+    }
   }
+}
+
+/** Returns the size of a difference in rows, but at least the number of rows that take as much memory as a difference without any. */
+function sizeOf({ added, removed }: VersionDifference): number {
+  let size = 1_000;
+  for (const rows of [...added.values(), ...removed.values()])
+    size += rows === 'all' ? 1 : rows.length;
+  return size;
 }
 
 /**

@@ -158,7 +158,8 @@ function numberStatisticsProblem(
   leaf: EncodedLeafStatistics,
   found: FooterLeafStatistics,
 ): string | undefined {
-  if (leaf.min === undefined || leaf.max === undefined) return undefined;
+  // A chunk with NaN has no bounds.
+  if (leaf.min === undefined || leaf.max === undefined || leaf.hasNaN) return undefined;
   const isSame =
     found.min !== undefined &&
     found.max !== undefined &&

@@ -3,6 +3,7 @@ import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { losslessFormat } from '../../../scheduler/jobs/export/format.js';
+import { exportsRemovedRecords } from '../../../scheduler/jobs/export/export-types.js';
 import type { AppContext } from '../../http/app-context.js';
 import { requireAvailableDataset, requireNoSnapshot } from '../../http/require-resource.js';
 import type { Caller } from '../../http/request.js';
@@ -16,7 +17,8 @@ const minLifetimeMs = budgets.exportUrlMs / 24;
  * Choice: the file of a commit is an export in JSON lines. Anybody who may read the commit starts it with `GET
  * /v2/dataset_commits/{id}/download`, and it expires like other exports. It has the records that the commit wrote, with the values of that
  * version; for a delete, the records that it removed; for a rollback, those that it removed and then those that it restored. `_commit` is
- * the commit of each record. If the files of the version were removed (`--keep-versions-days`), the answer is 400.
+ * the commit of each record. If the files of the version were removed (`--keep-versions-days`), the answer is 400; for records that the
+ * commit removed, those of the version before it are needed, too.
  */
 export async function exportCommitRecords(
   context: AppContext,
@@ -30,7 +32,9 @@ export async function exportCommitRecords(
   if (dataset === undefined) throw notFoundError(); // the dataset was deleted meanwhile
   requireAvailableDataset(context, dataset, 'cannot be read');
   await requireNoSnapshot(context, dataset, 'non_field_errors');
-  await store.snapshot(datasetId, version); // throws if the files of this version have been deleted
+  // Both throw if the files of the version have been deleted.
+  await store.snapshot(datasetId, await store.readableVersion(datasetId, version));
+  if (exportsRemovedRecords(commit.mode)) await store.snapshot(datasetId, version - 1);
   const row = await catalog.transaction(async (tx) => {
     const existingExport = await tx.exports.ofCommit(datasetId, id, Date.now() + minLifetimeMs);
     if (existingExport !== undefined) return existingExport;

@@ -66,11 +66,8 @@ export async function answerAnnotatedPage(
     dataset,
     body,
   );
-  const { total, offset, asOf } = found;
-  const typedPage = (page: Uint8Array): TypedPage => ({
-    page: { body: page, total, offset },
-    asOf,
-  });
+  const { total, offset, next, asOf } = found;
+  const typedPage = (page: Uint8Array): TypedPage => ({ body: page, total, offset, next, asOf });
   const format = pageTypes[type];
   if (format === 'json') {
     const lines = await runExpressions(scope, 'page', { ...task, separator: '\n' });

@@ -12,7 +12,6 @@ import {
   streamQuery,
   type QueryAnswer,
 } from '../../../engine/query/plan/query.js';
-import type { EncodedPage } from '../../../engine/query/results/answer.js';
 import {
   requireNotArchived,
   loadVisibleVersion,
@@ -62,6 +61,8 @@ interface AnswerParts<R> {
   readonly total: number;
   /** The offset of the next page, as in `QueryAnswer`. */
   readonly offset: number | null;
+  /** The cursor of the next page; null after the last page and if the request has no `cursor`. */
+  readonly next: string | null;
   /** The version that `as_of` of the query names; undefined without `as_of`. */
   readonly asOf: AsOf | undefined;
 }
@@ -93,6 +94,7 @@ export async function queryPage<R>(
     results: answer.results,
     total: answer.total,
     offset: answer.offset,
+    next,
     asOf,
     tail: `${facets}${explain}${cursorPart}}`,
   };
@@ -139,7 +141,7 @@ interface PageRequest {
   readonly asOf: AsOf | undefined;
 }
 
-/** The function that answers a query: `runQuery` or `streamQuery`. */
+/** A function that answers a query, such as `runQuery`. */
 type RunQuery<R> = (...args: Parameters<typeof runQuery>) => Promise<QueryAnswer<R>>;
 
 /**
@@ -198,10 +200,12 @@ export const pageTypes = {
 /** The media types of the formats that pages may have. */
 export type PageType = keyof typeof pageTypes;
 
-/** A page of records in one of the formats, and the version that `as_of` names. */
-export interface TypedPage {
-  readonly page: EncodedPage;
-  readonly asOf: AsOf | undefined;
+/** A page of records in one of the formats. */
+export interface TypedPage extends Pick<
+  AnswerParts<unknown>,
+  'total' | 'offset' | 'next' | 'asOf'
+> {
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
 /** Returns the page of a query as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`. */
@@ -212,17 +216,15 @@ export async function answerTypedPage(
   type: PageType,
   signal: AbortSignal,
 ): Promise<TypedPage> {
-  const asOf = await resolveRequestedAsOf(context, dataset, body, null);
-  const { snapshot, fields } = await loadReadableData(context, dataset, asOf?.version);
-  const request = parseQuery(body, fields, await loadGenesForQuery(body));
-  refuseJsonOnlyKeys(
-    { facets: request.facets !== null, explain: request.explain !== undefined },
-    type,
-  );
-  const page = await runUnlessDeleted(context, dataset, () =>
-    runPage(context.queryEngine, snapshot, fields, request, pageTypes[type], { signal }),
-  );
-  return { page, asOf };
+  const cursor = readCursor(body, dataset.id, context.signingKey);
+  const asOf = await resolveRequestedAsOf(context, dataset, body, cursor);
+  const work = { body, asked: body, cursor, asOf };
+  const { answer, next } = await answerPage<TypedPage['body']>(context, dataset, work, signal, (engine, snapshot, fields, request, options) => {
+    refuseJsonOnlyKeys({ facets: request.facets !== null, explain: request.explain !== undefined }, type);
+    return runPage(engine, snapshot, fields, request, pageTypes[type], options);
+  }); // prettier-ignore
+  const { results, total, offset } = answer;
+  return { body: results, total, offset, next, asOf };
 }
 
 /** Throws a 400 if a query asks for facets or an explanation, which only a JSON answer can contain. */

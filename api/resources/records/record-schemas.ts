@@ -186,7 +186,8 @@ export const queryAnswer = answerSchema('QueryAnswer', 'A page of records, and f
   },
   cursor: {
     type: nullableText,
-    description: 'Only if requested: the cursor of the next page, null after the last one.',
+    description:
+      'Only if requested: the cursor of the next page, null after the last one. Other formats have it in the header X-Next-Cursor.',
     optional: true,
   },
 });

@@ -1,5 +1,6 @@
 import { Body, Controller, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { invalidError } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { answerAnnotatedQuery, answerAnnotatedPage, isAnnotatedQuery } from './annotated-query.js';
 import { answerBatchQuery } from './batch-query.js';
@@ -17,6 +18,7 @@ import {
   pageTypes,
   streamAnswer,
   type PageType,
+  type TypedPage,
 } from './query-records.js';
 import { ByteStream, type JsonText } from '../../http/reply.js';
 import {
@@ -34,6 +36,29 @@ function requestedPageType(accept: string | undefined): PageType | undefined {
     if (Object.hasOwn(pageTypes, type)) return type as PageType;
   }
   return undefined;
+}
+
+/**
+ * Proxies and clients limit the headers of an answer, the strictest of them (nginx) to 4 kB all together. A cursor is longer only if the
+ * values that order the records are.
+ */
+const maxCursorHeaderLength = 3_000;
+
+/** The headers that say of a page what a JSON answer has beside its records. */
+function pageHeaders({ total, offset, next, asOf }: TypedPage): readonly [string, string][] {
+  if (next !== null && next.length > maxCursorHeaderLength)
+    throw invalidError(
+      'cursor',
+      'The values by which the records are ordered make a cursor that is too long for a header: request the pages as application/json, or order by another field.',
+    );
+  const headers: readonly [string, string | number | null | undefined][] = [
+    ['X-Total', total],
+    ['X-Next-Offset', offset],
+    ['X-Next-Cursor', next],
+    ['X-As-Of-Version', asOf?.version],
+    ['X-As-Of-Commit', asOf?.commit_id],
+  ];
+  return headers.flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]]));
 }
 
 /** The records of datasets (contract 8). */
@@ -61,17 +86,13 @@ export class RecordsController {
       return isAnnotatedQuery(body)
         ? answerAnnotatedQuery(scope, dataset, body)
         : streamAnswer(this.context, dataset, body, signal);
-    const { page: answer, asOf } = isAnnotatedQuery(body)
+    const page = isAnnotatedQuery(body)
       ? await answerAnnotatedPage(scope, dataset, body, type)
       : await answerTypedPage(this.context, dataset, body, type, signal);
-    const { body: page, total, offset } = answer;
     reply.header('Content-Type', type);
-    reply.header('X-Total', String(total));
-    if (offset !== null) reply.header('X-Next-Offset', String(offset));
-    if (asOf) reply.header('X-As-Of-Version', String(asOf.version));
-    if (asOf && asOf.commit_id !== null) reply.header('X-As-Of-Commit', String(asOf.commit_id));
-    if (!ArrayBuffer.isView(page)) return new ByteStream(page);
-    return Buffer.from(page.buffer, page.byteOffset, page.length);
+    for (const [name, value] of pageHeaders(page)) reply.header(name, value);
+    if (!ArrayBuffer.isView(page.body)) return new ByteStream(page.body);
+    return Buffer.from(page.body.buffer, page.body.byteOffset, page.body.length);
   }
 
   @Operation(recordOperations.batch)

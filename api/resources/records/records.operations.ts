@@ -17,7 +17,7 @@ export const recordOperations = declareOperations('datasets', 'Datasets', {
     method: 'POST',
     paths: [...datasetPaths('/data'), ...datasetPaths('/query')],
     summary:
-      'Returns a page of records, and facets. `Accept: application/vnd.apache.arrow.stream`, `application/x-ndjson` or `text/csv` chooses another format.',
+      'Returns a page of records, and facets. `Accept: application/vnd.apache.arrow.stream`, `application/x-ndjson` or `text/csv` chooses another format, with the headers `X-Total`, `X-Next-Offset` and `X-Next-Cursor`.',
     body: querySchema,
     answer: queryAnswer,
   },

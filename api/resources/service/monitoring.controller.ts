@@ -5,6 +5,7 @@ import { notFoundError } from '../../../engine/core/errors.js';
 import { readFreeBytes } from '../../../engine/core/files.js';
 import { Public } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
+import { isLocal } from '../../http/forwarded.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
@@ -102,15 +103,9 @@ export class MonitoringController {
     const { config, metrics } = this.context;
     const secret = config.metricsToken ?? null;
     const givenToken = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    const isAllowed = secret === null ? isLocal(request) : isSameSecret(givenToken, secret);
+    const isAllowed = secret === null ? isLocal(request.raw) : isSameSecret(givenToken, secret);
     if (!isAllowed) throw notFoundError();
     reply.header('Content-Type', metrics.contentType);
     return metrics.renderOpenMetrics();
   }
-}
-
-/** Whether a request comes from the same machine and not through a proxy. */
-function isLocal({ ip, headers }: ApiRequest): boolean {
-  const isForwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in headers); // prettier-ignore
-  return !isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(ip);
 }

@@ -111,8 +111,8 @@ export function groupsToRead(
         return words === undefined || isInFilter(words, hash);
       };
       // An empty list also counts as null in the statistics, so the number of nulls of a list says nothing about its rows.
-      const nulls = leaf.maxRepetition > 0 ? 0 : chunk.nulls;
-      stats[leaf.key] = { nulls, ...(chunk.bloomFilterOf && { mayContain }) };
+      const nulls = leaf.maxRepetition === 0 && { nulls: chunk.nulls };
+      stats[leaf.key] = { ...nulls, ...(chunk.bloomFilterOf && { mayContain }) };
     }
     return query.mayHold({ rows: group.rows, columns: query.columns, stats, areVariantsPlaced });
   });
@@ -170,21 +170,20 @@ export function pagesBySearch(
   return { pages, areFew: pages.length <= maxSinglePages(pageCountOf(indexed)) };
 }
 
-/** Returns the statistics of the pages; for strings, these include a search for bytes (`mayHoldBytes`). */
+/** Returns the statistics of the pages; those of strings consist of a search for bytes (`mayHoldBytes`) at least. */
 function statisticsWithSearch(
   file: SegmentFile,
   { group, firstRows, leaves }: IndexedGroup,
   query: PageQuery,
 ): IndexedGroup['leaves'] {
   const count = firstRows.length - 1;
-  return leavesOf(file, query).map((leaf) => {
+  return leavesOf(file, query).flatMap((leaf) => {
     const known = leaves.find(({ key }) => key === leaf.key)?.pages;
     const { dictionaryOffset } = group.chunks[leaf.index]!;
     if (leaf.physical !== physicalType.byteArray || dictionaryOffset !== undefined)
-      return { key: leaf.key, pages: known ?? Array.from({ length: count }, () => ({ nulls: 0 })) };
+      return known === undefined ? [] : { key: leaf.key, pages: known };
     const search = cachedPageSearch(file, group.chunks[leaf.index]!);
     const pages = Array.from({ length: count }, (_, page): PageStats => ({
-      nulls: 0,
       ...known?.[page],
       mayHoldBytes: (bytes) => search(bytes)[page] !== 0,
     }));

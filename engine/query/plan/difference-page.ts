@@ -1,10 +1,10 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import { parseJson } from '../../core/json.js';
-import { reservedColumns } from '../../store/arrow.js';
+import { SharedRun } from '../../core/shared-run.js';
 import type { Snapshot, VersionDifference, RowRef } from '../../store/store.js';
-import { lineFormat, splitLines } from '../results/encoded-page.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
 import { project } from '../results/projection.js';
-import type { RunOptions } from '../executor/limits.js';
+import { matchChangedRows } from './changed-rows.js';
 import type { QueryEngine } from './query-engine.js';
 import { readPageRecords } from './records.js';
 import { RowSequence } from './row-sequence.js';
@@ -29,36 +29,55 @@ interface RecordChanges {
   readonly added: RowSequence;
 }
 
-const changesByDifference = new WeakMap<VersionDifference, RecordChanges>();
+/** The comparisons of versions, running and completed; one is kept as long as the store keeps the difference. */
+const comparisons = new WeakMap<VersionDifference, SharedRun<RecordChanges>>();
 
 /**
  * Finds out which of the differing rows of two versions are two states of one record. The `_id`s are read only if there are both removed
- * and added rows. The result is cached as long as the store keeps the difference.
+ * and added rows. Requests that compare the same versions share one computation.
  */
 export async function computeRecordChanges(
   engine: QueryEngine,
   versions: ComparedVersions,
   options: RunOptions,
 ): Promise<RecordChanges> {
-  const { from, to, difference } = versions;
-  const found = changesByDifference.get(difference);
-  if (found !== undefined) return found;
-  const removedRows = RowSequence.fromSnapshot(from, difference.removed);
-  const added = RowSequence.fromSnapshot(to, difference.added);
+  const { difference } = versions;
+  let run = comparisons.get(difference);
+  if (run === undefined || run.hasFailed) {
+    run = new SharedRun((signal) =>
+      withDatasetNamedInErrors(versions.to, () =>
+        findRecordChanges(engine, versions, { ...options, signal }),
+      ),
+    );
+    comparisons.set(difference, run);
+  }
+  return run.wait(options.signal);
+}
+
+async function findRecordChanges(
+  engine: QueryEngine,
+  { from, to, difference }: ComparedVersions,
+  options: RunOptions,
+): Promise<RecordChanges> {
+  const removed = await RowSequence.fromSnapshot(from, difference.removed);
+  const added = await RowSequence.fromSnapshot(to, difference.added);
   const partners =
-    removedRows.length > 0 && added.length > 0
-      ? await matchChangedRows(engine, [from, removedRows], [to, added], options)
+    removed.length > 0 && added.length > 0
+      ? await matchChangedRows(
+          engine,
+          { snapshot: from, rows: removed },
+          { snapshot: to, rows: added },
+          options,
+        )
       : new Int32Array(0);
   const before = partners.filter((index) => index >= 0);
   const after = partners.map((_, index) => index).filter((index) => partners[index]! >= 0);
-  const changes: RecordChanges = {
-    removed: removedRows.excludeIndexes(before.toSorted()),
-    before: removedRows.selectIndexes(before),
+  return {
+    removed: removed.excludeIndexes(before.toSorted()),
+    before: removed.selectIndexes(before),
     after: added.selectIndexes(after),
     added: added.excludeIndexes(after),
   };
-  changesByDifference.set(difference, changes);
-  return changes;
 }
 
 /**
@@ -124,60 +143,6 @@ function jsonOfRecordChange(
 ): string {
   const fields = before === undefined ? [] : changedFields(before, record);
   return `{"change":"${change}","record":${record},"before":${before ?? 'null'},"fields":${JSON.stringify(fields)}}`;
-}
-
-type SnapshotRows = readonly [Snapshot, RowSequence];
-
-/**
- * Returns, for each added row, the index of the removed row with the same `_id` and another `_commit`; -1 if there is none. The `_id`s of
- * the side with fewer rows are held in memory.
- */
-async function matchChangedRows(
-  engine: QueryEngine,
-  removed: SnapshotRows,
-  added: SnapshotRows,
-  options: RunOptions,
-): Promise<Int32Array> {
-  const holdsAdded = removed[1].length > added[1].length;
-  const [held, read] = holdsAdded ? [added, removed] : [removed, added];
-  const commits: string[] = [];
-  const indexes = new Map<string, number>();
-  for await (const [id, commit] of readRecordIds(engine, held, options)) {
-    indexes.set(id, commits.length);
-    commits.push(commit);
-  }
-  const partners = new Int32Array(added[1].length).fill(-1);
-  let index = -1;
-  for await (const [id, commit] of readRecordIds(engine, read, options)) {
-    index++;
-    const otherIndex = indexes.get(id);
-    if (otherIndex === undefined || commits[otherIndex] === commit) continue;
-    indexes.delete(id);
-    if (holdsAdded) partners[otherIndex] = index;
-    else partners[index] = otherIndex;
-  }
-  return partners;
-}
-
-/** Number of rows whose ids are read at a time. */
-const rowsPerIdRead = 50_000;
-
-/** Yields the `_id` of each row, as a cell of delimited text, and its `_commit`. */
-async function* readRecordIds(
-  engine: QueryEngine,
-  [snapshot, rows]: SnapshotRows,
-  options: RunOptions,
-): AsyncGenerator<readonly [id: string, commit: string]> {
-  const projection = reservedColumns.map((column) => ({ column, isStored: true }));
-  const layout = { projection, format: lineFormat('\t') };
-  for (let first = 0; first < rows.length; first += rowsPerIdRead) {
-    const someRows = rows.slice(first, first + rowsPerIdRead);
-    for await (const piece of readPageRecords(engine, snapshot, someRows, layout, options))
-      for (const line of splitLines(piece)) {
-        const tab = line.lastIndexOf('\t');
-        yield [line.slice(0, tab), line.slice(tab + 1)];
-      }
-  }
 }
 
 /**

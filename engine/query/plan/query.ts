@@ -6,7 +6,6 @@ import type { Facet } from '../request/facets.js';
 import type { QueryRequest } from '../request/request.js';
 import {
   nextOffset,
-  type EncodedPage,
   type QueryAnswer,
   type QueryOptions,
   type TextPage,
@@ -324,22 +323,21 @@ export async function runPage(
   request: QueryRequest,
   type: keyof typeof pageFormats,
   options: QueryOptions = {},
-): Promise<EncodedPage> {
+): Promise<QueryAnswer<Uint8Array | AsyncIterable<Uint8Array>>> {
+  const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
   const { format, head, tail } = pageFormats[type];
   const found = await planAndExecute(query, new StepTimes(), format);
-  const { rows, total } = found;
   const pieces = await startPageRecords(query, found, format);
   const body = encloseRecords(
     pieces,
     head(project(snapshot.columns, fields, request), fields),
     tail,
   );
-  const offset = nextOffset(request, rows.length, total);
-  if (rows.length > recordsPerRead) return { body, total, offset };
+  if (found.rows.length > recordsPerRead) return queryAnswer(query, found, body, startedAt);
   const all: Uint8Array[] = [];
   for await (const piece of body) all.push(piece);
-  return { body: Buffer.concat(all), total, offset };
+  return queryAnswer(query, found, Buffer.concat(all), startedAt);
 }
 
 /** Runs a query. Each record becomes a JSON text or, if a delimiter is given, a line of delimited text without its line break. */

@@ -1,5 +1,6 @@
+import { ascendingOrder } from '../../core/ascending.js';
 import { rowIdColumn, storesRowIds } from '../../store/row-ids.js';
-import { segmentFiles, type Snapshot } from '../../store/store.js';
+import { segmentFiles, type Snapshot, type TracedRows } from '../../store/store.js';
 import { loadColumn } from '../memory/load.js';
 import { SegmentFile } from '../../store/segment-file.js';
 import type { RowBatch, SegmentRows } from '../executor/executor.js';
@@ -41,18 +42,36 @@ export async function* sortByRowIds(
 
 function rowStreamOf(snapshot: Snapshot, number: number, rows: Int32Array): RowStream {
   const segment = snapshot.segments[number]!;
-  const stream = { segment: number, rows, rowIds: undefined, base: segment.baseRowId ?? 0, at: 0 };
+  const base = segment.baseRowId ?? 0;
+  const stream = { segment: number, rows, rowIds: undefined, base, at: 0 };
   if (!storesRowIds(segment)) return stream;
+  const rowIds = readRowIds(snapshot, number, rows, base);
+  const order = segment.isAscending ? undefined : ascendingOrder(rowIds);
+  if (order === undefined) return { ...stream, rowIds };
+  const sorted = order.map((i) => rows[i]!);
+  return { ...stream, rows: sorted, rowIds: Float64Array.from(order, (i) => rowIds[i]!) };
+}
+
+/** Returns the row ids of rows of a segment; `base` is that of its first row if they are consecutive. Throws `damaged`. */
+export function readRowIds(
+  snapshot: Snapshot,
+  number: number,
+  rows: TracedRows,
+  base: number,
+): Float64Array {
+  const segment = snapshot.segments[number]!;
+  const rowIds = new Float64Array(rows === 'all' ? segment.rows : rows.length);
+  if (!storesRowIds(segment)) {
+    for (let i = 0; i < rowIds.length; i++) rowIds[i] = base + (rows === 'all' ? i : rows[i]!);
+    return rowIds;
+  }
   const file = new SegmentFile(segmentFiles(snapshot)[number]!);
   try {
     const values = loadColumn(file, [rowIdColumn.physical])?.values;
     if (values?.kind !== 'numbers') throw file.damagedError('has no row ids');
     const { numbers } = values;
-    const sorted = segment.isAscending
-      ? rows
-      : rows.toSorted((a, b) => Number(numbers[a]!) - Number(numbers[b]!));
-    const rowIds = Float64Array.from(sorted, (row) => numbers[row]!);
-    return { ...stream, rows: sorted, rowIds };
+    for (let i = 0; i < rowIds.length; i++) rowIds[i] = numbers[rows === 'all' ? i : rows[i]!]!;
+    return rowIds;
   } finally {
     file.close();
   }

@@ -1,5 +1,8 @@
-import { subtractAscending } from '../../core/ascending.js';
-import type { Snapshot, TracedRows, RowRef } from '../../store/store.js';
+import { setImmediate } from 'node:timers/promises';
+import { ascendingOrder, subtractAscending } from '../../core/ascending.js';
+import { rowIdRanges } from '../../store/row-ids.js';
+import type { RowRef, Snapshot, TracedRows } from '../../store/store.js';
+import { readRowIds } from './row-id-order.js';
 
 /** The rows of one segment in a sequence: positions `first` to `end` (exclusive). */
 interface SegmentRun {
@@ -21,9 +24,12 @@ export class RowSequence {
   }
 
   /** Returns a sequence of rows in insertion order; `rows` has them by the path of their segment. */
-  static fromSnapshot({ segments }: Snapshot, rows: ReadonlyMap<string, TracedRows>): RowSequence {
+  static async fromSnapshot(
+    snapshot: Snapshot,
+    rows: ReadonlyMap<string, TracedRows>,
+  ): Promise<RowSequence> {
     const parts: SegmentRun[] = [];
-    for (const [segment, { path, rows: all }] of segments.entries()) {
+    for (const [segment, { path, rows: all }] of snapshot.segments.entries()) {
       const ownRows = rows.get(path);
       if (ownRows === undefined) continue;
       const first = parts.at(-1)?.end ?? 0;
@@ -34,7 +40,21 @@ export class RowSequence {
         end: first + (ownRows === 'all' ? all : ownRows.length),
       });
     }
-    return new RowSequence(parts);
+    const storedOrder = new RowSequence(parts);
+    if (!snapshot.isInterleaved) return storedOrder;
+    const order = ascendingOrder(await storedOrder.rowIds(snapshot));
+    return order === undefined ? storedOrder : new RowSequence(parts, order);
+  }
+
+  /** Reads the row ids of the rows, in their order. Files are read only of segments that store row ids. */
+  async rowIds(snapshot: Snapshot): Promise<Float64Array> {
+    const firstRowIds = [...rowIdRanges(snapshot.segments)].map(({ first }) => first);
+    const inParts = new Float64Array(this.#parts.at(-1)?.end ?? 0);
+    for (const { segment, rows, first } of this.#parts) {
+      inParts.set(readRowIds(snapshot, segment, rows, firstRowIds[segment]!), first);
+      await setImmediate(); // other work can run between two segments
+    }
+    return this.#order === undefined ? inParts : Float64Array.from(this.#order, (i) => inParts[i]!);
   }
 
   get length(): number {
@@ -56,7 +76,8 @@ export class RowSequence {
 
   /** Returns a sequence of the rows at these indexes, in the order of `indexes`. */
   selectIndexes(indexes: Int32Array): RowSequence {
-    return new RowSequence(this.#parts, indexes);
+    const order = this.#order;
+    return new RowSequence(this.#parts, order ? indexes.map((index) => order[index]!) : indexes);
   }
 
   /** Returns the sequence without the rows at these ascending indexes. */

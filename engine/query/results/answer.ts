@@ -4,7 +4,7 @@ import type { QueryRequest } from '../request/request.js';
 /** The answer of a query. Its JSON texts become part of the response unchanged. */
 export interface QueryAnswer<R = string> {
   readonly total: number;
-  /** The records as a JSON array. */
+  /** The records, by default as a JSON array. */
   readonly results: R;
   readonly count: number;
   /** The offset of the next page, null on the last. */
@@ -17,15 +17,6 @@ export interface QueryAnswer<R = string> {
   readonly position?: Position | null;
   /** Duration of the query in milliseconds. */
   readonly took: number;
-}
-
-/** A page in a format other than a JSON array. */
-export interface EncodedPage {
-  /** The bytes, or an iterable that produces them as they are consumed. */
-  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
-  readonly total: number;
-  /** The offset of the next page; null on the last page. */
-  readonly offset: number | null;
 }
 
 /** A page in which each record is a text. */

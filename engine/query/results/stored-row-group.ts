@@ -1,7 +1,12 @@
 import type { EncodedRowGroup } from '../../parquet/file-encoder.js';
 import { pageExtents } from '../../parquet/read-pages.js';
 import { boundOf, type FooterChunk, type PageStatistics } from '../../parquet/read-footer.js';
-import { parquetSchema, type ParquetColumn, type ParquetLeaf } from '../../parquet/schema.js';
+import {
+  parquetSchema,
+  physicalType,
+  type ParquetColumn,
+  type ParquetLeaf,
+} from '../../parquet/schema.js';
 import type { WrittenBound } from '../../parquet/bounds.js';
 import type { Extremes } from '../../parquet/statistics.js';
 import type { ChunkMeta } from '../../parquet/write-chunk.js';
@@ -114,13 +119,17 @@ function copyChunk(
     })),
     range: {
       extremes: hasExtremes ? { min: boundOf(min, leaf.physical), max: boundOf(max, leaf.physical) } : undefined, // prettier-ignore
-      // A chunk with NaN has no bounds of pages, so absent statistics mean that it may have NaN.
-      hasNaN: statistics === undefined,
+      // A chunk with NaN has no bounds of pages, so without these, floating-point numbers may include NaN, whatever the footer says.
+      hasNaN: statistics === undefined && isFloatingPoint(leaf),
     },
     copiedBounds: { min: copied(min), max: copied(max) },
     stringBytes: leaf.column.type === 'string' ? footer.stringBytes : undefined,
     filter: undefined,
   };
+}
+
+function isFloatingPoint({ physical }: ParquetLeaf): boolean {
+  return physical === physicalType.float || physical === physicalType.double;
 }
 
 function boundsOf({ min, max }: PageStatistics): Extremes | undefined {

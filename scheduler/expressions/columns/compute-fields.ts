@@ -1,7 +1,11 @@
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { dictOf } from '../../../engine/expression/values/dict.js';
 import { ExpressionError } from '../../../engine/expression/values/errors.js';
-import type { ExpressionHost, PyValue } from '../../../engine/expression/values/values.js';
+import {
+  PyDict,
+  type ExpressionHost,
+  type PyValue,
+} from '../../../engine/expression/values/values.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { FindingCollector, type Findings } from '../../../engine/ingest/findings.js';
 import { createRecordFields } from '../../../engine/ingest/make-column.js';
@@ -15,7 +19,7 @@ import { computationSteps, type ComputationStep } from './computation-step.js';
 import { expressionData, type SourceExpressions } from './field-expressions.js';
 import { JobResults } from './job-results.js';
 import { computeBatchedStep, batchedCallSteps, type BatchedCallStep } from './joined-column.js';
-import { errorsField, ExpressionErrors } from './record-errors.js';
+import { errorsField, ExpressionErrors, messagesOfOthers } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 import { StepEvaluation } from './step-evaluation.js';
 
@@ -202,18 +206,27 @@ class FieldComputation {
   }
 
   /**
-   * Stores the errors of each record that has some; other records keep the value that the field has in the input. Returns false if there is
-   * nothing to store.
+   * Stores the errors of each record: those of the computed fields, and those that the input has of other fields. Returns false if the
+   * errors of the input do not change.
    */
   #addErrors(names: readonly string[], columnOf: () => ValueColumn | null): boolean {
-    if (this.#errors.isEmpty || !this.#input.expressions.includeErrors) return false;
+    const { batch, expressions, dropped = [] } = this.#input;
+    const computed = new Set(names);
+    const isDropped = dropped.some((path) => path.length === 1 && path[0] === errorsField);
+    const given = isDropped ? undefined : batch.columns.find(({ name }) => name === errorsField);
+    const addsErrors = expressions.includeErrors && !this.#errors.isEmpty;
+    if (!addsErrors && (given === undefined || !mayHaveErrorsOf(given, computed))) return false;
     const column = columnOf();
     if (column === null) return false;
     const errorsSlot = this.#slots.slotOfField(errorsField);
-    for (let row = 0; row < this.#input.batch.rows; row++) {
-      const errors = this.#errors.messagesOf(row, names);
+    for (let row = 0; row < batch.rows; row++) {
       this.#slots.goToRecord(row);
-      const value = errors.length > 0 ? dictOf(errors) : this.#slots.valueOfSlot(errorsSlot);
+      const stored = given && this.#slots.valueOfSlot(errorsSlot);
+      const errors = [
+        ...messagesOfOthers(stored, computed),
+        ...(addsErrors ? this.#errors.messagesOf(row, names) : []),
+      ];
+      const value = errors.length > 0 ? dictOf(errors) : stored instanceof PyDict ? null : stored;
       if (value === null || value === undefined) continue;
       column.padTo(row);
       this.#appender.append(column, value);
@@ -229,6 +242,12 @@ export const lenientReportRules = {
   strict: false,
   allowNewFields: true,
 };
+
+/** Whether a column of stored errors may have an error of one of these fields. */
+function mayHaveErrorsOf({ name, children }: Column, computed: ReadonlySet<string>): boolean {
+  if (computed.has(name)) return false; // the column itself is computed
+  return children === undefined || children.some((child) => computed.has(child.name));
+}
 
 function hasColumn(columns: Columns, name: string): boolean {
   return columns.some((column) => column.name === name);

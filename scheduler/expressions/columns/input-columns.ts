@@ -26,6 +26,14 @@ export function computedNames({ fields }: FieldExpressions): ReadonlySet<string>
   return new Set(fields.map(({ name }) => String(name)));
 }
 
+/** The names under which `_errors` has the errors of these expressions; what a record stores under them is outdated by a new result. */
+export function errorNames(expressions: FieldExpressions): ReadonlySet<string> {
+  const names = computedNames(expressions);
+  return producesRecords(expressions)
+    ? new Set([...names, 'pre_annotation_expression', 'post_annotation_expression'])
+    : names;
+}
+
 /**
  * Whether expressions may have seen other values in a chunk, whose input had the columns `chunk`, than they would see with the types
  * unified over all chunks: for example a number where other chunks have a text, or no field at all.

@@ -1,3 +1,5 @@
+import { PyDict, type PyValue } from '../../../engine/expression/values/values.js';
+
 /** The field with the errors of a record's expressions: an object with their messages by field. */
 export const errorsField = '_errors';
 
@@ -7,6 +9,20 @@ const maxMessageChars = 500;
 /** A message, shortened for storage. */
 export function shortenMessage(message: string): string {
   return message.length <= maxMessageChars ? message : `${message.slice(0, maxMessageChars)}…`;
+}
+
+/**
+ * Returns the messages that a record stores for fields that are not computed now; those of computed fields are outdated. A value that is no
+ * object has no messages.
+ */
+export function messagesOfOthers(
+  stored: PyValue | undefined,
+  computed: ReadonlySet<string>,
+): readonly (readonly [string, PyValue])[] {
+  if (!(stored instanceof PyDict)) return [];
+  return Array.from(stored.map, ([name, message]) => [String(name), message] as const).filter(
+    ([name, message]) => message !== null && !computed.has(name),
+  );
 }
 
 /** The errors of the expressions of a chunk, which are collected field by field and reported record by record. */

@@ -12,9 +12,9 @@ import {
   type ComputedBatch,
 } from './compute-fields.js';
 import { annotationField, expressionData } from './field-expressions.js';
-import { computedNames, typeHints } from './input-columns.js';
+import { computedNames, errorNames, typeHints } from './input-columns.js';
 import { RecordColumns } from './record-columns.js';
-import { errorsField, shortenMessage } from './record-errors.js';
+import { errorsField, messagesOfOthers, shortenMessage } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 
 /**
@@ -48,13 +48,17 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     ...(sourceDataset !== undefined && { sourceDataset }),
   });
   const namesComputed = computedNames(expressions);
+  const recomputed = errorNames(expressions);
   const droppedPaths = (input.dropped ?? []).filter(([name]) => !namesComputed.has(name!));
   const end = performance.now() + (input.timeoutMs ?? chunkTimeoutMs);
 
+  const dropsErrors = droppedPaths.some((path) => path.length === 1 && path[0] === errorsField);
+
   /** Stores a record; a value that does not fit its field becomes null, and the record gets an error. */
-  const store = (record: PyDict): void => {
+  const store = (record: PyDict, storedErrors: PyValue | undefined): void => {
     const errors = record.map.get(errorsField);
-    const messages = errors instanceof PyDict ? new Map(errors.map) : new Map<unknown, PyValue>();
+    const isUnchanged = errors === storedErrors;
+    const messages = new Map(errors instanceof PyDict && !isUnchanged ? errors.map : []);
     for (const [name, message] of messages)
       collector.warn(context.line, codes.expressionError, String(name), shortenMessage(String(message)));
     for (const path of droppedPaths) removePath(record, path);
@@ -66,11 +70,12 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
       collector.warn(context.line, codes.expressionError, String(name), shortenMessage(misfit));
       messages.set(name, misfit);
     }
-    if (messages.size > 0 && expressions.includeErrors) {
-      const stored = new PyDict();
+    const stored = new PyDict();
+    if (errors instanceof PyDict && !dropsErrors)
+      for (const [name, message] of messagesOfOthers(storedErrors, recomputed)) stored.map.set(name, message);
+    if (expressions.includeErrors)
       for (const [name, message] of messages) stored.map.set(String(name), shortenMessage(String(message)));
-      recordColumns.append(errorsField, stored);
-    }
+    if (stored.map.size > 0) recordColumns.append(errorsField, stored);
     recordColumns.endRecord();
   }; // prettier-ignore
 
@@ -90,14 +95,15 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     context.line = lineOf(row);
     context.recordNumber++;
     const record = recordAt(row);
+    const storedErrors = record.map.get(errorsField);
     if (performance.now() < end) {
-      for (const one of annotation.annotate(record, host).records) store(one);
+      for (const one of annotation.annotate(record, host).records) store(one, storedErrors);
       continue;
     }
     const lateErrors = new PyDict();
     lateErrors.map.set('pre_annotation_expression', timeLimitMessage);
     record.map.set(errorsField, lateErrors);
-    store(record);
+    store(record, storedErrors);
   }
   const reshaped = recordColumns.finish();
   return {

@@ -1,21 +1,22 @@
 import { join } from 'node:path';
 import type {
   SegmentMatches,
-  KeyColumn,
   RowSearch,
   KeySegment,
   KeyRow,
 } from '../../../engine/change/find-rows.js';
 import type { ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
+import type { KeyColumn } from '../../../engine/change/row-keys.js';
 import { mergeAscending } from '../../../engine/core/ascending.js';
 import { AppError } from '../../../engine/core/errors.js';
-import type { Column, Columns } from '../../../engine/core/types.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
 import { leafKey } from '../../../engine/store/stats.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
+import { keyColumnsOf } from './key-columns.js';
 import { sortByRowId } from './match-parts.js';
 import type { GivenSegments, PlaceOfRecord, RecordChange } from './record-change.js';
 
@@ -54,7 +55,7 @@ export async function findChangedRows(
     path: join(scratch, path),
     blockChecksums,
   }));
-  const keys = idFields === null ? [storedIdKey] : idFields.map((name) => keyColumn(name, columns));
+  const keys = idFields === null ? [storedIdKey] : keyColumnsOf(idFields, columns);
   const searchedSegments = searchedFiles(snapshot, idFields === null ? undefined : keys);
   // A segment with `idRuns` is searched for `_id`s without reading it, so its rows do not count when the segments are divided among the
   // threads.
@@ -112,35 +113,20 @@ export function searchedFiles(
   });
 }
 
-const storedIdKey: KeyColumn = { given: [givenIdColumn.physical], stored: ['_id'] };
+const storedIdKey: KeyColumn = {
+  given: [givenIdColumn.physical],
+  stored: ['_id'],
+  type: 'string',
+};
 
-/** Returns the column of a key field; throws if the field does not have a single value per record. */
-function keyColumn(name: string, columns: Columns): KeyColumn {
-  const path: string[] = [];
-  let siblings: Columns = columns;
-  let column: Column | undefined;
-  for (const part of name.split('.')) {
-    if (column?.isList) break;
-    column = siblings.find((one) => one.name === part);
-    if (column === undefined)
-      throw new AppError('input', `id_fields: no record has a field ${JSON.stringify(name)}`);
-    path.push(column.physical);
-    siblings = column.children ?? [];
-  }
-  if (column!.isList || column!.children !== undefined || column!.type === 'json')
-    throw new AppError(
-      'input',
-      `id_fields: ${JSON.stringify(name)} is a list or an object; name fields with a single value`,
-    );
-  return { given: path, stored: path };
-}
-
-/** Returns the bounds of the key in a segment, if the key is a single string field. */
+/** Returns the bounds of the key in a segment, if the key is a single string field. The bounds of dates are texts, too, but their keys are not. */
 function keyBoundsOf(
   { stats }: Segment,
   keys: readonly KeyColumn[],
 ): readonly [string, string] | undefined {
-  const { min, max } = keys.length === 1 ? (stats[leafKey(keys[0]!.stored)] ?? {}) : {};
+  const [{ stored, type }] = keys as readonly [KeyColumn];
+  const isString = keys.length === 1 && (type === 'string' || type === 'text');
+  const { min, max } = isString ? (stats[leafKey(stored)] ?? {}) : {};
   return typeof min === 'string' && typeof max === 'string' ? [min, max] : undefined;
 }
 

@@ -8,6 +8,8 @@ export interface RecordChange {
   readonly datasetId: number;
   /** Dotted names of the fields by which stored records are found; null to find them by their `_id`. */
   readonly idFields: readonly string[] | null;
+  /** The names of the errors in `_errors` of a stored record that are outdated, because expressions compute these fields again. */
+  readonly computed: readonly string[];
 }
 
 /** Records whose segments are in the scratch folder. */

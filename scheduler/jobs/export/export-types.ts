@@ -1,3 +1,4 @@
+import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { FieldTitles } from '../../../engine/query/results/cells.js';
 import type { Snapshot } from '../../../engine/store/store.js';
@@ -44,12 +45,22 @@ export interface ComputedSearch {
   }[];
 }
 
-/** Exports the records that the commit of the snapshot has changed. */
+/** Exports the records that a commit has changed: first those that it removed, then those that it added. */
 export interface CommitExport extends ExportFile {
-  /** The version before the commit. */
-  readonly before: Snapshot;
-  /** Which records of the commit are exported, in this order. */
-  readonly which: readonly ('removed' | 'added')[];
+  /** The version of the commit; `snapshot` has the same records, which merges may have moved. */
+  readonly commitVersion: number;
+  /** The version before the commit; null if the records that it removed are not exported. */
+  readonly removedFrom: Snapshot | null;
+  /** Whether the records that the commit added are exported. */
+  readonly hasAdded: boolean;
+}
+
+/**
+ * Whether the file of a commit contains the records that the commit removed. It contains those that the commit wrote or, if it only removed
+ * records, the removed ones; of a rollback, both.
+ */
+export function exportsRemovedRecords(mode: CommitRow['mode']): boolean {
+  return mode === 'delete' || mode === 'rollback';
 }
 
 /** The result of `runExport`: a complete, flushed file. */

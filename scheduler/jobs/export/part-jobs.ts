@@ -1,8 +1,8 @@
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import type { RunOptions } from '../../../engine/query/executor/limits.js';
+import { RowSequence } from '../../../engine/query/plan/row-sequence.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { openStore } from '../../../engine/store/open.js';
-import { rowNumbersOf } from '../../../engine/store/row-trace.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import type { RunContext } from '../job.js';
 import type { CommitExport } from './export-types.js';
@@ -57,25 +57,29 @@ function* acceptBatch(batch: RowBatch, cutter: PartCutter): Generator<void> {
   yield;
 }
 
-/** Cuts the records that a commit has removed or added into parts, in insertion order. The Delta log alone says which records these are. */
+/**
+ * Cuts the records that a commit has removed or added into parts, in insertion order. The Delta log alone says which records these are;
+ * those that were added are found where merges after the commit have moved them.
+ */
 export async function* cutCommitIntoParts(
-  { snapshot, before, which }: CommitExport,
+  { snapshot, commitVersion, removedFrom, hasAdded }: CommitExport,
   limits: PartLimits,
   data: DataFolder,
 ): AsyncGenerator<PartRows> {
   const { datasetId, version } = snapshot;
-  const difference = await openStore(data).difference(datasetId, version - 1, version);
-  for (const one of which) {
-    const from = one === 'added' ? snapshot : before;
+  const store = openStore(data);
+  const { removed, added } = await store.difference(datasetId, commitVersion - 1, version);
+  for (const [from, changedRows] of [
+    [removedFrom, removed],
+    [hasAdded ? snapshot : null, added],
+  ] as const) {
+    if (from === null) continue;
+    const rows = await RowSequence.fromSnapshot(from, changedRows);
     const cutter = new PartCutter(from, limits);
-    let count = 0;
-    for (const [index, segment] of from.segments.entries()) {
-      const rows = difference[one].get(segment.path);
-      if (rows === undefined) continue;
-      for (const row of rowNumbersOf(rows, segment)) {
-        cutter.addRow(index, row);
-        if (++count % rowsPerYield === 0) yield* cutter.takeParts();
-      }
+    for (let first = 0; first < rows.length; first += rowsPerYield) {
+      for (const [segment, row] of rows.slice(first, first + rowsPerYield))
+        cutter.addRow(segment, row);
+      yield* cutter.takeParts();
     }
     cutter.endPart();
     yield* cutter.takeParts();

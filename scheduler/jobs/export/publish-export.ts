@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { Tables } from '../../../engine/catalog/catalog.js';
-import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { pathSegments, requireFullPath } from '../../../engine/catalog/full-path.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
@@ -32,7 +31,12 @@ import { activePrincipal, checkPermission, evaluationOriginOf } from '../permiss
 import { annotationSettingsOfRow, planAnnotation } from '../../expressions/plan-annotation.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
 import { loadVisibleVersion } from '../visible-data.js';
-import type { CommitExport, ComputedSearch, ExportParams, ExportResult } from './export-types.js';
+import {
+  exportsRemovedRecords,
+  type ComputedSearch,
+  type ExportParams,
+  type ExportResult,
+} from './export-types.js';
 
 /**
  * Checks the permission on the dataset and parses the query of an export, for the version that the export names or else the latest one in
@@ -42,12 +46,9 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   const { catalog, store, now } = context;
   const row = await requireAuthorizedExport(task, catalog);
   const writer = requireWriter(row.format);
-  const { snapshot, fields } = await loadVisibleVersion(
-    catalog,
-    store,
-    row.datasetId,
-    row.asOf?.version,
-  );
+  const { datasetId, asOf } = row;
+  const version = asOf === null ? undefined : await store.readableVersion(datasetId, asOf.version);
+  const { snapshot, fields } = await loadVisibleVersion(catalog, store, datasetId, version);
   const commitId = row.params['commit_id'];
   const settings = annotationSettingsOfRow(row);
   const plan = settings && planAnnotation(settings, row.params, fields);
@@ -79,8 +80,12 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   }
   const commit = await catalog.commits.get(Number(commitId));
   if (commit === undefined) throw notFoundError();
-  const before = await store.snapshot(row.datasetId, snapshot.version - 1);
-  return { ...common, before, which: recordsWrittenBy(commit) };
+  const commitVersion = row.asOf!.version;
+  const { mode } = commit;
+  const removedFrom = exportsRemovedRecords(mode)
+    ? await store.snapshot(row.datasetId, commitVersion - 1)
+    : null;
+  return { ...common, commitVersion, removedFrom, hasAdded: mode !== 'delete' };
 }
 
 /**
@@ -101,12 +106,6 @@ async function planComputedSearch(
     attempts.push({ parts, params: { ...params, ...unlimited } });
   }
   return { asked, attempts };
-}
-
-/** Returns which records the file of a commit contains: those that the commit wrote or, if it only removed records, the removed ones. */
-function recordsWrittenBy({ mode }: CommitRow): CommitExport['which'] {
-  if (mode === 'rollback') return ['removed', 'added'];
-  return mode === 'delete' ? ['removed'] : ['added'];
 }
 
 /** Moves the file to the folder of exports, and links it into a vault if the export has a `target_full_path`. */

@@ -22,8 +22,8 @@ export interface ImportRunContext {
   readonly transient: readonly string[];
   /** The expressions of fields; null if there are none. */
   readonly expressions: FieldExpressions | null;
-  /** The names of the stored fields, as in `ChunkJob`. */
-  readonly stored?: readonly string[] | undefined;
+  /** The key of a deletion, as in `ChunkJob`. */
+  readonly key?: readonly string[] | undefined;
   /** Dotted names of the fields whose entity type is not detected. */
   readonly fixedEntities: readonly string[];
   readonly commitId: number;

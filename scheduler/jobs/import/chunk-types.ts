@@ -35,8 +35,11 @@ export interface ChunkJob {
   readonly inputs?: Columns | undefined;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
-  /** Names of the fields that are stored; absent if all fields except the transient ones are stored. */
-  readonly stored?: readonly string[] | undefined;
+  /**
+   * For a deletion, the dotted names of the fields by which records are found: no other fields are stored. Absent if all fields except the
+   * transient ones are stored.
+   */
+  readonly key?: readonly string[] | undefined;
   /** How string fields are sampled for the detection of entity types; null if they are not. */
   readonly sampling: SamplingOptions | null;
   readonly commitId: number;

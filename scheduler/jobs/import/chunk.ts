@@ -11,6 +11,7 @@ import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import { readerNamed } from '../../../readers/index.js';
 import { chunkStartOf } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
+import { mayHoldKey } from '../change/key-columns.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
 import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
@@ -28,7 +29,8 @@ type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
 /** The transforms in the order in which they are applied: those that read fields precede the one that drops fields. */
 const batchTransforms: readonly BatchTransform[] = [
   (batch, job) => dropColumns(batch, new Set(job.transient)),
-  (batch, { stored }) => (stored === undefined ? batch : selectColumns(batch, new Set(stored))),
+  (batch, { key }) =>
+    key === undefined ? batch : selectColumns(batch, (name) => mayHoldKey(name, key)),
 ];
 
 /** Reads a chunk and writes its records to a segment, which is not flushed. Runs in a pool thread and keeps no state but pooled buffers. */

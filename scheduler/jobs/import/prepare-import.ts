@@ -6,7 +6,11 @@ import { checkPermission, evaluationOriginOf } from '../permissions.js';
 import type { PublishContext } from '../job.js';
 import { requireAppendableSnapshot } from '../visible-data.js';
 import type { RecordChange } from '../change/record-change.js';
-import { fieldExpressionsOf } from '../../expressions/columns/field-expressions.js';
+import {
+  fieldExpressionsOf,
+  type FieldExpressions,
+} from '../../expressions/columns/field-expressions.js';
+import { errorNames } from '../../expressions/columns/input-columns.js';
 import type { ImportParams } from './import-types.js';
 import { declarationsOf, knownColumns, markDeclaredColumns } from './known-columns.js';
 import { importSourcesOf } from './prepare-sources.js';
@@ -31,16 +35,18 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     dataType,
     isList,
   }));
+  const origin = await evaluationOriginOf(task, catalog);
+  const expressions = fieldExpressionsOf(row, origin, fields, columns);
   const givenColumns = matchesById(row) ? [givenIdColumn] : [];
   return {
     commitId: row.commitId,
-    change: recordChangeOf(row),
+    change: recordChangeOf(row, expressions),
     sources: await importSourcesOf(row, task, context),
     stored: [...givenColumns, ...stored],
     isUrgent: row.source === 'data_records',
     dryRun: row.isDryRun ? { fields, described: fieldPropertiesIn(row.targetFields) } : null,
     transient: transientFieldNames(row.targetFields),
-    expressions: fieldExpressionsOf(row, await evaluationOriginOf(task, catalog), fields, columns),
+    expressions,
     fixedEntities: fieldsWithFixedEntity(fields, row.targetFields),
     known: [
       ...givenColumns,
@@ -50,8 +56,13 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
   };
 }
 
-function recordChangeOf({ commitMode, datasetId, idFields }: ImportRow): RecordChange | null {
-  return commitMode === 'append' ? null : { mode: commitMode, datasetId, idFields };
+function recordChangeOf(
+  { commitMode, datasetId, idFields }: ImportRow,
+  expressions: FieldExpressions | null,
+): RecordChange | null {
+  if (commitMode === 'append') return null;
+  const computed = expressions === null ? [] : [...errorNames(expressions)];
+  return { mode: commitMode, datasetId, idFields, computed };
 }
 
 /** Whether the records of an import name stored records by their `_id`. */
@@ -68,7 +79,7 @@ async function prepareDeletionParams(
   const sources = await importSourcesOf(row, task, context);
   return {
     commitId: row.commitId,
-    change: recordChangeOf(row),
+    change: recordChangeOf(row, null),
     sources: sources.map((source) => ({ ...source, entityParams: { disable: true } })),
     stored: [givenIdColumn],
     known: [givenIdColumn],

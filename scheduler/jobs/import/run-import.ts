@@ -7,7 +7,6 @@ import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
 import type { ImportRunContext } from './chunk-runner.js';
-import type { RecordChange } from '../change/record-change.js';
 import { detectEntities } from './detect-entities.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import { producesRecords } from '../../expressions/columns/field-expressions.js';
@@ -80,11 +79,6 @@ async function reevaluateExpressions(
   await flow.waitUntilFinished();
 }
 
-/** Returns the names of the fields by which a record names a stored record; a deletion stores no other fields. */
-function keyFieldNames({ idFields }: RecordChange): readonly string[] {
-  return idFields?.map((name) => name.split('.')[0]!) ?? [givenIdColumn.name];
-}
-
 /** Runs the first pass of an import. Adds each source to `runs` when it is opened. */
 async function readAllSources(
   params: ImportParams,
@@ -105,7 +99,10 @@ async function readAllSources(
     known,
     transient,
     expressions,
-    stored: params.change?.mode === 'delete' ? keyFieldNames(params.change) : undefined,
+    key:
+      params.change?.mode === 'delete'
+        ? (params.change.idFields ?? [givenIdColumn.name])
+        : undefined,
     fixedEntities: params.fixedEntities,
     commitId,
     isUrgent,

@@ -49,7 +49,10 @@ export interface MigrationExpressions {
   readonly inputs: Columns;
   /** The columns that the computed fields must have, as far as they are known. */
   readonly columns: Columns;
-  /** If expressions produce the records: paths of the source that the query does not select, which are removed from the results. */
+  /**
+   * Paths of the source that the query does not select: if expressions produce the records, all of them, which are removed from the
+   * results; otherwise the column of stored errors alone, unless it is selected.
+   */
   readonly dropped: readonly (readonly string[])[];
 }
 
@@ -138,8 +141,7 @@ async function convertRecords(
     return { batch, failed: new Uint8Array(0), findings, release };
   }
   const computedBatch = expressions && (await computeChunkFields(job, expressions, rows));
-  // If the expressions produce errors, these have been merged with the errors that the source records store, so the stored errors are not
-  // copied.
+  // If the errors that the source records store have changed, they are among the computed columns and not copied.
   const columns = computedBatch?.storesErrors
     ? selected.filter(({ to }) => to.name !== errorsField)
     : selected;

@@ -17,7 +17,11 @@ import {
   fieldExpressionsOf,
   producesRecords,
 } from '../../expressions/columns/field-expressions.js';
-import { computedNames, inputFieldsOf } from '../../expressions/columns/input-columns.js';
+import {
+  computedNames,
+  errorNames,
+  inputFieldsOf,
+} from '../../expressions/columns/input-columns.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
 import { declarationsOf, knownColumns, markDeclaredColumns } from '../import/known-columns.js';
 import { validationOf } from '../import/prepare-sources.js';
@@ -125,17 +129,21 @@ export async function prepareMigration(
       : expressions && {
           ...expressions,
           inputs: withErrorsColumn(expressions.inputs, selectedColumns),
+          dropped: selectedColumns.some(({ name }) => name === errorsField) ? [] : [[errorsField]],
         },
     known: targetColumns,
     declared: declaredFields,
     described: [...sourceFields, ...fieldPropertiesIn(row.targetFields)],
     createdFields: fieldsToCreate(row, sourceFields, source.fields, fields),
-    change,
+    change: change && {
+      ...change,
+      computed: expressions ? [...errorNames(expressions.fields)] : [],
+    },
     deletesRows: false,
   };
 }
 
-/** Returns the columns that expressions read, and the column of stored errors, which is kept if no errors are added. */
+/** Returns the columns that expressions read, and the column of stored errors, of which those of other fields are kept. */
 function withErrorsColumn(inputs: Columns, selected: Columns): Columns {
   const isRead = inputs.some(({ name }) => name === errorsField);
   return isRead ? inputs : inputs.concat(selected.filter(({ name }) => name === errorsField));
@@ -177,7 +185,7 @@ function recordChangeOf({
   datasetId,
   idFields,
 }: DatasetMigrationRow): RecordChange | null {
-  return commitMode === 'append' ? null : { mode: commitMode, datasetId, idFields };
+  return commitMode === 'append' ? null : { mode: commitMode, datasetId, idFields, computed: [] };
 }
 
 /** Returns the migration of a task. Throws `not-found` or `forbidden` if its user may no longer read the source or write to the target. */

@@ -2,6 +2,7 @@ import { budgets } from '../../../engine/core/budgets.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { canceledError, type AppError } from '../../../engine/core/errors.js';
 import { removeTree, sweepFolder } from '../../../engine/core/files.js';
+import { raceWithAbort } from '../../../engine/core/shared-run.js';
 
 /** How a table is created. */
 export interface TableSource<T> {
@@ -178,18 +179,5 @@ export class TableCache {
   async #remove(folder: string | null): Promise<void> {
     if (folder === null) return;
     await removeTree(folder).catch((error: unknown) => this.#options.report(String(error)));
-  }
-}
-
-/** Returns the value of a promise. Rejects with `canceled` if the signal aborts first. */
-async function raceWithAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) throw canceledError();
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(canceledError());
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }

@@ -3,7 +3,7 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { canceledError } from '../../../engine/core/errors.js';
 import { removeFile, syncFolder } from '../../../engine/core/files.js';
-import type { VacuumNeeds, VacuumPlan } from '../../../engine/store/store.js';
+import type { Store, VacuumNeeds, VacuumPlan } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
 import type { Job } from '../job.js';
 
@@ -34,7 +34,7 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
     const datasetId = task.targetObjectId!;
     return withDatasetLock(datasetId, async () => {
       if ((await catalog.datasets.get(datasetId))?.availability !== 'available') return null;
-      const plan = await store.beginVacuum(datasetId, await vacuumNeedsOf(catalog, task));
+      const plan = await store.beginVacuum(datasetId, await vacuumNeedsOf(catalog, store, task));
       if (plan === undefined) return null;
       crashpoint('vacuum.begun');
       await persist(() => catalog.datasets.rewritten(datasetId, plan.version, 0));
@@ -85,6 +85,7 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
  */
 async function vacuumNeedsOf(
   { tasks, exports, datasetMigrations }: Pick<Catalog, 'tasks' | 'exports' | 'datasetMigrations'>,
+  store: Pick<Store, 'readableVersion'>,
   { id, targetObjectId }: TaskRow,
 ): Promise<VacuumNeeds> {
   const datasetId = targetObjectId!;
@@ -96,5 +97,9 @@ async function vacuumNeedsOf(
     ...(await exports.openVersions(datasetId)),
     ...(await datasetMigrations.openVersions(datasetId)),
   ];
-  return { since: Number.isFinite(oldestStart) ? oldestStart : undefined, versions };
+  const readable = versions.map((version) => store.readableVersion(datasetId, version));
+  return {
+    since: Number.isFinite(oldestStart) ? oldestStart : undefined,
+    versions: [...versions, ...(await Promise.all(readable))],
+  };
 }

@@ -1,4 +1,6 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import { parse } from 'csv-parse/sync';
@@ -110,17 +112,48 @@ describe('an answer', () => {
   });
 });
 
-test('an answer to a client on the same machine is not compressed', async () => {
-  const local = await startServer();
-  try {
-    const otherClient = await local.user('ann');
-    const headers = { 'Accept-Encoding': 'gzip, br, zstd', Authorization: `Bearer ${otherClient.token}` };
-    const { headers: answered, body } = await askRaw(new URL('/openapi.json', local.url).href, headers);
-    expect([answered['content-encoding'], body.length > 100_000]).toEqual([undefined, true]);
-  } finally {
-    await local.close();
-  }
-}); // prettier-ignore
+describe.each([
+  ['no trusted proxy', []],
+  ['a trusted proxy', ['127.0.0.1']],
+])('an answer of a server with %s', (_, trustProxies) => {
+  /** Asks for a document of more than 100 kB, directly or through a proxy on the same machine that adds headers. */
+  const answerThrough = async (added: Record<string, string> | undefined): Promise<RawAnswer> => {
+    const local = await startServer({ trustProxies });
+    const proxy = createServer((incoming, outgoing) => {
+      const headers = { ...incoming.headers, ...added };
+      const passedOn = request(new URL(incoming.url!, local.url), { headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(outgoing);
+      });
+      passedOn.end();
+    });
+    try {
+      await once(proxy.listen(0, '127.0.0.1'), 'listening');
+      const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+      const { token } = await local.user('ann');
+      const headers = { 'Accept-Encoding': 'gzip, br, zstd', Authorization: `Bearer ${token}` };
+      return await askRaw(new URL('/openapi.json', added ? proxyUrl : local.url).href, headers);
+    } finally {
+      proxy.close();
+      await local.close();
+    }
+  };
+
+  test('is not compressed for a client on the same machine', async () => {
+    const { headers, body } = await answerThrough(undefined);
+    expect([headers['content-encoding'], body.length > 100_000]).toEqual([undefined, true]);
+  });
+
+  test.each([
+    ['X-Forwarded-For', '203.0.113.7'],
+    ['Forwarded', 'for=203.0.113.7'],
+    ['Via', '1.1 proxy'],
+  ])('is compressed through a proxy on the same machine that sets %s', async (name, value) => {
+    const { headers, body } = await answerThrough({ [name]: value });
+    expect(headers['content-encoding']).toBe('zstd');
+    expect(zstdDecompressSync(body).length).toBeGreaterThan(100_000);
+  });
+});
 
 test('a download is not compressed: its length, ranges and ETag are those of the file', async () => {
   const wholeFile = await askRaw(downloadUrl, { 'Accept-Encoding': 'gzip, br, zstd' });

@@ -1,9 +1,17 @@
+import { rm } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { startServerFixture } from '../lab.js';
-import { idOf } from '../server.js';
+import { idOf, listOf } from '../server.js';
 
 const { server, ann, newDataset } = await startServerFixture();
+
+/** A server whose clock is ahead, and whose merges depend on no time. */
+let aheadMs = 0;
+const pastWindow = await startServerFixture({
+  scheduler: { quietMs: Infinity },
+  store: { keepVersionsMs: 7 * 86_400_000, now: () => Date.now() + aheadMs },
+});
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -48,6 +56,42 @@ test('the file of a commit has the records that it wrote or removed, as they wer
     expectedRow(second, { n: 4, more: [1, 2] }),
   ]);
   expect(await fetchRecordsOfCommit(first)).toEqual(rows);
+});
+
+test('the file has replaced records in insertion order', async () => {
+  const id = await newDataset();
+  await importInto(id, { records: [0, 1, 2, 3].map((n) => ({ n })) });
+  const { json } = await ann.post(`/v2/datasets/${id}/data`, {});
+  const ids = (json['results'] as { _id: string }[]).map(({ _id }) => _id);
+  await importInto(id, { commit_mode: 'upsert', records: [{ _id: ids[3], n: 13 }] });
+  const upserted = await importInto(id, { commit_mode: 'upsert', records: [{ _id: ids[2], n: 12 }, { n: 4 }, { _id: ids[0], n: 10 }] }); // prettier-ignore
+  expect((await fetchRecordsOfCommit(upserted)).map(({ n }) => n)).toEqual([10, 12, 4]);
+  const removal = await importInto(id, { commit_mode: 'delete', records: [{ _id: ids[3] }, { _id: ids[0] }, { _id: ids[1] }] }); // prettier-ignore
+  expect((await fetchRecordsOfCommit(removal)).map(({ n }) => n)).toEqual([10, 1, 13]);
+});
+
+test('the file of a commit can be made as long as its records are those of a version that can be read', async () => {
+  const { ann: owner, newDataset: newDatasetOfOwner, server: own } = pastWindow;
+  const id = await newDatasetOfOwner();
+  for (let n = 0; n < 16; n++)
+    await owner.post('/v2/dataset_imports', { dataset_id: id, records: [{ n }] });
+  await own.scheduler.compacted();
+  const commits = listOf(await owner.get(`/v2/datasets/${id}/commits`)).map(({ id: one }) => one);
+  const newest = String(commits[0]);
+  aheadMs += 9 * 86_400_000;
+  // A merge has written the records anew after the newest commit; the vacuum removes the files that this commit wrote.
+  const plan = await own.store.beginVacuum(id, { since: undefined, versions: [] });
+  expect(plan!.files.length).toBeGreaterThan(0);
+  for (const { path } of plan!.files) await rm(own.data.datasetFile(id, path));
+  await own.store.endVacuum(id);
+  const { json } = await owner.post(`/v2/datasets/${id}/data`, { as_of: Number(newest) });
+  expect(json['total']).toBe(16);
+  const file = await owner.get(`/v2/dataset_commits/${newest}/download?redirect=0`);
+  expect([file.status, file.json]).toEqual([200, expect.anything()]);
+  const text = gunzipSync(Buffer.from(await (await fetch(String(file.json['url']))).arrayBuffer()));
+  expect(JSON.parse(text.toString())).toMatchObject({ n: 15, _commit: newest });
+  const earlier = await owner.get(`/v2/dataset_commits/${String(commits[1])}/download?redirect=0`);
+  expect([earlier.status, JSON.stringify(earlier.json)]).toEqual([400, expect.stringContaining('cannot be read any more')]); // prettier-ignore
 });
 
 test('the file is an export, which requests share until it expires', async () => {

@@ -1,10 +1,11 @@
+import { tableFromIPC } from 'apache-arrow';
 import { beforeAll, expect, test } from '@jest/globals';
 import { startServerFixture } from '../lab.js';
 import { idOf } from '../server.js';
 
 let datasetId: number;
 
-const { ann, vaultId } = await startServerFixture();
+const { server, ann, vaultId } = await startServerFixture();
 beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   await addRecords(0, 25);
@@ -42,6 +43,62 @@ test('a cursor reads one version while records are added, and ends with null (Q8
     expect(found).toEqual(before);
     expect(pages).toBe(Math.ceil(before.length / 4));
   }
+});
+
+test.each(['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream'])(
+  'pages as %s have a cursor, too, of the same version',
+  async (accept) => {
+    const decode = (bytes: Buffer): number[] => {
+      if (accept.includes('arrow')) return Array.from(tableFromIPC(bytes).getChild('n')!, Number);
+      const lines = bytes.toString().trim().split(/\r?\n/);
+      if (accept === 'text/csv') return lines.slice(1).map(Number);
+      return lines.map((line) => (JSON.parse(line) as { n: number }).n);
+    };
+    const computed = { name: 'n', expression: 'record.n', data_type: 'long' };
+    for (const query of [{}, { ordering: ['-n'] }, { target_fields: [computed] }]) {
+      const asked = { ...query, fields: ['n'] };
+      const before = numbersOfPage(await fetchDataPage({ ...asked, limit: 1_000 }));
+      const found: number[] = [];
+      let cursor: string | true | null = true;
+      for (let pages = 1; cursor !== null; pages++) {
+        const answer: Response = await fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${ann.token}`, accept },
+          body: JSON.stringify({ ...asked, limit: 10, cursor }),
+        });
+        expect([answer.status, answer.headers.get('x-total')]).toEqual([200, `${before.length}`]);
+        expect(answer.headers.get('x-next-offset')).toBeNull();
+        expect(answer.headers.get('access-control-expose-headers')).toContain('X-Next-Cursor');
+        found.push(...decode(Buffer.from(await answer.arrayBuffer())));
+        cursor = answer.headers.get('x-next-cursor');
+        if (pages === 2) await addRecords(200, 3);
+      }
+      expect(found).toEqual(before);
+    }
+  },
+);
+
+test('a cursor that is too long for a header is refused, in JSON it is not', async () => {
+  const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'long' }));
+  const records = ['a', 'b', 'c'].map((first) => ({ text: first.repeat(4_000) }));
+  await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
+  const body = { fields: ['text'], ordering: ['text'], limit: 2, cursor: true };
+  const path = `/v2/datasets/${id}/data`;
+  const headers = { authorization: `Bearer ${ann.token}`, accept: 'text/csv' };
+  const ask = (more: object): Promise<Response> =>
+    fetch(server.url + path, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ ...body, ...more }),
+    });
+  const refused = await ask({});
+  expect([refused.status, await refused.json()]).toEqual([
+    400,
+    { cursor: [expect.stringContaining('too long')] },
+  ]);
+  const { cursor } = (await ann.post(path, body)).json;
+  const last = await ask({ cursor });
+  expect([last.status, (await last.text()).length]).toEqual([200, 'text\r\n'.length + 4_002]);
 });
 
 test('an answer to a request without a cursor has none, and * begins one too', async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { withChangedBudgets } from '../../with-budgets.js';
 import { startServerFixture } from '../lab.js';
 import { grantPermission, listOf, type Answer } from '../server.js';
 
@@ -157,6 +158,77 @@ describe('a cursor of a difference', () => {
 });
 
 const statusAndJson = ({ status, json }: Answer): unknown => [status, json];
+
+describe('changed records', () => {
+  const idsOf = async (id: number): Promise<readonly string[]> => {
+    const { json } = await ann.post(`/v2/datasets/${id}/data`, { limit: 100 });
+    return (json['results'] as { _id: string }[]).map(({ _id }) => _id);
+  };
+  const upsert = (id: number, records: readonly object[]) =>
+    runImport({ dataset_id: id, records, commit_mode: 'upsert' });
+  const newestCommit = async (id: number): Promise<number> =>
+    Number(listOf(await ann.get(`/v2/datasets/${id}/commits`))[0]!['id']);
+
+  test('come in insertion order, whatever the order in which they were written', async () => {
+    const id = await newDataset();
+    await addRecords(id, 0, 12);
+    const first = await newestCommit(id);
+    const ids = await idsOf(id);
+    for (const n of [10, 5, 7]) await upsert(id, [{ _id: ids[n], n: n + 100 }]);
+    await upsert(id, [{ _id: ids[2], n: 102 }, { n: 12 }, { _id: ids[1], n: 101 }]);
+    const forth = await askDiff({ from: first }, id);
+    expect(changedNumbersOf(forth)).toEqual([...[101, 102, 105, 107, 110].map((n) => ['changed', n]), ['added', 12]]); // prettier-ignore
+    const backwardDiff = await askDiff({ from: '2999-01-01', to: first, limit: 2 }, id);
+    expect(changedNumbersOf(backwardDiff)).toEqual([
+      ['removed', 12],
+      ['changed', 1],
+    ]);
+    const { cursor } = backwardDiff.json;
+    expect(changedNumbersOf(await askDiff({ cursor, limit: 9 }, id))).toEqual([2, 5, 7, 10].map((n) => ['changed', n])); // prettier-ignore
+  });
+
+  test('are not records whose rows have the numbers of others that were rolled back', async () => {
+    const id = await newDataset();
+    await addRecords(id, 0, 3);
+    await addRecords(id, 10, 4);
+    const appended = await newestCommit(id);
+    expect((await ann.post(`/v2/dataset_commits/${appended}/rollback`, {})).status).toBe(201);
+    await addRecords(id, 20, 4);
+    const answer = await askDiff({ from: appended }, id);
+    expect(changedNumbersOf(answer)).toEqual([
+      ...expectedChanges('removed', 10, 4),
+      ...expectedChanges('added', 20, 4),
+    ]);
+  });
+
+  test('are found once for requests that come at the same time', async () => {
+    const id = await newDataset();
+    await addRecords(id, 0, 3);
+    const [a, b] = await Promise.all([0, 1].map(() => server.store.difference(id, -1, 0)));
+    expect(a).toBe(b);
+  });
+
+  // Each run compares at most two `_id`s at a time.
+  test.each([2, 1 << 20])('are found by _id where they were deleted and added again (%d)', (comparedIds) =>
+    withChangedBudgets({ comparedIds }, async () => {
+      const id = await newDataset();
+      await addRecords(id, 0, 9);
+      const first = await newestCommit(id);
+      const ids = await idsOf(id);
+      await runImport({ dataset_id: id, records: ids.slice(1, 7).map((_id) => ({ _id })), commit_mode: 'delete' });
+      await addRecords(id, 50, 2);
+      await upsert(id, [5, 3, 4, 2].map((n) => ({ _id: ids[n], n: 100 + n })));
+      const { json } = await askDiff({ from: first }, id);
+      expect(json['counts']).toEqual({ added: 2, changed: 4, removed: 2 });
+      const found = (json['results'] as { change: string; before: { n: number } | null; record: { n: number } }[]).map(({ change, before, record }) => [change, before?.n, record.n]);
+      expect(found).toEqual([
+        ['removed', undefined, 1], ['removed', undefined, 6],
+        ['changed', 5, 105], ['changed', 3, 103], ['changed', 4, 104], ['changed', 2, 102],
+        ['added', undefined, 50], ['added', undefined, 51],
+      ]);
+    }),
+  ); // prettier-ignore
+});
 
 test('what is no version of the dataset, and no limit, is a 400 that names the parameter', async () => {
   const otherDataset = await newDataset();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { findRows, locateRecordsById } from '../../../engine/change/find-rows.js';
+import type { KeyColumn } from '../../../engine/change/row-keys.js';
 import { BatchBuilder } from '../../../engine/ingest/batch.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
@@ -17,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'strandlake-ids-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const givenIdColumn: Column = { name: '_id', physical: 'given_id', type: 'string', isList: false };
-const keyColumns = [{ given: ['given_id'], stored: ['_id'] }];
+const keyColumns: readonly KeyColumn[] = [{ given: ['given_id'], stored: ['_id'], type: 'string' }];
 let fileCount = 0;
 
 /** Writes a segment with the records of a commit; with `strings`, the column `givenIdColumn` has these values. */

@@ -106,6 +106,7 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
         given: givenSegments,
         columns,
         keepsOthers,
+        cleared: [],
         isById,
         matches,
         segments,

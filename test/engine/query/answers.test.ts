@@ -209,7 +209,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       const request = parseExportParams({ exclude_fields: ['_commit'], limit: 1, ordering: ['s'], filters: [['small', -2147483648]] }, titledFields); // prettier-ignore
       const { snapshot } = dataset;
       const page = await runPage(bench.engine, snapshot, titledFields, request, 'csv');
-      const text = (await readPageBytes(page.body)).toString();
+      const text = (await readPageBytes(page.results)).toString();
       const cells = [
         recordId(0, 0), fullRecord['s'], '9223372036854775807', '-2147483648', '1e+300', '0.1', '2016-05-01T12:30:00.500000',
         'false', fullRecord['raw'], '["x","y\\""]', '[9007199254740993,-1]', '["2016-05-01","0099-12-31T23:59:59"]', 'A', '5',
@@ -234,7 +234,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       const request = parseQuery({ limit: 2 }, dataset.fields);
       const page = await runPage(bench.engine, dataset.snapshot, dataset.fields, request, 'arrow');
       expect([page.total, page.offset]).toEqual([3, 2]);
-      const table = tableFromIPC(await readPageBytes(page.body));
+      const table = tableFromIPC(await readPageBytes(page.results));
       expect(table.schema.fields.map(({ name, type }) => `${name}: ${String(type)}`)).toEqual([
       '_id: Utf8', '_commit: Utf8', 's: Utf8', 'big: Int64', 'small: Int32', 'd: Float64', 'f: Float32',
       'when: Timestamp<MICROSECOND, UTC>', 'yes: Bool', 'raw: Utf8', 'tags: List<Utf8>', 'longs: List<Int64>',
@@ -271,7 +271,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         dataset.fields,
       );
       const page = await runPage(bench.engine, dataset.snapshot, dataset.fields, request, 'arrow');
-      const table = tableFromIPC(await readPageBytes(page.body));
+      const table = tableFromIPC(await readPageBytes(page.results));
       expect([table.numRows, table.schema.names]).toEqual([0, ['s', 'o']]);
       const emptyPage = await runPage(
         bench.engine,
@@ -280,9 +280,10 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         parseQuery({ limit: 0 }, dataset.fields),
         'arrow',
       );
-      expect([tableFromIPC(await readPageBytes(emptyPage.body)).numRows, emptyPage.total]).toEqual([
-        0, 3,
-      ]);
+      expect([
+        tableFromIPC(await readPageBytes(emptyPage.results)).numRows,
+        emptyPage.total,
+      ]).toEqual([0, 3]);
     });
   });
 

@@ -122,6 +122,16 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     });
   });
 
+  test.each(['double', 'float'] as const)('a filter of a %s finds NaN above all numbers, in whatever row group it is', async (type) => {
+    const values = Array.from({ length: 500 }, (_, i) => (i % 5 === 0 ? NaN : i === 499 ? 501 : i));
+    const made = await bench.dataset([column('d', type)], [values.map((d) => ({ d }))]);
+    const total = async (filter: unknown) => (await ask(made, JSON.stringify({ filters: [filter], limit: 0 }))).total;
+    expect(await total(['d__gt', 500])).toBe(101);
+    expect(await total(['d__gt', 600])).toBe(100);
+    expect(await total(['d__lt', 2])).toBe(1);
+    expect(await total({ not: ['d__gt', 500] })).toBe(399);
+  }); // prettier-ignore
+
   test('a term without a field is not searched in the ids of records and commits', async () => {
     const { snapshot } = await bench.dataset([column('gene', 'string')], [[{ gene: 'x' }]]);
     // The catalogue lists `_commit` among the fields of a dataset with data.

@@ -101,7 +101,7 @@ async function readPageOf(
 ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   const options = { signal };
   if (format !== 'array')
-    return (await runPage(engine, snapshot, fields, request, format, options)).body;
+    return (await runPage(engine, snapshot, fields, request, format, options)).results;
   const { results } = await streamQuery(engine, snapshot, fields, request, options);
   return typeof results === 'string' ? Buffer.from(results) : results;
 }

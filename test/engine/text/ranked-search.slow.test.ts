@@ -170,10 +170,12 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
       const { ids, total } = await runRankedQuery(askedBody, indexedDataset);
       expect(ids).toHaveLength(wanted === 'cancer' ? 20 : 0);
       const text = await runPage(engineFixture.engine, snapshot, fields, request, 'csv');
-      expect((await readPageBytes(text.body)).toString().split('\r\n').slice(1, -1)).toEqual(ids);
+      expect((await readPageBytes(text.results)).toString().split('\r\n').slice(1, -1)).toEqual(
+        ids,
+      );
       const arrow = await runPage(engineFixture.engine, snapshot, fields, request, 'arrow');
       expect(
-        [...(tableFromIPC(await readPageBytes(arrow.body)).getChild('_id') ?? [])].map(String),
+        [...(tableFromIPC(await readPageBytes(arrow.results)).getChild('_id') ?? [])].map(String),
       ).toEqual(ids);
       expect([text.total, arrow.total]).toEqual([total, total]);
     }

@@ -4,7 +4,7 @@ import { blockLength, selectedValues, valueCount, indicesOf } from './blocks.js'
 import type { FacetOverflow } from './overflow.js';
 import type { PartialBuckets, PartialKeys } from './partial.js';
 import { countOncePerRow, IdCounts } from './id-counts.js';
-import { stringKeys, maxDistinctStrings, StringIds } from './string-ids.js';
+import { stringKeys, stringKeysWithin, StringIds } from './string-ids.js';
 
 /** Counts the rows for each string of a field. A row whose list repeats a string counts once. */
 export class StringBuckets {
@@ -62,9 +62,11 @@ export class StringBuckets {
       strings.push(this.#ids.text(id));
       counts.push(count);
     });
-    if (strings.length > maxDistinctStrings)
-      this.#overflow.setReason(`more than ${maxDistinctStrings} different strings`);
-    return { ...emptyPartialBuckets, keys: stringKeys(strings), counts: Uint32Array.from(counts) };
+    return {
+      ...emptyPartialBuckets,
+      keys: stringKeysWithin(strings, this.#overflow),
+      counts: Uint32Array.from(counts),
+    };
   }
 
   #countsOf(isKnown: boolean): IdCounts {
@@ -103,13 +105,13 @@ const joinedKeysByDictionary = new WeakMap<
  */
 function dictionaryKeys(dictionary: Dictionary, counts: Uint32Array): PartialKeys | undefined {
   const size = dictionary.strings.length;
-  if (size > maxDistinctStrings) return undefined;
   let different = 0;
   for (let index = 0; index < size; index++) if (counts[index]! > 0) different += 1;
   if (size > 4096 && different * 4 < size) return undefined;
   const known = joinedKeysByDictionary.get(dictionary);
   if (known?.size === size) return known.keys;
   const keys = stringKeys(dictionary.strings);
+  if (keys === undefined) return undefined;
   joinedKeysByDictionary.set(dictionary, { size, keys });
   return keys;
 }

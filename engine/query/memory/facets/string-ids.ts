@@ -4,8 +4,13 @@ import type { PartialKeys } from './partial.js';
 import { StringTable } from './string-table.js';
 import { blockLength, indicesOf } from './blocks.js';
 
-/** Maximum number of distinct strings of a facet in one thread. */
-export const maxDistinctStrings = 100_000;
+/**
+ * Maximum number of distinct strings of a facet in one thread. For 150,000 strings in 300,000 rows, all terms took 151 ms of processor time
+ * instead of 381 by SQL, ten terms 67 instead of 55; where most rows differ, ten terms take SQL half as long.
+ */
+const maxDistinctStrings = 200_000;
+/** Maximum total size of these strings, in bytes and in characters; a partial result joins them. */
+const maxDistinctStringBytes = 64 << 20;
 
 const stringIdsBuffer = new Uint32Array(blockLength);
 
@@ -65,7 +70,11 @@ export class StringIds {
     from: number,
     to: number,
   ): Uint32Array {
-    const table = (this.#table ??= new StringTable(maxDistinctStrings, this.#overflow));
+    const table = (this.#table ??= new StringTable(
+      maxDistinctStrings,
+      this.#overflow,
+      maxDistinctStringBytes,
+    ));
     for (let i = from; i < to; i++)
       if (selected === undefined || selected[i] === 1)
         stringIdsBuffer[i - from] = (table.add(bytes, offsets[i]!, offsets[i + 1]!) << 1) | 1;
@@ -79,7 +88,11 @@ export class StringIds {
     from: number,
     length: number,
   ): Uint32Array {
-    const table = (this.#table ??= new StringTable(maxDistinctStrings, this.#overflow));
+    const table = (this.#table ??= new StringTable(
+      maxDistinctStrings,
+      this.#overflow,
+      maxDistinctStringBytes,
+    ));
     let known = this.#foreign.get(dictionary);
     if (!known || known.length < dictionary.strings.length) {
       const longer = new Uint32Array(dictionary.strings.length);
@@ -100,13 +113,25 @@ export class StringIds {
   }
 }
 
-/** Returns strings as the keys of a partial result. */
-export function stringKeys(strings: readonly string[]): PartialKeys {
+/** Returns strings as the keys of a partial result; undefined if they are too many or too long. */
+export function stringKeys(strings: readonly string[]): PartialKeys | undefined {
+  if (strings.length > maxDistinctStrings) return undefined;
   const ends = new Uint32Array(strings.length);
   let end = 0;
-  strings.forEach((text, index) => {
+  for (const [index, text] of strings.entries()) {
     end += text.length;
     ends[index] = end;
-  });
+  }
+  if (end > maxDistinctStringBytes) return undefined;
   return { kind: 'strings', joined: strings.join(''), ends };
+}
+
+/** Does the same as `stringKeys`, but records the reason if there are none. */
+export function stringKeysWithin(strings: readonly string[], overflow: FacetOverflow): PartialKeys {
+  const keys = stringKeys(strings);
+  if (keys === undefined)
+    overflow.setReason(
+      `more than ${maxDistinctStrings} different strings, or ${maxDistinctStringBytes} bytes of them`,
+    );
+  return keys ?? { kind: 'strings', joined: '', ends: new Uint32Array(0) };
 }

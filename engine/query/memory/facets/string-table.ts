@@ -1,8 +1,9 @@
 import type { FacetOverflow } from './overflow.js';
 
-/** Hash table that numbers distinct UTF-8 strings in order of appearance, up to a maximum. */
+/** Hash table that numbers distinct UTF-8 strings in order of appearance, up to a maximum number and size. */
 export class StringTable {
   readonly #most: number;
+  readonly #mostBytes: number;
   readonly #overflow: FacetOverflow;
   #bytes = Buffer.allocUnsafe(1 << 14);
   #ends = new Uint32Array(1 << 9);
@@ -10,8 +11,9 @@ export class StringTable {
   #table = new Uint32Array(1 << 10);
   #size = 0;
 
-  constructor(most: number, overflow: FacetOverflow) {
+  constructor(most: number, overflow: FacetOverflow, mostBytes = 0x7fff_ffff) {
     this.#most = most;
+    this.#mostBytes = mostBytes;
     this.#overflow = overflow;
   }
 
@@ -73,8 +75,8 @@ export class StringTable {
     }
     const from = this.#start(number);
     const to = from + end - start;
-    if (to > 0x7fff_ffff) {
-      this.#overflow.setReason('more than 2 GB of different strings');
+    if (to > this.#mostBytes) {
+      this.#overflow.setReason(`more than ${this.#mostBytes} bytes of different strings`);
       return 0;
     }
     if (to > this.#bytes.length) {

@@ -7,7 +7,7 @@ import { BucketIds } from './bucket-ids.js';
 import type { BucketedFacet, PartialBuckets, FacetPartial, PartialKeys } from './partial.js';
 import { numberGrouping } from './number-grouping.js';
 import { Stats } from './stats.js';
-import { stringKeys, StringIds } from './string-ids.js';
+import { stringKeysWithin, StringIds } from './string-ids.js';
 
 /**
  * Counts a facet with nested facets. Row by row within a block, each value is assigned to a bucket below the parent's bucket. No field of
@@ -154,8 +154,10 @@ class StatsNode implements FacetTreeNode {
 
 class StringIdSource {
   readonly #ids: StringIds;
+  readonly #overflow: FacetOverflow;
 
   constructor(overflow: FacetOverflow) {
+    this.#overflow = overflow;
     this.#ids = new StringIds(overflow);
   }
 
@@ -172,7 +174,10 @@ class StringIdSource {
   }
 
   keys(ids: readonly number[]): PartialKeys {
-    return stringKeys(ids.map((id) => this.#ids.text(id)));
+    return stringKeysWithin(
+      ids.map((id) => this.#ids.text(id)),
+      this.#overflow,
+    );
   }
 }
 

@@ -89,12 +89,12 @@ export interface SupportContext {
 export interface StoredRows {
   readonly rows: number;
   readonly columns: Columns;
-  /** Statistics by `leafKey`; unknown bounds are absent. */
+  /** Statistics by `leafKey`; what is unknown is absent. */
   readonly stats: Readonly<
     Record<
       string,
       {
-        readonly nulls: number;
+        readonly nulls?: number;
         readonly min?: BoundStatistic;
         readonly max?: BoundStatistic;
         /** Returns false for the hash of a string that is certainly not among the values. */

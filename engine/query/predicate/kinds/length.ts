@@ -27,9 +27,9 @@ export const length: PredicateKind<LengthCondition> = {
       if (column === 'absent') return isEmptyIn;
       const { nulls } = column.stats;
       // The number of nulls in the statistics of a list counts null lists, but not empty ones.
-      if (nulls >= segment.rows) return isEmptyIn;
+      if ((nulls ?? 0) >= segment.rows) return isEmptyIn;
       if (column.isList) return isLongIn || isEmptyIn;
-      return isOneIn || (isEmptyIn && nulls > 0);
+      return isOneIn || (isEmptyIn && nulls !== 0);
     };
   },
   mustHold(condition) {
@@ -38,7 +38,7 @@ export const length: PredicateKind<LengthCondition> = {
     return (segment) => {
       const column = find(segment);
       if (column === 'unknown') return false;
-      if (column === 'absent' || column.stats.nulls >= segment.rows) return isEmptyIn;
+      if (column === 'absent' || (column.stats.nulls ?? 0) >= segment.rows) return isEmptyIn;
       if (column.isList) return isEmptyIn && condition.to === null;
       return isOneIn && (isEmptyIn || column.stats.nulls === 0);
     };

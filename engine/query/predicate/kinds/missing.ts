@@ -21,7 +21,7 @@ export const missing: PredicateKind<OfKind<'missing'>> = {
     const find = columnFinder(field);
     return (segment) => {
       const column = find(segment);
-      return typeof column === 'string' || column.isList || column.stats.nulls > 0;
+      return typeof column === 'string' || column.isList || column.stats.nulls !== 0;
     };
   },
   mustHold({ field }) {
@@ -29,7 +29,7 @@ export const missing: PredicateKind<OfKind<'missing'>> = {
     return (segment) => {
       const column = find(segment);
       if (typeof column === 'string') return column === 'absent';
-      return column.stats.nulls >= segment.rows;
+      return (column.stats.nulls ?? 0) >= segment.rows;
     };
   },
   sql: ({ field }, context) => missingSql(field, context, false),

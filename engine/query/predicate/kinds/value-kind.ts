@@ -114,7 +114,7 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
       return (segment) => {
         const column = find(segment);
         if (column === 'unknown') return true;
-        if (column === 'absent' || column.stats.nulls >= segment.rows) return false;
+        if (column === 'absent' || (column.stats.nulls ?? 0) >= segment.rows) return false;
         const { mayContain, mayHoldBytes } = column.stats;
         if (column.type === field.type) {
           if (mayContain && !isIn(mayContain)) return false;

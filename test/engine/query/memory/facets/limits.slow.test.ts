@@ -15,6 +15,8 @@ import { budgets } from '../../../../../engine/core/budgets.js';
 import type { Facet } from '../../../../../engine/query/request/facets.js';
 import type { StoredType } from '../../../../../engine/core/types.js';
 import { column, listColumn } from '../../dataset.js';
+import { Random } from '../../random.js';
+import { seed } from '../../../../seed.js';
 
 function fieldRefOf(type: StoredType, ...path: string[]) {
   return { name: path.join('.'), path, type };
@@ -84,14 +86,49 @@ describe('columns in memory leave to the SQL engine', () => {
     expect(counter.partial()).toHaveProperty('unsupported');
   });
 
-  test('more distinct strings than a thread may count', () => {
-    const strings = Array.from({ length: 500_000 }, (_, i) => `rs${i}`);
-    const offsets = new Uint32Array(strings.length + 1);
-    strings.forEach((text, i) => (offsets[i + 1] = offsets[i]! + text.length));
+  test('more distinct strings than a thread may count, or larger ones', () => {
+    const strings = Array.from({ length: 200_001 }, (_, i) => `rs${i}`);
+    const long = strings.slice(0, 20_000).map((text) => text.padEnd(4_000, 'x'));
+    const enough = strings.slice(1);
+    for (const [texts, isCounted] of [[strings, false], [long, false], [enough, true]] as const) {
+      const terms = createFacetAccumulator([termsFacet('string', 'x')]);
+      expect(terms.add(viewOfStrings(texts), 'all') === undefined).toBe(isCounted);
+      const dictionary = { strings: texts, utf8: utf8Of(texts) };
+      const indices = Uint32Array.from(texts, (_, i) => i);
+      const values = { kind: 'dictionary', indices, dictionary } as unknown as ColumnValues;
+      const ofDictionary = createFacetAccumulator([termsFacet('string', 'x')]);
+      ofDictionary.add(segmentViewOf(values, texts.length), 'all');
+      expect('unsupported' in ofDictionary.partial()).toBe(!isCounted);
+    }
+  }); // prettier-ignore
+});
+
+function utf8Of(strings: readonly string[]): { bytes: Buffer; offsets: Uint32Array } {
+  const offsets = new Uint32Array(strings.length + 1);
+  strings.forEach((text, i) => (offsets[i + 1] = offsets[i]! + text.length));
+  return { bytes: Buffer.from(strings.join('')), offsets };
+}
+
+function viewOfStrings(strings: readonly string[]): SegmentView {
+  return segmentViewOf({ kind: 'strings', ...utf8Of(strings) }, strings.length);
+}
+
+test(`columns in memory count 150,000 different strings, in several segments and threads (seed ${seed})`, () => {
+  const random = new Random(seed);
+  const counts = new Map<string, number>();
+  const parts = random.list(2, () => {
     const counter = createFacetAccumulator([termsFacet('string', 'x')]);
-    const values = { kind: 'strings', bytes: Buffer.from(strings.join('')), offsets } as const;
-    expect(counter.add(segmentViewOf(values, 500_000), 'all')).toHaveProperty('unsupported');
+    for (let segment = 0; segment < 2; segment++) {
+      const strings = random.list(200_000, () => `rs${random.integerBelow(150_000)}`);
+      for (const text of strings) counts.set(text, (counts.get(text) ?? 0) + 1);
+      expect(counter.add(viewOfStrings(strings), 'all')).toBeUndefined();
+    }
+    return counter.partial() as readonly FacetPartial[];
   });
+  const expected = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  expect(expected.length).toBeGreaterThan(130_000);
+  const [answer] = facetJson([termsFacet('string', 'x')], parts);
+  expect(answer === JSON.stringify(expected)).toBe(true);
 });
 
 test('more terms than a response may hold are refused like those of the SQL path, naming the facet that is too many (T0)', () => {

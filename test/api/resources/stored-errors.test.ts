@@ -1,0 +1,92 @@
+import { expect, test } from '@jest/globals';
+import { startServerFixture } from '../lab.js';
+import { idOf, waitForJob } from '../server.js';
+
+/* Tests `_errors` of records whose fields are computed again, or that have fields computed by several jobs. */
+
+const { ann, newDataset } = await startServerFixture();
+
+type Json = Readonly<Record<string, unknown>>;
+
+async function run(kind: 'dataset_imports' | 'dataset_migrations', body: object): Promise<void> {
+  const created = await ann.post(`/v2/${kind}`, body);
+  expect([created.status, created.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitForJob(ann, `/v2/${kind}/${idOf(created)}`);
+  expect([json['error_message'], json['status']]).toEqual([null, 'completed']);
+}
+
+/** Returns the records of a dataset without nulls, `_id` and `_commit`; of errors, only the fields that have some. */
+async function fetchRecords(datasetId: number): Promise<readonly Json[]> {
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 100 });
+  return (json['results'] as Json[]).map(({ _id, _commit, _errors, ...rest }) => ({
+    ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)),
+    ...(_errors !== null && _errors !== undefined && { failed: namesWithValue(_errors as Json) }),
+  }));
+}
+
+function namesWithValue(object: Json): readonly string[] {
+  return Object.keys(object)
+    .filter((name) => object[name] !== null)
+    .toSorted();
+}
+
+/** A computed field that fails for the records with these numbers. */
+const failsFor = (name: string, ...numbers: readonly number[]): Json => ({
+  name,
+  expression: `error('no') if record.i in [${numbers.join(', ')}] else record.i * 10`,
+  data_type: 'long',
+});
+
+/** Creates a dataset of three records, whose fields `q` and `symbol` failed for some. */
+async function newFailedDataset(): Promise<number> {
+  const dataset_id = await newDataset();
+  await run('dataset_imports', { dataset_id, data_records: [{ i: 0 }, { i: 1 }, { i: 2 }], target_fields: [failsFor('q', 0), failsFor('symbol', 0, 1)] }); // prettier-ignore
+  expect(await fetchRecords(dataset_id)).toEqual([{ i: 0, failed: ['q', 'symbol'] }, { i: 1, q: 10, failed: ['symbol'] }, { i: 2, q: 20, symbol: 20 }]); // prettier-ignore
+  return dataset_id;
+}
+
+const expectedAfterCorrection = [
+  { i: 0, symbol: 0, failed: ['q'] },
+  { i: 1, q: 10, symbol: 10 },
+  { i: 2, q: 20, failed: ['symbol'] },
+];
+
+test.each([[{}], [{ fields: ['i'] }]])(
+  'a migration of a dataset into itself replaces the errors of the fields that it computes (source_params %j)',
+  async (source_params) => {
+    const id = await newFailedDataset();
+    const body = { source_id: id, target_id: id, commit_mode: 'upsert', source_params };
+    await run('dataset_migrations', { ...body, target_fields: [failsFor('symbol', 2)] });
+    expect(await fetchRecords(id)).toEqual(expectedAfterCorrection.map((one, i) => (i === 2 ? { ...one, symbol: 20 } : one))); // prettier-ignore
+    // Without any error, too.
+    await run('dataset_migrations', {
+      ...body,
+      target_fields: [failsFor('symbol'), failsFor('q')],
+    });
+    expect(await fetchRecords(id)).toEqual(
+      [0, 1, 2].map((i) => ({ i, q: 10 * i, symbol: 10 * i })),
+    );
+  },
+);
+
+test('an upsert with computed fields replaces their errors, and keeps those of other fields', async () => {
+  const dataset_id = await newFailedDataset();
+  const body = { dataset_id, commit_mode: 'upsert', id_fields: ['i'] };
+  await run('dataset_imports', { ...body, data_records: [{ i: 0 }, { i: 1 }], target_fields: [failsFor('symbol')] }); // prettier-ignore
+  expect(await fetchRecords(dataset_id)).toEqual([{ i: 0, symbol: 0, failed: ['q'] }, { i: 1, q: 10, symbol: 10 }, { i: 2, q: 20, symbol: 20 }]); // prettier-ignore
+  // Values that are given, and not computed, leave `_errors` as it is.
+  await run('dataset_imports', { ...body, data_records: [{ i: 0, symbol: 7 }] });
+  expect((await fetchRecords(dataset_id))[0]).toEqual({ i: 0, symbol: 7, failed: ['q'] });
+  await run('dataset_imports', { ...body, data_records: [{ i: 0 }], target_fields: [failsFor('q')], include_errors: false }); // prettier-ignore
+  expect((await fetchRecords(dataset_id))[0]).toEqual({ i: 0, q: 0, symbol: 7 });
+});
+
+test.each([
+  ['computed fields', {}],
+  ['records that expressions produce', { pre_annotation_expression: 'record' }],
+])('a migration with %s appends records with the errors of earlier and of new fields', async (_, annotator_params) => {
+  const source_id = await newFailedDataset();
+  const target_id = await newDataset();
+  await run('dataset_migrations', { source_id, target_id, annotator_params, target_fields: [failsFor('symbol', 2), failsFor('r', 0, 1)] }); // prettier-ignore
+  expect(await fetchRecords(target_id)).toEqual([{ i: 0, symbol: 0, failed: ['q', 'r'] }, { i: 1, q: 10, symbol: 10, failed: ['r'] }, { i: 2, q: 20, r: 20, failed: ['symbol'] }]); // prettier-ignore
+}); // prettier-ignore

@@ -1,0 +1,55 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { ByteSource } from '../../../engine/parquet/byte-source.js';
+import { footerLength, tailBytes } from '../../../engine/parquet/read-footer.js';
+import { ThriftReader } from '../../../engine/parquet/thrift.js';
+
+/** Indexes of pages that a file can lack, each with the id of its first field in `ColumnChunk` (parquet.thrift); its fields come last. */
+const firstFieldOf = { OffsetIndex: 4, ColumnIndex: 6 } as const;
+
+/**
+ * Writes a copy of a Parquet file whose footer does not mention the ColumnIndex, or neither it nor the OffsetIndex, of the chunks of
+ * which `isLacking` is true. They are told by their number in their row group.
+ */
+export function copyWithoutPageIndex(
+  source: string,
+  target: string,
+  lacking: keyof typeof firstFieldOf,
+  isLacking: (chunk: number) => boolean = () => true,
+): void {
+  const file = readFileSync(source);
+  const begin = file.length - footerLength(file.subarray(-tailBytes), file.length);
+  const footer = file.subarray(begin, -tailBytes);
+  const kept: Uint8Array[] = [];
+  let keptFrom = 0;
+  const bytes = new ByteSource(footer);
+  const thrift = new ThriftReader(bytes);
+  const struct = (read: (id: number, at: number) => void): void => {
+    thrift.start();
+    for (
+      let at = bytes.readOffset, id = thrift.nextFieldId();
+      id !== 0;
+      id = thrift.nextFieldId()
+    ) {
+      read(id, at);
+      at = bytes.readOffset;
+    }
+  };
+  const list = (read: (item: number) => void): void => {
+    const size = thrift.list();
+    for (let item = 0; item < size; item++) read(item);
+  };
+  const readChunk = (chunk: number): void =>
+    struct((id, at) => {
+      thrift.skip();
+      if (id < firstFieldOf[lacking] || !isLacking(chunk)) return;
+      if (keptFrom <= at) kept.push(footer.subarray(keptFrom, at));
+      keptFrom = bytes.readOffset;
+    });
+  const readGroup = (): void => struct((id) => (id === 1 ? list(readChunk) : thrift.skip()));
+  struct((id) => (id === 4 ? list(readGroup) : thrift.skip()));
+  kept.push(footer.subarray(keptFrom));
+  const shortened = Buffer.concat(kept);
+  const tail = Buffer.from(file.subarray(-tailBytes));
+  tail.writeUInt32LE(shortened.length);
+  writeFileSync(target, Buffer.concat([file.subarray(0, begin), shortened, tail]));
+}
