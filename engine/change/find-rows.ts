@@ -6,7 +6,6 @@ import { AppError } from '../core/errors.js';
 import { loadColumn } from '../query/memory/load.js';
 import { FacetOverflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
-import { GrowingDictionary } from '../query/memory/growing-dictionary.js';
 import { SegmentFile } from '../store/segment-file.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
@@ -299,7 +298,7 @@ function rowIdsOf(
 
 /** Returns the row ids of all rows of a segment that stores them. */
 export function storedRowIds(file: SegmentFile): Float64Array {
-  const values = loadColumn(file, [rowIdColumn.physical], new GrowingDictionary())?.values;
+  const values = loadColumn(file, [rowIdColumn.physical])?.values;
   if (values?.kind !== 'numbers') throw file.damagedError('has no row ids');
   return Float64Array.from(values.numbers);
 }

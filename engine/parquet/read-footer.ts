@@ -328,7 +328,8 @@ export function boundOf(bytes: Uint8Array, physical: number): Bound {
     case physicalType.double:
       return view.getFloat64(0, true);
     default:
-      return bytes.slice();
+      // `slice` of a Buffer would be a view that keeps the memory of a whole part of the file.
+      return new Uint8Array(bytes);
   }
 }
 

@@ -2,7 +2,8 @@
  * A cache with a limit in bytes that one large query cannot empty. A new entry enters a window, from which the least recently used entry is
  * removed first. An entry removed from the window enters the main part only if more of the latest queries asked for it than for each entry
  * that it would replace. So queries that together need more than the limit still find part of their columns in the cache, where a
- * least-recently-used cache would have none. The method is W-TinyLFU: G. Einziger, R. Friedman and B. Manes, "TinyLFU: A Highly Efficient
+ * least-recently-used cache would have none. A value may need that of another key, its base, as a column needs its dictionary: it is removed
+ * with its base, and a use of it is a use of its base. The method is W-TinyLFU: G. Einziger, R. Friedman and B. Manes, "TinyLFU: A Highly Efficient
  * Cache Admission Policy", ACM Transactions on Storage 13(4), 2017.
  */
 export class AdmissionCache {
@@ -11,8 +12,8 @@ export class AdmissionCache {
   /** The entries of all keys that recent queries asked for, whether the cache has a value for them or not. */
   readonly #entries = new Map<string, CacheEntry>();
   #query = 0;
-  /** Use counts are halved before `queriesPerHalving` queries if more keys than this are counted. */
-  #maxKeys = minMaxKeys;
+  /** The number of uses since the last halving of keys that had been used before. */
+  #repeatedUses = 0;
   readonly #counts: CacheCounts;
 
   constructor(bytes: number, counts = newCacheCounts()) {
@@ -31,7 +32,13 @@ export class AdmissionCache {
   /** Begins a query: repeated requests for a key within one query count once. */
   beginQuery(): void {
     this.#query++;
-    if (this.#query % queriesPerHalving === 0 || this.#entries.size > this.#maxKeys) this.#age();
+    const held = this.#window.count + this.#main.count;
+    const maxUses = repeatedUsesPerEntry * Math.max(minHalvingEntries, held);
+    const maxKeys = Math.max(minMaxKeys, 4 * held);
+    const isCrowded = this.#entries.size > maxKeys;
+    if (isCrowded) this.#forgetKeys();
+    if (this.#repeatedUses > maxUses || (isCrowded && this.#entries.size > maxKeys / 2))
+      this.#halveUses();
   }
 
   /** Returns whether the cache has a value for the key; the call does not count as a use. */
@@ -46,12 +53,8 @@ export class AdmissionCache {
 
   get(key: string): unknown {
     const entry = this.#entry(key);
-    if (entry.lastQuery !== this.#query) {
-      entry.lastQuery = this.#query;
-      if (entry.uses < maxCountedUses) entry.uses++;
-      this.#counts[entry.part === undefined ? cacheCountIndices.misses : cacheCountIndices.hits]!++;
-    }
-    entry.part?.touch(entry);
+    this.#use(entry);
+    if (entry.base !== undefined) this.#use(entry.base);
     return entry.value;
   }
 
@@ -60,13 +63,33 @@ export class AdmissionCache {
     return this.#entries.get(key)?.uses ?? 0;
   }
 
-  /** Adds or replaces a value of `bytes` bytes, unless the values that it would displace are used more. */
-  set(key: string, value: unknown, bytes: number): void {
+  /** Returns the maximum size in bytes with which `set` would add a value of this key now. */
+  maxBytesOf(key: string): number {
     const entry = this.#entry(key);
-    entry.part?.remove(entry);
+    const { maxBytes, size } = this.#main;
+    let room = maxBytes - size;
+    for (let each = this.#main.oldestEntry; each !== undefined; each = each.newerEntry) {
+      if (each === entry) continue;
+      if (each.uses >= entry.uses) break;
+      room += each.bytes;
+    }
+    return entry.part === this.#main ? room + entry.bytes : Math.max(room, this.#window.maxBytes);
+  }
+
+  /**
+   * Adds or replaces a value of `bytes` bytes, unless the values that it would displace are used more. A value that needs the value of
+   * another key, `base`, is not added without that value.
+   */
+  set(key: string, value: unknown, bytes: number, base?: string): void {
+    const entry = this.#entry(key);
+    const { part } = entry;
+    part?.remove(entry);
     entry.value = value;
     entry.bytes = bytes;
-    if (bytes > this.#window.maxBytes) this.#admit(entry);
+    const baseEntry = base === undefined ? undefined : this.#entry(base);
+    entry.setBase(baseEntry);
+    if (baseEntry && baseEntry.part === undefined) evictValue(entry);
+    else if (part === this.#main || bytes > this.#window.maxBytes) this.#admit(entry);
     else this.#window.add(entry);
     while (!this.#window.isWithinLimit) {
       const oldest = this.#window.oldestEntry!;
@@ -82,6 +105,16 @@ export class AdmissionCache {
     this.#counts[cacheCountIndices.bytes] = 0;
   }
 
+  #use(entry: CacheEntry): void {
+    if (entry.lastQuery !== this.#query) {
+      entry.lastQuery = this.#query;
+      if (entry.uses > 0) this.#repeatedUses++;
+      if (entry.uses < maxCountedUses) entry.uses++;
+      this.#counts[entry.part === undefined ? cacheCountIndices.misses : cacheCountIndices.hits]!++;
+    }
+    entry.part?.touch(entry);
+  }
+
   #entry(key: string): CacheEntry {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
@@ -90,14 +123,19 @@ export class AdmissionCache {
     return made;
   }
 
-  /** Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace. */
+  /**
+   * Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace. Its base is in the
+   * main part as well, because leaving the window it would otherwise take entries of the main part with it.
+   */
   #admit(entry: CacheEntry): void {
     const main = this.#main;
-    let lacking = main.size + entry.bytes - main.maxBytes;
+    const { base } = entry;
+    const bytes = entry.bytes + (base?.part === this.#window ? base.bytes : 0);
+    let lacking = main.size + bytes - main.maxBytes;
     const victims: CacheEntry[] = [];
     let oldest = main.oldestEntry;
     while (lacking > 0) {
-      if (entry.bytes > main.maxBytes || oldest === undefined || oldest.uses >= entry.uses)
+      if (bytes > main.maxBytes || oldest === undefined || oldest.uses >= entry.uses)
         return evictValue(entry);
       victims.push(oldest);
       lacking -= oldest.bytes;
@@ -105,14 +143,21 @@ export class AdmissionCache {
     }
     for (const victim of victims) evictValue(victim);
     main.add(entry);
+    if (base === undefined) return;
+    base.part!.remove(base);
+    main.add(base);
   }
 
-  #age(): void {
-    for (const [key, entry] of this.#entries) {
-      entry.uses >>= 1;
-      if (entry.uses === 0 && entry.part === undefined) this.#entries.delete(key);
-    }
-    this.#maxKeys = Math.max(minMaxKeys, 2 * this.#entries.size);
+  /** Halves all numbers of uses, so that entries used long ago can be displaced. */
+  #halveUses(): void {
+    for (const entry of this.#entries.values()) entry.uses >>= 1;
+    this.#repeatedUses = 0;
+  }
+
+  /** Forgets the keys without a value that at most one of the latest queries asked for. */
+  #forgetKeys(): void {
+    for (const [key, entry] of this.#entries)
+      if (entry.uses <= 1 && entry.part === undefined) this.#entries.delete(key);
   }
 }
 
@@ -131,8 +176,14 @@ export function newCacheCounts(): CacheCounts {
 const windowDivisor = 16;
 /** The greatest use count; further uses are not counted. */
 const maxCountedUses = 15;
-/** The number of queries after which all counts are halved, so that entries used long ago can be displaced. */
-const queriesPerHalving = 64;
+/**
+ * All numbers of uses are halved after this many repeated uses for each value in the cache, as the authors recommend for each value that
+ * there is room for. The first use of a key is not counted, so that any number of queries that are not repeated displaces nothing.
+ */
+const repeatedUsesPerEntry = 10;
+/** The smallest number of values for which repeated uses are expected: a few large columns need as long a history. */
+const minHalvingEntries = 64;
+/** If more keys than this are counted, and more than four for each value, those that are of no use are forgotten. */
 const minMaxKeys = 1 << 17;
 
 /** A key, its number of uses, and its links in the part of the cache that holds its value. */
@@ -145,17 +196,33 @@ class CacheEntry {
   part: CachePart | undefined;
   olderEntry: CacheEntry | undefined;
   newerEntry: CacheEntry | undefined;
+  /** The entry whose value this one's value needs. It has at least as many uses as this entry. */
+  base: CacheEntry | undefined;
+  /** The entries whose base is this one. */
+  dependents: Set<CacheEntry> | undefined;
+
+  setBase(base: CacheEntry | undefined): void {
+    this.base?.dependents!.delete(this);
+    this.base = base;
+    if (base === undefined) return;
+    (base.dependents ??= new Set()).add(this);
+    base.uses = Math.max(base.uses, this.uses);
+  }
 }
 
 function evictValue(entry: CacheEntry): void {
   entry.part?.remove(entry);
   entry.value = undefined;
+  entry.setBase(undefined);
+  for (const each of entry.dependents ?? []) evictValue(each);
 }
 
 /** A list of entries in the order of their last use. */
 class CachePart {
   readonly maxBytes: number;
   size = 0;
+  /** The number of entries. */
+  count = 0;
   oldestEntry: CacheEntry | undefined;
   #newest: CacheEntry | undefined;
 
@@ -180,6 +247,7 @@ class CachePart {
     else this.#newest.newerEntry = entry;
     this.#newest = entry;
     this.size += entry.bytes;
+    this.count++;
   }
 
   remove(entry: CacheEntry): void {
@@ -192,5 +260,6 @@ class CachePart {
     entry.olderEntry = undefined;
     entry.newerEntry = undefined;
     this.size -= entry.bytes;
+    this.count--;
   }
 }

@@ -4,7 +4,7 @@ import type { Dictionary, Utf8Strings } from './match/column.js';
 /** Maximum number of entries: with more, nearly all strings of the field are distinct and indices save nothing. */
 const maxEntries = 1 << 20;
 
-/** Estimated size in bytes of a string beyond its characters: its header, and its entries in the array and in the hash table. */
+/** Size in bytes of a JavaScript string beyond its characters: its header, its entry in the array, and one in an index of the dictionary. */
 const stringOverheadBytes = 48;
 
 /**
@@ -13,29 +13,27 @@ const stringOverheadBytes = 48;
  */
 export class GrowingDictionary implements Dictionary {
   readonly strings: string[] = [];
+  /** The size in memory, in bytes, beyond which no entry is added. */
+  maxBytes = Infinity;
   readonly #most: number;
+  /** Size of the characters of `strings`, in bytes. */
+  #characterBytes = 0;
   /** All strings in UTF-8, concatenated; string i ends at `#ends[i + 1]`. */
-  #bytes = Buffer.allocUnsafeSlow(1 << 10);
-  #ends = new Uint32Array(64);
-  #hashes = new Int32Array(64);
+  #bytes = Buffer.allocUnsafeSlow(1 << 6);
+  #ends = new Uint32Array(8);
+  #hashes = new Int32Array(8);
   /** Hash table with open addressing: index of an entry plus one, 0 for a free slot. At most half full. */
-  #slots = new Int32Array(128);
+  #slots = new Int32Array(16);
 
   constructor(most = maxEntries) {
     this.#most = most;
   }
 
-  /** Estimated size in memory, in bytes. */
+  /** Size in memory, in bytes: of the arrays, which hold the strings as UTF-8, and of the JavaScript strings. */
   get bytes(): number {
-    const { byteLength } = this.#bytes;
     const arrays = this.#ends.byteLength + this.#hashes.byteLength + this.#slots.byteLength;
-    // Counts the strings once as UTF-8 and once as JavaScript strings, in which an ASCII character takes one byte.
-    return (
-      byteLength +
-      arrays +
-      this.strings.length * stringOverheadBytes +
-      this.#ends[this.strings.length]!
-    );
+    const texts = this.#characterBytes + this.strings.length * stringOverheadBytes;
+    return this.#bytes.byteLength + arrays + texts;
   }
 
   get utf8(): Utf8Strings {
@@ -47,7 +45,7 @@ export class GrowingDictionary implements Dictionary {
     return this.strings.length >= this.#most;
   }
 
-  /** Returns the index of the string with these bytes, which is added if it is new; -1 if it is new and the dictionary is full. */
+  /** Returns the index of the string with these bytes, which is added if it is new; -1 if it is new and there is no room for it. */
   indexOrAdd(bytes: Uint8Array, view: DataView, from: number, to: number): number {
     const hash = hashBytes(view, bytes, from, to);
     const mask = this.#slots.length - 1;
@@ -58,7 +56,7 @@ export class GrowingDictionary implements Dictionary {
       if (this.#hashes[entry] === hash && this.#equals(entry, bytes, from, to)) return entry;
       slot = (slot + 1) & mask;
     }
-    if (this.isFull) return -1;
+    if (this.isFull || this.#bytesWith(to - from) > this.maxBytes) return -1;
     const entry = this.strings.length;
     this.#slots[slot] = entry + 1;
     this.#add(entry, hash, bytes, from, to);
@@ -80,16 +78,35 @@ export class GrowingDictionary implements Dictionary {
       this.#ends = doubleCapacity(this.#ends);
       this.#hashes = doubleCapacity(this.#hashes);
     }
-    if (end > this.#bytes.length) this.#grow(end);
+    if (end > this.#bytes.length) this.#grow(this.#textCapacity(end));
     this.#bytes.set(bytes.subarray(from, to), begin);
     this.#ends[entry + 1] = end;
     this.#hashes[entry] = hash;
-    this.strings.push(this.#bytes.toString('utf8', begin, end));
+    const text = this.#bytes.toString('utf8', begin, end);
+    this.strings.push(text);
+    // A string of ASCII characters takes a byte for each, other strings up to two.
+    this.#characterBytes += text.length === to - from ? text.length : 2 * text.length;
     if (2 * this.strings.length > this.#slots.length) this.#rehash();
   }
 
-  #grow(least: number): void {
-    const bytes = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, least));
+  /** Returns the size in memory after a new string of `length` bytes is added, at most. */
+  #bytesWith(length: number): number {
+    const count = this.strings.length + 1;
+    const end = this.#ends[count - 1]! + length;
+    const texts = this.#textCapacity(end) - this.#bytes.length;
+    const ends =
+      count + 1 > this.#ends.length ? this.#ends.byteLength + this.#hashes.byteLength : 0;
+    const slots = 2 * count > this.#slots.length ? 3 * this.#slots.byteLength : 0;
+    return this.bytes + texts + ends + slots + 2 * length + stringOverheadBytes;
+  }
+
+  /** Returns the size of the buffer for `end` bytes of texts. */
+  #textCapacity(end: number): number {
+    return end > this.#bytes.length ? Math.max(2 * this.#bytes.length, end) : this.#bytes.length;
+  }
+
+  #grow(capacity: number): void {
+    const bytes = Buffer.allocUnsafeSlow(capacity);
     this.#bytes.copy(bytes);
     this.#bytes = bytes;
   }

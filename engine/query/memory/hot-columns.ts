@@ -15,15 +15,13 @@ const maxFields = 256;
  */
 export class HotColumns {
   readonly #datasets = new LruCache<number, LruCache<string, true>>(maxDatasets);
-  #isChanged = false;
+  /** The list as it was last saved, as JSON. */
+  #saved = '[]';
 
   recordUse(dataset: number, names: Iterable<string>): void {
     const fields = this.#datasets.get(dataset) ?? new LruCache<string, true>(maxFields);
     this.#datasets.set(dataset, fields);
-    for (const name of names) {
-      if (!fields.has(name)) this.#isChanged = true;
-      if (fields.get(name) === undefined) fields.set(name, true);
-    }
+    for (const name of names) if (fields.get(name) === undefined) fields.set(name, true);
   }
 
   /** The datasets, the most recently used first. */
@@ -33,11 +31,12 @@ export class HotColumns {
       .toReversed();
   }
 
-  /** Returns the list as bytes if a dataset or field was added since the last call; otherwise undefined. */
+  /** Returns the list as bytes if it or its order has changed since the last call; otherwise undefined. */
   takeChangedBytes(): Uint8Array | undefined {
-    if (!this.#isChanged) return undefined;
-    this.#isChanged = false;
-    return Buffer.from(JSON.stringify(this.recentDatasets));
+    const list = JSON.stringify(this.recentDatasets);
+    if (list === this.#saved) return undefined;
+    this.#saved = list;
+    return Buffer.from(list);
   }
 
   /** Parses the bytes that `takeChangedBytes` returned; for any other bytes, the list is empty. */
@@ -45,7 +44,7 @@ export class HotColumns {
     const columns = new HotColumns();
     for (const { dataset, fields } of parseHotDatasets(bytes).toReversed())
       columns.recordUse(dataset, fields);
-    columns.#isChanged = false;
+    columns.#saved = JSON.stringify(columns.recentDatasets);
     return columns;
   }
 }

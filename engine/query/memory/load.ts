@@ -31,12 +31,12 @@ export function recordLevel(rows: number): RowLevel {
 
 /**
  * Reads the column of a leaf, given by its physical path; undefined if the segment lacks it, so that no row has a value. Strings become
- * indices of `dictionary` if the file stores them with dictionaries and `dictionary` has room for the entries. Throws `damaged`.
+ * indices of `dictionary`, if it is given, the file stores them with dictionaries and it has room for the entries. Throws `damaged`.
  */
 export function loadColumn(
   file: SegmentFile,
   path: readonly string[],
-  dictionary: GrowingDictionary,
+  dictionary?: GrowingDictionary,
   level: RowLevel = recordLevel(file.rows),
 ): MemoryColumn | undefined {
   const leaf = file.leaf(path);
@@ -51,7 +51,7 @@ export function loadColumn(
       }
       return readColumn(file, leaf, chunks, createNumberSink(leaf, chunks, capacity), level)!;
     }
-    if (chunks.every(hasDictionary) && !dictionary.isFull) {
+    if (dictionary?.isFull === false && chunks.every(hasDictionary)) {
       const sink = new DictionarySink(capacityOf(leaf, chunks, level), dictionary);
       const indices = readColumn(file, leaf, chunks, sink, level);
       if (indices !== undefined) return indices;

@@ -19,7 +19,7 @@ import type { Matcher } from './evaluate.js';
 import { pagesOf } from './load.js';
 import { isSparse, chooseSelectionForm, type SelectionVector } from './match/selection-vector.js';
 import type { RowPage, RowSpan } from './page-column.js';
-import { fieldCacheKey } from './segment-cache.js';
+import { fieldCacheKey } from './field-keys.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from '../../store/segment-file.js';
 import { physicalPath, type SegmentLeaf } from '../../store/segment-leaves.js';
 import { releaseBytes } from './match/selection-bytes.js';

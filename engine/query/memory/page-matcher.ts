@@ -52,7 +52,8 @@ export class PageMatcher {
     const isFiltered = !isInMemory || hashes.includes('unmade');
     // If the page statistics of some segments exclude nothing, those of the other segments will not either.
     const mayGain = this.#misses < maxConsecutiveMisses;
-    if (!isFiltered && !mayGain) return undefined;
+    // Opening a file of thousands of columns takes longer than evaluating a condition on a column in memory.
+    if (!isFiltered && (!mayGain || !pages.isFileCached)) return undefined;
     const { file } = pages;
     const groups = isFiltered ? groupsToRead(file, query, pages.filter, arePlaced) : file.groups;
     if (groups.length === 0) return { found: 'none', by: 'filters' };

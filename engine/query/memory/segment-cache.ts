@@ -2,10 +2,11 @@ import type { DecodedValues } from '../../parquet/decode-values.js';
 import { ColumnMatcher } from '../../text/column-matcher.js';
 import { ColumnReader } from '../../text/column-reader.js';
 import { indexedName } from '../../text/index-writer.js';
-import { LruCache } from '../../core/recent-map.js';
+import { physicalType } from '../../parquet/schema.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 import { AdmissionCache, type CacheCounts } from './admission-cache.js';
+import { fieldCacheKey, fieldKeysOf, type FieldKeys, type FieldScope } from './field-keys.js';
 import type { LoadedColumns } from './cached-records.js';
 import type {
   DistinctStrings,
@@ -25,18 +26,14 @@ import { SegmentFile, type SegmentChunk } from '../../store/segment-file.js';
 import { logicalPathOf, physicalPath, type SegmentLeaf } from '../../store/segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
 
-/** Maximum number of files whose footer is cached. */
-export const maxFiles = 512;
-
 /** Estimated size of a cache entry beyond its value, in bytes. */
 const entryOverheadBytes = 256;
-
-/** Maximum number of fields whose cache keys are stored for a segment. */
-const maxFieldsWithKeys = 32;
 
 /** Functions that read single pages of a segment through the cache. */
 export interface SegmentPages {
   readonly file: SegmentFile;
+  /** Whether the footer of the file is in memory. */
+  readonly isFileCached: boolean;
   /** Returns whether the whole column of a field, given by its `fieldCacheKey`, is in memory. */
   hasColumn(name: string): boolean;
   /** Returns whether several of the latest queries, with the current one, asked for the whole column of a field, so that loading it pays. */
@@ -50,24 +47,21 @@ export interface SegmentPages {
 }
 
 /**
- * Everything that a shard caches of its segments: columns, elements of lists, hashes of strings, single pages, bloom filters, selections
- * and parts of text indexes, up to a limit in bytes (`AdmissionCache` decides which); dictionaries, up to a quarter of the limit; and the
- * footers of files.
+ * Everything that a shard caches of its segments: columns and their dictionaries, elements of lists, hashes of strings, single pages, bloom
+ * filters, selections, parts of text indexes, footers and page indexes of files, up to a limit in bytes. `AdmissionCache` decides which.
  */
 export class SegmentCache {
   /**
-   * The cached values by key: a member of `FieldKeys`, or a key that begins with the kind of the value, such as `filter`. `absent` stands
-   * for something that the segment does not have, such as a column.
+   * The cached values by key: a member of `FieldKeys`, a key that begins with the kind of the value, such as `filter`, or the path of a
+   * file. `absent` stands for something that the segment does not have, such as a column.
    */
   readonly admissionCache: AdmissionCache;
   readonly #bytes: number;
-  readonly #dictionaries = new Map<string, GrowingDictionary>();
-  readonly #files = new LruCache<string, SegmentFile>(maxFiles, (file) => file.close());
   /** The accessors of the segments that have been requested. */
   readonly #known = new WeakMap<ShardSegment, SegmentAccessors>();
   readonly #filterKeys = new WeakMap<SegmentChunk, string>();
-  /** The files that may be open. */
-  readonly #mayBeOpen = new Set<SegmentFile>();
+  /** The files that have been used since the last call of `releaseIdle`, by path. They are in use even if they are not in the cache. */
+  readonly #usedFiles = new Map<string, SegmentFile>();
   /** The text indexes in which terms may have been looked up. */
   readonly #searched = new Set<ColumnMatcher>();
 
@@ -81,16 +75,19 @@ export class SegmentCache {
     this.admissionCache.beginQuery();
   }
 
+  /** The size in bytes of the files that warming may cache, so that there is room for columns. */
+  get maxWarmedFileBytes(): number {
+    return this.#bytes / 4;
+  }
+
   /** False if adding a column might displace another one. */
   get hasRoom(): boolean {
     return this.admissionCache.size < this.#bytes * 0.8;
   }
 
   close(): void {
-    for (const file of this.#files.values()) file.close();
-    this.#files.clear();
+    this.releaseIdle();
     this.admissionCache.clear();
-    this.#dictionaries.clear();
   }
 
   /** Returns the columns of a segment, each of which is loaded at its first use. */
@@ -109,7 +106,7 @@ export class SegmentCache {
     if (known !== undefined) return known;
     const level = recordLevel(segment.rows);
     const scope = { snapshot, segment, depth: 0, level, keys: new Map<string, FieldKeys>() };
-    const texts = new Map<string, OpenedText>();
+    const texts: OpenedTexts = new WeakMap();
     const view = {
       ...this.#viewOf(scope),
       deleted: segment.deletion && deletedRows(segment.deletion),
@@ -147,9 +144,13 @@ export class SegmentCache {
 
   #pagesOf(scope: RowScope): SegmentPages {
     const fileOf = (): SegmentFile => this.file(scope.segment);
+    const isFileCached = (): boolean => this.admissionCache.has(scope.segment.path);
     return {
       get file() {
         return fileOf();
+      },
+      get isFileCached() {
+        return isFileCached();
       },
       hasColumn: (name) => this.admissionCache.has(fieldKeysOf(scope, name).column),
       isAskedAgain: (name) => {
@@ -226,19 +227,13 @@ export class SegmentCache {
     };
   }
 
-  #text(
-    { snapshot, segment }: RowScope,
-    texts: Map<string, OpenedText>,
-    field: FieldRef,
-  ): SegmentText {
+  #text({ snapshot, segment }: RowScope, texts: OpenedTexts, field: FieldRef): SegmentText {
     const file = this.file(segment);
+    const ofFile = texts.get(file) ?? new Map<string, SegmentText>();
+    texts.set(file, ofFile);
     const name = fieldCacheKey(field);
-    let opened = texts.get(name);
-    if (opened?.file !== file) {
-      opened = { file, text: this.#openText(file, snapshot, field) };
-      texts.set(name, opened);
-    }
-    const { text } = opened;
+    const text = ofFile.get(name) ?? this.#openText(file, snapshot, field);
+    ofFile.set(name, text);
     if (text instanceof ColumnMatcher) this.#searched.add(text);
     return text;
   }
@@ -253,41 +248,69 @@ export class SegmentCache {
   }
 
   #column(scope: RowScope, field: FieldRef): MemoryColumn | undefined {
-    const key = fieldKeysOf(scope, fieldCacheKey(field)).column;
+    const { column: key, dictionary } = fieldKeysOf(scope, fieldCacheKey(field));
     const known = this.admissionCache.get(key) as CachedColumn | undefined;
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const column = this.#load(scope, field);
-    this.admissionCache.set(key, column ?? 'absent', (column?.bytes ?? 0) + entryOverheadBytes);
+    const bytes = (column?.bytes ?? 0) + entryOverheadBytes;
+    const base = column && hasDictionary(column) ? dictionary : undefined;
+    this.admissionCache.set(key, column ?? 'absent', bytes, base);
     return column;
   }
 
   #load(scope: RowScope, field: FieldRef): MemoryColumn | undefined {
     const { snapshot, segment, level } = scope;
-    const found = physicalPath(snapshot.columns, field.path);
-    if (found === undefined) return undefined;
-    const dictionary = this.#dictionaryOf(scope, field);
-    const column = loadColumn(this.file(segment), found, dictionary, level);
-    return column && field.type === 'double' ? withDoubles(column) : column;
+    const path = physicalPath(snapshot.columns, field.path);
+    const leaf = path && this.file(segment).leaf(path);
+    if (leaf === undefined) return undefined;
+    const load = (dictionary?: GrowingDictionary): MemoryColumn =>
+      loadColumn(this.file(segment), leaf.columns, dictionary, level)!;
+    const isOfStrings = leaf.physical === physicalType.byteArray;
+    const column = isOfStrings ? this.#withDictionary(scope, field, load, hasDictionary) : load();
+    return field.type === 'double' ? withDoubles(column) : column;
   }
 
   #distinct(scope: RowScope, field: FieldRef): DistinctStrings | undefined {
-    const { column, distinct: key } = fieldKeysOf(scope, fieldCacheKey(field));
+    const { column, distinct: key, dictionary: base } = fieldKeysOf(scope, fieldCacheKey(field));
     if (this.admissionCache.has(column)) return undefined;
+    const known = this.admissionCache.get(key) as DistinctStrings | 'absent' | undefined;
+    if (known !== undefined) return known === 'absent' ? undefined : known;
     const { snapshot, segment } = scope;
     const path = physicalPath(snapshot.columns, field.path);
     if (path === undefined) return undefined;
-    const dictionary = this.#dictionaryOf(scope, field);
-    let distinct = this.admissionCache.get(key) as Int32Array | 'absent' | undefined;
-    if (distinct === undefined) {
-      distinct = loadDistinct(this.file(segment), path, dictionary) ?? 'absent';
-      const bytes = distinct === 'absent' ? 0 : distinct.byteLength;
-      this.admissionCache.set(key, distinct, bytes + entryOverheadBytes);
-    }
-    return distinct === 'absent' ? undefined : { dictionary, distinct };
+    const read = (dictionary: GrowingDictionary): DistinctStrings | undefined => {
+      const distinct = loadDistinct(this.file(segment), path, dictionary);
+      return distinct && { dictionary, distinct };
+    };
+    const found = this.#withDictionary(scope, field, read, (result) => result !== undefined);
+    const bytes = (found?.distinct.byteLength ?? 0) + entryOverheadBytes;
+    this.admissionCache.set(key, found ?? 'absent', bytes, found && base);
+    return found;
   }
 
-  #dictionaryOf({ snapshot }: RowScope, field: FieldRef): GrowingDictionary {
-    return this.#dictionary(`${snapshot.datasetId}\n${field.path.join('\n')}`);
+  /**
+   * Calls `read` with the dictionary of a field, to which it may add strings: as many as there is room for in the cache, and at most half of
+   * the limit, because a dictionary is of no use without columns. A new dictionary stays in memory if `isUsed` returns true for the result.
+   */
+  #withDictionary<T>(
+    scope: RowScope,
+    field: FieldRef,
+    read: (dictionary: GrowingDictionary) => T,
+    isUsed: (result: T) => boolean,
+  ): T {
+    const cache = this.admissionCache;
+    const key = fieldKeysOf(scope, fieldCacheKey(field)).dictionary;
+    const known = cache.get(key) as GrowingDictionary | undefined;
+    const dictionary = known ?? new GrowingDictionary();
+    dictionary.maxBytes = Math.min(cache.maxBytesOf(key), this.#bytes / 2) - entryOverheadBytes;
+    let isKept = known !== undefined;
+    try {
+      const result = read(dictionary);
+      isKept ||= isUsed(result);
+      return result;
+    } finally {
+      if (isKept) cache.set(key, dictionary, dictionary.bytes + entryOverheadBytes);
+    }
   }
 
   #elements(scope: RowScope, list: FieldRef): LoadedElements | undefined {
@@ -301,19 +324,6 @@ export class SegmentCache {
     return found;
   }
 
-  /** Returns the dictionary of a field. Dictionaries only grow: when they take too much memory, all are dropped, with every cached value. */
-  #dictionary(key: string): GrowingDictionary {
-    let bytes = 0;
-    for (const each of this.#dictionaries.values()) bytes += each.bytes;
-    if (bytes > this.#bytes / 4) {
-      this.#dictionaries.clear();
-      this.admissionCache.clear();
-    }
-    const known = this.#dictionaries.get(key) ?? new GrowingDictionary();
-    this.#dictionaries.set(key, known);
-    return known;
-  }
-
   #hashes(scope: RowScope, field: FieldRef): StringHashes | undefined {
     const key = fieldKeysOf(scope, fieldCacheKey(field)).hashes;
     const known = this.admissionCache.get(key) as StringHashes | undefined;
@@ -325,32 +335,37 @@ export class SegmentCache {
     return made;
   }
 
-  /** Closes all files and forgets looked-up terms, so that none of them remain in memory while other work runs. */
-  releaseIdle(): void {
-    for (const file of this.#mayBeOpen) file.closeDescriptor();
-    this.#mayBeOpen.clear();
+  /**
+   * Closes all files and forgets looked-up terms, so that none of them remain in memory while other work runs. What was read of a new file
+   * is cached if `keepsFiles` is true.
+   */
+  releaseIdle(keepsFiles = true): void {
+    for (const [path, file] of this.#usedFiles) {
+      file.closeDescriptor();
+      if (keepsFiles || this.admissionCache.has(path))
+        this.admissionCache.set(path, file, file.memoryBytes + entryOverheadBytes);
+    }
+    this.#usedFiles.clear();
     for (const text of this.#searched) text.dropCachedHits();
     this.#searched.clear();
   }
 
   file(segment: ShardSegment): SegmentFile {
-    const known = this.#files.get(segment.path);
+    const { path } = segment;
+    const used = this.#usedFiles.get(path);
+    if (used !== undefined) return used;
+    const known = this.admissionCache.get(path) as SegmentFile | undefined;
     const file = known ?? new SegmentFile(segment);
-    this.#mayBeOpen.add(file);
-    if (known === undefined) this.#files.set(segment.path, file);
+    this.#usedFiles.set(path, file);
     return file;
   }
 }
 
 /** The rows of the requested columns: the records of a segment, or the elements of a list of objects in it. */
-interface RowScope {
+interface RowScope extends FieldScope {
   readonly snapshot: ShardSnapshot;
   readonly segment: ShardSegment;
-  /** Length of the path of the list of objects; 0 for records. */
-  readonly depth: number;
   readonly level: RowLevel;
-  /** The keys of fields by `fieldCacheKey`. */
-  readonly keys: Map<string, FieldKeys>;
 }
 
 /** Access to the columns and pages of a segment. */
@@ -359,41 +374,16 @@ interface SegmentAccessors {
   readonly pages: SegmentPages;
 }
 
+/** Returns whether the values of a column are indices of the field's dictionary. */
+function hasDictionary({ values }: MemoryColumn): boolean {
+  return values.kind === 'dictionary';
+}
+
 /** The cached column of a field. */
 type CachedColumn = MemoryColumn | 'absent';
 
 /** The text index of a field in a segment (`SegmentView.text`). */
 type SegmentText = ColumnMatcher | 'absent' | Unsupported;
 
-/** A text index, and the file that it was read from. */
-interface OpenedText {
-  readonly file: SegmentFile;
-  readonly text: SegmentText;
-}
-
-/** The cache keys of the values derived from a field: its column, its distinct strings, its hashes, and the elements of a list. */
-type FieldKeys = Readonly<Record<'column' | 'distinct' | 'hashes' | 'elements', string>>;
-
-/**
- * Returns the cache keys of a field, given by its `fieldCacheKey`. The path of the scope's list is a prefix of the field's path. The key
- * strings are stored and reused, because queries use the same few fields in every segment, and a reused string is hashed only once.
- */
-function fieldKeysOf({ segment, depth, keys }: RowScope, name: string): FieldKeys {
-  const known = keys.get(name);
-  if (known !== undefined) return known;
-  const key = `${depth}\n${segment.path}\n${name}`;
-  const made = { column: key, distinct: `~${key}`, hashes: `#${key}`, elements: `[]${key}` };
-  if (keys.size === maxFieldsWithKeys) keys.clear();
-  keys.set(name, made);
-  return made;
-}
-
-/** Returns the name of a field in cache keys: its type, because a field may later be read as another type, and its path. */
-export function fieldCacheKey(field: FieldRef): string {
-  let name = cacheKeyByField.get(field);
-  if (name === undefined)
-    cacheKeyByField.set(field, (name = `${field.type}\n${field.path.join('\n')}`));
-  return name;
-}
-
-const cacheKeyByField = new WeakMap<FieldRef, string>();
+/** The opened text indexes of the segment's file by `fieldCacheKey`, which are forgotten with the file. */
+type OpenedTexts = WeakMap<SegmentFile, Map<string, SegmentText>>;

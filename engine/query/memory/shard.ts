@@ -41,7 +41,7 @@ import {
   type TextFrequencies,
 } from './protocol.js';
 import type { PageRecords } from '../results/page-format.js';
-import { maxFiles, SegmentCache } from './segment-cache.js';
+import { SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from '../../store/segment-file.js';
 
 /**
@@ -226,8 +226,8 @@ export class Shard {
   }
 
   /**
-   * Opens the files of segments, at most as many as the cache holds, and reads their footers. Returns, for each field, the number of bytes
-   * of these files that `loadColumns` would read.
+   * Opens the files of segments, at most those to which warming may give a part of the cache, and reads their footers. Returns, for each
+   * field, the number of bytes of these files that `loadColumns` would read.
    */
   *openSegmentFiles({
     snapshot: key,
@@ -236,8 +236,11 @@ export class Shard {
     const snapshot = this.#snapshots.get(key);
     if (snapshot === undefined) return forgottenSnapshot;
     const bytes = new Float64Array(fields.length);
-    for (const segment of snapshot.segments.slice(0, maxFiles)) {
+    let fileBytes = 0;
+    for (const segment of snapshot.segments) {
+      if (!this.#cache.hasRoom || fileBytes > this.#cache.maxWarmedFileBytes) break;
       const file = this.#cache.file(segment);
+      fileBytes += file.memoryBytes;
       const view = this.#cache.view(snapshot, segment);
       for (const [i, field] of fields.entries()) {
         const text = textIndexOf(view, field);
@@ -260,6 +263,7 @@ export class Shard {
     const snapshot = this.#snapshots.get(key);
     if (snapshot === undefined) return forgottenSnapshot;
     let loaded = 0;
+    let fileBytes = 0;
     for (const segment of snapshot.segments) {
       const view = this.#cache.view(snapshot, segment);
       for (const field of fields) {
@@ -271,7 +275,8 @@ export class Shard {
         } else text.column.load();
         loaded++;
       }
-      this.#cache.releaseIdle();
+      fileBytes += this.#cache.file(segment).memoryBytes;
+      this.#cache.releaseIdle(fileBytes <= this.#cache.maxWarmedFileBytes);
       yield;
     }
     return loaded;

@@ -1,7 +1,6 @@
 import { ascendingOrder } from '../../core/ascending.js';
 import { rowIdColumn, storesRowIds } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot, type TracedRows } from '../../store/store.js';
-import { GrowingDictionary } from '../memory/growing-dictionary.js';
 import { loadColumn } from '../memory/load.js';
 import { SegmentFile } from '../../store/segment-file.js';
 import type { RowBatch, SegmentRows } from '../executor/executor.js';
@@ -68,7 +67,7 @@ export function readRowIds(
   }
   const file = new SegmentFile(segmentFiles(snapshot)[number]!);
   try {
-    const values = loadColumn(file, [rowIdColumn.physical], new GrowingDictionary())?.values;
+    const values = loadColumn(file, [rowIdColumn.physical])?.values;
     if (values?.kind !== 'numbers') throw file.damagedError('has no row ids');
     const { numbers } = values;
     for (let i = 0; i < rowIds.length; i++) rowIds[i] = numbers[rows === 'all' ? i : rows[i]!]!;

@@ -23,7 +23,7 @@ export class StringIds {
   #dictionary: Dictionary | undefined;
   #table: StringTable | undefined;
   /** For each dictionary other than the field's first, the odd id of each index; 0 if not assigned yet. */
-  readonly #foreign = new Map<Dictionary, Uint32Array>();
+  readonly #foreign = new WeakMap<Dictionary, Uint32Array>();
 
   constructor(overflow: FacetOverflow) {
     this.#overflow = overflow;

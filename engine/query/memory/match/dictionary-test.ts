@@ -35,7 +35,7 @@ interface DictionaryTest {
 
 /** Prepares a condition on dictionary entries for one query. */
 export function dictionaryTest(test: EntryTest): DictionaryTest {
-  const tables = new Map<Dictionary, MatchTable>();
+  const tables = new WeakMap<Dictionary, MatchTable>();
   const matchesIn = (dictionary: Dictionary): MatchTable | Unsupported => {
     let matches = tables.get(dictionary);
     if (matches === undefined) {

@@ -60,6 +60,85 @@ describe('the cache of columns', () => {
     expect(hot.filter((key) => cache.has(key))).toEqual(hot);
   });
 
+  test.each([
+    [60, 1],
+    [100, 1],
+    [1_000, 1],
+    [10, 8_000],
+  ])(
+    'what is asked for again and again stays among %i queries for %i other keys each',
+    (queries, keys) => {
+      const cache = new AdmissionCache(1_000);
+      const hot = numberedKeys('hot', 80);
+      for (let i = 0; i < 20; i++) countCacheHits(cache, hot);
+      for (let round = 0; round < 3; round++) {
+        for (let i = 0; i < queries; i++)
+          countCacheHits(cache, numberedKeys(`once ${round} ${i} `, keys));
+        expect(countCacheHits(cache, hot)).toBe(hot.length);
+      }
+    },
+  );
+
+  test('what was loaded before the first query stays while no query is repeated', () => {
+    const cache = new AdmissionCache(1_000);
+    const loaded = numberedKeys('loaded', 80);
+    for (const key of loaded) {
+      cache.get(key);
+      cache.set(key, key, 10);
+    }
+    for (let i = 0; i < 200; i++) countCacheHits(cache, numberedKeys(`once ${i} `, i === 99 ? 200_000 : 1 + 10 * i)); // prettier-ignore
+    expect(countCacheHits(cache, loaded)).toBe(loaded.length);
+  });
+
+  test(`a value is only there while its base is (STRANDLAKE_SEED=${freshSeed})`, () => {
+    const random = new Random(freshSeed);
+    const cache = new AdmissionCache(1_000);
+    const bytesOf = new Map<string, number>();
+    const baseOf = new Map<string, string>();
+    const set = (key: string, bytes: number, base?: string): void => {
+      cache.set(key, key, bytes, base);
+      bytesOf.set(key, bytes);
+      if (base !== undefined) baseOf.set(key, base);
+    };
+    let heldDependents = 0;
+    for (let i = 0; i < 5_000; i++) {
+      if (random.chance(0.3)) cache.beginQuery();
+      const base = `base${Math.floor(random.integerBelow(64) ** 0.5)}`;
+      const key = `${base} ${random.integerBelow(20)}`;
+      if (cache.get(key) === undefined) {
+        cache.get(base);
+        const most = cache.maxBytesOf(base);
+        const grown = (cache.has(base) ? bytesOf.get(base)! : 0) + random.integerBelow(20);
+        set(base, Math.min(grown, most), undefined);
+        expect(cache.has(base)).toBe(true);
+        set(key, random.pick([1, 5, 50, 200]), base);
+      }
+      const held = [...bytesOf].filter(([name]) => cache.has(name));
+      expect(cache.size).toBe(held.reduce((sum, [, bytes]) => sum + bytes, 0));
+      expect(cache.size).toBeLessThanOrEqual(1_000);
+      for (const [name] of held) {
+        const own = baseOf.get(name);
+        if (own === undefined) continue;
+        heldDependents++;
+        expect(cache.has(own)).toBe(true);
+      }
+    }
+    expect(heldDependents).toBeGreaterThan(5_000);
+  });
+
+  test('a base stays in the cache as long as what needs it is asked for', () => {
+    const cache = new AdmissionCache(1_000);
+    cache.get('base');
+    cache.set('base', 'base', 30);
+    for (const key of numberedKeys('hot', 80)) {
+      cache.get(key);
+      cache.set(key, key, 10, 'base');
+    }
+    for (let i = 0; i < 3; i++) countCacheHits(cache, numberedKeys('hot', 80));
+    for (let i = 0; i < 20; i++) countCacheHits(cache, numberedKeys(`once ${i} `, 200));
+    expect(countCacheHits(cache, numberedKeys('hot', 80))).toBe(80);
+  });
+
   test('asking several times in one query counts once', () => {
     const cache = new AdmissionCache(1_000);
     const hot = numberedKeys('hot', 80);

@@ -29,13 +29,27 @@ describe('hot columns', () => {
     ]);
     const bytes = hot.takeChangedBytes()!;
     expect(hot.takeChangedBytes()).toBeUndefined();
-    hot.recordUse(2, ['c']);
+    hot.recordUse(1, ['a']);
     expect(hot.takeChangedBytes()).toBeUndefined();
     const read = HotColumns.parse(bytes);
     expect(read.recentDatasets).toEqual([
       { dataset: 1, fields: ['b', 'a'] },
       { dataset: 2, fields: ['c'] },
     ]);
+    expect(read.takeChangedBytes()).toBeUndefined();
+  });
+
+  test('are saved again when the order of their last use has changed', () => {
+    const hot = new HotColumns();
+    hot.recordUse(1, ['a', 'b']);
+    hot.recordUse(2, ['c']);
+    const read = HotColumns.parse(hot.takeChangedBytes()!);
+    read.recordUse(1, ['a']);
+    expect(HotColumns.parse(read.takeChangedBytes()!).recentDatasets).toEqual([
+      { dataset: 1, fields: ['b', 'a'] },
+      { dataset: 2, fields: ['c'] },
+    ]);
+    read.recordUse(1, ['a']);
     expect(read.takeChangedBytes()).toBeUndefined();
   });
 

@@ -13,7 +13,8 @@ import {
   pagesToRead,
   spansToRead,
 } from '../../../../engine/query/memory/page-match.js';
-import { fieldCacheKey, SegmentCache } from '../../../../engine/query/memory/segment-cache.js';
+import { fieldCacheKey } from '../../../../engine/query/memory/field-keys.js';
+import { SegmentCache } from '../../../../engine/query/memory/segment-cache.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import {
   countOf,
