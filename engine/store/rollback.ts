@@ -44,11 +44,12 @@ export async function computeRollback(
     state = applyEntry(datasetId, state, entry);
   }
   const blockers = [...deletedLater].flatMap(([{ version: blockedBy, info }, trace]) => {
-    const records = tracedRowCount(trace.rows, state) + trace.droppedCount;
+    const lost = trace.droppedCount;
+    const records = tracedRowCount(trace.rows, state) + lost;
     if (records === 0) return [];
     const [first] = trace.rows;
     const example = first && { path: first[0], row: rowNumbersOf(first[1], state.live.get(first[0])!)[0]! }; // prettier-ignore
-    return [{ version: blockedBy, info, records, example }];
+    return [{ version: blockedBy, info, records, lost, example }];
   });
   return {
     base: last,

@@ -148,6 +148,8 @@ export interface Rollback {
 interface RollbackBlocker extends HistoryEntry {
   /** Number of records that both versions changed. */
   readonly records: number;
+  /** Number of these records that a merge has left out, because of which the later version cannot be rolled back. */
+  readonly lost: number;
   /** One of the records that both versions changed; undefined if a merge has left out all of them. */
   readonly example: { readonly path: string; readonly row: number } | undefined;
 }

@@ -135,6 +135,7 @@ test('C6: a commit that replaced records prevents a rollback also after a merge 
   expect(segments.reduce((sum, { rows }) => sum + rows, 0)).toBe(11); // the merge has dropped the three rows
   const after = (await ann.get(path)).json;
   expect(after).toMatchObject(blocked(null));
+  expect(after['detail']).toContain('a merge has left out the earlier values of 3 records');
   const refused = await ann.post(path, {});
   expect([refused.status, refused.json]).toEqual([400, after]);
   expect(await total(id)).toBe(11);

@@ -175,8 +175,13 @@ async function prepareRollback(
       const { commitId } = info['publication'] as Publication;
       return { commitId, records, exampleId: cells?.[0] ?? null };
     });
+    const lost = rollback.blockers.reduce((sum, blocker) => sum + blocker.lost, 0);
+    const remedy =
+      lost === 0
+        ? 'roll them back first, the newest first'
+        : `they cannot be rolled back, because a merge has left out the earlier values of ${countText(lost, 'record')} (--keep-versions-days)`;
     return blockedByCommits(
-      `${countText(found.length, 'commit')} changed records of this commit later: roll them back first, the newest first.`,
+      `${countText(found.length, 'commit')} changed records of this commit later: ${remedy}.`,
       found,
     );
   }
