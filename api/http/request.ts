@@ -20,12 +20,13 @@ export interface ApiRequest extends FastifyRequest {
 /** An answer of Fastify that a handler may change. */
 export type ApiReply = FastifyReply;
 
-/** A signal that aborts when the client disconnects, so that work for it stops (threats W6, Q9). */
+/**
+ * A signal that aborts when the client disconnects, so that work for it stops (threats W6, Q9). It also aborts when the answer has been sent,
+ * which ends the reading of records that an error has left unsent.
+ */
 export function abortOnDisconnect(request: ApiRequest, reply: ApiReply): AbortSignal {
   const controller = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
+  reply.raw.once('close', () => controller.abort());
   if (request.raw.socket.destroyed) controller.abort();
   return controller.signal;
 }

@@ -1,5 +1,6 @@
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
+import type { Tables } from '../../../engine/catalog/catalog.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { losslessFormat } from '../../../scheduler/jobs/export/format.js';
@@ -32,11 +33,15 @@ export async function exportCommitRecords(
   if (dataset === undefined) throw notFoundError(); // the dataset was deleted meanwhile
   requireAvailableDataset(context, dataset, 'cannot be read');
   await requireNoSnapshot(context, dataset, 'non_field_errors');
-  // Both throw if the files of the version have been deleted.
-  await store.snapshot(datasetId, await store.readableVersion(datasetId, version));
-  if (exportsRemovedRecords(commit.mode)) await store.snapshot(datasetId, version - 1);
+  const findExport = (tx: Tables): Promise<ExportRow | undefined> =>
+    tx.exports.ofCommit(datasetId, id, Date.now() + minLifetimeMs);
+  if ((await catalog.transaction(findExport)) === undefined) {
+    // Both throw if the files of the version have been deleted.
+    await store.snapshot(datasetId, await store.readableVersion(datasetId, version));
+    if (exportsRemovedRecords(commit.mode)) await store.snapshot(datasetId, version - 1);
+  }
   const row = await catalog.transaction(async (tx) => {
-    const existingExport = await tx.exports.ofCommit(datasetId, id, Date.now() + minLifetimeMs);
+    const existingExport = await findExport(tx);
     if (existingExport !== undefined) return existingExport;
     const { row: made } = await tx.exports.create({
       datasetId,

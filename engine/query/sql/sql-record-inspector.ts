@@ -122,8 +122,7 @@ export class SqlRecordInspector implements RecordInspector {
 /** Parses a JSON text. An integer beyond 2^53 stays a string, because JSON.parse would round it. */
 function parseJsonValue(json: unknown): unknown {
   if (json === null || json === undefined) return null;
-  const value: unknown = JSON.parse(String(json));
-  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
-    ? String(json)
-    : value;
+  const text = String(json);
+  const value: unknown = JSON.parse(text);
+  return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? text : value;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
+import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceledError } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/file-writer.js';
@@ -145,26 +146,56 @@ async function measureLists(
 ): Promise<{ readonly longest: readonly number[]; parts(): AsyncGenerator<PartRows> }> {
   const longest = file.columns.map(() => 0);
   const path = join(scratch, 'rows');
-  const measured = mapInOrder(saveParts(parts(), path), pool.threads + 1, ({ files, rows }) => {
-    const job = { files, rows, projection: file.projection };
-    return pool.run('lengths', () => job, signal, { isUrgent: true });
-  });
+  const segments = new SegmentNumbers();
+  const measured = mapInOrder(
+    saveParts(parts(), path, segments),
+    pool.threads + 1,
+    ({ files, rows }) => {
+      const job = { files, rows, projection: file.projection };
+      return pool.run('lengths', () => job, signal, { isUrgent: true });
+    },
+  );
   try {
     for await (const lengths of measured)
       for (const [i, length] of lengths.entries()) longest[i] = Math.max(longest[i]!, length);
-    return { longest, parts: () => readSavedParts(path) };
+    return { longest, parts: () => readSavedParts(path, segments) };
   } catch (error) {
     throw signal.aborted ? canceledError() : error;
   }
 }
 
+/** Numbers the segments of saved parts, so that their checksums are kept once and not with every part. */
+class SegmentNumbers {
+  readonly files: CheckedFile[] = [];
+  readonly #numbers = new Map<CheckedFile, number>();
+
+  numberOf(file: CheckedFile): number {
+    const known = this.#numbers.get(file);
+    if (known !== undefined) return known;
+    const number = this.files.push(file) - 1;
+    this.#numbers.set(file, number);
+    return number;
+  }
+}
+
+/** A part in the scratch folder: its files are numbers of segments. */
+interface SavedPart {
+  readonly files: readonly number[];
+  readonly rows: PartRows['rows'];
+}
+
 /** Yields parts and saves each of them in a new file, as its length in four bytes and its serialized form. */
-async function* saveParts(parts: AsyncIterable<PartRows>, path: string): AsyncGenerator<PartRows> {
+async function* saveParts(
+  parts: AsyncIterable<PartRows>,
+  path: string,
+  segments: SegmentNumbers,
+): AsyncGenerator<PartRows> {
   const file = await createFile(path);
   let isComplete = false;
   try {
     for await (const part of parts) {
-      const bytes = serialize(part);
+      const files = part.files.map((one) => segments.numberOf(one));
+      const bytes = serialize({ files, rows: part.rows } satisfies SavedPart);
       await file.write(new Uint8Array(Uint32Array.of(bytes.length).buffer));
       await file.write(bytes);
       yield part;
@@ -176,12 +207,13 @@ async function* saveParts(parts: AsyncIterable<PartRows>, path: string): AsyncGe
   }
 }
 
-async function* readSavedParts(path: string): AsyncGenerator<PartRows> {
+async function* readSavedParts(path: string, segments: SegmentNumbers): AsyncGenerator<PartRows> {
   const file = await openFile(path);
   try {
     for (let at = 0; at < file.bytes;) {
       const [length] = new Uint32Array((await file.read(at, 4)).buffer);
-      yield deserialize(await file.read(at + 4, length!)) as PartRows;
+      const saved = deserialize(await file.read(at + 4, length!)) as SavedPart;
+      yield { files: saved.files.map((number) => segments.files[number]!), rows: saved.rows };
       at += 4 + length!;
     }
   } finally {

@@ -68,6 +68,17 @@ async function explainCauses(body: object, dataset = randomDataset): Promise<rea
 
 const filterRequest = (...pair: readonly [string, unknown]): object => ({ filters: [pair] });
 
+test('the nearest doubles are numbers also beyond 2^53, and the nearest longs are texts', async () => {
+  const types = [column('x', 'double'), column('n', 'long')];
+  const rows: readonly TestRow[] = [{ x: 1e16, n: 10n ** 16n + 1n }, { x: 3e16, n: 3n * 10n ** 16n + 1n }]; // prettier-ignore
+  const { snapshot } = await engineFixture.dataset(types, [rows]);
+  const dataset = { snapshot, fields: fieldRows(types, []) };
+  const valuesNear = async (field: string): Promise<unknown> =>
+    (await explainQuery(engineFixture, dataset, filterRequest(field, 2e16), genes)).explain.causes![0]!.values; // prettier-ignore
+  expect(await valuesNear('x')).toEqual([1e16, 3e16]);
+  expect(await valuesNear('n')).toEqual(['10000000000000001', '30000000000000001']);
+});
+
 describe('an empty answer has a cause that the records confirm:', () => {
   test.each<[string, object, Partial<Cause>]>([
     ['the build of the request', { genome_build: 'GRCh38', filters: [['pos__gt', 50]] }, { path: 'genome_build', cause: 'wrong_build', instead: 'GRCh37', matches: 3, left: 2, hint: 'The records are of another genome build: GRCh37 has 3 records.' }],
