@@ -222,7 +222,9 @@ async function publishCommit(
   const importTask = await taskTable(tx).get(publication.taskId);
   const job = await importTable(tx).get(publication.importId);
   const { reverted } = publication;
-  const requesterId = publication.userId ?? importTask?.userId;
+  // Log entries of earlier releases have the user of a rollback with the commit that it reverts.
+  const { userId: formerUserId } = (reverted ?? {}) as { readonly userId?: number };
+  const requesterId = publication.userId ?? formerUserId ?? importTask?.userId;
   const { id: userId, accountId } =
     (requesterId !== undefined && (await userTable(tx).get(requesterId))) ||
     (await readDatasetOwner(tx, publication.datasetId));

@@ -189,7 +189,6 @@ export class ValuePicker {
     picks: Int32Array,
     picked: number,
   ): void {
-    // prettier-ignore
     const cursor = new HybridCursor(source, width, count);
     for (let i = 0; i < picked; i++) {
       cursor.index = picks[i]!;

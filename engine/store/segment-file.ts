@@ -67,6 +67,7 @@ export class SegmentFile {
   #textIndex: TextIndex | 'none' | undefined;
   /** The number of pages that `#columnIndexes` describes. */
   #pagesWithStatistics = 0;
+  #indexedPages = 0;
   readonly #offsetIndexes = new Map<SegmentChunk, OffsetIndex>();
   readonly #columnIndexes = new Map<SegmentChunk, readonly PageStatistics[]>();
   #nearIndex: { readonly begin: number; readonly bytes: Uint8Array } | undefined;
@@ -127,6 +128,7 @@ export class SegmentFile {
       this.leaves.length * bytesPerLeaf +
       this.groups.length * this.leaves.length * bytesPerChunk +
       this.#offsetIndexes.size * bytesPerOffsetIndex +
+      this.#indexedPages * bytesPerIndexedPage +
       this.#pagesWithStatistics * bytesPerPageStatistics +
       ofText * bytesPerTextColumn
     );
@@ -144,6 +146,7 @@ export class SegmentFile {
     try {
       const found = parseOffsetIndex(index, group.rows);
       this.#offsetIndexes.set(chunk, found);
+      this.#indexedPages += found.offsets.length;
       return found;
     } catch (error) {
       throw this.damagedError('has an index of pages that cannot be read', error);
@@ -262,7 +265,8 @@ const assumedFooterBytes = 64 << 10;
 // What the parts of an opened file take in memory, in bytes, as a test measures it.
 const bytesPerLeaf = 650;
 const bytesPerChunk = 600;
-const bytesPerOffsetIndex = 950;
+const bytesPerOffsetIndex = 934;
+const bytesPerIndexedPage = 16;
 const bytesPerPageStatistics = 300;
 const bytesPerTextColumn = 1_500;
 

@@ -28,6 +28,8 @@ export interface AnnotationRequest {
 /** The records that one record became, the number of fields that failed, and the first errors. */
 export interface AnnotatedRecord {
   readonly records: readonly PyDict[];
+  /** For each record, whether it has errors of this annotation. */
+  readonly haveErrors: readonly boolean[];
   readonly fieldErrors: number;
   readonly firstError: { readonly field: string; readonly message: string } | undefined;
 }
@@ -91,6 +93,7 @@ export class Annotation {
   /** Annotates one record. An error in the expression of a field is reported in the result and not thrown. */
   annotate(input: PyDict, host: ExpressionHost = {}): AnnotatedRecord {
     const records: PyDict[] = [];
+    const haveErrors: boolean[] = [];
     let fieldErrors = 0;
     let firstError: AnnotatedRecord['firstError'];
     const reshapeErrors = new Map<string, string>();
@@ -101,9 +104,10 @@ export class Annotation {
         fieldErrors += errors.size;
         for (const [field, message] of errors) firstError ??= { field, message };
         records.push(this.#finish(one, errors));
+        haveErrors.push(errors.size > 0);
       }
     }
-    return { records, fieldErrors, firstError };
+    return { records, haveErrors, fieldErrors, firstError };
   }
 
   /** Evaluates a record only to determine its calls of dataset functions; the results are dropped. */

@@ -184,7 +184,7 @@ const repeatedUsesPerEntry = 10;
 /** The smallest number of values for which repeated uses are expected: a few large columns need as long a history. */
 const minHalvingEntries = 64;
 /** If more keys than this are counted, and more than four for each value, those that are of no use are forgotten. */
-const minMaxKeys = 1 << 17;
+const minMaxKeys = 1 << 15;
 
 /** A key, its number of uses, and its links in the part of the cache that holds its value. */
 class CacheEntry {

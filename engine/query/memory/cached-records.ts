@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { RowRef } from '../../store/store.js';
 import { splitLines } from '../results/encoded-page.js';
 import type { PageFormat, PageRecords, RecordBytes } from '../results/page-format.js';
@@ -36,7 +37,8 @@ export function cachedRecords(
   if (!areRowsScattered(rows)) return pageRecords({ file, cache }, rows, { projection, format });
   const source = { file, cache: pageCacheForSingleRows(cache, columnOf) };
   if (format.kind !== 'texts') return pageRecords(source, rows, { projection, format });
-  const key = `records ${name} ${rows.join(' ')}`;
+  // The cache remembers keys longer than values, so the key must not grow with the page.
+  const key = `records ${name} ${hash('sha256', rows.join(' '), 'base64url')}`;
   let lines = cache.get(key) as RecordBytes | undefined;
   if (lines === undefined) {
     lines = pageRecords(source, rows, { projection, format: { kind: 'json', end: '\n' } });

@@ -277,7 +277,8 @@ export class SegmentCache {
     if (known !== undefined) return known === 'absent' ? undefined : known;
     const { snapshot, segment } = scope;
     const path = physicalPath(snapshot.columns, field.path);
-    if (path === undefined) return undefined;
+    // The file is opened before the room for the dictionary is computed, because opening it takes some.
+    if (path === undefined || this.file(segment).leaf(path) === undefined) return undefined;
     const read = (dictionary: GrowingDictionary): DistinctStrings | undefined => {
       const distinct = loadDistinct(this.file(segment), path, dictionary);
       return distinct && { dictionary, distinct };

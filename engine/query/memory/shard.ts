@@ -196,9 +196,13 @@ export class Shard {
   *search(query: ShardSearch): Generator<void, RankedTexts | Unsupported> {
     const texts = this.#texts(query);
     if (isUnsupported(texts)) return texts;
-    for (const { matcher } of texts) {
-      if (query.phrases.some((phrase) => matcher().mayCrossValues(phrase)))
-        return this.#rested(unsupportedAcrossValues(query.field));
+    const phrases = query.phrases.filter(({ terms }) => terms.length > 1);
+    if (phrases.length > 0) {
+      for (const { matcher } of texts) {
+        const mayCross = phrases.some((phrase) => matcher().mayCrossValues(phrase));
+        this.#cache.releaseIdle();
+        if (mayCross) return unsupportedAcrossValues(query.field);
+      }
     }
     const found = yield* this.#interruptibly(searchRanked(texts, query));
     this.#cache.releaseIdle();
@@ -220,8 +224,8 @@ export class Shard {
       if (isUnsupported(text)) return this.#rested(text);
       const matcher = (): ColumnMatcher => view.text!(field) as ColumnMatcher;
       if (text !== 'absent') texts.push({ number: segment.number, matcher, view });
+      this.#cache.releaseIdle();
     }
-    this.#cache.releaseIdle();
     return texts;
   }
 

@@ -54,11 +54,15 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
 
   const dropsErrors = droppedPaths.some((path) => path.length === 1 && path[0] === errorsField);
 
-  /** Stores a record; a value that does not fit its field becomes null, and the record gets an error. */
-  const store = (record: PyDict, storedErrors: PyValue | undefined): void => {
+  /**
+   * Stores a record; a value that does not fit its field becomes null, and the record gets an error. If the annotation has given it no
+   * errors (`hasNewErrors`), messages that were stored before are not new ones.
+   */
+  const store = (record: PyDict, storedErrors: PyValue | undefined, hasNewErrors: boolean): void => {
     const errors = record.map.get(errorsField);
-    const isUnchanged = errors === storedErrors;
-    const messages = new Map(errors instanceof PyDict && !isUnchanged ? errors.map : []);
+    const before = !hasNewErrors && storedErrors instanceof PyDict ? storedErrors.map : undefined;
+    const found = errors instanceof PyDict ? [...errors.map] : [];
+    const messages = new Map(found.filter(([name, message]) => message !== null && message !== before?.get(name)));
     for (const [name, message] of messages)
       collector.warn(context.line, codes.expressionError, String(name), shortenMessage(String(message)));
     for (const path of droppedPaths) removePath(record, path);
@@ -97,13 +101,14 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     const record = recordAt(row);
     const storedErrors = record.map.get(errorsField);
     if (performance.now() < end) {
-      for (const one of annotation.annotate(record, host).records) store(one, storedErrors);
+      const { records, haveErrors } = annotation.annotate(record, host);
+      for (const [i, one] of records.entries()) store(one, storedErrors, haveErrors[i]!);
       continue;
     }
     const lateErrors = new PyDict();
     lateErrors.map.set('pre_annotation_expression', timeLimitMessage);
     record.map.set(errorsField, lateErrors);
-    store(record, storedErrors);
+    store(record, storedErrors, true);
   }
   const reshaped = recordColumns.finish();
   return {

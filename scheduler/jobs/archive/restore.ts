@@ -61,7 +61,8 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
       crashpoint('restore.renamed');
       try {
         // If the dataset was archived before an upgrade, no start of this release has read its log.
-        await completeDeletedCommits(catalog, store, datasetId);
+        // Without its log, the dataset comes back all the same; the next start tries again and reports the failure.
+        await completeDeletedCommits(catalog, store, datasetId).catch(() => undefined);
         const metadata = { progress: completeByteProgress(progress) };
         await catalog.tasks.complete(task.id, { metadata, now: now() });
       } catch (error) {

@@ -195,7 +195,10 @@ export async function requireAuthorizedMigration(
 ): Promise<DatasetMigrationRow> {
   const row = await catalog.datasetMigrations.get(task.resourceId);
   if (row === undefined) throw notFoundError();
-  await checkPermission(catalog, task.userId, 'dataset', row.sourceId, 'read');
+  const current = await catalog.tasks.get(task.id);
+  // A task that is being published no longer names its source once the source is deleted, because it has read the records already.
+  if (current?.sourceObjectId !== null)
+    await checkPermission(catalog, task.userId, 'dataset', row.sourceId, 'read');
   await checkPermission(catalog, task.userId, 'dataset', row.datasetId, 'write');
   return row;
 }

@@ -175,11 +175,12 @@ async function prepareRollback(
       const { commitId } = info['publication'] as Publication;
       return { commitId, records, exampleId: cells?.[0] ?? null };
     });
-    const lost = rollback.blockers.reduce((sum, blocker) => sum + blocker.lost, 0);
+    const withLost = rollback.blockers.filter(({ lost }) => lost > 0);
+    const lost = withLost.reduce((sum, blocker) => sum + blocker.lost, 0);
     const remedy =
       lost === 0
         ? 'roll them back first, the newest first'
-        : `they cannot be rolled back, because a merge has left out the earlier values of ${countText(lost, 'record')} (--keep-versions-days)`;
+        : `${withLost.length} of them cannot be rolled back, because a merge has left out the earlier values of ${countText(lost, 'record')} (--keep-versions-days)`;
     return blockedByCommits(
       `${countText(found.length, 'commit')} changed records of this commit later: ${remedy}.`,
       found,

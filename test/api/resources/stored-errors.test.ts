@@ -89,4 +89,7 @@ test.each([
   const target_id = await newDataset();
   await run('dataset_migrations', { source_id, target_id, annotator_params, target_fields: [failsFor('symbol', 2), failsFor('r', 0, 1)] }); // prettier-ignore
   expect(await fetchRecords(target_id)).toEqual([{ i: 0, symbol: 0, failed: ['q', 'r'] }, { i: 1, q: 10, symbol: 10, failed: ['r'] }, { i: 2, q: 20, r: 20, failed: ['symbol'] }]); // prettier-ignore
+  const corrected_id = await newDataset();
+  await run('dataset_migrations', { source_id, target_id: corrected_id, annotator_params, target_fields: [failsFor('symbol')] });
+  expect(await fetchRecords(corrected_id)).toEqual([{ i: 0, symbol: 0, failed: ['q'] }, { i: 1, q: 10, symbol: 10 }, { i: 2, q: 20, symbol: 20 }]);
 }); // prettier-ignore
