@@ -33,6 +33,7 @@ const budgetsTestedElsewhere: Partial<Record<BudgetName, string>> = {
   dryRunSampleBytes: 'api/resources/dry-run.slow',
   fileTableBytes: 'api/resources/file-queries',
   computedMs: 'scheduler/jobs/computed-table',
+  comparedIds: 'api/resources/diff',
   filterDepth: 'engine/query/bad-requests',
   filterNodes: 'engine/query/bad-requests',
   inListValues: 'engine/query/bad-requests',

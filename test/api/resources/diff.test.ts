@@ -209,7 +209,7 @@ describe('changed records', () => {
   });
 
   // Each run compares at most two `_id`s at a time.
-  test.each([2, 1 << 20])('are found by _id where they were deleted and added again (%d)', (comparedIds) =>
+  test.each([2, 1 << 20])('T0: are found by _id where they were deleted and added again (comparedIds: %d)', (comparedIds) =>
     withChangedBudgets({ comparedIds }, async () => {
       const id = await newDataset();
       await addRecords(id, 0, 9);
