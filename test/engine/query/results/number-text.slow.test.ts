@@ -64,6 +64,7 @@ test(`doubles are written as ECMAScript writes them (STRANDLAKE_SEED=${seed})`, 
     writeDouble(out, Float64Array.of(7, value), 1);
     if (Buffer.from(out.writtenBytes()).toString() !== String(value)) wrong.push(value);
   }
+  out.release();
   expect(wrong).toEqual([]);
   expect([1, -0, 1e21, NaN, Infinity].map(doubleText)).toEqual(['1', '0', '1e+21', 'null', 'null']);
 });
