@@ -2,11 +2,11 @@ import { openStore } from '../../engine/store/open.js';
 import { verifyFolder } from '../../scheduler/queue/verify-folder.js';
 import type { TestServer } from '../api/server.js';
 
-/** Returns the results of all checks in section 12 of docs/threats.md on the files of an idle server. */
+/** Returns the results of all checks in section 12 of docs/threats.md on the files of an idle server or lake. */
 export async function findFolderInconsistencies({
   catalog,
   data,
-}: TestServer): Promise<readonly string[]> {
+}: Pick<TestServer, 'catalog' | 'data'>): Promise<readonly string[]> {
   const now = Date.now();
   const store = openStore(data); // a store without cached state
   const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now });

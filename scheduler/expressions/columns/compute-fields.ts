@@ -19,7 +19,7 @@ import { computationSteps, type ComputationStep } from './computation-step.js';
 import { expressionData, type SourceExpressions } from './field-expressions.js';
 import { JobResults } from './job-results.js';
 import { computeBatchedStep, batchedCallSteps, type BatchedCallStep } from './joined-column.js';
-import { errorsField, ExpressionErrors, messagesOfOthers } from './record-errors.js';
+import { dropsErrors, errorsField, ExpressionErrors, messagesOfOthers } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 import { StepEvaluation } from './step-evaluation.js';
 
@@ -212,8 +212,9 @@ class FieldComputation {
   #addErrors(names: readonly string[], columnOf: () => ValueColumn | null): boolean {
     const { batch, expressions, dropped = [] } = this.#input;
     const computed = new Set(names);
-    const isDropped = dropped.some((path) => path.length === 1 && path[0] === errorsField);
-    const given = isDropped ? undefined : batch.columns.find(({ name }) => name === errorsField);
+    const given = dropsErrors(dropped)
+      ? undefined
+      : batch.columns.find(({ name }) => name === errorsField);
     const addsErrors = expressions.includeErrors && !this.#errors.isEmpty;
     if (!addsErrors && (given === undefined || !mayHaveErrorsOf(given, computed))) return false;
     const column = columnOf();

@@ -3,6 +3,11 @@ import { PyDict, type PyValue } from '../../../engine/expression/values/values.j
 /** The field with the errors of a record's expressions: an object with their messages by field. */
 export const errorsField = '_errors';
 
+/** Whether one of the paths of dropped fields is that of the errors. */
+export function dropsErrors(paths: readonly (readonly string[])[]): boolean {
+  return paths.some((path) => path.length === 1 && path[0] === errorsField);
+}
+
 /** Maximum length in characters of an error message that is stored. */
 const maxMessageChars = 500;
 

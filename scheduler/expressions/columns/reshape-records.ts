@@ -14,7 +14,7 @@ import {
 import { annotationField, expressionData } from './field-expressions.js';
 import { computedNames, errorNames, typeHints } from './input-columns.js';
 import { RecordColumns } from './record-columns.js';
-import { errorsField, messagesOfOthers, shortenMessage } from './record-errors.js';
+import { dropsErrors, errorsField, messagesOfOthers, shortenMessage } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 
 /**
@@ -52,7 +52,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   const droppedPaths = (input.dropped ?? []).filter(([name]) => !namesComputed.has(name!));
   const end = performance.now() + (input.timeoutMs ?? chunkTimeoutMs);
 
-  const dropsErrors = droppedPaths.some((path) => path.length === 1 && path[0] === errorsField);
+  const leavesOutErrors = dropsErrors(droppedPaths);
 
   /**
    * Stores a record; a value that does not fit its field becomes null, and the record gets an error. If the annotation has given it no
@@ -75,7 +75,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
       messages.set(name, misfit);
     }
     const stored = new PyDict();
-    if (errors instanceof PyDict && !dropsErrors)
+    if (errors instanceof PyDict && !leavesOutErrors)
       for (const [name, message] of messagesOfOthers(storedErrors, recomputed)) stored.map.set(name, message);
     if (expressions.includeErrors)
       for (const [name, message] of messages) stored.map.set(String(name), shortenMessage(String(message)));

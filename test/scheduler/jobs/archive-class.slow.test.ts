@@ -1,9 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
-import { openStore } from '../../../engine/store/open.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
+import { findFolderInconsistencies } from '../../faults/differences.js';
 import { startHostInProcess } from '../../faults/in-process.js';
 import { Lake } from '../lake.js';
 import { KillableServer, recoverServer } from '../processes/killable.js';
@@ -28,15 +27,6 @@ async function createArchiveDataset(): Promise<number> {
   for (const half of [numbers.slice(0, 4), numbers.slice(4)])
     await lake.queueInlineImport(id, half.map((n) => `{"n":${n}}\n`).join(''));
   return id;
-}
-
-async function findDamage(): Promise<readonly string[]> {
-  const { catalog, data } = lake;
-  const options = { catalog, data, store: openStore(data), now: Date.now() };
-  const found = await verifyFolder({ ...options, unreferencedBefore: Infinity });
-  return found
-    .filter(({ where }) => !where.startsWith('scratch/spill'))
-    .map(({ where, problem }) => `${where}: ${problem}`);
 }
 
 /** The steps of the API process; `:2` is the second time it comes to the step. */
@@ -73,7 +63,10 @@ test.each([...serverSteps, ...workerSteps])('killed at %s of the %s', async (ste
     storageClass: 'Archive',
     documentsCount: numbers.length,
   });
-  expect([await readdir(lake.data.archives), await findDamage()]).toEqual([[`${id}.tar.zst`], []]);
+  expect([await readdir(lake.data.archives), await findFolderInconsistencies(lake)]).toEqual([
+    [`${id}.tar.zst`],
+    [],
+  ]);
   const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 100, offset: 0 });
   const ended = rows.map(({ kind, status }) => `${kind} ${status}`).toSorted();
   expect(ended).toEqual(['commit', 'commit', 'import', 'import', 'snapshot'].map((kind) => `${kind} completed`)); // prettier-ignore
@@ -86,5 +79,5 @@ test.each([...serverSteps, ...workerSteps])('killed at %s of the %s', async (ste
   const { files } = await lake.store.snapshot(id);
   const restored = (await readWithDuckdb(files, 'n')).columns[0] as bigint[];
   expect(restored.toSorted((a, b) => Number(a - b))).toEqual(numbers); // either import may commit first
-  expect(await findDamage()).toEqual([]);
+  expect(await findFolderInconsistencies(lake)).toEqual([]);
 });

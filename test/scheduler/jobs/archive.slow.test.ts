@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
-import { openStore } from '../../../engine/store/open.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
-import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
+import { findFolderInconsistencies } from '../../faults/differences.js';
 import { startHostInProcess, startHostWithoutEngine } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { KillableServer, killServerRepeatedly, recoverServer } from '../processes/killable.js';
@@ -105,16 +104,6 @@ afterAll(async () => {
   for (const root of copiedFolders) await rm(root, { recursive: true });
 });
 
-/** Returns all differences between the files and the catalogue. */
-async function findArchiveFolderDamage(): Promise<readonly string[]> {
-  const { catalog, data } = lake;
-  const options = { catalog, data, store: openStore(data), now: Date.now() };
-  const found = await verifyFolder({ ...options, unreferencedBefore: Infinity });
-  return found
-    .filter(({ where }) => !where.startsWith('scratch/spill'))
-    .map(({ where, problem }) => `${where}: ${problem}`);
-}
-
 async function readDatasetRow(): Promise<DatasetRow> {
   return (await lake.catalog.datasets.get(datasetId))!;
 }
@@ -125,7 +114,7 @@ async function expectArchived(): Promise<void> {
     availability: 'archived',
     storageClass: 'Archive',
   });
-  expect(await findArchiveFolderDamage()).toEqual([]);
+  expect(await findFolderInconsistencies(lake)).toEqual([]);
   expect(await readdir(lake.data.archives)).toEqual([`${datasetId}.tar.zst`]);
   const names = await readdir(lake.data.datasets);
   const filesLeft = names.includes(String(datasetId))
@@ -137,7 +126,7 @@ async function expectArchived(): Promise<void> {
 /** Expects that the dataset is available with the same files and records, and has no archive. */
 async function expectAvailable(storageClass: string): Promise<void> {
   expect(await readDatasetRow()).toMatchObject({ availability: 'available', storageClass });
-  expect(await findArchiveFolderDamage()).toEqual([]);
+  expect(await findFolderInconsistencies(lake)).toEqual([]);
   expect(await readdir(lake.data.archives)).toEqual([]);
   expect(await computeHashes(lake.data.root)).toEqual(expectedFileHashes);
   const snapshot = await lake.store.snapshot(datasetId);
@@ -262,7 +251,7 @@ describe('a start', () => {
     const source = join(templateFolderByKind.snapshot, 'datasets', String(datasetId));
     await rm(lake.data.dataset(datasetId), { recursive: true, force: true });
     await cp(source, lake.data.dataset(datasetId), { recursive: true });
-    expect(await findArchiveFolderDamage()).toEqual([
+    expect(await findFolderInconsistencies(lake)).toEqual([
       expect.stringMatching(/is archived and has files/),
     ]);
     await startScheduler();
@@ -301,7 +290,7 @@ describe('a start', () => {
     await writeFile(lake.data.archive(datasetId), 'part of an archive');
     await writeFile(lake.data.archive(999_999_999_999_999), 'an archive of another catalogue');
     expect(
-      (await findArchiveFolderDamage()).filter((one) => one.includes('not referenced')),
+      (await findFolderInconsistencies(lake)).filter((one) => one.includes('not referenced')),
     ).toHaveLength(2);
     await startScheduler();
     expect(await readdir(lake.data.archives)).toEqual([]);
@@ -327,7 +316,7 @@ describe('a damaged archive', () => {
       await writeFile(archive, bytes);
     }
     const wrong = /is damaged|has \d+ bytes, should be|not the archive that was written/; // prettier-ignore
-    expect(await findArchiveFolderDamage()).toEqual([expect.stringMatching(wrong)]);
+    expect(await findFolderInconsistencies(lake)).toEqual([expect.stringMatching(wrong)]);
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
     const runningScheduler = await startScheduler();
     expect((await runningScheduler.wait(rows[0]!.id)).status).toBe('failed');
