@@ -3,6 +3,7 @@ import {
   filterParts,
   reparseSource,
   rewordLeaf,
+  type RewordedCondition,
   type Rewording,
   type ConditionGuess,
 } from './reword.js';
@@ -38,11 +39,17 @@ export function shiftPositions(
         cause: 'off_by_one',
         because: `With every ${which} one ${by > 0n ? 'higher' : 'lower'} (the request and the records may count from different numbers)`,
         changes: new Map(movedLeaves.map(([leaf, other]) => [leaf, other!.predicate])),
-        instead: movedLeaves.map(([, other]) => other!.text).join(', '),
+        instead: listConditions(movedLeaves.map(([, other]) => other!)),
       });
     }
   }
   return found;
+}
+
+/** Lists corrected conditions in the syntax of the request; returns null if the syntax cannot express one of them. */
+function listConditions(conditions: readonly RewordedCondition[]): string | null {
+  const texts = conditions.map(({ text }) => text);
+  return texts.includes(null) ? null : texts.join(', ');
 }
 
 function addNumber(by: bigint): Rewording {
@@ -102,7 +109,7 @@ function exchangeValues(
         [low, first.predicate],
         [high, second.predicate],
       ]),
-      instead: `${first.text}, ${second.text}`,
+      instead: listConditions([first, second]),
     },
   ];
 }

@@ -57,9 +57,9 @@ export async function findChangedRows(
   }));
   const keys = idFields === null ? [storedIdKey] : keyColumnsOf(idFields, columns);
   const searchedSegments = searchedFiles(snapshot, idFields === null ? undefined : keys);
-  // A segment with `idRuns` is searched for `_id`s without reading it, so its rows do not count when the segments are divided among the
-  // threads.
-  const shares = segmentSharesPerThread(searchedSegments.map(({ idRuns, rows }) => (idRuns ? 0 : rows)), pool.threads); // prettier-ignore
+  // A segment with `idRuns` is searched for `_id`s without reading it, and one without records is not searched, so their rows do not count
+  // when the segments are divided among the threads.
+  const shares = segmentSharesPerThread(searchedSegments.map(({ idRuns, deletion, rows }) => (idRuns || deletion?.rows === rows ? 0 : rows)), pool.threads); // prettier-ignore
   const found = await Promise.all(
     open.length === 0
       ? []
