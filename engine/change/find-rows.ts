@@ -131,7 +131,10 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   return {
     segments: segments.map((segment, i): SegmentMatches => {
       const matches = found[i]!;
-      const isRead = segment.idRuns === undefined && segment.deletion?.rows !== segment.rows && (fewKeysList === undefined || mayContainKey(segment, fewKeysList));
+      const isRead =
+        segment.idRuns === undefined &&
+        segment.deletion?.rows !== segment.rows &&
+        (fewKeysList === undefined || mayContainKey(segment, fewKeysList));
       if (!isRead)
         return matches.toSegmentMatches((rows) => rowIdsOf(rows, segment, () => withSegmentFile(segment, storedRowIds))); // prettier-ignore
       return withSegmentFile(segment, (file) => {

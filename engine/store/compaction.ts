@@ -6,8 +6,9 @@ import { liveRowCount, type Segment } from './store.js';
 
 /*
  * Chooses the segments to merge (docs/decisions/0015-compaction.md). The weight of a segment is its size as a share of the maximum size of
- * a merged segment; segments with a weight of 0.5 or more are never merged. Only neighbours are merged, so that records keep their order;
- * segments without records are skipped.
+ * a merged segment; segments with a weight of 0.5 or more are never merged. Only neighbours are merged, so that records keep their order.
+ * Segments without records are skipped, and merged with each other where no record lies between them: rollbacks need their rows, and each
+ * upsert of the same records adds one.
  */
 
 /**
@@ -46,8 +47,10 @@ export function planMerge(
   isQuiet = false,
   dropBefore = 0,
 ): readonly Segment[] | undefined {
+  const rule = isQuiet ? idleDatasetRule : activeDatasetRule;
   return (
-    smallNeighbouringSegments(segments, isQuiet ? idleDatasetRule : activeDatasetRule) ??
+    smallNeighbouringSegments(segments, rule, hasRecords, () => false) ??
+    smallNeighbouringSegments(segments, rule, (one) => !hasRecords(one), hasRecords) ??
     largelyDeletedSegments(segments, dropBefore) ??
     (isQuiet ? outdatedSegments(segments) : undefined)
   );
@@ -69,15 +72,23 @@ function outdatedSegments(segments: readonly Segment[]): readonly Segment[] | un
   return found && [found];
 }
 
+function hasRecords(segment: Segment): boolean {
+  return liveRowCount(segment) > 0;
+}
+
+/** Returns a run of small segments that `isWanted`, if it is due. A large wanted segment and one that `separates` end a run; others are skipped. */
 function smallNeighbouringSegments(
   segments: readonly Segment[],
   rule: MergeRule,
+  isWanted: (segment: Segment) => boolean,
+  separates: (segment: Segment) => boolean,
 ): readonly Segment[] | undefined {
   let run: WeighedSegment[] = [];
   for (const segment of segments) {
-    if (liveRowCount(segment) === 0) continue;
+    const isCandidate = isWanted(segment);
+    if (!isCandidate && !separates(segment)) continue;
     const weight = mergeWeightOf(segment);
-    if (weight < maxSmallWeight) {
+    if (isCandidate && weight < maxSmallWeight) {
       run.push({ segment, weight });
       continue;
     }

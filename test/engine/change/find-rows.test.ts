@@ -81,6 +81,15 @@ test.each([
   }
 });
 
+test('a segment without records is not read', async () => {
+  const segment = await writeRecords(3, 1);
+  const wanted = await writeRecords(1, 2, [segment.ids[1]!]);
+  const deletion = deletionVector(Int32Array.of(0, 1, 2));
+  const segments = [{ ...segment, path: `${segment.path}.missing`, deletion }];
+  const found = findRows({ wanted: [wanted], columns: keyColumns, segments, isUnique: false });
+  expect(found).toMatchObject({ distinct: 1, segments: [{ rows: Int32Array.of() }] });
+});
+
 test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEED=${seed})`, async () => {
   const next = seededRandom(seed);
   const someId = (ids: readonly string[]): string => ids[Math.floor(next() * ids.length)]!;

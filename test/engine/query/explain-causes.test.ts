@@ -144,6 +144,18 @@ describe('an empty answer has a cause that the records confirm:', () => {
     expect(await explainCauses(body)).toContainEqual(expect.objectContaining(expected));
   }); // prettier-ignore
 
+  test('a corrected condition that is too long to show', async () => {
+    const others = Array.from({ length: 100 }, (_, i) => 1_000_000 + 2 * i);
+    const filters = [['genomic_coordinates.start__in', [99, ...others]]];
+    const found = await explainCauses({ filters });
+    const corrected = found.find(({ cause }) => cause === 'off_by_one');
+    expect(corrected).toMatchObject({
+      matches: 1,
+      hint: expect.stringContaining('the other form'),
+    });
+    expect(corrected).not.toHaveProperty('instead');
+  });
+
   test('three conditions of which any two match together', async () => {
     const filters = [['stars__lte', 1], ['pmid', '200'], ['af__gt', 0.3]]; // prettier-ignore
     const found = await explainCauses({ filters: [{ or: [{ and: filters }] }] }, sixRecordDataset);

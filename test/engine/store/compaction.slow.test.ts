@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { planMerge } from '../../../engine/store/compaction.js';
+import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { segmentFormat } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
@@ -88,6 +89,45 @@ describe('the choice of segments to merge', () => {
       expect(planMerge([oldSegment], true)).toEqual([oldSegment]);
       expect(planMerge([{ ...oldSegment, format: segmentFormat }], true)).toBeUndefined();
     }
+  });
+
+  test('falls on neighbours without records, however many there are, and never on those with a record between them', () => {
+    const dead = (rows = 1): Segment => ({
+      ...segmentOf(rows),
+      deletion: deletionVector(Int32Array.from({ length: rows }, (_, row) => row)),
+    });
+    const manyDead = Array.from({ length: 100 }, () => dead());
+    const live = segmentOf(5);
+    expect(planMerge([live, ...manyDead, live])).toEqual(manyDead);
+    expect(planMerge([live, ...manyDead.slice(0, 15), live])).toBeUndefined();
+    expect(planMerge([live, ...manyDead.slice(0, 4), live], true)).toEqual(manyDead.slice(0, 4));
+    const separated = manyDead.flatMap((one, i) =>
+      i % 10 === 0 ? [segmentOf(100_000), one] : [one],
+    );
+    expect(planMerge(separated)).toBeUndefined();
+    const large = Array.from({ length: 20 }, () => dead(100_000));
+    expect(planMerge(large)).toBeUndefined();
+    // An upsert of the same records leaves a segment without records each time.
+    let segmentsLeft: Segment[] = [segmentOf(300)];
+    let most = 0;
+    let rewrittenRows = 0;
+    for (let i = 0; i < 3_000; i++) {
+      segmentsLeft = [
+        ...segmentsLeft.slice(0, -1),
+        ...(i === 0 ? segmentsLeft : [dead(5)]),
+        segmentOf(5),
+      ];
+      for (let due = planMerge(segmentsLeft); due !== undefined; due = planMerge(segmentsLeft)) {
+        const total = due.reduce((sum, { rows }) => sum + rows, 0);
+        rewrittenRows += total;
+        const [at, count] = [segmentsLeft.indexOf(due[0]!), due.length];
+        expect(segmentsLeft.slice(at, at + count)).toEqual(due);
+        segmentsLeft = segmentsLeft.toSpliced(at, count, dead(total));
+      }
+      most = Math.max(most, segmentsLeft.length);
+    }
+    expect(most).toBeLessThan(64);
+    expect(rewrittenRows / 15_000).toBeLessThan(10);
   });
 
   test('contains neither a few segments nor large ones', () => {
