@@ -2,6 +2,7 @@ import { AppError } from '../core/errors.js';
 import type { SegmentMove } from './link-segments.js';
 import type { LogEntry } from './log.js';
 import type { LogState } from './log-state.js';
+import { rebaseRewrite } from './rebase.js';
 import { storesRowIds } from './row-ids.js';
 import { refuseChangedColumns, areColumnsEqual } from './snapshot.js';
 import { liveRowCount, type DatasetChange, type Rewrite } from './store.js';
@@ -17,8 +18,10 @@ export function logEntryOfChange(
   const isSame =
     isRewrite || (state.version >= 0 && areColumnsEqual(state.columns, change.columns));
   const update = (isRewrite ? undefined : change.update) ?? [];
+  const segments = moves.map(({ segment }) => segment);
+  const rewrite = isRewrite ? rebaseRewrite(change, segments, state.live) : undefined;
   let next = state.nextRowId;
-  const add = moves.map(({ segment }) => {
+  const add = (rewrite?.add ?? segments).map((segment) => {
     if (segment.baseRowId !== undefined || storesRowIds(segment)) return segment;
     const placedSegment = { ...segment, baseRowId: next };
     next += segment.rows;
@@ -28,7 +31,7 @@ export function logEntryOfChange(
     version: state.version + 1,
     columns: isSame ? undefined : change.columns,
     add,
-    remove: isRewrite ? change.replace : change.remove.map((path) => state.live.get(path)!),
+    remove: isRewrite ? rewrite!.remove : change.remove.map((path) => state.live.get(path)!),
     // If a segment is removed and added with the same deleted rows, other readers treat it as removed, so updates without a difference are
     // left out.
     update: update
@@ -36,7 +39,7 @@ export function logEntryOfChange(
       .filter(({ segment, before }) => segment.deletion?.encoded !== before?.encoded),
     beginsDeletions: !state.hasDeletions && update.some(({ deletion }) => deletion !== undefined),
     isRewrite,
-    ...(isRewrite && { origins: change.origins }),
+    ...(rewrite && { origins: rewrite.origins }),
     info: change.info,
     time,
   };
@@ -66,10 +69,6 @@ export function refuseConflict(
     }
   }
   if ('columns' in change) return;
-  for (const { path, deletion } of change.replace) {
-    if (state.live.get(path)!.deletion?.encoded !== deletion?.encoded)
-      throw new AppError('conflict', `rows of the segment ${path} were deleted or restored meanwhile`); // prettier-ignore
-  }
   // When the merge was planned, it skipped segments without records; a rollback may have restored rows of one since.
   const places = new Set(change.replace.map(({ path }) => path));
   let placesLeft = places.size;

@@ -1,11 +1,13 @@
 import { subtractAscending } from '../core/ascending.js';
+import { AppError } from '../core/errors.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { deletedRows, withMoreDeleted } from './deletion-vector.js';
 import { changesRecords } from './log.js';
 import type { LogState } from './log-state.js';
+import { encodeOrigins } from './origins.js';
 import { rowNumbersOf, TracedRowSet } from './row-trace.js';
 import { readEntriesBetween } from './snapshot.js';
-import type { Segment } from './store.js';
+import type { Rewrite, Segment } from './store.js';
 
 /**
  * Implements `Store.rebase` for a version `base` other than that of `newest`. The rows that `update` deletes were records in `base`, so they are
@@ -31,16 +33,92 @@ export async function rebaseDeletions(
   });
 }
 
+/** What a rewrite replaces and adds in the newest version. */
+interface RebasedRewrite extends Pick<Rewrite, 'origins'> {
+  readonly remove: readonly Segment[];
+  readonly add: readonly Segment[];
+}
+
+/**
+ * Returns what a rewrite replaces and adds if commits have deleted rows of the replaced segments since the rewrite was planned: these rows are
+ * deleted rows of the added segments. `live` has the segments of the newest version, `add` those of the rewrite. Throws `conflict` if rows
+ * were restored, because the rewrite may have left them out.
+ */
+export function rebaseRewrite(
+  { replace, origins }: Rewrite,
+  add: readonly Segment[],
+  live: ReadonlyMap<string, Segment>,
+): RebasedRewrite {
+  const remove = replace.map(({ path }) => live.get(path)!);
+  const changedSegments = replace.flatMap((planned, i) => {
+    const newest = remove[i]!;
+    return planned.deletion?.encoded === newest.deletion?.encoded ? [] : [{ planned, newest }];
+  });
+  if (changedSegments.length === 0) return { remove, add, origins };
+  for (const { planned, newest } of changedSegments) {
+    if (moreDeletedRows(newest, planned).length > 0)
+      throw new AppError('conflict', `rows of the segment ${planned.path} were restored meanwhile`);
+  }
+  const plannedSegments = replace.map(({ path, deletion }) => ({ ...live.get(path)!, deletion }));
+  const plannedLive = new Map(plannedSegments.map((segment) => [segment.path, segment]));
+  const trace = new TracedRowSet(
+    new Map(
+      changedSegments.map(({ planned, newest }) => [
+        planned.path,
+        moreDeletedRows(planned, newest),
+      ]),
+    ),
+  );
+  // Without origins, later versions would assume that the rewrite has left out all rows that are deleted now.
+  const concatenated = origins ?? concatenationOrigins(plannedSegments, add);
+  const entry = { isRewrite: true, remove: plannedSegments, add, origins: concatenated };
+  trace.traceForward(entry, plannedLive);
+  return {
+    remove,
+    add: add.map((segment) => {
+      const rows = trace.rows.get(segment.path);
+      return rows === undefined ? segment : withMoreDeleted(segment, rowNumbersOf(rows, segment));
+    }),
+    origins: concatenated,
+  };
+}
+
+/** Returns the origins of the rows of a merge that concatenates its sources without their deleted rows; undefined if it keeps all rows. */
+function concatenationOrigins(
+  sources: readonly Segment[],
+  [target]: readonly Segment[],
+): readonly string[] | undefined {
+  const count = target?.rows ?? 0;
+  if (count === sources.reduce((sum, { rows }) => sum + rows, 0)) return undefined;
+  const origins = { sources: new Uint16Array(count), rows: new Int32Array(count) };
+  let next = 0;
+  for (const [number, source] of sources.entries()) {
+    const goneRows = source.deletion ? deletedRows(source.deletion) : [];
+    const first = next;
+    for (let row = 0, gone = 0; row < source.rows; row++) {
+      if (goneRows[gone] === row) gone++;
+      else origins.rows[next++] = row;
+    }
+    origins.sources.fill(number, first, next);
+  }
+  return [encodeOrigins(origins)];
+}
+
+/** Returns the rows that are deleted in `later` and not in `earlier`. */
+function moreDeletedRows(
+  earlier: Pick<Segment, 'deletion'>,
+  later: Pick<Segment, 'deletion'>,
+): Int32Array {
+  const rows = later.deletion ? deletedRows(later.deletion) : new Int32Array(0);
+  return earlier.deletion ? subtractAscending(rows, deletedRows(earlier.deletion)) : rows;
+}
+
 /** Returns the rows that are deleted in `update` and not in the segments of the same paths in `live`. */
 function newlyDeletedRows(
   update: readonly Segment[],
   live: ReadonlyMap<string, Segment>,
 ): ReadonlyMap<string, Int32Array> {
   return new Map(
-    update.map(({ path, deletion }) => {
-      const earlier = live.get(path)!.deletion;
-      const rows = deletion ? deletedRows(deletion) : new Int32Array(0);
-      return [path, earlier ? subtractAscending(rows, deletedRows(earlier)) : rows];
-    }),
+    update.map((segment) => [segment.path, moreDeletedRows(live.get(segment.path)!, segment)]),
   );
 }

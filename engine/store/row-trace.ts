@@ -23,6 +23,9 @@ export function deletedAndRestoredRows({
 
 const noRows = new Int32Array(0);
 
+/** The parts of a log entry that say where the rows of segments go. */
+type MovedRows = Pick<LogEntry, 'isRewrite' | 'add' | 'remove' | 'origins'>;
+
 /** A set of rows of a dataset that is followed from one version to the next, because merges move rows to other segments. */
 export class TracedRowSet {
   readonly rows: Map<string, TracedRows>;
@@ -76,7 +79,7 @@ export class TracedRowSet {
    * Moves the set from the version before a log entry to the version of the entry, following the rows that a merge moves; `live` has the
    * segments of the version before.
    */
-  traceForward(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+  traceForward(entry: MovedRows, live: ReadonlyMap<string, Segment>): void {
     if (!entry.isRewrite) {
       for (const { path } of entry.remove) this.rows.delete(path);
       return;
@@ -122,7 +125,7 @@ export class TracedRowSet {
   }
 
   /** Follows the rows through a merge that sorts the rows of its sources. */
-  #traceSortedForward(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+  #traceSortedForward(entry: MovedRows, live: ReadonlyMap<string, Segment>): void {
     let count = 0;
     const wantedRows = entry.remove.map(({ path }) => {
       const ownRows = this.rows.get(path);
@@ -171,7 +174,7 @@ interface MergedSource {
 }
 
 function mergedSources(
-  { add, remove }: LogEntry,
+  { add, remove }: MovedRows,
   live: ReadonlyMap<string, Segment>,
 ): readonly MergedSource[] {
   const sources = remove.map(({ path }) => live.get(path)!);
@@ -186,7 +189,7 @@ function mergedSources(
 }
 
 /** Yields the segments into which a merge has sorted rows, each with the origins of its rows. */
-function* decodedOriginsOf({ add, origins }: LogEntry): Generator<readonly [Segment, RowOrigins]> {
+function* decodedOriginsOf({ add, origins }: MovedRows): Generator<readonly [Segment, RowOrigins]> {
   for (const [i, target] of add.entries()) yield [target, decodeOrigins(origins![i]!, target.rows)];
 }
 

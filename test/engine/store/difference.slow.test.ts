@@ -10,7 +10,7 @@ import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 import { NumbersDataset } from './numbers.js';
 
-const roundCount = Number(process.env['STRANDLAKE_CASES'] ?? 4);
+const roundCount = Number(process.env['STRANDLAKE_CASES'] ?? 12);
 
 let root: string;
 let folder: DataFolder;
@@ -28,7 +28,10 @@ describe('the difference of two versions', () => {
       const id = 1_000 + round;
       const next = seededRandom(seed + round);
       const numbers = new NumbersDataset(folder, store, id, next);
-      for (let step = 0; step < 25; step++) await numbers.changeRandomly();
+      for (let step = 0; step < 20; step++) {
+        await numbers.changeRandomly();
+        if (step % 4 === 3) await numbers.mergeRandomly(0.7);
+      }
       const liveByVersion = [[], ...numbers.versions.map((version) => version.live)];
       for (let pair = 0; pair < 120; pair++) {
         const [i, k] = [

@@ -3,10 +3,15 @@ import { expect } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { makeFolder } from '../../../engine/core/files.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
+import {
+  deletedRows,
+  deletionVector,
+  withMoreDeleted,
+} from '../../../engine/store/deletion-vector.js';
 import { encodeOrigins } from '../../../engine/store/origins.js';
 import {
   liveRowCount,
+  type Rewrite,
   type Segment,
   type Snapshot,
   type Store,
@@ -53,10 +58,13 @@ export class NumbersDataset {
     else await this.#sort();
   }
 
-  /** Merges or sorts some segments; some choices of segments leave nothing to do. */
-  async mergeRandomly(): Promise<void> {
-    if (this.#next() < 0.5) await this.#merge();
-    else await this.#sort();
+  /**
+   * Merges or sorts some segments; some choices of segments leave nothing to do. With the probability `deletedMeanwhile`, a commit deletes
+   * rows of these segments before the merge is committed.
+   */
+  async mergeRandomly(deletedMeanwhile = 0): Promise<void> {
+    if (this.#next() < 0.5) await this.#merge(deletedMeanwhile);
+    else await this.#sort(deletedMeanwhile);
   }
 
   async #append(): Promise<void> {
@@ -84,7 +92,7 @@ export class NumbersDataset {
     await this.#commit({ remove: [this.#segments[this.#below(this.#segments.length)]!.path] });
   }
 
-  async #merge(): Promise<void> {
+  async #merge(deletedMeanwhile = 0): Promise<void> {
     const first = this.#below(this.#segments.length);
     const replace = this.#segments.slice(first, first + 1 + this.#below(3));
     const all = replace.flatMap(({ path }) => this.#files.get(path)!);
@@ -95,12 +103,12 @@ export class NumbersDataset {
     const { add, scratch } = await this.#staged([keptNumbers]);
     const rows = Int32Array.from(all.keys()).filter((row) => goneNumbers.has(all[row]!));
     const deletion = rows.length > 0 && !drops ? deletionVector(rows) : undefined;
-    const mergeChange = { replace, add: [{ ...add[0]!, deletion }], info: {} };
-    this.#note(await this.#store.rewrite(this.#id, mergeChange, scratch), [keptNumbers]);
+    if (deletedMeanwhile > 0 && this.#next() < deletedMeanwhile) await this.#deleteMore(replace);
+    await this.#rewrite({ replace, add: [{ ...add[0]!, deletion }] }, scratch, [keptNumbers]);
   }
 
   /** Distributes the records of some segments over new segments, in any order, and their deleted rows over one more segment. */
-  async #sort(): Promise<void> {
+  async #sort(deletedMeanwhile = 0): Promise<void> {
     const first = this.#below(this.#segments.length);
     const replace = this.#segments
       .slice(first, first + 1 + this.#below(4))
@@ -134,8 +142,31 @@ export class NumbersDataset {
       if (parts[i] !== dead) return segment;
       return { ...segment, deletion: deletionVector(Int32Array.from(dead.keys())) };
     });
-    const sorted = { replace, add: added, origins, info: {} };
-    this.#note(await this.#store.rewrite(this.#id, sorted, scratch), files);
+    if (deletedMeanwhile > 0 && this.#next() < deletedMeanwhile) await this.#deleteMore(replace);
+    await this.#rewrite({ replace, add: added, origins }, scratch, files);
+  }
+
+  /** Deletes more rows of segments for which a merge has been made. */
+  async #deleteMore(segments: readonly Segment[]): Promise<void> {
+    const update = segments.flatMap((segment): readonly Segment[] => {
+      const goneRows = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
+      const rows = Array.from({ length: segment.rows }, (_, row) => row);
+      const more = rows.filter((row) => !goneRows.has(row) && this.#next() < 0.4);
+      return more.length > 0 ? [withMoreDeleted(segment, Int32Array.from(more))] : [];
+    });
+    if (update.length > 0) await this.#commit({ update });
+  }
+
+  /** Replaces segments; expects that the records stay the same. */
+  async #rewrite(
+    rewrite: Omit<Rewrite, 'info'>,
+    scratch: string,
+    files: readonly (readonly number[])[],
+  ): Promise<void> {
+    const before = this.versions.at(-1)!.live;
+    this.#note(await this.#store.rewrite(this.#id, { ...rewrite, info: {} }, scratch), files);
+    const sorted = (live: readonly number[]): readonly number[] => live.toSorted((a, b) => a - b);
+    expect(sorted(this.versions.at(-1)!.live)).toEqual(sorted(before));
   }
 
   #deleted({ path, deletion }: Segment): readonly number[] {
@@ -155,7 +186,7 @@ export class NumbersDataset {
   }
 
   async #commit(
-    change: { add?: Segment[]; remove?: string[]; update?: Segment[] },
+    change: { add?: Segment[]; remove?: string[]; update?: readonly Segment[] },
     scratch = this.#folder.scratch,
     files: readonly (readonly number[])[] = [],
   ): Promise<void> {

@@ -43,6 +43,7 @@ test(`deleted rows are followed through merges and vacuums, and through no chang
     const numbers = new NumbersDataset(folder, store, id, next);
     const newest = () => numbers.versions.at(-1)!;
     for (let step = 0; step < 8; step++) await numbers.changeRandomly();
+    await numbers.mergeRandomly(0.7);
     const base = newest();
     const { update, rows } = deleteRandomRows(base.snapshot, next);
     const going = numbers.numbersInRows(numbers.versions.length - 1, rows);
