@@ -4,7 +4,14 @@ import { AppError } from '../core/errors.js';
 import { LruCache } from '../core/recent-map.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
-import { deletedAndRestoredRows, rowNumbersOf, TracedRowSet } from './row-trace.js';
+import {
+  deletedAndRestoredRows,
+  rowNumbersOf,
+  TracedRowSet,
+  type DeletedRowsChange,
+  type MovedRows,
+  type SegmentWithDeletions,
+} from './row-trace.js';
 import { readEntriesBetween } from './snapshot.js';
 import type { VersionDifference, Segment } from './store.js';
 
@@ -69,21 +76,45 @@ async function computeDifference(
   const onwards = new GainedRowsTrace();
   const [first, last] = from < to ? [from, to] : [to, from];
   for await (const { entry, live } of readEntriesBetween(folder, datasetId, first, last)) {
-    const touchedSegments = [...entry.remove, ...entry.update.map(({ segment }) => segment)];
-    const before = new Map(touchedSegments.map(({ path }) => [path, live.get(path)!]));
-    onwards.followEntry(entry, before);
-    steps.push({ entry, before });
+    const step = tracedEntry(entry, live);
+    onwards.followEntry(step);
+    steps.push(step);
   }
   const backwards = new GainedRowsTrace();
-  for (const { entry, before } of steps.toReversed()) backwards.followEntryBack(entry, before);
+  for (const step of steps.toReversed()) backwards.followEntryBack(step);
   const [later, earlier] = [onwards.gainedRows.rows, backwards.gainedRows.rows];
   return from < to ? { added: later, removed: earlier } : { added: earlier, removed: later };
 }
 
-/** A log entry, and the segments that it removes or changes as they were before it. */
+/** The parts of a log entry that say which rows it changes, and the segments that it removes or changes as they were before it. */
 interface TracedEntry {
-  readonly entry: LogEntry;
-  readonly before: ReadonlyMap<string, Segment>;
+  readonly entry: MovedRows & DeletedRowsChange;
+  readonly before: ReadonlyMap<string, SegmentWithDeletions>;
+}
+
+/** Returns the parts of a log entry that are needed to follow rows; an entry as a whole has the columns and statistics of all segments. */
+function tracedEntry(
+  { isRewrite, add, remove, update, origins }: LogEntry,
+  live: ReadonlyMap<string, Segment>,
+): TracedEntry {
+  const touchedPaths = [...remove, ...update.map(({ segment }) => segment)].map(({ path }) => path);
+  return {
+    entry: {
+      isRewrite,
+      add: add.map(withoutStatistics),
+      remove: remove.map(({ path }) => ({ path })),
+      update: update.map(({ segment, before }) => ({
+        segment: withoutStatistics(segment),
+        before,
+      })),
+      origins,
+    },
+    before: new Map(touchedPaths.map((path) => [path, withoutStatistics(live.get(path)!)])),
+  };
+}
+
+function withoutStatistics({ path, rows, deletion }: SegmentWithDeletions): SegmentWithDeletions {
+  return { path, rows, deletion };
 }
 
 /** Row numbers by path of their segment. */
@@ -98,7 +129,7 @@ class GainedRowsTrace {
   /** The rows that were records in the first version and are now deleted: restoring such a row is not a gain. */
   readonly #lost = new TracedRowSet(new Map());
 
-  followEntry(entry: LogEntry, before: TracedEntry['before']): void {
+  followEntry({ entry, before }: TracedEntry): void {
     this.gainedRows.traceForward(entry, before);
     this.#lost.traceForward(entry, before);
     if (entry.isRewrite) return;
@@ -107,7 +138,7 @@ class GainedRowsTrace {
     for (const segment of entry.add) this.#gain(segment);
   }
 
-  followEntryBack(entry: LogEntry, before: TracedEntry['before']): void {
+  followEntryBack({ entry, before }: TracedEntry): void {
     this.gainedRows.traceBack(entry, before);
     this.#lost.traceBack(entry, before);
     if (entry.isRewrite) return;
@@ -116,7 +147,7 @@ class GainedRowsTrace {
     for (const { path } of entry.remove) this.#gain(before.get(path)!);
   }
 
-  #gain(segment: Segment): void {
+  #gain(segment: SegmentWithDeletions): void {
     const { path, rows, deletion } = segment;
     if (deletion === undefined) this.gainedRows.rows.set(path, 'all');
     else if (deletion.rows < rows)

@@ -22,14 +22,13 @@ import { FolderRemovals } from './folder-removals.js';
 import { SegmentIntegrity } from './integrity.js';
 import { linkSegments, segmentMoves } from './link-segments.js';
 import { logEntryOfChange, refuseConflict } from './log-change.js';
-import { appendEntry, damagedLogEntryError, readEntry } from './log.js';
+import { appendEntry, damagedLogEntryError } from './log.js';
 import { rebaseDeletions } from './rebase.js';
 import { computeRollback } from './rollback.js';
 import { areRowIdsInterleaved } from './row-ids.js';
 import { planSort } from './sort-plan.js';
-import { emptyState } from './log-state.js';
 import type { DurableLogStates } from './settled-logs.js';
-import { applyEntry, replayLog, buildSnapshot } from './snapshot.js';
+import { applyEntry, buildSnapshot, readEntriesBetween } from './snapshot.js';
 import { SnapshotCache } from './snapshot-cache.js';
 import type {
   Checkpoint,
@@ -158,7 +157,7 @@ class FileStore implements Store {
       this.#refuseUncertain(datasetId);
       let { state } = await this.#snapshots.current(datasetId);
       refuseConflict(datasetId, state, change);
-      await this.#refuseDropped(datasetId);
+      this.#refuseDropped(datasetId);
       const moves = segmentMoves(this.#folder, datasetId, change.add, scratchFolder);
       try {
         await linkSegments(this.#folder, datasetId, moves);
@@ -213,12 +212,10 @@ class FileStore implements Store {
     throw damagedLogEntryError(datasetId, version, 'is missing; restore it from a backup');
   }
 
-  async #refuseDropped(datasetId: number): Promise<void> {
-    const entries = await listFolder(this.#folder.dataset(datasetId));
-    const isDropped = this.#dropped.has(datasetId);
-    if (isDropped || entries.some((entry) => entry.name === droppedLogName)) {
+  #refuseDropped(datasetId: number): void {
+    const droppedLog = join(this.#folder.dataset(datasetId), droppedLogName);
+    if (this.#dropped.has(datasetId) || fileExists(droppedLog))
       throw deletedMeanwhileError(datasetId);
-    }
   }
 
   onCommit(listener: (datasetId: number, version: number) => void): void {
@@ -255,21 +252,16 @@ class FileStore implements Store {
 
   publishCheckpoint(datasetId: number, file: string, checkpoint: Checkpoint): Promise<void> {
     return this.#exclusively(datasetId, async () => {
-      await this.#refuseDropped(datasetId);
+      this.#refuseDropped(datasetId);
       await this.#checkpoints.publish(datasetId, file, checkpoint);
     });
   }
 
   async *history(datasetId: number, fromVersion: number): AsyncGenerator<HistoryEntry> {
     const last = await this.version(datasetId);
-    let state =
-      fromVersion > 0 ? await replayLog(this.#folder, datasetId, fromVersion - 1) : emptyState;
-    while (state.version < last) {
-      const version = state.version + 1;
-      const entry = await readEntry(this.#folder, datasetId, version, state.columns);
-      state = applyEntry(datasetId, state, entry);
-      yield { version, info: entry.info };
-    }
+    if (fromVersion > last) return;
+    const entries = readEntriesBetween(this.#folder, datasetId, fromVersion - 1, last);
+    for await (const { entry } of entries) yield { version: entry.version, info: entry.info };
   }
 
   async rebase(

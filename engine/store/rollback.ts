@@ -2,11 +2,10 @@ import type { DataFolder } from '../core/data-folder.js';
 import { mergeAscending, subtractAscending } from '../core/ascending.js';
 import { AppError } from '../core/errors.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
-import { readEntry, type LogEntry } from './log.js';
+import type { LogEntry } from './log.js';
 import { deletedAndRestoredRows, rowNumbersOf, TracedRowSet } from './row-trace.js';
 import { storesRowIds } from './row-ids.js';
-import type { LogState } from './log-state.js';
-import { applyEntry, replayLog } from './snapshot.js';
+import { readEntriesBetween } from './snapshot.js';
 import type { Rollback, Segment } from './store.js';
 
 /**
@@ -21,57 +20,63 @@ export async function computeRollback(
 ): Promise<Rollback> {
   if (version < 0 || version > last)
     throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
-  const read = (number: number, state: LogState): Promise<LogEntry> =>
-    readEntry(folder, datasetId, number, state.columns);
-  const before = await replayLog(folder, datasetId, version - 1);
-  const undoneEntry = await read(version, before);
-  const added = wholeSegments(undoneEntry.add);
-  // Only a segment of records that replace others stores row ids, those of the replaced ones.
-  const replacing = wholeSegments(undoneEntry.add.filter(storesRowIds));
-  const deletedTrace = new TracedRowSet(deletedAndRestoredRows(undoneEntry).deleted);
+  let added = new TracedRowSet(new Map());
+  let replacing = added;
+  let deletedTrace = added;
   /** For each later version, those rows that it deleted among the rows that the version to be rolled back added. */
-  const deletedLater = new Map<LogEntry, TracedRowSet>();
-  let state = applyEntry(datasetId, before, undoneEntry);
-  for (let number = version + 1; number <= last; number++) {
-    const entry = await read(number, state);
+  const deletedLater = new Map<DeletingVersion, TracedRowSet>();
+  let live: ReadonlyMap<string, Segment> = new Map();
+  for await (const each of readEntriesBetween(folder, datasetId, version - 1, last)) {
+    const { entry } = each;
+    ({ live } = each);
     const { deleted: more, restored } = deletedAndRestoredRows(entry);
+    if (entry.version === version) {
+      added = wholeSegments(entry.add);
+      // Only a segment of records that replace others stores row ids, those of the replaced ones.
+      replacing = wholeSegments(entry.add.filter(storesRowIds));
+      deletedTrace = new TracedRowSet(more);
+      continue;
+    }
     for (const trace of [added, replacing, deletedTrace, ...deletedLater.values()])
-      trace.traceForward(entry, state.live);
-    deletedTrace.remove(restored, state.live);
-    for (const trace of deletedLater.values()) trace.remove(restored, state.live);
+      trace.traceForward(entry, live);
+    deletedTrace.remove(restored, live);
+    for (const trace of deletedLater.values()) trace.remove(restored, live);
     const hit = added.intersectionWith(more);
-    if (hit.size > 0) deletedLater.set(entry, new TracedRowSet(hit));
-    state = applyEntry(datasetId, state, entry);
+    if (hit.size > 0)
+      deletedLater.set({ version: entry.version, info: entry.info }, new TracedRowSet(hit));
   }
   const blockers = [...deletedLater].flatMap(([{ version: blockedBy, info }, trace]) => {
     const lost = trace.droppedCount;
-    const records = tracedRowCount(trace.rows, state) + lost;
+    const records = tracedRowCount(trace.rows, live) + lost;
     if (records === 0) return [];
     const [first] = trace.rows;
-    const example = first && { path: first[0], row: rowNumbersOf(first[1], state.live.get(first[0])!)[0]! }; // prettier-ignore
+    const example = first && { path: first[0], row: rowNumbersOf(first[1], live.get(first[0])!)[0]! }; // prettier-ignore
     return [{ version: blockedBy, info, records, lost, example }];
   });
   return {
     base: last,
-    ...rollbackChange(state, added, deletedTrace),
-    changed: tracedRowCount(replacing.rows, state),
+    ...rollbackChange(live, added, deletedTrace),
+    changed: tracedRowCount(replacing.rows, live),
     lost: deletedTrace.droppedCount,
     blockers,
   };
 }
 
+/** The parts of a log entry that a rollback names as its blocker. */
+type DeletingVersion = Pick<LogEntry, 'version' | 'info'>;
+
 function wholeSegments(segments: readonly Segment[]): TracedRowSet {
   return new TracedRowSet(new Map(segments.map(({ path }) => [path, 'all'])));
 }
 
-function tracedRowCount(rows: TracedRowSet['rows'], { live }: LogState): number {
+function tracedRowCount(rows: TracedRowSet['rows'], live: ReadonlyMap<string, Segment>): number {
   let count = 0;
   for (const [path, own] of rows) count += own === 'all' ? live.get(path)!.rows : own.length;
   return count;
 }
 
 function rollbackChange(
-  { live }: LogState,
+  live: ReadonlyMap<string, Segment>,
   added: TracedRowSet,
   deleted: TracedRowSet,
 ): Pick<Rollback, 'remove' | 'update' | 'removed' | 'restored'> {

@@ -4,10 +4,21 @@ import type { LogEntry } from './log.js';
 import { decodeOrigins, type RowOrigins } from './origins.js';
 import type { Segment, TracedRows } from './store.js';
 
+/** The parts of a segment that matter for following its rows. */
+export type SegmentWithDeletions = Pick<Segment, 'path' | 'rows' | 'deletion'>;
+
+/** The parts of a log entry that say which rows it deletes and restores. */
+export interface DeletedRowsChange {
+  readonly update: readonly {
+    readonly segment: SegmentWithDeletions;
+    readonly before: LogEntry['update'][number]['before'];
+  }[];
+}
+
 /** Returns the rows that a log entry deletes (`deleted`) and those that it restores (`restored`), by path of their segment. */
 export function deletedAndRestoredRows({
   update,
-}: LogEntry): Readonly<Record<'deleted' | 'restored', ReadonlyMap<string, Int32Array>>> {
+}: DeletedRowsChange): Readonly<Record<'deleted' | 'restored', ReadonlyMap<string, Int32Array>>> {
   const deletedRowsByPath = new Map<string, Int32Array>();
   const restored = new Map<string, Int32Array>();
   for (const { segment, before } of update) {
@@ -24,7 +35,10 @@ export function deletedAndRestoredRows({
 const noRows = new Int32Array(0);
 
 /** The parts of a log entry that say where the rows of segments go. */
-type MovedRows = Pick<LogEntry, 'isRewrite' | 'add' | 'remove' | 'origins'>;
+export interface MovedRows extends Pick<LogEntry, 'isRewrite' | 'origins'> {
+  readonly add: readonly SegmentWithDeletions[];
+  readonly remove: readonly Pick<Segment, 'path'>[];
+}
 
 /** A set of rows of a dataset that is followed from one version to the next, because merges move rows to other segments. */
 export class TracedRowSet {
@@ -53,7 +67,10 @@ export class TracedRowSet {
   }
 
   /** Adds rows that the set does not have yet; `live` has their segments, which say how many rows each segment has. */
-  add(others: ReadonlyMap<string, Int32Array>, live: ReadonlyMap<string, Segment>): void {
+  add(
+    others: ReadonlyMap<string, Int32Array>,
+    live: ReadonlyMap<string, SegmentWithDeletions>,
+  ): void {
     for (const [path, other] of others) {
       const ownRows = this.rows.get(path);
       const segment = live.get(path)!;
@@ -65,7 +82,10 @@ export class TracedRowSet {
   }
 
   /** Removes rows; `live` has their segments, for the number of rows of a segment that is in the set as a whole. */
-  remove(others: ReadonlyMap<string, Int32Array>, live: ReadonlyMap<string, Segment>): void {
+  remove(
+    others: ReadonlyMap<string, Int32Array>,
+    live: ReadonlyMap<string, SegmentWithDeletions>,
+  ): void {
     for (const [path, other] of others) {
       const ownRows = this.rows.get(path);
       if (ownRows === undefined) continue;
@@ -79,7 +99,7 @@ export class TracedRowSet {
    * Moves the set from the version before a log entry to the version of the entry, following the rows that a merge moves; `live` has the
    * segments of the version before.
    */
-  traceForward(entry: MovedRows, live: ReadonlyMap<string, Segment>): void {
+  traceForward(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
     if (!entry.isRewrite) {
       for (const { path } of entry.remove) this.rows.delete(path);
       return;
@@ -107,7 +127,7 @@ export class TracedRowSet {
    * Moves the set from the version of a log entry to the version before it, following the rows that a merge moved; `live` has the segments
    * of the version before.
    */
-  traceBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+  traceBack(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
     if (entry.origins !== undefined) {
       this.#traceSortedBack(entry, live);
       return;
@@ -125,7 +145,7 @@ export class TracedRowSet {
   }
 
   /** Follows the rows through a merge that sorts the rows of its sources. */
-  #traceSortedForward(entry: MovedRows, live: ReadonlyMap<string, Segment>): void {
+  #traceSortedForward(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
     let count = 0;
     const wantedRows = entry.remove.map(({ path }) => {
       const ownRows = this.rows.get(path);
@@ -146,7 +166,7 @@ export class TracedRowSet {
     this.droppedCount += count;
   }
 
-  #traceSortedBack(entry: LogEntry, live: ReadonlyMap<string, Segment>): void {
+  #traceSortedBack(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
     const found: number[][] = entry.remove.map(() => []);
     for (const [target, { sources, rows }] of decodedOriginsOf(entry)) {
       const ownRows = this.rows.get(target.path);
@@ -158,7 +178,7 @@ export class TracedRowSet {
       if (found[i]!.length > 0) this.#set(live.get(path)!, Int32Array.from(found[i]!).sort());
   }
 
-  #set(segment: Segment, rows: Int32Array): void {
+  #set(segment: SegmentWithDeletions, rows: Int32Array): void {
     this.rows.set(segment.path, rows.length === segment.rows ? 'all' : rows);
   }
 }
@@ -168,14 +188,14 @@ export class TracedRowSet {
  * rows begin.
  */
 interface MergedSource {
-  readonly source: Segment;
+  readonly source: SegmentWithDeletions;
   readonly gone: Int32Array;
   readonly first: number;
 }
 
 function mergedSources(
   { add, remove }: MovedRows,
-  live: ReadonlyMap<string, Segment>,
+  live: ReadonlyMap<string, SegmentWithDeletions>,
 ): readonly MergedSource[] {
   const sources = remove.map(({ path }) => live.get(path)!);
   const keepsDeleted = add[0]?.rows === sources.reduce((sum, { rows }) => sum + rows, 0);
@@ -189,12 +209,15 @@ function mergedSources(
 }
 
 /** Yields the segments into which a merge has sorted rows, each with the origins of its rows. */
-function* decodedOriginsOf({ add, origins }: MovedRows): Generator<readonly [Segment, RowOrigins]> {
+function* decodedOriginsOf({
+  add,
+  origins,
+}: MovedRows): Generator<readonly [SegmentWithDeletions, RowOrigins]> {
   for (const [i, target] of add.entries()) yield [target, decodeOrigins(origins![i]!, target.rows)];
 }
 
 /** Returns one byte for each row of a segment: 1 for rows of the set. */
-function rowFlags(rows: TracedRows, { rows: count }: Segment): Uint8Array {
+function rowFlags(rows: TracedRows, { rows: count }: SegmentWithDeletions): Uint8Array {
   const found = new Uint8Array(count);
   if (rows === 'all') return found.fill(1);
   for (const row of rows) found[row] = 1;
@@ -202,7 +225,7 @@ function rowFlags(rows: TracedRows, { rows: count }: Segment): Uint8Array {
 }
 
 /** Returns the numbers of the rows, also if they are all rows of the segment. */
-export function rowNumbersOf(rows: TracedRows, { rows: count }: Segment): Int32Array {
+export function rowNumbersOf(rows: TracedRows, { rows: count }: SegmentWithDeletions): Int32Array {
   return rows === 'all' ? allRows(count) : rows;
 }
 

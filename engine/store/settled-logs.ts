@@ -1,4 +1,5 @@
 import type { DataFolder } from '../core/data-folder.js';
+import { fileExists } from '../core/files.js';
 import { LruCache } from '../core/recent-map.js';
 import { readLogContents } from './log.js';
 import type { LogState } from './log-state.js';
@@ -6,6 +7,9 @@ import { advanceState, replayLog } from './snapshot.js';
 
 /** Maximum number of datasets whose state is cached. */
 const maxCachedStates = 16;
+
+/** If more entries than this follow a cached state, the log is replayed from its newest checkpoint. */
+const maxAdvancedEntries = 100;
 
 /**
  * Caches the states of the most recently replayed logs, in a process that only reads them, so that each of its jobs reads only new entries.
@@ -25,24 +29,33 @@ export class DurableLogStates {
   /** Returns the state after all versions of a log. */
   replay(datasetId: number): Promise<LogState> {
     return this.#inTurn(datasetId, async () => {
-      const { versions, checkpoints } = await readLogContents(this.#folder, datasetId);
-      const knownState = this.#states.get(datasetId);
-      const settledVersion = Math.max(versions.length - 2, knownState?.version ?? -1);
-      // The cached state is not used if the log is shorter, because the dataset may have been archived since, or if there is a later
-      // checkpoint, which saves reading entries.
-      const isLatest =
-        knownState !== undefined &&
-        knownState.version < versions.length &&
-        !checkpoints.some((one) => one > knownState.version && one <= settledVersion);
-      const state = await replayLog(
-        this.#folder,
-        datasetId,
-        isLatest ? settledVersion : versions.length - 2,
-        isLatest ? knownState : undefined,
-      );
+      const state = (await this.#advanceKnown(datasetId)) ?? (await this.#replaySettled(datasetId));
       if (state.version >= 0) this.#states.set(datasetId, state);
       return advanceState(this.#folder, datasetId, state);
     });
+  }
+
+  /**
+   * Returns the cached state, advanced to the last version but one. Returns undefined if no state is cached; if its last entry is gone, because
+   * the dataset has been archived; or if so many entries follow that a checkpoint may save reading them. The log's folder is not listed.
+   */
+  async #advanceKnown(datasetId: number): Promise<LogState | undefined> {
+    const known = this.#states.get(datasetId);
+    const exists = (version: number): boolean =>
+      fileExists(this.#folder.logEntry(datasetId, version));
+    if (known === undefined || !exists(known.version)) return undefined;
+    let last = known.version;
+    while (exists(last + 1)) if (++last - known.version > maxAdvancedEntries) return undefined;
+    return advanceState(this.#folder, datasetId, known, Math.max(known.version, last - 1));
+  }
+
+  /** Returns the state of the last version but one; the last one if it is known to be durable. */
+  async #replaySettled(datasetId: number): Promise<LogState> {
+    const { versions } = await readLogContents(this.#folder, datasetId);
+    const known = this.#states.get(datasetId)?.version ?? -1;
+    const settled =
+      known < versions.length ? Math.max(versions.length - 2, known) : versions.length - 2;
+    return replayLog(this.#folder, datasetId, settled);
   }
 
   /**

@@ -97,7 +97,7 @@ export function applyEntry(datasetId: number, from: LogState, entry: LogEntry): 
 
 /**
  * Yields the entries after version `from` up to version `to`, each with the live segments before it, which are valid only until the next
- * entry is requested.
+ * entry is requested. All entries have the same `live`; after the last one, it has the segments of version `to`.
  */
 export async function* readEntriesBetween(
   folder: DataFolder,

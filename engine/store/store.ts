@@ -259,7 +259,7 @@ export interface Store {
   mergeable(datasetId: number, isQuiet?: boolean): Promise<Mergeable | undefined>;
   /**
    * Replaces segments by other segments, atomically like a commit. A rewrite can be applied after any other change. Throws `conflict` only
-   * if a segment to be replaced no longer exists or has other deleted rows.
+   * if a segment to be replaced no longer exists or rows of it were restored; rows that were deleted meanwhile are deleted rows of `add`.
    */
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
   /**

@@ -2,6 +2,7 @@ import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { fileExists, fileSize, listFolder } from '../core/files.js';
 import { LruCache } from '../core/recent-map.js';
+import type { Columns } from '../core/types.js';
 import { schemaFilePath } from './schema-file.js';
 import { changesRecords, readEntry } from './log.js';
 import type { LogState } from './log-state.js';
@@ -32,8 +33,13 @@ interface VacuumOptions {
  */
 export class Vacuums {
   readonly #options: VacuumOptions;
-  /** For each dataset and version, the time at which a snapshot of it was last handed out. */
+  /**
+   * For each dataset and version, the time at which a snapshot of it was last handed out. While a version is the newest, its files need no
+   * pin if `keepMs` is not shorter than `pinMs`.
+   */
   readonly #pins = new Map<number, Map<number, number>>();
+  /** For each dataset, the time at which a snapshot with these columns was last handed out. */
+  readonly #usedColumns = new Map<number, Map<Columns, number>>();
   /**
    * By the key `<dataset> <version>`: the last version that is known to have the same records as that version, and whether the version
    * after it has other records.
@@ -48,16 +54,16 @@ export class Vacuums {
 
   /** Keeps the files of a version whose snapshot is handed out. Throws `invalid` if they are being removed or have been removed. */
   pin(snapshot: Snapshot): void {
-    const { snapshots, keepMs, now } = this.#options;
-    const { datasetId, version } = snapshot;
+    const { snapshots, keepMs, pinMs = defaultPinMs, now } = this.#options;
+    const { datasetId, version, columns } = snapshot;
     if (this.#isGone(snapshot)) {
       const { readableSince = 0 } = snapshots.lastReadState(datasetId) ?? {};
       const deletedSince = this.#doomed.has(datasetId) ? now() - keepMs : readableSince;
       throw unreadableVersionError(datasetId, version, deletedSince, keepMs);
     }
-    let pins = this.#pins.get(datasetId);
-    if (pins === undefined) this.#pins.set(datasetId, (pins = new Map()));
-    pins.set(version, now());
+    setInner(this.#usedColumns, datasetId, columns, now());
+    const isNewest = (snapshots.lastReadState(datasetId)?.version ?? version) <= version;
+    if (!isNewest || keepMs < pinMs) setInner(this.#pins, datasetId, version, now());
   }
 
   /** Returns whether files of a version are being removed or have been removed. */
@@ -94,6 +100,7 @@ export class Vacuums {
   /** Forgets what is known of a dropped dataset. */
   forget(datasetId: number): void {
     this.#pins.delete(datasetId);
+    this.#usedColumns.delete(datasetId);
   }
 
   /**
@@ -103,9 +110,9 @@ export class Vacuums {
   isDue({ removed }: LogState): boolean {
     const { keepMs, now } = this.#options;
     const before = now() - keepMs - keepMs / 7;
-    for (const { removedAt, isVacuumed } of removed.values())
-      if (isVacuumed || removedAt <= before) return true;
-    return false;
+    // The files are in the order of their removal, so the first one decides.
+    const [first] = removed.values();
+    return first !== undefined && (first.isVacuumed || first.removedAt <= before);
   }
 
   /** Implements `Store.beginVacuum`. */
@@ -116,7 +123,7 @@ export class Vacuums {
     const isPinned = (version: number): boolean => pinned.has(version);
     for (;;) {
       const { state } = await snapshots.current(datasetId);
-      const wantedVersions = [...this.#pinnedVersions(datasetId), ...needs.versions];
+      const wantedVersions = [...this.#recentlyUsed(this.#pins.get(datasetId)), ...needs.versions];
       const missing = wantedVersions.find((one) => one < state.version && !isPinned(one));
       if (missing !== undefined) {
         pinned.set(missing, await snapshots.version(datasetId, missing));
@@ -140,7 +147,7 @@ export class Vacuums {
         if (freshFiles.length > 0) ({ version } = await this.#write(datasetId, state, step));
         snapshots.forgetEarlier(datasetId);
         if (needs.since === undefined)
-          files.push(...(await this.#schemaFiles(datasetId, state, [...pinned.values()])));
+          files.push(...(await this.#schemaFiles(datasetId, [state, ...pinned.values()])));
         return { version, files };
       } finally {
         this.#doomed.delete(datasetId);
@@ -163,11 +170,11 @@ export class Vacuums {
     return this.#options.commit(datasetId, { columns, add: [], remove: [], info: { vacuum } });
   }
 
-  #pinnedVersions(datasetId: number): readonly number[] {
-    const pinnedSince = this.#options.now() - (this.#options.pinMs ?? defaultPinMs);
-    const pins = this.#pins.get(datasetId);
-    for (const [version, usedAt] of pins ?? []) if (usedAt < pinnedSince) pins!.delete(version);
-    return [...(pins?.keys() ?? [])];
+  /** Returns the keys whose time of use is recent, and removes the others. */
+  #recentlyUsed<K>(usedAt: Map<K, number> = new Map()): readonly K[] {
+    const since = this.#options.now() - (this.#options.pinMs ?? defaultPinMs);
+    for (const [key, time] of usedAt) if (time < since) usedAt.delete(key);
+    return [...usedAt.keys()];
   }
 
   /**
@@ -176,15 +183,21 @@ export class Vacuums {
    */
   async #schemaFiles(
     datasetId: number,
-    { columns }: LogState,
-    pinned: readonly Snapshot[],
+    versions: readonly Pick<LogState, 'columns'>[],
   ): Promise<readonly VacuumFile[]> {
     const { folder } = this.#options;
-    const usedSchemas = new Set([columns, ...pinned.map((one) => one.columns)].map(schemaFilePath));
+    const usedColumns = this.#recentlyUsed(this.#usedColumns.get(datasetId));
+    const usedSchemas = new Set([...usedColumns, ...versions.map(({ columns }) => columns)].map(schemaFilePath)); // prettier-ignore
     const names = await listFolder(folder.datasetFile(datasetId, '_schema'));
     return names
       .map(({ name }) => `_schema/${name}`)
       .filter((path) => /^_schema\/[0-9a-f]{32}\.parquet$/.test(path) && !usedSchemas.has(path))
       .map((path) => ({ path, bytes: fileSize(folder.datasetFile(datasetId, path)) ?? 0 }));
   }
+}
+
+function setInner<K, L, V>(outer: Map<K, Map<L, V>>, key: K, innerKey: L, value: V): void {
+  let inner = outer.get(key);
+  if (inner === undefined) outer.set(key, (inner = new Map()));
+  inner.set(innerKey, value);
 }

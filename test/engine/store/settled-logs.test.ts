@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { armFault } from '../../../engine/core/faultpoint.js';
 import { makeFolder, moveFile, openDataFolder, removeFile } from '../../../engine/core/files.js';
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import { openStore } from '../../../engine/store/open.js';
@@ -70,6 +71,33 @@ test(`an entry that was taken back is forgotten (STRANDLAKE_SEED=${seed})`, asyn
   expect(await removing(paths[0]!)).toEqual(paths.slice(1));
   await removeFile(folder.logEntry(id, version + 1));
   expect(await removing(paths[1]!)).toEqual(paths.toSpliced(1, 1));
+});
+
+test('commits, and the replay of a cached state, list no folder', async () => {
+  const id = 1_004;
+  const logs = new DurableLogStates(folder);
+  const store = openStore(folder);
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(seed));
+  while (numbers.versions.length < 2) await numbers.changeRandomly();
+  expect((await logs.replay(id)).version).toBe(1);
+  const lasting = { code: 'EIO', nth: 1, isLasting: true, operations: ['list'] } as const;
+  for (let step = 0; step < 10; step++) {
+    const before = numbers.versions.length;
+    while (numbers.versions.length === before) {
+      armFault(lasting);
+      try {
+        await numbers.changeRandomly();
+      } finally {
+        armFault(undefined);
+      }
+    }
+    armFault(lasting);
+    try {
+      expect((await logs.replay(id)).version).toBe(before);
+    } finally {
+      armFault(undefined);
+    }
+  }
 });
 
 test(`an entry that is known to be durable is read once (STRANDLAKE_SEED=${seed})`, async () => {

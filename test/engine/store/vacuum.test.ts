@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { armFault } from '../../../engine/core/faultpoint.js';
 import { openDataFolder, removeFile } from '../../../engine/core/files.js';
 import { unpackArchive, writeArchive } from '../../../engine/store/archive.js';
 import { openStore } from '../../../engine/store/open.js';
@@ -156,6 +157,25 @@ test('a version is read from the merge that followed, if only merges did', async
     expect(await store.readableVersion(id, version)).toBe(sameVersion);
     if (sameVersion === endedVacuum)
       expect((await store.snapshot(id, found)).rows).toBe(live.length);
+  }
+});
+
+test('a vacuum reads no version that was used only while it was the newest', async () => {
+  const id = 3_500;
+  const store = newStore(1_000, 500);
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(3));
+  while ((await store.diskUse(id)).old.files === 0) await numbers.changeRandomly();
+  clockMs += 1_001;
+  // More versions than the store caches.
+  for (let i = 0; i < 70; i++) {
+    await numbers.changeRandomly();
+    await store.snapshot(id);
+  }
+  armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['read'] });
+  try {
+    expect((await store.beginVacuum(id, noVacuumNeeds))!.files.length).toBeGreaterThan(0);
+  } finally {
+    armFault(undefined);
   }
 });
 
