@@ -9,7 +9,7 @@ import { rowIdColumn } from '../store/row-ids.js';
 import { flushSegment, writeSegmentUnflushed } from '../store/segment.js';
 import type { Segment } from '../store/store.js';
 import { interleaveColumns, isValid, takeRows, validityBitmap } from './interleave.js';
-import { isCompleteReplacement, updateValues } from './update-values.js';
+import { isCompleteReplacement, updateValues, type ClearedPaths } from './update-values.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
 /** Records that replace others; they are written as one segment. */
@@ -21,7 +21,7 @@ export interface ReplaceRowsInput {
   /** Whether fields that a new record lacks keep their former values (`upsert`) or lose them (`overwrite`). */
   readonly keepsOthers: boolean;
   /** Paths of fields that lose their former values in either case, also where a new record lacks them. */
-  readonly cleared: readonly (readonly string[])[];
+  readonly cleared: ClearedPaths;
   /** Whether records are identified by their `_id`; if they are identified by other fields, a replaced record keeps its `_id`. */
   readonly isById: boolean;
   /** Which new rows replace which stored rows; at least one. */

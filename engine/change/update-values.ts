@@ -16,6 +16,9 @@ interface RowPairs {
   readonly old: Int32Array;
 }
 
+/** The paths of the fields that lose their old values: for each, the names of the fields from the outermost to its own. */
+export type ClearedPaths = readonly (readonly string[])[];
+
 /**
  * Returns the values of `given`, or those of `old` where `given` has none. The members of objects are chosen one by one, also if the column
  * stores objects as JSON; a list is always replaced as a whole. Fields at the paths `cleared` have the values of `given` alone, and an
@@ -26,13 +29,14 @@ export function updateValues(
   given: Data,
   old: Data,
   rows: RowPairs,
-  cleared: readonly (readonly string[])[] = [],
+  cleared: ClearedPaths = [],
 ): Data {
-  const clearedInside = cleared.flatMap(([name, ...rest]) => (name === column.name ? [rest] : []));
+  const clearedInside = pathsInside(cleared, column.name);
   if (clearedInside.some((rest) => rest.length === 0)) return takeRows(given, rows.given);
   const isCleared = clearedInside.length > 0;
   if (!isCleared && given.nullCount === given.length) return takeRows(old, rows.old);
-  if (column.type === 'json' && !column.isList) return mergeJsonColumn(given, old, rows);
+  if (column.type === 'json' && !column.isList)
+    return mergeJsonColumn(given, old, rows, clearedInside);
   const length = rows.given.length;
   const from = new Uint8Array(length);
   const pickedSide = new Int32Array(length);
@@ -51,6 +55,11 @@ export function updateValues(
     ? validityOfMembers(children, length)
     : validityOf([given, old], picks);
   return makeArrowData<Struct>({ type: given.type, length, ...validity, children });
+}
+
+/** Returns the rests of the paths that lead to a field or into it; the rest of the field's own path is empty. */
+function pathsInside(paths: ClearedPaths, field: string): ClearedPaths {
+  return paths.flatMap(([name, ...rest]) => (name === field ? [rest] : []));
 }
 
 /** Returns the validity of objects that are null where all of their members are. */
@@ -76,14 +85,10 @@ export function isCompleteReplacement(column: Column, given: Data): boolean {
   return column.children.every((child, i) => isCompleteReplacement(child, given.children[i]!));
 }
 
-function mergeJsonColumn(given: Data, old: Data, rows: RowPairs): Data {
-  const texts = Array.from(rows.given, (row, i): string | undefined => {
-    const givenText = textAt(given, row);
-    const before = textAt(old, rows.old[i]!);
-    if (givenText === undefined || before === undefined) return givenText ?? before;
-    const [a, b] = [parseObject(givenText), parseObject(before)];
-    return a === undefined || b === undefined ? givenText : stringifyJson(mergeObjects(a, b));
-  });
+function mergeJsonColumn(given: Data, old: Data, rows: RowPairs, cleared: ClearedPaths): Data {
+  const texts = Array.from(rows.given, (row, i) =>
+    mergeTexts(textAt(given, row), textAt(old, rows.old[i]!), cleared),
+  );
   const parts = texts.map((text) => Buffer.from(text ?? ''));
   const valueOffsets = new Int32Array(parts.length + 1);
   const nullBitmap = new Uint8Array((parts.length + 7) >> 3);
@@ -102,6 +107,21 @@ function mergeJsonColumn(given: Data, old: Data, rows: RowPairs): Data {
     valueOffsets,
     data,
   });
+}
+
+/** Returns the JSON text of the updated value, or undefined for null. The paths `cleared` have the meaning that they have in `updateValues`. */
+function mergeTexts(
+  given: string | undefined,
+  old: string | undefined,
+  cleared: ClearedPaths,
+): string | undefined {
+  const isCleared = cleared.length > 0;
+  if (!isCleared && (given === undefined || old === undefined)) return given ?? old;
+  const [a, b] = [parseObject(given ?? '{}'), parseObject(old ?? '{}')];
+  if (a === undefined || b === undefined) return given ?? old;
+  const merged = mergeObjects(a, withoutFields(b, cleared));
+  const isNull = isCleared && Object.values(merged).every((value) => value === null);
+  return isNull ? undefined : stringifyJson(merged);
 }
 
 function textAt(column: Data, row: number): string | undefined {
@@ -134,4 +154,14 @@ function mergeObjects(given: JsonMembers, old: JsonMembers): JsonMembers {
     else if (value !== null || before === undefined) mergedMembers.set(name, value);
   }
   return Object.fromEntries(mergedMembers) as JsonMembers;
+}
+
+function withoutFields(members: JsonMembers, paths: ClearedPaths): JsonMembers {
+  if (paths.length === 0) return members;
+  const entries = Object.entries(members).flatMap(([name, value]) => {
+    const inside = pathsInside(paths, name);
+    if (inside.some((rest) => rest.length === 0)) return [];
+    return [[name, isObject(value) ? withoutFields(value, inside) : value] as const];
+  });
+  return Object.fromEntries(entries);
 }

@@ -2,6 +2,7 @@ import type {
   DatasetMigrationRow,
   NewDatasetMigration,
 } from '../../../engine/catalog/dataset-migrations.js';
+import { schemaOfAnswer } from '../../http/openapi.js';
 import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
 import {
   boolean,
@@ -15,6 +16,7 @@ import {
   withReader,
   reference,
   text,
+  type NamedSchema,
 } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { dataset } from '../datasets/dataset.js';
@@ -144,12 +146,13 @@ export const migrationResource = declareResource<
       description: 'A lower number runs first.',
       example: 15,
     },
-    // Choice: `parallel: true` has no effect on a migration: the answer is one migration, which uses all threads in any case.
+    // Choice: with `parallel: true`, the answer is a list, as a client expects, with the one migration, which uses all threads in any case.
     parallel: {
       ...optionalOnCreate,
       type: boolean,
       lookup: true,
-      description: 'Has no effect: a migration uses all threads in any case.',
+      description:
+        'true: the answer is a list with the one migration, which uses all threads in any case.',
       example: false,
       show: null,
     },
@@ -189,3 +192,16 @@ export const migrationResource = declareResource<
     },
   },
 });
+
+const { schema } = migrationResource;
+
+/** The answer of a request that creates a migration. */
+export const createdMigration: NamedSchema = {
+  name: 'CreatedDatasetMigration',
+  schema: {
+    description: 'The migration, or with `parallel: true` a list with the migration.',
+    anyOf: [reference(schema.name).schema, schemaOfAnswer({ listOf: schema })],
+    example: schema.example,
+  },
+  example: schema.example,
+};

@@ -2,9 +2,10 @@ import { Body, Query, Req, Res } from '@nestjs/common';
 import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import type { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
-import type { QueryParams } from '../../http/page.js';
+import { listEnvelope, type QueryParams } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { answerRejectedDownload } from '../downloads/answer-download.js';
@@ -26,8 +27,10 @@ export class MigrationsController extends jobController({
   view: (presenter, row) => presenter.migrationView(row),
 }) {
   @CreateOperation(migrationOperations.create, async (context, caller, id, request) =>
-    new JobPresenter(context, request).migrationView(
+    answerCreation(
+      context,
       await requireResource(context.catalog, caller, 'migration', id, 'read'),
+      request,
     ),
   )
   @Access('write')
@@ -36,7 +39,8 @@ export class MigrationsController extends jobController({
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    return this.view(await createMigration(this.context, caller, new Form(body)), request);
+    const row = await createMigration(this.context, caller, new Form(body));
+    return answerCreation(this.context, row, request);
   }
 
   @Operation(migrationOperations.delete)
@@ -60,4 +64,16 @@ export class MigrationsController extends jobController({
   ): Promise<object> {
     return answerRejectedDownload(this.context, row, query, request, reply);
   }
+}
+
+/** Answers a request that creates a migration, and its repeats; the address of a list finds the same list again. */
+async function answerCreation(
+  context: AppContext,
+  row: DatasetMigrationRow,
+  request: ApiRequest,
+): Promise<object> {
+  const view = await new JobPresenter(context, request).migrationView(row);
+  if (new Form(request.body).boolean('parallel') !== true) return view;
+  const path = `${migrationOperations.list.paths[0]}?id=${row.id}`;
+  return listEnvelope(request.origin, path, { limit: 1, offset: 0 }, 1, [view]);
 }

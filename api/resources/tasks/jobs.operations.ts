@@ -10,7 +10,7 @@ import { rollbackBody, rollbackCheck } from '../commits/rollback-check.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { exportProvenance, exportResource, signedDownload } from '../exports/export.js';
 import { importChangeBody, importResource } from '../imports/import.js';
-import { migrationResource } from '../migrations/migration.js';
+import { createdMigration, migrationResource } from '../migrations/migration.js';
 import { cancelBody } from './job.js';
 import { task } from './task.js';
 
@@ -182,7 +182,7 @@ export const migrationOperations = jobOperations(
       summary: 'Copies the records that a query finds to another dataset, or deletes them there.',
       body: migrationResource.createSchema,
       status: 201,
-      answer: migrationResource.schema,
+      answer: createdMigration,
     },
     delete: {
       method: 'DELETE',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
@@ -204,7 +205,7 @@ describe('a mistake is named by its key', () => {
 describe('the resource', () => {
   test('has the keys of the contract, its task both datasets, and the lists find it', async () => {
     const [source, target] = [await newFilledDataset(), await newFilledDataset([])];
-    const body = { source_id: source, target_id: target, parallel: true, source_params: null, target_fields: null }; // prettier-ignore
+    const body = { source_id: source, target_id: target, source_params: null, target_fields: null }; // prettier-ignore
     const createdMigration = await ann.post('/v2/dataset_migrations', body);
     expect(createdMigration.status).toBe(201);
     const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
@@ -226,6 +227,32 @@ describe('the resource', () => {
     }
     expect(listOf(await ann.get(`/v2/dataset/${target}/migrations`))).toEqual([]);
   });
+
+  test.each([[false], [true]])(
+    'stands in a list if it is created with `parallel: true`, also in the answer to a repeat (dry_run %j)',
+    async (dry_run) => {
+      const [source, target] = [await newFilledDataset(), await newFilledDataset([])];
+      const body = { source_id: source, target_id: target, parallel: true, dry_run };
+      const key = { 'idempotency-key': randomUUID() };
+      const createdList = await ann.call('POST', '/v2/dataset_migrations', body, key);
+      const [migration] = listOf(createdList);
+      const id = String(migration!['id']);
+      const done = await waitForJob(ann, `/v2/dataset_migrations/${id}`);
+      expect(done.json).toMatchObject({ status: 'completed', dry_run, documents_count: 40 });
+      expect(await fetchNumbers(target)).toHaveLength(dry_run ? 0 : 40);
+      const list = await ann.get(`/v2/dataset_migrations?id=${id}`);
+      expect(listOf(list)).toEqual([done.json]);
+      const repeated = await ann.call('POST', '/v2/dataset_migrations', body, key);
+      expect([createdList.status, repeated.status]).toEqual([201, 201]);
+      expect(repeated.headers.get('idempotent-replayed')).toBe('true');
+      expect(repeated.json).toEqual(list.json);
+      expect(createdList.json).toEqual({ ...list.json, data: [migration] });
+      expect(Object.keys(migration!)).toEqual(Object.keys(done.json));
+      const plain = await ann.post('/v2/dataset_migrations', { ...body, parallel: false });
+      expect([plain.status, plain.json]).toEqual([201, expect.objectContaining({ class_name: 'DatasetMigration', dry_run })]); // prettier-ignore
+      await waitForJob(ann, `/v2/dataset_migrations/${idOf(plain)}`);
+    },
+  );
 
   test('is canceled with its task in every spelling', async () => {
     const [source, target] = [await newFilledDataset(), await newFilledDataset([])];

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { startServerFixture } from '../lab.js';
 import { idOf, waitForJob } from '../server.js';
 
@@ -15,12 +15,15 @@ async function run(kind: 'dataset_imports' | 'dataset_migrations', body: object)
   expect([json['error_message'], json['status']]).toEqual([null, 'completed']);
 }
 
-/** Returns the records of a dataset without nulls, `_id` and `_commit`; of errors, only the fields that have some. */
+/** Returns the records of a dataset without nulls, `_id` and `_commit`; of errors by field, only the fields that have some. */
 async function fetchRecords(datasetId: number): Promise<readonly Json[]> {
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 100 });
   return (json['results'] as Json[]).map(({ _id, _commit, _errors, ...rest }) => ({
     ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)),
-    ...(_errors !== null && _errors !== undefined && { failed: namesWithValue(_errors as Json) }),
+    ...(_errors !== null &&
+      _errors !== undefined && {
+        failed: typeof _errors === 'string' ? _errors : namesWithValue(_errors as Json),
+      }),
   }));
 }
 
@@ -79,6 +82,52 @@ test('an upsert with computed fields replaces their errors, and keeps those of o
   expect((await fetchRecords(dataset_id))[0]).toEqual({ i: 0, symbol: 7, failed: ['q'] });
   await run('dataset_imports', { ...body, data_records: [{ i: 0 }], target_fields: [failsFor('q')], include_errors: false }); // prettier-ignore
   expect((await fetchRecords(dataset_id))[0]).toEqual({ i: 0, q: 0, symbol: 7 });
+});
+
+describe('where the errors are stored as JSON, because another record has a string there', () => {
+  const others = [{ i: 3, _errors: 'unknown' }, { i: 4, _errors: { old: 'no' } }]; // prettier-ignore
+
+  /** Creates the failed dataset with the other records in front. */
+  async function newDatasetOfJson(): Promise<number> {
+    const dataset_id = await newDataset();
+    await run('dataset_imports', { dataset_id, data_records: others });
+    await run('dataset_imports', { dataset_id, data_records: [{ i: 0 }, { i: 1 }, { i: 2 }], target_fields: [failsFor('q', 0), failsFor('symbol', 0, 1)] }); // prettier-ignore
+    const { text } = await ann.get(`/v2/datasets/${dataset_id}/fields`);
+    expect(text).not.toContain('"_errors.q"');
+    return dataset_id;
+  }
+
+  /** The records after the computation of `symbol`, which fails for the third. */
+  const expectedRecords = [
+    { i: 3, symbol: 30, failed: 'unknown' },
+    { i: 4, symbol: 40, failed: ['old'] },
+    { i: 0, symbol: 0, failed: ['q'] },
+    { i: 1, q: 10, symbol: 10 },
+    { i: 2, q: 20, symbol: 20, failed: ['symbol'] },
+  ];
+
+  test('an upsert with computed fields replaces their errors', async () => {
+    const dataset_id = await newDatasetOfJson();
+    const body = { dataset_id, commit_mode: 'upsert', id_fields: ['i'] };
+    await run('dataset_imports', { ...body, data_records: [0, 1, 2, 3, 4].map((i) => ({ i })), target_fields: [failsFor('symbol', 2)] }); // prettier-ignore
+    expect(await fetchRecords(dataset_id)).toEqual(expectedRecords);
+  });
+
+  test.each([[{}], [{ fields: ['i'] }]])(
+    'a migration of the dataset into itself replaces the errors of the fields that it computes (source_params %j)',
+    async (source_params) => {
+      const id = await newDatasetOfJson();
+      const body = { source_id: id, target_id: id, commit_mode: 'upsert', source_params };
+      await run('dataset_migrations', { ...body, target_fields: [failsFor('symbol', 2)] });
+      expect(await fetchRecords(id)).toEqual(expectedRecords);
+      await run('dataset_migrations', { ...body, target_fields: [failsFor('symbol'), failsFor('q')] }); // prettier-ignore
+      expect(await fetchRecords(id)).toEqual([
+        { i: 3, q: 30, symbol: 30, failed: 'unknown' },
+        { i: 4, q: 40, symbol: 40, failed: ['old'] },
+        ...[0, 1, 2].map((i) => ({ i, q: 10 * i, symbol: 10 * i })),
+      ]);
+    },
+  );
 });
 
 test.each([

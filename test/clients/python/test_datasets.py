@@ -237,6 +237,15 @@ class Migrations(Case):
         source.query(exclude_fields=['birth_year']).migrate(target=lite, commit_mode='upsert')
         self.assertNotIn('birth_year', [f.name for f in lite.fields()])
 
+    def test_parallel_copies(self):
+        source = self.filled('parallel-source', PEOPLE)
+        target = self.filled('parallel-target')
+        migrations = source.migrate(target=target, parallel=True, source_params={'limit': 2})
+        self.assertEqual(len(migrations), 1)
+        [migration] = migrations
+        self.assertEqual([migration['class_name'], migration.status, migration.documents_count], ['DatasetMigration', 'completed', 2])
+        self.assertEqual(rows(target.query()), PEOPLE[:2])
+
     def test_changes_in_place(self):
         dataset = self.filled('in-place', PEOPLE)
         dataset.migrate(target=dataset, commit_mode='upsert', target_fields=[
