@@ -5,7 +5,7 @@ import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { temporaryPrefix } from '../core/atomic-files.js';
 import { crashpoint } from '../core/crashpoint.js';
 import { DataFolder, logEntryName } from '../core/data-folder.js';
-import { canceledError } from '../core/errors.js';
+import { canceledError, toErrorValue } from '../core/errors.js';
 import { createFile, type FileWriter } from '../core/file-writer.js';
 import { damagedFileError } from '../core/file-steps.js';
 import { readFileStats, listFolder, makeFolder, openFile, syncFolder } from '../core/files.js';
@@ -192,7 +192,10 @@ export async function unpackArchive(
   );
   const unpackedFiles = new Map(summary.files.map((file) => [file.path, file]));
   for (const part of [...parts, folder]) await syncFolder(part);
-  const { version, files } = await listLoggedFiles(target, datasetId);
+  const { version, files } = await listLoggedFiles(target, datasetId).catch((error: unknown) => {
+    const { code, message } = toErrorValue(error);
+    throw code === 'damaged' ? damagedFileError(path, `has a log that cannot be read (${message})`, error) : error; // prettier-ignore
+  });
   if (version !== summary.version)
     throw damagedFileError(path, `has a log that ends at ${version}`);
   for (const [name, named] of files) {

@@ -77,6 +77,8 @@ export interface TestOptions {
   readonly limits?: Partial<ServerLimits>;
   readonly scheduler?: Partial<SchedulerOptions>;
   readonly store?: StoreOptions;
+  /** Memory for columns that queries keep; 0 keeps none. */
+  readonly queryCacheMb?: number;
   /** Whether the tests provoke internal errors, whose causes are then in `TestServer.logs` alone. */
   readonly expectsErrors?: boolean;
   /** The folder of the server; a new one by default. */
@@ -104,8 +106,9 @@ async function startServerOn(
   const catalog = await openCatalog(data.catalog);
   const store = openStore(data, { checkEveryMs: 0, ...options.store });
   const logs: string[] = [];
+  const cacheMb = options.queryCacheMb ?? 64;
   const queryEngine = await openQueryEngine({
-    memory: openMemoryExecutor({ threads: 1, cacheMb: 64 }),
+    ...(cacheMb > 0 && { memory: openMemoryExecutor({ threads: 1, cacheMb }) }),
     trace: planTrace((line) => logs.push(line)),
     dataFolder: data.root,
     otherFolders: [data.fileTables],

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCatalog, type Catalog } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
+import { SqliteDatabase } from '../../engine/catalog/database.js';
 import type { NewDatasetMigration } from '../../engine/catalog/dataset-migrations.js';
 import type { NewExport } from '../../engine/catalog/exports.js';
 import type { NewImport } from '../../engine/catalog/imports.js';
+import { sql } from '../../engine/catalog/sql.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
@@ -273,6 +275,17 @@ export class Lake {
   private ownerIds(): { userId: number; accountId: number } {
     return { userId: this.user.id, accountId: this.user.accountId };
   }
+}
+
+/** Removes the versions of deleted commits, which earlier releases did not keep; returns the same folder, opened again. */
+export async function forgetDeletedVersions(lake: Lake): Promise<Lake> {
+  const { root, catalog } = lake.data;
+  await lake.close();
+  const db = new SqliteDatabase(catalog);
+  await db.run(sql`UPDATE deleted_commits SET parent_job_model = NULL, mode = NULL, records_total = NULL,
+    records_added = NULL, log_version = NULL, completed_at = NULL`);
+  await db.close();
+  return Lake.open(root);
 }
 
 /** Returns a VCF of `rows` single-nucleotide variants, about 60 bytes each, with the `extra` lines in the middle. */

@@ -195,10 +195,12 @@ export async function requireAuthorizedMigration(
 ): Promise<DatasetMigrationRow> {
   const row = await catalog.datasetMigrations.get(task.resourceId);
   if (row === undefined) throw notFoundError();
-  const current = await catalog.tasks.get(task.id);
-  // A task that is being published no longer names its source once the source is deleted, because it has read the records already.
-  if (current?.sourceObjectId !== null)
+  try {
     await checkPermission(catalog, task.userId, 'dataset', row.sourceId, 'read');
+  } catch (error) {
+    // A task that is being published no longer names its source once the source is deleted, because it has read the records already.
+    if ((await catalog.tasks.get(task.id))?.sourceObjectId !== null) throw error;
+  }
   await checkPermission(catalog, task.userId, 'dataset', row.datasetId, 'write');
   return row;
 }

@@ -3,7 +3,7 @@ import type { CommitRow, CommitVersion } from '../../../engine/catalog/commits.j
 import { currentIdempotencyKey } from '../../../engine/catalog/idempotency-keys.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { notFoundError } from '../../../engine/core/errors.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import type { Rollback, Snapshot, Store } from '../../../engine/store/store.js';
@@ -113,10 +113,16 @@ export async function rollBack(
     const { version } = await store.commit(datasetId, change, '');
     // The rollback is durable now: after a crash, reconciliation applies it to the catalogue.
     crashpoint('rollback.before-catalog');
-    await scheduler.persist(() => catalog.publish({ ...publication, logVersion: version }));
+    let isPublished = false;
+    await scheduler.persist(async () => {
+      await catalog.publish({ ...publication, logVersion: version });
+      isPublished = true;
+    });
+    if (!isPublished)
+      throw new AppError('internal', `dataset ${datasetId}: the server was closed while the disk failed; its next start completes the rollback by commit ${publication.commitId}`); // prettier-ignore
     crashpoint('rollback.after-catalog');
     const row = await catalog.commits.get(publication.commitId);
-    if (row === undefined) throw notFoundError();
+    if (row === undefined) throw notFoundError(); // the dataset was deleted meanwhile
     return row;
   });
 }

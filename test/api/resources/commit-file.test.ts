@@ -78,6 +78,15 @@ test('the file of a commit can be made as long as its records are those of a ver
   await own.scheduler.compacted();
   const commits = listOf(await owner.get(`/v2/datasets/${id}/commits`)).map(({ id: one }) => one);
   const newest = String(commits[0]);
+  const finished = `/v2/dataset_commits/${String(commits[2])}/download?redirect=0`;
+  const fetchFinished = async (): Promise<unknown> => {
+    const { status, json } = await owner.get(finished);
+    const answer = await fetch(String(json['url']));
+    const lines = gunzipSync(Buffer.from(await answer.arrayBuffer())).toString();
+    return [status, answer.status, JSON.parse(lines)];
+  };
+  const firstDownload = await fetchFinished();
+  expect(firstDownload).toEqual([200, 200, expect.objectContaining({ n: 13 })]);
   aheadMs += 9 * 86_400_000;
   // A merge has written the records anew after the newest commit; the vacuum removes the files that this commit wrote.
   const plan = await own.store.beginVacuum(id, { since: undefined, versions: [] });
@@ -92,6 +101,8 @@ test('the file of a commit can be made as long as its records are those of a ver
   expect(JSON.parse(text.toString())).toMatchObject({ n: 15, _commit: newest });
   const earlier = await owner.get(`/v2/dataset_commits/${String(commits[1])}/download?redirect=0`);
   expect([earlier.status, JSON.stringify(earlier.json)]).toEqual([400, expect.stringContaining('cannot be read any more')]); // prettier-ignore
+  // A file that was written before the vacuum is served until it expires.
+  expect(await fetchFinished()).toEqual(firstDownload);
 });
 
 test('the file is an export, which requests share until it expires', async () => {

@@ -1,11 +1,15 @@
 import { tableFromIPC } from 'apache-arrow';
+import { readdir, readlink } from 'node:fs/promises';
 import { beforeAll, expect, test } from '@jest/globals';
+import { pollUntil } from '../../until.js';
 import { startServerFixture } from '../lab.js';
 import { idOf } from '../server.js';
 
 let datasetId: number;
 
 const { server, ann, vaultId } = await startServerFixture();
+/** A server without columns in memory, which reads the records of a page itself. */
+const withoutColumns = await startServerFixture({ queryCacheMb: 0 });
 beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   await addRecords(0, 25);
@@ -100,6 +104,29 @@ test('a cursor that is too long for a header is refused, in JSON it is not', asy
   const last = await ask({ cursor });
   expect([last.status, (await last.text()).length]).toEqual([200, 'text\r\n'.length + 4_002]);
 });
+
+const testOnLinux = process.platform === 'linux' ? test : test.skip;
+
+testOnLinux('R4: a page that is refused while its records are being read leaves no file open', async () => {
+  const id = await withoutColumns.newDataset();
+  const texts = Array.from({ length: 1_001 }, (_, i) => `${i + 10_000}`);
+  texts[999] += 'x'.repeat(4_000);
+  await withoutColumns.runImport({ dataset_id: id, records: texts.map((text) => ({ text })) });
+  /** The number of files of the dataset that this process has open. */
+  const countOpenFiles = async (): Promise<number> => {
+    const names = await readdir('/proc/self/fd');
+    const links = names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')); // some are closed meanwhile
+    const folder = withoutColumns.server.data.dataset(id);
+    return (await Promise.all(links)).filter((path) => path.startsWith(folder)).length;
+  };
+  const body = { ordering: ['text'], limit: 1_000, cursor: true };
+  const headers = { accept: 'text/csv' };
+  for (let i = 0; i < 5; i++) {
+    const { status, json } = await withoutColumns.ann.call('POST', `/v2/datasets/${id}/data`, body, headers);
+    expect([status, json]).toEqual([400, { cursor: [expect.stringContaining('too long')] }]);
+  }
+  await pollUntil(async () => (await countOpenFiles()) === 0);
+}); // prettier-ignore
 
 test('an answer to a request without a cursor has none, and * begins one too', async () => {
   expect(Object.hasOwn(await fetchDataPage({ limit: 1 }), 'cursor')).toBe(false);

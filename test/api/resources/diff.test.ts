@@ -112,6 +112,20 @@ describe('the difference of two versions', () => {
       expect((await askDiff(query)).json).toMatchObject({ results: [], counts: { added: 0, changed: 0, removed: 0 }, cursor: null }); // prettier-ignore
   });
 
+  test('is right for each of several requests at the same time', async () => {
+    const id = await newDataset();
+    await addRecords(id, 0, 1_500);
+    const { json } = await ann.post(`/v2/datasets/${id}/data`, { limit: 1_200 });
+    const records = (json['results'] as { _id: string; n: number }[]).map(({ _id, n }) => ({ _id, n: n + 10_000 })); // prettier-ignore
+    await runImport({ dataset_id: id, records, commit_mode: 'upsert' });
+    const limits = [10_000, 700, 10_000];
+    const answers = await Promise.all(limits.map((limit) => askDiff({ limit }, id)));
+    for (const [i, answer] of answers.entries()) {
+      expect(answer.json['counts']).toEqual({ added: 0, changed: 1_200, removed: 0 });
+      expect(changedNumbersOf(answer)).toEqual(expectedChanges('changed', 10_000, Math.min(limits[i]!, 1_200))); // prettier-ignore
+    }
+  });
+
   test('of a dataset without a commit is empty', async () => {
     const nowhere = { commit_id: null, version: -1 };
     const counts = { added: 0, changed: 0, removed: 0 };

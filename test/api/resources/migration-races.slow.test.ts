@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
+import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
 import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
 import type { MessageFromWorker, MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { pollUntil } from '../../until.js';
@@ -17,10 +18,22 @@ let holdsMessages = false;
 let heldMessages: MessageFromWorker[] = [];
 let deliverMessage: (message: MessageFromWorker) => void;
 const migrationTaskIds = new Set<number>();
+/** Migrations wait for this promise after they have begun to be published, before anything else. */
+let publicationGate = Promise.resolve();
+
+const jobsWithGate: Jobs = jobs.map((job) => {
+  if (job.kind !== 'migration') return job;
+  const publish: typeof job.publish = async (...args) => {
+    await publicationGate;
+    return job.publish!(...args);
+  };
+  return { ...job, publish };
+});
 
 beforeAll(async () => {
   server = await startServer({
     scheduler: {
+      jobs: jobsWithGate,
       startHost: (config, heartbeatTimeoutMs, events) => {
         deliverMessage = events.message;
         const message = (one: MessageFromWorker): void => {
@@ -164,7 +177,14 @@ async function takeDatasetLock(datasetId: number): Promise<() => void> {
   return released.resolve;
 }
 
-/** Creates a migration, and waits until it is being published: it then waits for the lock of its target. */
+/** Makes migrations wait at the start of their publication; returns the function that releases them. */
+async function holdPublication(): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  publicationGate = promise;
+  return resolve;
+}
+
+/** Creates a migration, and waits until it is being published. */
 async function startPublishing(body: object): Promise<{ readonly id: number; readonly taskId: number }> {
   const created = await ann.post('/v2/dataset_migrations', body);
   expect([created.status, created.text]).toEqual([201, expect.any(String)]);
@@ -174,9 +194,12 @@ async function startPublishing(body: object): Promise<{ readonly id: number; rea
 } // prettier-ignore
 
 describe('a migration that is being published', () => {
-  test('is completed although its source is deleted', async () => {
+  test.each([
+    ['begins', holdPublication],
+    ['waits for another commit to the target', takeDatasetLock],
+  ] as const)('is completed although its source is deleted when the publication %s', async (_, hold) => {
     const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
-    const release = await takeDatasetLock(target);
+    const release = await hold(target);
     const { id, taskId } = await startPublishing({ source_id: source, target_id: target });
     const deletion = ann.delete(`/v2/datasets/${source}`);
     await pollUntil(async () => (await ann.get(`/v2/datasets/${source}`)).status === 404);
@@ -189,7 +212,7 @@ describe('a migration that is being published', () => {
     expect((await ann.get(`/v2/dataset_commits/${commit!.id}`)).json).toMatchObject({ status: 'completed', parent_job_id: id }); // prettier-ignore
     expect(await fetchRecords(target)).toEqual([{ n: 7 }]);
     expect(server.logs.filter((line) => line.includes('not removed'))).toEqual([]);
-  });
+  }); // prettier-ignore
 
   test('is deleted when it has been published', async () => {
     const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];

@@ -1,10 +1,20 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { armFault } from '../../../engine/core/faultpoint.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { findReaddingCommits } from '../../../scheduler/jobs/rollback/added-again.js';
+import { pollUntil } from '../../until.js';
 import { startServerFixture } from '../lab.js';
-import { idOf, waitForJob, type Answer } from '../server.js';
+import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
 const { ann, newDataset, newFile, runImport, server } = await startServerFixture();
+
+const reportedMessages: string[] = [];
+/** A server whose disk a test makes fail. */
+const failing = await startServerFixture({
+  expectsErrors: true,
+  scheduler: { retryMs: 5, report: (message) => reportedMessages.push(message) },
+});
+afterEach(() => armFault(undefined));
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -229,3 +239,27 @@ describe('C6: a commit whose entry was deleted', () => {
     expect([elsewhere.status, elsewhere.json]).toEqual([400, { as_of: [expect.stringContaining(`no commit ${two}`)] }]); // prettier-ignore
   });
 });
+
+test('C6: a rollback that is in the log when the server closes on a failing disk is complete after the next start', async () => {
+  const datasetId = await failing.newDataset();
+  const { dataset_commits } = await failing.runImport({ dataset_id: datasetId, records: threeRecords });
+  const imported = Number((dataset_commits as Json[])[0]!['id']);
+  const commitsOf = async (): Promise<readonly Json[]> =>
+    listOf(await failing.ann.get(`/v2/datasets/${datasetId}/commits`));
+  // The first transaction of the request takes an id for the new commit.
+  armFault({ code: 'EIO', nth: 2, isLasting: true, operations: ['commit'] });
+  const answer = failing.ann.post(rollbackPath(imported), {});
+  await pollUntil(() => reportedMessages.some((message) => message.includes('will be tried again')));
+  await failing.server.scheduler.close();
+  // A 404 would say that there is no such commit to roll back.
+  expect((await answer).status).toBe(500);
+  armFault(undefined);
+  expect((await commitsOf()).map(({ id }) => id)).toEqual([imported]);
+  await failing.restart();
+  const [rollback, ...earlier] = await commitsOf();
+  expect(earlier.map(({ id }) => id)).toEqual([imported]);
+  const { status, json } = await failing.ann.get(`/v2/dataset_commits/${rollback!['id']}`);
+  expect([status, json]).toEqual([200, expect.objectContaining({ mode: 'rollback', status: 'completed', parent_job_id: imported, user_id: failing.ann.user.id })]); // prettier-ignore
+  expect(await failing.total(datasetId)).toBe(0);
+  expect((await failing.ann.post(rollbackPath(imported), {})).status).toBe(400);
+}); // prettier-ignore

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
+import { jobs } from '../../../scheduler/jobs/index.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { findFolderInconsistencies } from '../../faults/differences.js';
 import { startHostInProcess, startHostWithoutEngine } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { KillableServer, killServerRepeatedly, recoverServer } from '../processes/killable.js';
-import { Lake } from '../lake.js';
+import { forgetDeletedVersions, Lake } from '../lake.js';
 import { pollUntil } from '../../until.js';
 
 /*
@@ -237,6 +238,34 @@ describe('on a failing disk', () => {
   }); // prettier-ignore
 });
 
+test('a restore completes although the disk fails when its log is read for commits that an earlier release has deleted', async () => {
+  lake = await Lake.open(await copyFolder(templateFolderByKind.restore));
+  const id = (await lake.catalog.commits.lastAt(datasetId, Number.MAX_SAFE_INTEGER))!.id;
+  const version = await lake.catalog.commits.version(id);
+  await lake.catalog.commits.delete(id);
+  lake = await forgetDeletedVersions(lake);
+  const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
+  const jobsOnFailingDisk = jobs.map((job) => {
+    if (job.kind !== 'restore') return job;
+    const publish: typeof job.publish = (...args) => {
+      armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['read'] });
+      return job.publish!(...args);
+    };
+    return { ...job, publish };
+  });
+  const runningScheduler = await startScheduler({ jobs: jobsOnFailingDisk });
+  expect((await runningScheduler.wait(rows[0]!.id)).status).toBe('completed');
+  expect(faultHits()).toContain('read');
+  armFault(undefined);
+  await runningScheduler.close();
+  await expectAvailable('Essential');
+  expect(await lake.catalog.commits.version(id)).toBeUndefined();
+  reportedMessages = [];
+  await startScheduler();
+  expect(await lake.catalog.commits.version(id)).toEqual(version);
+  expect(reportedMessages).toEqual([]);
+});
+
 describe('a start', () => {
   async function archived(): Promise<void> {
     const root = await copyFolder(templateFolderByKind.restore);
@@ -324,6 +353,30 @@ describe('a damaged archive', () => {
     expect(row?.errorMessage).toMatch(wrong);
     expect(await readDatasetRow()).toMatchObject({ availability: 'archived', storageClass: 'Archive' });
   }); // prettier-ignore
+
+  test('whose log cannot be read is not restored, and stays as it is', async () => {
+    lake = await Lake.open(await copyFolder(templateFolderByKind.restore));
+    const archive = lake.data.archive(datasetId);
+    const text = zstdDecompressSync(await readFile(archive)).toString('latin1');
+    const name = `_delta_log/${'1'.padStart(20, '0')}.json`;
+    const headerAndFile = text.slice(text.indexOf(name));
+    const size = Number.parseInt(headerAndFile.slice(124, 136), 8);
+    const entry = headerAndFile.slice(512, 512 + size);
+    const unreadable = `x${entry.slice(1)}`;
+    // The manifest has the checksum of the entry as it is now.
+    const [before, after] = [entry, unreadable].map((one) => createHash('sha256').update(one, 'latin1').digest('hex')); // prettier-ignore
+    const damaged = zstdCompressSync(Buffer.from(text.replace(entry, () => unreadable).replace(before!, after!), 'latin1')); // prettier-ignore
+    await writeFile(archive, damaged);
+    const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
+    const runningScheduler = await startScheduler();
+    expect((await runningScheduler.wait(rows[0]!.id)).status).toBe('failed');
+    const row = await lake.catalog.restores.get(rows[0]!.resourceId);
+    expect(row?.errorMessage).toMatch(/zst has a log that cannot be read .* 0*1\.json/);
+    expect(await readDatasetRow()).toMatchObject({ availability: 'archived', storageClass: 'Archive' }); // prettier-ignore
+    expect(await readFile(archive)).toEqual(damaged);
+    expect(await readdir(lake.data.datasets)).not.toContain(String(datasetId));
+    expect(await readdir(lake.data.scratch)).toEqual(['spill-in-process']);
+  });
 
   test('is not made of a damaged segment: the dataset stays as it is', async () => {
     lake = await Lake.open(await copyFolder(templateFolderByKind.snapshot));

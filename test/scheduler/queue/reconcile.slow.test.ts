@@ -11,14 +11,16 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
-import { SqliteDatabase } from '../../../engine/catalog/database.js';
-import { sql } from '../../../engine/catalog/sql.js';
+import { randomBytes } from 'node:crypto';
+import { createUser } from '../../../engine/catalog/create-user.js';
+import type { Publication } from '../../../engine/catalog/publish.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { startHostInProcess } from '../../faults/in-process.js';
-import { Lake } from '../lake.js';
+import { forgetDeletedVersions, Lake } from '../lake.js';
 
 let lake: Lake;
 let reportedMessages: string[];
+const allRows = { limit: 9, offset: 0 };
 
 beforeEach(async () => {
   lake = await Lake.make();
@@ -228,18 +230,49 @@ test('a dataset that is not in the catalogue is reported and left unchanged', as
   expect(await lake.store.datasets()).toEqual([datasetId]);
 });
 
+test('a rollback of an earlier release that a start takes from the log has the user whom its entry names', async () => {
+  const datasetId = await newDatasetWithCommits('rolled back');
+  const { rows } = await lake.catalog.commits.list({ viewer: null, datasetId }, allRows);
+  const bob = await lake.catalog.transaction((tx) =>
+    createUser(tx, { email: 'bob@example.org', domain: 'acme' }, randomBytes(32)),
+  );
+  const { columns, rows: count, bytes } = await lake.store.snapshot(datasetId);
+  const { base, remove, update } = await lake.store.rollback(datasetId, rows[0]!.logVersion);
+  const publication: Publication = {
+    datasetId,
+    importId: 0,
+    taskId: 0,
+    reverted: { commitId: rows[0]!.id, userId: bob.user.id } as Publication['reverted'] & object,
+    commitId: await lake.catalog.nextId(),
+    logVersion: base + 1,
+    mode: 'rollback',
+    title: 'Rollback',
+    recordsModified: 1,
+    changes: { added: 0, changed: 0, removed: 1 },
+    recordsTotal: count - 1,
+    bytesTotal: bytes,
+    size: 0,
+    genomeBuild: null,
+    columns,
+    newFields: [],
+    metadata: {},
+    time: Date.now(),
+  };
+  const change = { columns, add: [], remove, update, info: { publication }, base };
+  await lake.store.commit(datasetId, change, '');
+  await reopenLake();
+  await runTasks();
+  const commit = (await lake.catalog.commits.get(publication.commitId))!;
+  expect(commit).toMatchObject({ status: 'completed', userId: bob.user.id, parentJobId: rows[0]!.id }); // prettier-ignore
+  expect(await lake.catalog.tasks.get(commit.taskId!)).toMatchObject({ userId: bob.user.id });
+});
+
 test('a start completes the commits that an earlier release has deleted without their versions', async () => {
   const datasetId = await newDatasetWithCommits('deleted entries', 3);
-  const { rows } = await lake.catalog.commits.list({ viewer: null, datasetId }, { limit: 9, offset: 0 }); // prettier-ignore
+  const { rows } = await lake.catalog.commits.list({ viewer: null, datasetId }, allRows);
   const versions = await Promise.all(rows.map(({ id }) => lake.catalog.commits.version(id)));
   for (const { id } of rows.slice(0, 2)) await lake.catalog.commits.delete(id);
-  const file = join(lake.data.root, 'catalog.sqlite');
-  await lake.close();
-  const db = new SqliteDatabase(file);
-  await db.run(sql`UPDATE deleted_commits SET parent_job_model = NULL, mode = NULL, records_total = NULL,
-    records_added = NULL, log_version = NULL, completed_at = NULL`);
-  await db.close();
-  lake = await Lake.open(lake.data.root);
+  lake = await forgetDeletedVersions(lake);
   expect((await lake.catalog.commits.lastAt(datasetId, Number.MAX_SAFE_INTEGER))?.id).toBe(
     rows[2]!.id,
   );

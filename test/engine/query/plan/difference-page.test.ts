@@ -91,6 +91,34 @@ describe.each(enginesUnderTest)('a page of a difference, read by %s', (_, thread
     expect(await computeRecordChanges(bench.engine, versions, {})).toBe(changes);
   });
 
+  test('is computed once for requests at the same time, of which one may leave', async () => {
+    const rowsOf = (commit: string) =>
+      [0, 1, 2].map((n) => ({ _id: `id${n}`, _commit: commit, n }));
+    const [a, b] = [
+      await bench.dataset(columns, [rowsOf('1')]),
+      await bench.dataset(columns, [rowsOf('2').slice(1)]),
+    ];
+    const allRowsOf = ({ snapshot }: typeof a) => new Map([[snapshot.segments[0]!.path, 'all' as const]]); // prettier-ignore
+    const difference = { removed: allRowsOf(a), added: allRowsOf(b) };
+    const versions = { from: a.snapshot, to: b.snapshot, fields: a.fields, difference };
+    const request = (controller: AbortController) =>
+      computeRecordChanges(bench.engine, versions, { signal: controller.signal });
+    // All requests leave: the next one computes the changes.
+    const leaving = [new AbortController(), new AbortController()];
+    const left = leaving.map(request);
+    for (const one of leaving) one.abort();
+    for (const one of left) await expect(one).rejects.toMatchObject({ code: 'canceled' });
+    // The request that has started the computation leaves, and the two others get the same result.
+    const first = new AbortController();
+    const started = request(first);
+    const others = [request(new AbortController()), request(new AbortController())];
+    first.abort();
+    await expect(started).rejects.toMatchObject({ code: 'canceled' });
+    const [changes, sameChanges] = await Promise.all(others);
+    expect(sameChanges).toBe(changes);
+    expect([changes!.removed.length, changes!.after.length, changes!.added.length]).toEqual([1, 2, 0]); // prettier-ignore
+  });
+
   test('has no changed record where both have the same commit', async () => {
     const rows = [{ _id: 'a', _commit: '1', n: 1 }];
     const [a, b] = [await bench.dataset(columns, [rows]), await bench.dataset(columns, [rows])];
