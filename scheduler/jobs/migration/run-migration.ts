@@ -36,14 +36,14 @@ async function migrateWithEngine(
   context: RunContext,
   engine: QueryEngine | undefined,
 ): Promise<MigrationResult> {
-  const { snapshot, request, change, deletesRows, dryRun } = params;
+  const { snapshot, request, change, changesSource, dryRun } = params;
   const options = {
     signal: context.signal,
     timeoutMs: queryTimeoutMs,
     subject: `dataset ${snapshot.datasetId}`,
   };
   const batches = (): AsyncIterable<RowBatch> => findRows(engine, snapshot, request, options);
-  if (deletesRows) {
+  if (changesSource && change?.mode === 'delete' && change.idFields === null) {
     const appliedDeletion = await deleteFoundRows(snapshot, batches());
     const counts = { read: appliedDeletion.removed, made: 0, stored: 0, rejected: 0 };
     return {
@@ -61,9 +61,9 @@ async function migrateWithEngine(
     rejectedFile,
   );
   const migratedRecords = { ...migrationResultOf(params, outcome), segments: writer.segments() };
-  const newest = change && (await context.snapshot(change.datasetId));
-  const result = newest
-    ? { ...migratedRecords, ...(await applyChange(change, migratedRecords, newest, context)) }
+  const changed = change && (changesSource ? snapshot : await context.snapshot(change.datasetId));
+  const result = changed
+    ? { ...migratedRecords, ...(await applyChange(change, migratedRecords, changed, context)) }
     : migratedRecords;
   if (dryRun === null || change?.mode === 'delete') return result;
   const first =
