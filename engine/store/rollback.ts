@@ -10,16 +10,16 @@ import { applyEntry, replayLog } from './snapshot.js';
 import type { Rollback, Segment } from './store.js';
 
 /**
- * Computes the rollback of a version: the records that it added are removed, and those that it deleted come back, wherever merges have
+ * Computes the rollback of a version, as a change to the version `base`: the records that it added are removed, and those that it deleted come back, wherever merges have
  * moved them since. The cost is proportional to the log entries since that version and the rows that they change.
  */
 export async function computeRollback(
   folder: DataFolder,
   datasetId: number,
   version: number,
-  last: number,
+  base: number,
 ): Promise<Rollback> {
-  if (version < 0 || version > last)
+  if (version < 0 || version > base)
     throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
   const read = (number: number, state: LogState): Promise<LogEntry> =>
     readEntry(folder, datasetId, number, state.columns);
@@ -32,7 +32,7 @@ export async function computeRollback(
   /** For each later version, those rows that it deleted among the rows that the version to be rolled back added. */
   const deletedLater = new Map<LogEntry, TracedRowSet>();
   let state = applyEntry(datasetId, before, undoneEntry);
-  for (let number = version + 1; number <= last; number++) {
+  for (let number = version + 1; number <= base; number++) {
     const entry = await read(number, state);
     const { deleted: more, restored } = deletedAndRestoredRows(entry);
     for (const trace of [added, replacing, deletedTrace, ...deletedLater.values()])
@@ -52,7 +52,7 @@ export async function computeRollback(
     return [{ version: blockedBy, info, records, lost, example }];
   });
   return {
-    base: last,
+    base,
     ...rollbackChange(state, added, deletedTrace),
     changed: tracedRowCount(replacing.rows, state),
     lost: deletedTrace.droppedCount,

@@ -6,8 +6,8 @@ import { idOf, waitForJob } from '../server.js';
 
 /*
  * Tests changes of records while another commit changes the dataset: after a change has read the columns of the dataset and before it finds
- * the records to change; while a migration reads the records that it replaces; and while merges move the records that a change
- * has found.
+ * the records to change; while a migration reads the records that it replaces; and while merges move the records that a change, or the check of
+ * a rollback, has found.
  */
 
 const holdableWorker = createHoldableWorker();
@@ -120,4 +120,35 @@ test.each([
   const found = (await fetchRecords(id)).map(({ n, v, twice }) => [n, v, twice ?? null]);
   const isDelete = commit_mode === 'delete';
   expect(found).toEqual(isDelete ? [[3, 50, null]] : [[0, 1, 2], [2, 1, 2], [3, 50, null], [4, 1, 2], [5, 1, 2]]);
+}); // prettier-ignore
+
+test.each([
+  ['an append', 'is blocked by the upsert of a record of it'],
+  ['a deletion', 'is blocked by the upsert that has added its record again'],
+])('the check of a rollback of %s %s, also if a merge moves the records meanwhile', async (undone) => {
+  const id = await newDataset();
+  const change = async (commit_mode: string, records: readonly object[]) => {
+    const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, commit_mode, records });
+    return (json['dataset_commits'] as readonly { readonly id: number }[])[0]!.id;
+  };
+  const append = await change('append', [{ n: 0 }, { n: 1 }]);
+  const [{ _id } = {}] = await fetchRecords(id, true);
+  const commit = undone === 'an append' ? append : await change('delete', [{ _id }]);
+  const upsert = await change('upsert', [{ _id, n: 5 }]);
+  holdableWorker.hold('merge');
+  for (let n = 0; n < 20; n++) await change('append', [{ n }]);
+  await pollUntil(() => holdableWorker.held.length === 1);
+  const { version } = await server.store.snapshot(id);
+  const { store } = server;
+  const { rollback } = store;
+  // The check has read the newest version when it asks for the rollback.
+  store.rollback = async (...args) => {
+    store.rollback = rollback;
+    holdableWorker.release();
+    await server.scheduler.compacted();
+    return rollback.apply(store, args);
+  };
+  const { status, json } = await ann.get(`/v2/dataset_commits/${commit}/rollback`);
+  expect((await store.snapshot(id)).version).toBeGreaterThan(version);
+  expect([status, json['detail'], json['blocked_records']]).toEqual([200, expect.any(String), [{ commit_id: upsert, records: 1, example_id: _id }]]);
 }); // prettier-ignore
