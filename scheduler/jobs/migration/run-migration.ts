@@ -4,6 +4,7 @@ import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { canceledError } from '../../../engine/core/errors.js';
 import { applyChange, deleteFoundRows } from '../change/apply-change.js';
 import { readSampleOfSegments, maxSampleRecords } from '../import/dry-run.js';
+import { placeInSource } from '../import/placed-chunks.js';
 import { writeRejectedFile } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
@@ -62,8 +63,12 @@ async function migrateWithEngine(
   );
   const migratedRecords = { ...migrationResultOf(params, outcome), segments: writer.segments() };
   const changed = change && (changesSource ? snapshot : await context.snapshot(change.datasetId));
+  const chunks = writer.placedChunks().filter(({ result: { segment } }) => segment !== null);
+  const origins = {
+    placeOf: (segment: number, row: number) => placeInSource(chunks[segment]!, row),
+  };
   const result = changed
-    ? { ...migratedRecords, ...(await applyChange(change, migratedRecords, changed, context)) }
+    ? await applyChange(change, migratedRecords, origins, changed, context)
     : migratedRecords;
   if (dryRun === null || change?.mode === 'delete') return result;
   const first =
