@@ -274,8 +274,8 @@ class FileStore implements Store {
     return rebaseDeletions(this.#folder, datasetId, base, update, state);
   }
 
-  async rollback(datasetId: number, version: number): Promise<Rollback> {
-    return computeRollback(this.#folder, datasetId, version, await this.version(datasetId));
+  rollback(datasetId: number, version: number, base: number): Promise<Rollback> {
+    return computeRollback(this.#folder, datasetId, version, base);
   }
 
   async difference(datasetId: number, from: number, to: number): Promise<VersionDifference> {

@@ -9,16 +9,16 @@ import { readEntriesBetween } from './snapshot.js';
 import type { Rollback, Segment } from './store.js';
 
 /**
- * Computes the rollback of a version: the records that it added are removed, and those that it deleted come back, wherever merges have
+ * Computes the rollback of a version, as a change to the version `base`: the records that it added are removed, and those that it deleted come back, wherever merges have
  * moved them since. The cost is proportional to the log entries since that version and the rows that they change.
  */
 export async function computeRollback(
   folder: DataFolder,
   datasetId: number,
   version: number,
-  last: number,
+  base: number,
 ): Promise<Rollback> {
-  if (version < 0 || version > last)
+  if (version < 0 || version > base)
     throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
   let added = new TracedRowSet(new Map());
   let replacing = added;
@@ -26,7 +26,7 @@ export async function computeRollback(
   /** For each later version, those rows that it deleted among the rows that the version to be rolled back added. */
   const deletedLater = new Map<DeletingVersion, TracedRowSet>();
   let live: ReadonlyMap<string, Segment> = new Map();
-  for await (const each of readEntriesBetween(folder, datasetId, version - 1, last)) {
+  for await (const each of readEntriesBetween(folder, datasetId, version - 1, base)) {
     const { entry } = each;
     ({ live } = each);
     const { deleted: more, restored } = deletedAndRestoredRows(entry);
@@ -54,7 +54,7 @@ export async function computeRollback(
     return [{ version: blockedBy, info, records, lost, example }];
   });
   return {
-    base: last,
+    base,
     ...rollbackChange(live, added, deletedTrace),
     changed: tracedRowCount(replacing.rows, live),
     lost: deletedTrace.droppedCount,

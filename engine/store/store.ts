@@ -124,7 +124,7 @@ export interface Mergeable {
 
 /** The changes that undo a version. They are computed from the log alone: no record is read. */
 export interface Rollback {
-  /** The version to which the rollback applies: the last one. */
+  /** The version to which the rollback applies. */
   readonly base: number;
   /** Paths of the segments that are removed with all their records. */
   readonly remove: readonly string[];
@@ -271,8 +271,11 @@ export interface Store {
     base: number,
     update: readonly Segment[],
   ): Promise<readonly Segment[] | undefined>;
-  /** Returns the changes that undo a version, to be committed as a `DatasetChange` with its `base`. Errors: `not-found`, `damaged`. */
-  rollback(datasetId: number, version: number): Promise<Rollback>;
+  /**
+   * Returns the changes to the version `base` that undo `version`, to be committed as a `DatasetChange` with this `base`. Errors: `not-found`,
+   * `damaged`.
+   */
+  rollback(datasetId: number, version: number, base: number): Promise<Rollback>;
   /**
    * Returns the records that only the version `to` has, and those that only `from` has. `to` may be the earlier version, and -1 is the
    * version before the first commit. A row counts as the same wherever merges have moved it. Errors: `not-found`, `damaged`.

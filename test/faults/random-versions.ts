@@ -20,6 +20,8 @@ export interface EventCounts {
   /** The number of overwrites, upserts and deletions that found their records by a field. */
   byFields: number;
   migrations: number;
+  /** The number of migrations that overwrote or updated records of their own source. */
+  inPlace: number;
   rollbacks: number;
   blocked: number;
   refused: number;
@@ -35,6 +37,7 @@ export function newEventCounts(): EventCounts {
     upserts: 0,
     byFields: 0,
     migrations: 0,
+    inPlace: 0,
     rollbacks: 0,
     blocked: 0,
     refused: 0,
@@ -80,9 +83,11 @@ export async function runRandomHistory(options: HistoryOptions): Promise<void> {
     const changeDraw = next();
     if (changeDraw < 0.25) await history.appendRandomRecords();
     else if (changeDraw < 0.4) await history.deleteRandomRecords();
-    else if (changeDraw < 0.75)
-      await history.changeRandomRecords(changeDraw < 0.55 ? 'overwrite' : 'upsert');
-    else await history.rollBackRandomCommit();
+    else if (changeDraw < 0.75) {
+      const mode = changeDraw < 0.55 ? 'overwrite' : 'upsert';
+      if (next() < 0.3) await history.rewriteRandomRecords(mode);
+      else await history.changeRandomRecords(mode);
+    } else await history.rollBackRandomCommit();
     if (next() < 0.1) await server.waitUntilIdle();
     if (next() < 0.05) {
       await server.restart();
@@ -193,6 +198,26 @@ class RandomHistory {
     }
     for (const { id, values } of inserted) this.#model.addRecord(values, id, number);
     if (takesNew) await this.#add(added, number);
+  }
+
+  /** Overwrites or updates random records with their own values but those of `info`, by a migration of the dataset to itself. */
+  async rewriteRandomRecords(mode: 'overwrite' | 'upsert'): Promise<void> {
+    const { datasetId, happened } = this.#options;
+    // Before the first value, the dataset has no fields that a request could name.
+    if (this.#model.records.every(({ info }) => Object.keys(info).length === 0)) return;
+    const share = this.#next() ** 2;
+    const chosenRecords = this.#model.recordsAlive.filter(() => this.#next() < share);
+    const numbers = [...chosenRecords.map(({ n }) => n), this.#made++];
+    const source_params = { filters: [['n__in', numbers]], exclude_fields: ['info'] };
+    const id_fields = this.#next() < 0.3 ? ['n'] : undefined;
+    const number = await this.#migrate(datasetId, { source_params, id_fields }, mode);
+    if (number === undefined) return;
+    happened.inPlace++;
+    for (const old of chosenRecords) {
+      old.deletedBy = number;
+      const info = mode === 'overwrite' ? {} : old.info;
+      this.#model.addRecord({ ...old, info }, old.id, number, old.place);
+    }
   }
 
   /** Deletes random records, named by `_id` or by `n`, or found by a query of the dataset itself. */

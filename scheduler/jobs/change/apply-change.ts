@@ -1,28 +1,53 @@
 import { join } from 'node:path';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
-import type { Columns } from '../../../engine/core/types.js';
+import { AppError } from '../../../engine/core/errors.js';
+import type { Columns, JsonObject } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { groupRowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
 import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
-import type { RunContext } from '../job.js';
+import { TaskFailure, type RunContext } from '../job.js';
 import { findChangedRows, type ChangedRows } from './find-changed.js';
 import { hasValuesForAll, divideMatches, unmatchedRows } from './match-parts.js';
 import type { AppliedChange, GivenSegments, RecordChange } from './record-change.js';
 
-/** The records of a change after it was applied; the segments are those to be committed. */
+/** The result of a job that has written the given records of a change; its metadata have a `receipt`. */
+interface GivenRecords extends Pick<GivenSegments, 'segments' | 'columns'> {
+  readonly metadata: JsonObject;
+}
+
+/** The effect of a change in the result of a job; the segments are those to be committed. */
 interface ChangedSegments extends Pick<GivenSegments, 'segments' | 'columns'> {
   readonly change: AppliedChange;
 }
 
 /**
- * Finds the records of a version of a dataset that the given records name by their keys. Writes the segments that replace these records to
- * the scratch folder, unless the segments of the given records can be used unchanged. Throws an error with code `input` if a given record
- * has no key, or if two given records have the same key.
+ * Finds the records of a version of a dataset that the records in the result of a job name by their keys. Writes the segments that replace
+ * these records to the scratch folder, unless the segments of the given records can be used unchanged. Returns the result with its change.
+ * Throws a `TaskFailure` with code `input` and the metadata of the result if a given record has no key, or if two given records have the
+ * same key.
  */
-export async function applyChange(
+export async function applyChange<R extends GivenRecords>(
+  change: RecordChange,
+  result: R,
+  origins: Pick<GivenSegments, 'replaced' | 'placeOf'>,
+  snapshot: Snapshot,
+  context: RunContext,
+): Promise<R & ChangedSegments> {
+  const { segments, columns, metadata } = result;
+  try {
+    const given = { segments, columns, ...origins };
+    return { ...result, ...(await changeSegments(change, given, snapshot, context)) };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'input') throw error;
+    const receipt = { ...(metadata['receipt'] as JsonObject), is_committed: false };
+    throw new TaskFailure(error, { ...metadata, receipt });
+  }
+}
+
+async function changeSegments(
   change: RecordChange,
   given: GivenSegments,
   snapshot: Snapshot,

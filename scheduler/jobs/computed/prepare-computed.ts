@@ -76,7 +76,7 @@ export async function prepareComputedTable(
       genomeBuild: null,
       validation: lenientValidation,
       change: null,
-      deletesRows: false,
+      changesSource: false,
       sourceRows: sourceRowColumn(
         [...columns.map(({ to }) => to), ...declaredColumns],
         computedNames,

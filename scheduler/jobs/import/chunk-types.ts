@@ -87,12 +87,3 @@ export interface ChunkResult {
   /** Whether the text after an error in this chunk cannot be divided into records. */
   readonly isDamaged: boolean;
 }
-
-/** The result of a chunk, and what precedes the chunk in its source. */
-export interface PlacedChunk {
-  readonly result: ChunkResult;
-  /** The name of the source. */
-  readonly source: string;
-  /** The lines before the chunk, and the records that were read from them and stored. */
-  readonly before: { readonly lines: number; readonly read: number; readonly stored: number };
-}

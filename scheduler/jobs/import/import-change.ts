@@ -1,13 +1,11 @@
 import type { ReplaceableRows } from '../../../engine/change/replace-by-batch.js';
-import { AppError } from '../../../engine/core/errors.js';
-import type { JsonObject } from '../../../engine/core/types.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { applyChange } from '../change/apply-change.js';
 import { searchedFiles } from '../change/find-changed.js';
-import type { GivenSegments, RecordChange } from '../change/record-change.js';
-import { TaskFailure, type RunContext } from '../job.js';
-import type { PlacedChunk } from './chunk-types.js';
+import type { RecordChange } from '../change/record-change.js';
+import type { RunContext } from '../job.js';
 import type { ImportResult } from './import-types.js';
+import { placeInSource } from './placed-chunks.js';
 import type { SourceRun } from './source-run.js';
 
 /** Changes the stored records that the records of an import name. */
@@ -34,24 +32,12 @@ export class ImportChange {
   /** Returns the result of the import after its change: the segments are those to be committed. */
   async applyToResult(result: ImportResult, runs: readonly SourceRun[]): Promise<ImportResult> {
     const chunks = runs.flatMap((run) => run.placedChunks()).filter(({ result: { segment } }) => segment !== null); // prettier-ignore
-    const { segments, columns } = result;
-    try {
-      const givenRecords: GivenSegments = {
-        segments,
-        columns,
-        replaced: chunks.map((chunk) => chunk.result.replaced),
-        placeOf: (segment, row) => placeInSource(chunks[segment]!, row),
-      };
-      const snapshot = this.#snapshot ?? (await this.#context.snapshot(this.#change.datasetId));
-      return {
-        ...result,
-        ...(await applyChange(this.#change, givenRecords, snapshot, this.#context)),
-      };
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'input') throw error;
-      const receipt = { ...(result.metadata['receipt'] as JsonObject), is_committed: false };
-      throw new TaskFailure(error, { ...result.metadata, receipt });
-    }
+    const origins = {
+      replaced: chunks.map((chunk) => chunk.result.replaced),
+      placeOf: (segment: number, row: number) => placeInSource(chunks[segment]!, row),
+    };
+    const snapshot = this.#snapshot ?? (await this.#context.snapshot(this.#change.datasetId));
+    return applyChange(this.#change, result, origins, snapshot, this.#context);
   }
 
   async #replaceable(keepsOthers: boolean): Promise<ReplaceableRows | undefined> {
@@ -60,16 +46,4 @@ export class ImportChange {
     this.#snapshot = snapshot;
     return { segments: searchedFiles(snapshot), columns: snapshot.columns, keepsOthers };
   }
-}
-
-/** Returns the source and the position in it of the record in a row of a chunk's segment, for messages. */
-function placeInSource({ result, source, before }: PlacedChunk, row: number): string {
-  const { lines, read, rejected, made = 0 } = result;
-  // The row of a stored record tells its position among those that were read only if the chunk stores exactly these.
-  if (rejected > 0 || made !== 0)
-    return `record ${before.stored + row + 1} of those stored from ${source}`;
-  const number = before.read + row + 1;
-  const line = before.lines + row + 1;
-  const isLineKnown = lines === read && line !== number;
-  return `record ${number} of ${source}${isLineKnown ? ` (line ${line})` : ''}`;
 }

@@ -22,7 +22,7 @@ import {
   type ImportRunContext,
   type PassMark,
 } from './chunk-runner.js';
-import type { ChunkResult, PlacedChunk } from './chunk-types.js';
+import type { ChunkResult } from './chunk-types.js';
 import {
   ChunkSamples,
   parseEntityRules,
@@ -36,6 +36,7 @@ import {
   type InputFields,
 } from '../../expressions/columns/input-columns.js';
 import type { ImportSource } from './import-source.js';
+import { placeChunks, type PlacedChunk } from './placed-chunks.js';
 import type { RejectingSource } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';
 import { chunksOf, readLayout, type SourceLayout } from './source-layout.js';
@@ -281,18 +282,8 @@ export class SourceRun {
   }
 
   /** The chunks, with their positions in the source. */
-  placedChunks(): readonly PlacedChunk[] {
-    let before = { lines: this.layout.header.bodyLine, read: 0, stored: 0 };
-    return this.results().map((result) => {
-      const placed = { result, source: this.source.name, before };
-      const { lines, read, stored } = before;
-      before = {
-        lines: lines + result.lines,
-        read: read + result.read,
-        stored: stored + result.stored,
-      };
-      return placed;
-    });
+  placedChunks(): readonly PlacedChunk<ChunkResult>[] {
+    return placeChunks(this.results(), this.source.name, this.layout.header.bodyLine);
   }
 
   /** The rejected records of the chunks. */

@@ -32,8 +32,8 @@ export interface MigrationParams {
   readonly validation: ValidationParams;
   /** How the records change records of the target; null if they are added. */
   readonly change: RecordChange | null;
-  /** Whether the migration deletes the rows that its query finds in the version of the target that it reads. */
-  readonly deletesRows: boolean;
+  /** Whether the migration changes records of the version that it reads, the newest one, so that a later commit of records outdates it. */
+  readonly changesSource: boolean;
   /**
    * The column in which records get their row number in the source, together with the ids that they have there; null if they become new
    * records.

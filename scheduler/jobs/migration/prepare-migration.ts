@@ -63,6 +63,8 @@ export async function prepareMigration(
   const stored = markDeclaredColumns(target.columns, fields);
   const dataset = await catalog.datasets.get(row.sourceId);
   const builds = dataset?.genomeBuilds ?? [];
+  const change = recordChangeOf(row);
+  const changesSource = change !== null && row.sourceId === row.datasetId && row.asOf === null;
   const shared = {
     commitId: row.commitId,
     // Messages show the id of the source and not its name, because a user who may read the target may not be allowed to read the source.
@@ -74,21 +76,19 @@ export async function prepareMigration(
     // A commit has one genome build. If the source has several, the coordinates of each record name its build.
     genomeBuild: builds.length === 1 ? builds[0]! : null,
     sourceRows: null,
+    changesSource,
     dryRun: row.isDryRun ? { fields } : null,
   };
-  const change = recordChangeOf(row);
   if (change?.mode === 'delete' && change.idFields === null) {
-    const isSame = row.sourceId === row.datasetId && target.version === source.snapshot.version;
     return {
       ...shared,
-      columns: isSame ? [] : [migratedIdColumn],
+      columns: changesSource ? [] : [migratedIdColumn],
       expressions: null,
       known: stored,
       declared: [],
       described: [],
       createdFields: [],
       change,
-      deletesRows: isSame,
     };
   }
   const declaredFields = declarationsOf(fields).map(({ name, dataType, isList }) => ({
@@ -139,7 +139,6 @@ export async function prepareMigration(
       ...change,
       computed: expressions ? [...errorNames(expressions.fields)] : [],
     },
-    deletesRows: false,
   };
 }
 

@@ -4,6 +4,7 @@ import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { canceledError } from '../../../engine/core/errors.js';
 import { applyChange, deleteFoundRows } from '../change/apply-change.js';
 import { readSampleOfSegments, maxSampleRecords } from '../import/dry-run.js';
+import { placeInSource } from '../import/placed-chunks.js';
 import { writeRejectedFile } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
@@ -36,14 +37,14 @@ async function migrateWithEngine(
   context: RunContext,
   engine: QueryEngine | undefined,
 ): Promise<MigrationResult> {
-  const { snapshot, request, change, deletesRows, dryRun } = params;
+  const { snapshot, request, change, changesSource, dryRun } = params;
   const options = {
     signal: context.signal,
     timeoutMs: queryTimeoutMs,
     subject: `dataset ${snapshot.datasetId}`,
   };
   const batches = (): AsyncIterable<RowBatch> => findRows(engine, snapshot, request, options);
-  if (deletesRows) {
+  if (changesSource && change?.mode === 'delete' && change.idFields === null) {
     const appliedDeletion = await deleteFoundRows(snapshot, batches());
     const counts = { read: appliedDeletion.removed, made: 0, stored: 0, rejected: 0 };
     return {
@@ -61,9 +62,13 @@ async function migrateWithEngine(
     rejectedFile,
   );
   const migratedRecords = { ...migrationResultOf(params, outcome), segments: writer.segments() };
-  const newest = change && (await context.snapshot(change.datasetId));
-  const result = newest
-    ? { ...migratedRecords, ...(await applyChange(change, migratedRecords, newest, context)) }
+  const changed = change && (changesSource ? snapshot : await context.snapshot(change.datasetId));
+  const chunks = writer.placedChunks().filter(({ result: { segment } }) => segment !== null);
+  const origins = {
+    placeOf: (segment: number, row: number) => placeInSource(chunks[segment]!, row),
+  };
+  const result = changed
+    ? await applyChange(change, migratedRecords, origins, changed, context)
     : migratedRecords;
   if (dryRun === null || change?.mode === 'delete') return result;
   const first =

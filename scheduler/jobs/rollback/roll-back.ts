@@ -169,7 +169,8 @@ async function prepareRollback(
         laterCommits.map(wholeCommit),
       );
   }
-  const rollback = await store.rollback(datasetId, logVersion);
+  // A merge may have been published since the snapshot was read; the rollback is computed for the version whose records are read.
+  const rollback = await store.rollback(datasetId, logVersion, snapshot.version);
   if (rollback.lost > 0)
     return blockedRollback(
       `${rollback.lost} of its records were deleted so long ago that a merge has left them out; they cannot come back (--keep-versions-days).`,

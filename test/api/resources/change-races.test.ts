@@ -6,7 +6,8 @@ import { idOf, waitForJob } from '../server.js';
 
 /*
  * Tests changes of records while another commit changes the dataset: after a change has read the columns of the dataset and before it finds
- * the records to change; and while merges move the records that it has found.
+ * the records to change; while a migration reads the records that it replaces; and while merges move the records that a change, or the check of
+ * a rollback, has found.
  */
 
 const holdableWorker = createHoldableWorker();
@@ -86,4 +87,68 @@ test.each([
   expect(await fetchRecords(id, true)).toEqual(expected);
   const verified = await ann.post(`/v2/datasets/${id}/verify`);
   expect(verified.json['differences']).toEqual([]);
+}); // prettier-ignore
+
+test.each([
+  ['upsert', undefined],
+  ['upsert', ['n']],
+  ['overwrite', undefined],
+  ['delete', undefined],
+  ['delete', ['n']],
+])('a migration that changes its source (%s, id_fields %p) keeps what others commit while it reads', async (commit_mode, id_fields) => {
+  const id = await newDataset();
+  const change = async (mode: string, records: readonly object[]) => {
+    const body = { dataset_id: id, commit_mode: mode, records };
+    const { json } = await ann.post('/v2/dataset_imports', mode === 'append' ? body : { ...body, id_fields: ['n'] });
+    expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+    return (json['dataset_commits'] as readonly { readonly id: number }[])[0]!.id;
+  };
+  await change('append', Array.from({ length: 6 }, (_, n) => ({ n, v: 1 })));
+  const append = await change('append', [{ n: 6, v: 1 }]);
+  holdableWorker.hold('migration');
+  const target_fields = [{ name: 'twice', data_type: 'long', expression: 'record.v * 2' }];
+  const source_params = { filters: [['v', 1]] };
+  const created = await ann.post('/v2/dataset_migrations', { source_id: id, target_id: id, commit_mode, id_fields, source_params, ...(commit_mode !== 'delete' && { target_fields }) });
+  expect([created.status, created.text]).toEqual([201, expect.any(String)]);
+  await pollUntil(() => holdableWorker.held.length === 1);
+  await change('delete', [{ n: 1 }]);
+  await change('upsert', [{ n: 3, v: 50 }]);
+  expect((await ann.post(`/v2/dataset_commits/${append}/rollback`, {})).status).toBe(201);
+  holdableWorker.release();
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(created)}`);
+  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+  const found = (await fetchRecords(id)).map(({ n, v, twice }) => [n, v, twice ?? null]);
+  const isDelete = commit_mode === 'delete';
+  expect(found).toEqual(isDelete ? [[3, 50, null]] : [[0, 1, 2], [2, 1, 2], [3, 50, null], [4, 1, 2], [5, 1, 2]]);
+}); // prettier-ignore
+
+test.each([
+  ['an append', 'is blocked by the upsert of a record of it'],
+  ['a deletion', 'is blocked by the upsert that has added its record again'],
+])('the check of a rollback of %s %s, also if a merge moves the records meanwhile', async (undone) => {
+  const id = await newDataset();
+  const change = async (commit_mode: string, records: readonly object[]) => {
+    const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, commit_mode, records });
+    return (json['dataset_commits'] as readonly { readonly id: number }[])[0]!.id;
+  };
+  const append = await change('append', [{ n: 0 }, { n: 1 }]);
+  const [{ _id } = {}] = await fetchRecords(id, true);
+  const commit = undone === 'an append' ? append : await change('delete', [{ _id }]);
+  const upsert = await change('upsert', [{ _id, n: 5 }]);
+  holdableWorker.hold('merge');
+  for (let n = 0; n < 20; n++) await change('append', [{ n }]);
+  await pollUntil(() => holdableWorker.held.length === 1);
+  const { version } = await server.store.snapshot(id);
+  const { store } = server;
+  const { rollback } = store;
+  // The check has read the newest version when it asks for the rollback.
+  store.rollback = async (...args) => {
+    store.rollback = rollback;
+    holdableWorker.release();
+    await server.scheduler.compacted();
+    return rollback.apply(store, args);
+  };
+  const { status, json } = await ann.get(`/v2/dataset_commits/${commit}/rollback`);
+  expect((await store.snapshot(id)).version).toBeGreaterThan(version);
+  expect([status, json['detail'], json['blocked_records']]).toEqual([200, expect.any(String), [{ commit_id: upsert, records: 1, example_id: _id }]]);
 }); // prettier-ignore

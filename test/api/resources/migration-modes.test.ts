@@ -93,13 +93,37 @@ test('deletes by id_fields what another dataset lists', async () => {
   expect((await fetchRecords(target)).map(({ n }) => n)).toEqual([0, ...Array.from({ length: 27 }, (_, i) => i + 3)]); // prettier-ignore
 });
 
-test('two records with the same key fail the migration, and change nothing', async () => {
-  const [source, target] = [await newDataset(), await newSourceDataset()];
-  await runImport({ dataset_id: source, records: [{ n: 1 }, { n: 2 }, { n: 1 }] });
-  const before = await fetchRecords(target);
-  const failed = await migrate(source, target, { commit_mode: 'upsert', id_fields: ['n'] });
-  expect([failed['status'], failed['error_message']]).toEqual(['failed', expect.stringMatching(/^record 1 and record 3 have the same n/)]); // prettier-ignore
-  expect(await fetchRecords(target)).toEqual(before);
+describe('two records with the same key fail the migration, which names both,', () => {
+  test('and change nothing', async () => {
+    const [source, target] = [await newDataset(), await newSourceDataset()];
+    await runImport({ dataset_id: source, records: [{ n: 1 }, { n: 2 }, { n: 1 }] });
+    const before = await fetchRecords(target);
+    const failed = await migrate(source, target, { commit_mode: 'upsert', id_fields: ['n'] });
+    const message = `record 1 of dataset ${source} and record 3 of dataset ${source} have the same n: give each record once`;
+    expect([failed['status'], failed['error_message']]).toEqual(['failed', message]);
+    expect(await fetchRecords(target)).toEqual(before);
+  });
+
+  test('and keeps its report and its rejected records', async () => {
+    const [source, target] = [await newDataset(), await newSourceDataset()];
+    const records = [{ n: 1, day: 'x' }, { n: 2, day: '5' }, { n: 3, day: '6' }, { n: 2, day: '7' }]; // prettier-ignore
+    await runImport({ dataset_id: source, records });
+    const failed = await migrate(source, target, {
+      commit_mode: 'upsert',
+      id_fields: ['n'],
+      target_fields: [{ name: 'day', data_type: 'long' }],
+      validation_params: { on_error: 'reject', max_rejected: 1 },
+    });
+    const message = `record 1 of those stored from dataset ${source} and record 3 of those stored from dataset ${source} have the same n: give each record once`;
+    expect([failed['status'], failed['error_message']]).toEqual(['failed', message]);
+    expect(failed['metadata']).toMatchObject({
+      progress: { processed_records: 4 },
+      validation: { errors_count: 1, error_codes: [301] },
+      receipt: { records_read: 4, records_stored: 3, records_rejected: 1, is_committed: false },
+    });
+    const rejected = await ann.get(`/v2/dataset_migrations/${String(failed['id'])}/rejected`);
+    expect(rejected.status).toBe(302);
+  });
 });
 
 describe('a dry run counts what the migration then does, and writes nothing:', () => {

@@ -110,7 +110,7 @@ describe('C6: a rollback that would restore records that are there again', () =>
     const { json } = await waitForJob(ann, `/v2/dataset_migrations/${migration}`);
     const [deletion] = json['dataset_commits'] as Json[];
     const newest = await server.store.snapshot(datasetId);
-    const rollback = await server.store.rollback(datasetId, newest.version);
+    const rollback = await server.store.rollback(datasetId, newest.version, newest.version);
     let ticks = 0;
     let isSearching = true;
     const tick = (): void => {
