@@ -16,20 +16,37 @@ interface RowPairs {
   readonly old: Int32Array;
 }
 
+/** A field of which a record that is updated loses the former value, also if the new record lacks the field. */
+export interface ClearedField {
+  readonly path: readonly string[];
+  /** The top-level field of which the new record must have a value for that; null if there is no such condition. */
+  readonly by: string | null;
+}
+
+/** A cleared field with the values of the field `by` in the new records. */
+interface ClearedValues {
+  readonly path: readonly string[];
+  readonly by: Data | null;
+}
+
 /**
  * Returns the values of `given`, or those of `old` where `given` has none. The members of objects are chosen one by one, also if the column
- * stores objects as JSON; a list is always replaced as a whole. Fields at the paths `cleared` have the values of `given` alone, and an
- * object that contains one of them is null if it has no member left.
+ * stores objects as JSON; a list is always replaced as a whole. The fields `cleared` have the values of `given` alone, and an object
+ * that contains one of them is null if it has no member left.
  */
 export function updateValues(
   column: Column,
   given: Data,
   old: Data,
   rows: RowPairs,
-  cleared: readonly (readonly string[])[] = [],
+  cleared: readonly ClearedValues[] = [],
 ): Data {
-  const clearedInside = cleared.flatMap(([name, ...rest]) => (name === column.name ? [rest] : []));
-  if (clearedInside.some((rest) => rest.length === 0)) return takeRows(given, rows.given);
+  const clearedInside = cleared.flatMap(({ path: [name, ...rest], by }) =>
+    name === column.name ? [{ path: rest, by }] : [],
+  );
+  const ownEntry = clearedInside.find(({ path }) => path.length === 0);
+  if (ownEntry?.by === null) return takeRows(given, rows.given);
+  const clearingBits = ownEntry && validityBitmap(ownEntry.by!);
   const isCleared = clearedInside.length > 0;
   if (!isCleared && given.nullCount === given.length) return takeRows(old, rows.old);
   if (column.type === 'json' && !column.isList) return mergeJsonColumn(given, old, rows);
@@ -38,9 +55,11 @@ export function updateValues(
   const pickedSide = new Int32Array(length);
   const givenBits = validityBitmap(given);
   for (let i = 0; i < length; i++) {
-    const isGiven = isValid(givenBits, rows.given[i]!);
+    const row = rows.given[i]!;
+    const isGiven =
+      isValid(givenBits, row) || (ownEntry !== undefined && isValid(clearingBits, row));
     from[i] = isGiven ? 0 : 1;
-    pickedSide[i] = isGiven ? rows.given[i]! : rows.old[i]!;
+    pickedSide[i] = isGiven ? row : rows.old[i]!;
   }
   const picks = { from, rows: pickedSide };
   if (column.children === undefined || column.isList) return interleaveColumns([given, old], picks);

@@ -1,3 +1,4 @@
+import type { ClearedField } from '../../../engine/change/update-values.js';
 import type { ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
@@ -8,8 +9,8 @@ export interface RecordChange {
   readonly datasetId: number;
   /** Dotted names of the fields by which stored records are found; null to find them by their `_id`. */
   readonly idFields: readonly string[] | null;
-  /** The names of the errors in `_errors` of a stored record that are outdated, because expressions compute these fields again. */
-  readonly computed: readonly string[];
+  /** The errors in `_errors` of a stored record that are outdated, because expressions compute their fields again. */
+  readonly cleared: readonly ClearedField[];
 }
 
 /** Records whose segments are in the scratch folder. */

@@ -10,7 +10,7 @@ import {
   fieldExpressionsOf,
   type FieldExpressions,
 } from '../../expressions/columns/field-expressions.js';
-import { errorNames } from '../../expressions/columns/input-columns.js';
+import { outdatedErrors } from '../../expressions/columns/input-columns.js';
 import type { ImportParams } from './import-types.js';
 import { declarationsOf, knownColumns, markDeclaredColumns } from './known-columns.js';
 import { importSourcesOf } from './prepare-sources.js';
@@ -61,8 +61,8 @@ function recordChangeOf(
   expressions: FieldExpressions | null,
 ): RecordChange | null {
   if (commitMode === 'append') return null;
-  const computed = expressions === null ? [] : [...errorNames(expressions)];
-  return { mode: commitMode, datasetId, idFields, computed };
+  const cleared = expressions === null ? [] : outdatedErrors(expressions);
+  return { mode: commitMode, datasetId, idFields, cleared };
 }
 
 /** Whether the records of an import name stored records by their `_id`. */
