@@ -18,6 +18,8 @@ export interface GivenSegments {
   readonly segments: readonly Segment[];
   /** The columns of the dataset after the change, and perhaps `givenIdColumn`. */
   readonly columns: Columns;
+  /** The columns of parts of the records, including those without a value; by default those that the segments store. */
+  readonly seen?: readonly Columns[];
   /**
    * For each segment, the rows of the dataset that its records replace, or undefined if these rows are not known yet. Absent if no rows are
    * replaced.

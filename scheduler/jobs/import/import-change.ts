@@ -39,6 +39,7 @@ export class ImportChange {
       const givenRecords: GivenSegments = {
         segments,
         columns,
+        seen: chunks.map((chunk) => chunk.result.columns),
         replaced: chunks.map((chunk) => chunk.result.replaced),
         placeOf: (segment, row) => placeInSource(chunks[segment]!, row),
       };

@@ -89,3 +89,26 @@ test('a whole number beyond 2^53 in a field that has become one of doubles is fo
   await runImport(datasetId, { commit_mode: 'upsert', id_fields: ['n'], records: [{ n: Number(shown!['n']), x: 10 }, { n: 5, x: 20 }, { n: 0.5, x: 30 }] }); // prettier-ignore
   expect((await fetchRecords(datasetId)).map(({ x }) => x)).toEqual([10, 20, 30]);
 });
+
+test('an upsert whose records all lack a field of the key fails, and a record without a value of it is added', async () => {
+  const datasetId = await newDataset();
+  await runImport(datasetId, { records: [{ variant: 'v1', info: { id: 1 }, n: 1 }, { variant: 'v2', info: { id: 2 }, n: 2 }] }); // prettier-ignore
+  const stored = await fetchRecords(datasetId);
+  for (const [id_fields, text, message] of [
+    [['variant'], 'Variant,n\nv1,10\n', 'no record has a field "variant". Did you mean "Variant"?'],
+    [['variant', 'info.id'], 'variant,n\nv1,10\n', 'no record has a field "info.id"'],
+  ] as const) {
+    const object_id = await newFile('wrong.csv', text);
+    const created = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, commit_mode: 'upsert', id_fields, object_id }); // prettier-ignore
+    const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
+    expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining(message)]); // prettier-ignore
+  }
+  expect(await fetchRecords(datasetId)).toEqual(stored);
+  const upsert = { commit_mode: 'upsert', id_fields: ['variant'] };
+  await runImport(datasetId, {
+    ...upsert,
+    object_id: await newFile('empty.csv', 'variant,n\n,3\n'),
+  });
+  await runImport(datasetId, { ...upsert, records: [{ n: 4 }, { variant: 'v2', n: 20 }] });
+  expect((await fetchRecords(datasetId)).map(({ n }) => n)).toEqual([1, 20, 3, 4]);
+});
