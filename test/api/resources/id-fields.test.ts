@@ -90,6 +90,20 @@ test('a whole number beyond 2^53 in a field that has become one of doubles is fo
   expect((await fetchRecords(datasetId)).map(({ x }) => x)).toEqual([10, 20, 30]);
 });
 
+test('a deletion ignores the values of other fields, whatever their types', async () => {
+  const datasetId = await newDataset();
+  await runImport(datasetId, { records: [1, 2, 3, 4].map((n) => ({ variant: `v${n}`, af: n / 10, info: { n } })) }); // prettier-ignore
+  const wanted = { commit_mode: 'delete', id_fields: ['variant'] };
+  const deletion = await runImport(datasetId, { ...wanted, records: [{ variant: 'v1', af: 'n/a', info: 7 }, { variant: 'v2', af: { odd: [] }, fresh: 1 }] }); // prettier-ignore
+  expect(deletion['metadata']).toMatchObject({ deletions: { records_deleted: 2, ids_not_found: 0 }, validation: { errors: [] } }); // prettier-ignore
+  await runImport(datasetId, { ...wanted, object_id: await newFile('gone.csv', 'variant,af\nv3,none\n7,x\n') }); // prettier-ignore
+  expect(await fetchRecords(datasetId)).toEqual([{ variant: 'v4', af: 0.4, info: { n: 4 } }]);
+  const { json } = await ann.get(`/v2/datasets/${datasetId}/fields`);
+  expect((json['data'] as Json[]).map(({ name }) => name)).not.toContain('fresh');
+  const unknown = await runImport(datasetId, { ...wanted, id_fields: ['fresh'], records: [{ fresh: 0.4 }] }); // prettier-ignore
+  expect(unknown['metadata']).toMatchObject({ deletions: { records_deleted: 0, ids_not_found: 1 } }); // prettier-ignore
+});
+
 test('an upsert whose records all lack a field of the key fails, and a record without a value of it is added', async () => {
   const datasetId = await newDataset();
   await runImport(datasetId, { records: [{ variant: 'v1', info: { id: 1 }, n: 1 }, { variant: 'v2', info: { id: 2 }, n: 2 }] }); // prettier-ignore
