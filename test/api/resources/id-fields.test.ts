@@ -117,6 +117,10 @@ test('an upsert whose records all lack a field of the key fails, and a record wi
     const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
     expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining(message)]); // prettier-ignore
   }
+  const body = { source_id: datasetId, target_id: datasetId, commit_mode: 'upsert', id_fields: ['variant'], source_params: { fields: ['n'] } }; // prettier-ignore
+  const migration = await ann.post('/v2/dataset_migrations', body);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(migration)}`);
+  expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining('no record has a field "variant"')]); // prettier-ignore
   expect(await fetchRecords(datasetId)).toEqual(stored);
   const upsert = { commit_mode: 'upsert', id_fields: ['variant'] };
   await runImport(datasetId, {

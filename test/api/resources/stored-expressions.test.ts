@@ -136,3 +136,15 @@ test('an upsert of a dataset into itself computes fields of all records', async 
     { symbol: 'NONE' },
   ]);
 });
+
+test('an upsert from another dataset leaves fields as they are where its records give no values for them', async () => {
+  const datasetId = await newDataset(labelFields);
+  await runJob('imports', { dataset_id: datasetId, data_records: labelRecords });
+  const before = (await fetchStoredRecords(datasetId)) as object[];
+  const source = await newDataset([]);
+  const data_records = labelRecords.map(({ chrom }, i) => ({ chrom, note: `n${i}`, gene: [null, 'egfr', null][i] })); // prettier-ignore
+  await runJob('imports', { dataset_id: source, data_records });
+  const target_fields = [{ name: 'label', expression: "'by ' + record.note" }];
+  await runJob('migrations', { source_id: source, target_id: datasetId, commit_mode: 'upsert', id_fields: ['chrom'], target_fields }); // prettier-ignore
+  expect(await fetchStoredRecords(datasetId)).toMatchObject(before.map((one, i) => ({ ...one, note: `n${i}`, label: `by n${i}`, title: `by n${i}!`, ...(i === 1 && { gene: 'egfr', symbol: 'EGFR', _errors: { twice: expect.any(String) } }) }))); // prettier-ignore
+});
