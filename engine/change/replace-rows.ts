@@ -9,7 +9,7 @@ import { rowIdColumn } from '../store/row-ids.js';
 import { flushSegment, writeSegmentUnflushed } from '../store/segment.js';
 import type { Segment } from '../store/store.js';
 import { interleaveColumns, isValid, takeRows, validityBitmap } from './interleave.js';
-import { isCompleteReplacement, updateValues, type ClearedPaths } from './update-values.js';
+import { isCompleteReplacement, updateValues, type ClearedField } from './update-values.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
 /** Records that replace others; they are written as one segment. */
@@ -20,8 +20,8 @@ export interface ReplaceRowsInput {
   readonly columns: Columns;
   /** Whether fields that a new record lacks keep their former values (`upsert`) or lose them (`overwrite`). */
   readonly keepsOthers: boolean;
-  /** Paths of fields that lose their former values in either case, also where a new record lacks them. */
-  readonly cleared: ClearedPaths;
+  /** Fields that lose their former values in either case. */
+  readonly cleared: readonly ClearedField[];
   /** Whether records are identified by their `_id`; if they are identified by other fields, a replaced record keeps its `_id`. */
   readonly isById: boolean;
   /** Which new rows replace which stored rows; at least one. */
@@ -82,9 +82,14 @@ export async function replaceRows(order: ReplaceRowsInput): Promise<Segment> {
   const olds = readDistinctRows(segments, matches.segments, matches.rows, wantedColumns);
   let next = isById ? 0 : 1;
   const rows = { given: news.rows, old: olds.rows };
+  const clearedValues = cleared.flatMap(({ path: clearedPath, by }) => {
+    if (by === null) return { path: clearedPath, by };
+    const at = columnsPresent.findIndex(({ name }) => name === by);
+    return at < 0 ? [] : { path: clearedPath, by: values[at]! };
+  });
   const changedValues = values.map((data, i) =>
     isRead[i]
-      ? updateValues(columnsPresent[i]!, data, olds.columns[next++]!, rows, cleared)
+      ? updateValues(columnsPresent[i]!, data, olds.columns[next++]!, rows, clearedValues)
       : takeRows(data, news.rows),
   );
   const ids = isById

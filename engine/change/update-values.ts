@@ -16,23 +16,37 @@ interface RowPairs {
   readonly old: Int32Array;
 }
 
-/** The paths of the fields that lose their old values: for each, the names of the fields from the outermost to its own. */
-export type ClearedPaths = readonly (readonly string[])[];
+/** A field of which a record that is updated loses the former value, also if the new record lacks the field. */
+export interface ClearedField {
+  readonly path: readonly string[];
+  /** The top-level field of which the new record must have a value for that; null if there is no such condition. */
+  readonly by: string | null;
+}
+
+/** A cleared field with the values of the field `by` in the new records. */
+interface ClearedValues {
+  readonly path: readonly string[];
+  readonly by: Data | null;
+}
 
 /**
  * Returns the values of `given`, or those of `old` where `given` has none. The members of objects are chosen one by one, also if the column
- * stores objects as JSON; a list is always replaced as a whole. Fields at the paths `cleared` have the values of `given` alone, and an
- * object that contains one of them is null if it has no member left.
+ * stores objects as JSON; a list is always replaced as a whole. The fields `cleared` have the values of `given` alone, and an object
+ * that contains one of them is null if it has no member left.
  */
 export function updateValues(
   column: Column,
   given: Data,
   old: Data,
   rows: RowPairs,
-  cleared: ClearedPaths = [],
+  cleared: readonly ClearedValues[] = [],
 ): Data {
-  const clearedInside = pathsInside(cleared, column.name);
-  if (clearedInside.some((rest) => rest.length === 0)) return takeRows(given, rows.given);
+  const clearedInside = cleared.flatMap(({ path: [name, ...rest], by }) =>
+    name === column.name ? [{ path: rest, by }] : [],
+  );
+  const ownEntry = clearedInside.find(({ path }) => path.length === 0);
+  if (ownEntry?.by === null) return takeRows(given, rows.given);
+  const clearingBits = ownEntry && validityBitmap(ownEntry.by!);
   const isCleared = clearedInside.length > 0;
   if (!isCleared && given.nullCount === given.length) return takeRows(old, rows.old);
   if (column.type === 'json' && !column.isList)
@@ -42,9 +56,11 @@ export function updateValues(
   const pickedSide = new Int32Array(length);
   const givenBits = validityBitmap(given);
   for (let i = 0; i < length; i++) {
-    const isGiven = isValid(givenBits, rows.given[i]!);
+    const row = rows.given[i]!;
+    const isGiven =
+      isValid(givenBits, row) || (ownEntry !== undefined && isValid(clearingBits, row));
     from[i] = isGiven ? 0 : 1;
-    pickedSide[i] = isGiven ? rows.given[i]! : rows.old[i]!;
+    pickedSide[i] = isGiven ? row : rows.old[i]!;
   }
   const picks = { from, rows: pickedSide };
   if (column.children === undefined || column.isList) return interleaveColumns([given, old], picks);
@@ -55,11 +71,6 @@ export function updateValues(
     ? validityOfMembers(children, length)
     : validityOf([given, old], picks);
   return makeArrowData<Struct>({ type: given.type, length, ...validity, children });
-}
-
-/** Returns the rests of the paths that lead to a field or into it; the rest of the field's own path is empty. */
-function pathsInside(paths: ClearedPaths, field: string): ClearedPaths {
-  return paths.flatMap(([name, ...rest]) => (name === field ? [rest] : []));
 }
 
 /** Returns the validity of objects that are null where all of their members are. */
@@ -85,10 +96,21 @@ export function isCompleteReplacement(column: Column, given: Data): boolean {
   return column.children.every((child, i) => isCompleteReplacement(child, given.children[i]!));
 }
 
-function mergeJsonColumn(given: Data, old: Data, rows: RowPairs, cleared: ClearedPaths): Data {
-  const texts = Array.from(rows.given, (row, i) =>
-    mergeTexts(textAt(given, row), textAt(old, rows.old[i]!), cleared),
-  );
+function mergeJsonColumn(
+  given: Data,
+  old: Data,
+  rows: RowPairs,
+  cleared: readonly ClearedValues[],
+): Data {
+  const conditions = cleared.map(({ path, by }) => ({
+    path,
+    isAlways: by === null,
+    bits: by ? validityBitmap(by) : undefined,
+  }));
+  const texts = Array.from(rows.given, (row, i) => {
+    const paths = conditions.flatMap(({ path, isAlways, bits }) => isAlways || isValid(bits, row) ? [path] : []); // prettier-ignore
+    return mergeTexts(textAt(given, row), textAt(old, rows.old[i]!), paths);
+  });
   const parts = texts.map((text) => Buffer.from(text ?? ''));
   const valueOffsets = new Int32Array(parts.length + 1);
   const nullBitmap = new Uint8Array((parts.length + 7) >> 3);
@@ -109,11 +131,11 @@ function mergeJsonColumn(given: Data, old: Data, rows: RowPairs, cleared: Cleare
   });
 }
 
-/** Returns the JSON text of the updated value, or undefined for null. The paths `cleared` have the meaning that they have in `updateValues`. */
+/** Returns the JSON text of the updated value, or undefined for null. The members at the paths `cleared` have the values of `given` alone. */
 function mergeTexts(
   given: string | undefined,
   old: string | undefined,
-  cleared: ClearedPaths,
+  cleared: readonly (readonly string[])[],
 ): string | undefined {
   const isCleared = cleared.length > 0;
   if (!isCleared && (given === undefined || old === undefined)) return given ?? old;
@@ -156,10 +178,10 @@ function mergeObjects(given: JsonMembers, old: JsonMembers): JsonMembers {
   return Object.fromEntries(mergedMembers) as JsonMembers;
 }
 
-function withoutFields(members: JsonMembers, paths: ClearedPaths): JsonMembers {
+function withoutFields(members: JsonMembers, paths: readonly (readonly string[])[]): JsonMembers {
   if (paths.length === 0) return members;
   const entries = Object.entries(members).flatMap(([name, value]) => {
-    const inside = pathsInside(paths, name);
+    const inside = paths.flatMap(([first, ...rest]) => (first === name ? [rest] : []));
     if (inside.some((rest) => rest.length === 0)) return [];
     return [[name, isObject(value) ? withoutFields(value, inside) : value] as const];
   });

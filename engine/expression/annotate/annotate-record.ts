@@ -1,4 +1,4 @@
-import { expressionErrorOf } from '../expression.js';
+import { expressionErrorOf, memberAt } from '../expression.js';
 import type { Expression } from '../expression.js';
 import { deleteItem, setItem } from '../values/dict.js';
 import { valueError } from '../values/errors.js';
@@ -6,7 +6,7 @@ import { typeName } from '../values/type-name.js';
 import { PyDict, PyList } from '../values/values.js';
 import type { ExpressionHost, PyValue, Runtime } from '../values/values.js';
 import { castResult, castRuntime } from './cast.js';
-import { compileFields, compileFieldExpression, variableNames } from './fields.js';
+import { compileFields, compileFieldExpression, neededPathsOf, variableNames } from './fields.js';
 import type { AnnotationField, CompiledField } from './fields.js';
 import { copyValue, toPlainValue } from './plain.js';
 
@@ -129,8 +129,13 @@ export class Annotation {
     const missing = this.#declared.filter((name) => !record.map.has(name));
     record.isRecord = true;
     for (const name of missing) setItem(record, name, null);
-    for (const { field, expression, constant } of fields) {
+    for (const compiled of fields) {
+      const { field, expression, constant } = compiled;
       const { name, dataType, isList } = field;
+      if (lacksNeededValues(compiled, record)) {
+        setItem(record, name, null);
+        continue;
+      }
       const before = record.map.get(name) ?? null;
       variables[0] = before;
       let result: PyValue = null;
@@ -183,6 +188,12 @@ export class Annotation {
     setItem(record, '_errors', messages);
     return record;
   }
+}
+
+/** Whether a record has none of the values of which a field needs one. */
+function lacksNeededValues(compiled: CompiledField, record: PyDict): boolean {
+  const paths = neededPathsOf(compiled);
+  return paths !== null && paths.every((path) => (memberAt(record, path) ?? null) === null);
 }
 
 function noteError(

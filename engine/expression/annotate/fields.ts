@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.js';
+import type { MemberPath } from '../compile/record-fields.js';
 import { compileExpression } from '../expression.js';
 import type { Expression } from '../expression.js';
 import { ExpressionError } from '../values/errors.js';
@@ -15,6 +16,8 @@ export interface AnnotationField {
   readonly ordering: number;
   readonly dependsOn: readonly string[];
   readonly isTransient: boolean;
+  /** Whether the field is None, without an evaluation, in records that have none of the values that its expression reads. */
+  readonly needsInput?: boolean;
 }
 
 /** The variables of an annotation besides `record`; they precede those of the caller's `data`. */
@@ -48,6 +51,17 @@ export function compileFields(
     const compiled = compileFieldExpression(field.name, expression, { ...options, variables });
     return { field, expression: compiled, constant: undefined };
   });
+}
+
+/**
+ * Returns the paths of the values of which a record must have one for the field to be computed; null if the field is computed in any case:
+ * unless it has `needsInput`, and if its expression reads no value, or may read any.
+ */
+export function neededPathsOf({ field, expression }: CompiledField): readonly MemberPath[] | null {
+  const paths = expression?.pathsRead ?? 'all';
+  if (field.needsInput !== true || paths === 'all') return null;
+  const neededPaths = expression!.usesName('value') ? [...paths, [field.name]] : paths;
+  return neededPaths.length === 0 ? null : neededPaths;
 }
 
 /**

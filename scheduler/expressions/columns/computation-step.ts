@@ -1,4 +1,4 @@
-import type { CompiledField } from '../../../engine/expression/annotate/fields.js';
+import { neededPathsOf, type CompiledField } from '../../../engine/expression/annotate/fields.js';
 import type { PyValue } from '../../../engine/expression/values/values.js';
 import type { ValueColumn } from '../../../engine/ingest/value-column.js';
 import { compiledExpressions, type SourceExpressions } from './field-expressions.js';
@@ -14,6 +14,8 @@ export interface ComputationStep {
   readonly slot: number;
   /** The values that the expression reads; null if it may read any field. */
   readonly reads: readonly SlotMember[] | null;
+  /** The values of which a record must have one for the step to be evaluated; null if it is evaluated for all records. */
+  readonly needs: readonly SlotMember[] | null;
   /** Returns the memo of an expression that depends only on columns with few distinct values; it is created at the first call. */
   readonly memo: () => ResultMemo | null;
   /** Whether the results for all records can be computed before other steps: no other step reads them or changes what the step reads. */
@@ -86,6 +88,7 @@ export function computationSteps(
       name,
       slot: slots.slotOfField(name),
       reads: members,
+      needs: neededPathsOf(one)?.map((path) => slots.slotMemberOf(path)) ?? null,
       memo: () =>
         memo === undefined ? (memo = inputs && createResultMemo(slots, inputs, rows)) : memo,
       isIndependent: inputs !== null && isUnread,

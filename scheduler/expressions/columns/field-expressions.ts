@@ -1,3 +1,4 @@
+import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import { stringifyJson } from '../../../engine/core/json.js';
@@ -16,6 +17,8 @@ import { PyDict } from '../../../engine/expression/values/values.js';
 export interface FieldExpressions extends EvaluationOrigin {
   /** The target fields that have an expression, in the order of the request. */
   readonly fields: readonly JsonObject[];
+  /** The names of those fields that are computed only for records with a value that their expressions read; absent for none. */
+  readonly needingInput?: readonly string[];
   /** Expressions that produce new records from each record, before and after its fields are computed; empty for none. */
   readonly preExpression: string;
   readonly postExpression: string;
@@ -54,9 +57,14 @@ export function hasExpression({ expression }: JsonObject): boolean {
 type JobRowWithTargetFields = Pick<
   ImportRow,
   'targetFields' | 'annotatorParams' | 'includeErrors' | 'datasetId'
->;
+> &
+  Partial<Pick<DatasetMigrationRow, 'commitMode' | 'sourceId'>>;
 
-/** Returns the expressions of an import or a migration; null if it has none. `columns` are those that its dataset stores. */
+/**
+ * Returns the expressions of an import or a migration; null if it has none. `columns` are those that its dataset stores.
+ * Choice: an upsert computes a field by the expression of the dataset only for records that have a value which the expression reads, because
+ * the others may name a stored record, whose value of the field is still right. The records of a migration within one dataset are whole.
+ */
 export function fieldExpressionsOf(
   row: JobRowWithTargetFields,
   origin: EvaluationOrigin,
@@ -64,7 +72,9 @@ export function fieldExpressionsOf(
   columns: Columns,
 ): FieldExpressions | null {
   const givenFields = row.targetFields.filter(hasExpression);
-  const computedFields = [...expressionsOfStoredFields(fields, givenFields), ...givenFields];
+  const storedFields = expressionsOfStoredFields(fields, givenFields);
+  const computedFields = [...storedFields, ...givenFields];
+  const mayBePartial = row.commitMode === 'upsert' && row.sourceId !== row.datasetId;
   const params = row.annotatorParams ?? {};
   const { data = {}, include_errors: includeErrors } = params;
   const text = (key: string): string => String(params[key] ?? '').trim();
@@ -73,6 +83,7 @@ export function fieldExpressionsOf(
   if (computedFields.length === 0 && preExpression === '' && postExpression === '') return null;
   return {
     fields: computedFields.map((field) => withDeclaredType(field, fields)),
+    ...(mayBePartial && { needingInput: storedFields.map(({ name }) => String(name)) }),
     preExpression,
     postExpression,
     data: stringifyJson(data ?? {}),
@@ -135,6 +146,17 @@ export function annotationField(target: JsonObject): AnnotationField {
   };
 }
 
+/** Returns the fields to compute in the form that the expression language defines. */
+export function annotationFieldsOf({
+  fields,
+  needingInput = [],
+}: Pick<FieldExpressions, 'fields' | 'needingInput'>): readonly AnnotationField[] {
+  return fields.map((target) => {
+    const field = annotationField(target);
+    return needingInput.includes(field.name) ? { ...field, needsInput: true } : field;
+  });
+}
+
 /** The values of `annotator_params.data`, which every expression can use as variables. */
 export function expressionData({ data }: FieldExpressions): PyDict {
   const value = valueOfJson(data);
@@ -148,11 +170,11 @@ let compiledExpressionsCache:
 /** Returns the compiled expressions in the order in which they are evaluated. */
 export function compiledExpressions(expressions: FieldExpressions): readonly CompiledField[] {
   const names = Array.from(expressionData(expressions).map.keys(), String);
-  const key = stringifyJson([expressions.fields, names]);
+  const key = stringifyJson([expressions.fields, expressions.needingInput ?? [], names]);
   if (compiledExpressionsCache?.key !== key)
     compiledExpressionsCache = {
       key,
-      compiled: compileFields(expressions.fields.map(annotationField), names),
+      compiled: compileFields(annotationFieldsOf(expressions), names),
     };
   return compiledExpressionsCache.compiled;
 }

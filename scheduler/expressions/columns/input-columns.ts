@@ -1,9 +1,11 @@
+import type { ClearedField } from '../../../engine/change/update-values.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import {
   compiledExpressions,
   producesRecords,
   type FieldExpressions,
 } from './field-expressions.js';
+import { errorsField } from './record-errors.js';
 
 /** The fields of the input that expressions read, or `all` if they may read any. */
 export type InputFields = ReadonlySet<string> | 'all';
@@ -32,6 +34,18 @@ export function errorNames(expressions: FieldExpressions): ReadonlySet<string> {
   return producesRecords(expressions)
     ? new Set([...names, 'pre_annotation_expression', 'post_annotation_expression'])
     : names;
+}
+
+/**
+ * Returns the errors in `_errors` of stored records that expressions make outdated. The error of a field that is not computed for all records
+ * stays until the field gets a value.
+ */
+export function outdatedErrors(expressions: FieldExpressions): readonly ClearedField[] {
+  const { needingInput = [] } = expressions;
+  return Array.from(errorNames(expressions), (name) => ({
+    path: [errorsField, name],
+    by: needingInput.includes(name) ? name : null,
+  }));
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   type ComputationInput,
   type ComputedBatch,
 } from './compute-fields.js';
-import { annotationField, expressionData } from './field-expressions.js';
+import { annotationFieldsOf, expressionData } from './field-expressions.js';
 import { computedNames, errorNames, typeHints } from './input-columns.js';
 import { RecordColumns } from './record-columns.js';
 import { dropsErrors, errorsField, messagesOfOthers, shortenMessage } from './record-errors.js';
@@ -37,7 +37,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   slots.addAllFields();
   const { sourceFilename, sourceDataset } = expressions;
   const annotation = new Annotation({
-    fields: expressions.fields.map(annotationField),
+    fields: annotationFieldsOf(expressions),
     preExpression: expressions.preExpression,
     postExpression: expressions.postExpression,
     includeErrors: true,

@@ -97,7 +97,7 @@ export class StepEvaluation {
   /** Computes the result of a step in the current record, or its error. */
   computeStep(step: ComputationStep, row: number): PyValue | ExpressionError {
     try {
-      const result = this.#cast(step, this.#value(step));
+      const result = this.#lacksNeededValues(step) ? null : this.#cast(step, this.#value(step));
       this.keepStepResult(step, result, row);
       return result;
     } catch (error) {
@@ -216,6 +216,7 @@ export class StepEvaluation {
     row: number,
     ahead: CallPrefetcher,
   ): readonly [result: PyValue | undefined, call?: PendingCall | undefined] {
+    if (this.#lacksNeededValues(step)) return [null];
     this.#evaluations = evaluationsPerClockRead;
     const before = ahead.missed;
     let value: PyValue;
@@ -264,6 +265,11 @@ export class StepEvaluation {
     const knownFailure = knownResult(result, compiled.expression!.runtime.budget.memory);
     if (results?.isCoded(row)) results.keepForRow(row, knownFailure);
     else this.#kept.valueMemo.memoize(memoName, step.arguments, knownFailure);
+  }
+
+  /** Whether the current record has none of the values of which a step needs one. */
+  #lacksNeededValues({ needs }: ComputationStep): boolean {
+    return needs !== null && needs.every((one) => (this.slots.memberValue(one) ?? null) === null);
   }
 
   /** Returns the values that a step reads. */

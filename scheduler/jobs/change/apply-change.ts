@@ -7,7 +7,6 @@ import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { groupRowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
 import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
-import { errorsField } from '../../expressions/columns/record-errors.js';
 import { TaskFailure, type RunContext } from '../job.js';
 import { findChangedRows, type ChangedRows } from './find-changed.js';
 import { hasValuesForAll, divideMatches, unmatchedRows } from './match-parts.js';
@@ -32,7 +31,7 @@ interface ChangedSegments extends Pick<GivenSegments, 'segments' | 'columns'> {
 export async function applyChange<R extends GivenRecords>(
   change: RecordChange,
   result: R,
-  origins: Pick<GivenSegments, 'replaced' | 'placeOf'>,
+  origins: Pick<GivenSegments, 'seen' | 'replaced' | 'placeOf'>,
   snapshot: Snapshot,
   context: RunContext,
 ): Promise<R & ChangedSegments> {
@@ -110,7 +109,7 @@ function summarizeChange(
  * records that replace none, in the given order.
  */
 async function writeReplacingSegments(
-  { mode, idFields, computed }: RecordChange,
+  { mode, idFields, cleared }: RecordChange,
   given: readonly Segment[],
   columns: Columns,
   snapshot: Snapshot,
@@ -137,7 +136,7 @@ async function writeReplacingSegments(
         given: read,
         columns,
         keepsOthers,
-        cleared: computed.map((name) => [errorsField, name]),
+        cleared,
         isById: idFields === null,
         matches: part,
         segments: stored,

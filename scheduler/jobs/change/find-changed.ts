@@ -46,7 +46,12 @@ export interface ChangedRows {
 export async function findChangedRows(
   { mode, idFields }: RecordChange,
   snapshot: Snapshot,
-  { segments: given, replaced = [], placeOf = recordNumberOf(given) }: GivenSegments,
+  {
+    segments: given,
+    seen = given.map((one) => one.columns),
+    replaced = [],
+    placeOf = recordNumberOf(given),
+  }: GivenSegments,
   columns: Columns,
   { scratch, pool, signal }: RunContext,
 ): Promise<ChangedRows> {
@@ -55,7 +60,10 @@ export async function findChangedRows(
     path: join(scratch, path),
     blockChecksums,
   }));
-  const keys = idFields === null ? [storedIdKey] : keyColumnsOf(idFields, columns);
+  const keys =
+    idFields === null
+      ? [storedIdKey]
+      : keyColumnsOf(idFields, { columns, stored: snapshot.columns, given: seen });
   const searchedSegments = searchedFiles(snapshot, idFields === null ? undefined : keys);
   // A segment with `idRuns` is searched for `_id`s without reading it, and one without records is not searched, so their rows do not count
   // when the segments are divided among the threads.

@@ -1,34 +1,69 @@
 import type { KeyColumn } from '../../../engine/change/row-keys.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import { AppError } from '../../../engine/core/errors.js';
-import type { Column, Columns } from '../../../engine/core/types.js';
+import { didYouMean, suggestionFor } from '../../../engine/core/suggestion.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { indexFields, uncataloguedField } from '../../../engine/query/request/fields.js';
 
+/** The columns among which key fields are found. */
+interface SearchedColumns {
+  /** The columns of the dataset after the change. */
+  readonly columns: Columns;
+  /** The columns that the dataset stores. */
+  readonly stored: Columns;
+  /** The columns of parts of the given records. */
+  readonly given: readonly Columns[];
+}
+
 /**
- * Returns the columns of key fields, which are found by their dotted names as in a query. Throws `input` if a field does not exist or does
- * not have a single value per record.
+ * Returns the columns of key fields, which are found by their dotted names as in a query. Throws `input` if a field does not exist, if there
+ * are parts of given records but none has it, or if it does not have a single value per record.
  */
-export function keyColumnsOf(names: readonly string[], columns: Columns): readonly KeyColumn[] {
+export function keyColumnsOf(
+  names: readonly string[],
+  { columns, stored, given }: SearchedColumns,
+): readonly KeyColumn[] {
   const fields = fieldsOfColumns(columns).map(({ path, dataType }) =>
     uncataloguedField(path, dataType),
   );
   const index = indexFields(fields, false);
   return names.map((name) => {
-    const field = index.find(name);
-    if (field === undefined)
-      throw new AppError('input', `id_fields: no record has a field ${JSON.stringify(name)}`);
-    const above: Column[] = [];
-    for (const own of field.path)
-      above.push((above.at(-1)?.children ?? columns).find((column) => column.name === own)!);
+    const path = index.find(name)?.path;
+    const isGiven =
+      given.length === 0 || given.some((part) => columnsAlong(part, path ?? []) !== undefined);
+    const above = isGiven && path !== undefined ? columnsAlong(columns, path) : undefined;
+    if (above === undefined) throw unknownKeyError(name, given);
     const { type } = above.at(-1)!;
     if (above.some(({ isList }) => isList) || type === 'object' || type === 'json')
       throw new AppError(
         'input',
         `id_fields: ${JSON.stringify(name)} is a list or an object; name fields with a single value`,
       );
-    const path = above.map(({ physical }) => physical);
-    return { given: path, stored: path, type };
+    return {
+      given: above.map(({ physical }) => physical),
+      // No column has an empty physical name, so no record is found by a field that the dataset does not store.
+      stored: columnsAlong(stored, path!)?.map(({ physical }) => physical) ?? [''],
+      type,
+    };
   });
+}
+
+/** Returns the columns on the path to a field, which is the last of them; undefined if there is no such field. */
+function columnsAlong(
+  columns: Columns,
+  [name, ...members]: readonly string[],
+): Columns | undefined {
+  const column = columns.find((one) => one.name === name);
+  if (column === undefined || members.length === 0) return column && [column];
+  const rest = columnsAlong(column.children ?? [], members);
+  return rest && [column, ...rest];
+}
+
+function unknownKeyError(name: string, given: readonly Columns[]): AppError {
+  const givenNames = given.flatMap((part) => fieldsOfColumns(part).map((field) => field.name));
+  const hint = didYouMean(suggestionFor(name, new Set(givenNames)));
+  const message = `id_fields: no record has a field ${JSON.stringify(name)}`;
+  return new AppError('input', hint === '' ? message : `${message}.${hint}`);
 }
 
 /** Whether a column at the top level can be or contain one of the key fields; all columns of a source need not be known yet. */

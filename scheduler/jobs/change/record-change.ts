@@ -1,3 +1,4 @@
+import type { ClearedField } from '../../../engine/change/update-values.js';
 import type { ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
@@ -8,8 +9,8 @@ export interface RecordChange {
   readonly datasetId: number;
   /** Dotted names of the fields by which stored records are found; null to find them by their `_id`. */
   readonly idFields: readonly string[] | null;
-  /** The names of the errors in `_errors` of a stored record that are outdated, because expressions compute these fields again. */
-  readonly computed: readonly string[];
+  /** The errors in `_errors` of a stored record that are outdated, because expressions compute their fields again. */
+  readonly cleared: readonly ClearedField[];
 }
 
 /** Records whose segments are in the scratch folder. */
@@ -17,6 +18,8 @@ export interface GivenSegments {
   readonly segments: readonly Segment[];
   /** The columns of the dataset after the change, and perhaps `givenIdColumn`. */
   readonly columns: Columns;
+  /** The columns of parts of the records, including those without a value; by default those that the segments store. */
+  readonly seen?: readonly Columns[];
   /**
    * For each segment, the rows of the dataset that its records replace, or undefined if these rows are not known yet. Absent if no rows are
    * replaced.

@@ -33,6 +33,7 @@ export class ImportChange {
   async applyToResult(result: ImportResult, runs: readonly SourceRun[]): Promise<ImportResult> {
     const chunks = runs.flatMap((run) => run.placedChunks()).filter(({ result: { segment } }) => segment !== null); // prettier-ignore
     const origins = {
+      seen: chunks.map((chunk) => chunk.result.columns),
       replaced: chunks.map((chunk) => chunk.result.replaced),
       placeOf: (segment: number, row: number) => placeInSource(chunks[segment]!, row),
     };

@@ -2,15 +2,17 @@ import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { notFoundError } from '../../../engine/core/errors.js';
+import type { Column } from '../../../engine/core/types.js';
 import { checkPermission, evaluationOriginOf } from '../permissions.js';
 import type { PublishContext } from '../job.js';
 import { requireAppendableSnapshot } from '../visible-data.js';
+import { mayHoldKey } from '../change/key-columns.js';
 import type { RecordChange } from '../change/record-change.js';
 import {
   fieldExpressionsOf,
   type FieldExpressions,
 } from '../../expressions/columns/field-expressions.js';
-import { errorNames } from '../../expressions/columns/input-columns.js';
+import { inputFieldsOf, outdatedErrors } from '../../expressions/columns/input-columns.js';
 import type { ImportParams } from './import-types.js';
 import { declarationsOf, knownColumns, markDeclaredColumns } from './known-columns.js';
 import { importSourcesOf } from './prepare-sources.js';
@@ -29,7 +31,6 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     return prepareDeletionParams(task, row, context);
   const { columns } = await requireAppendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
-  const stored = markDeclaredColumns(columns, fields);
   const declaredFields = declarationsOf(fields).map(({ name, dataType, isList }) => ({
     name,
     dataType,
@@ -38,6 +39,8 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
   const origin = await evaluationOriginOf(task, catalog);
   const expressions = fieldExpressionsOf(row, origin, fields, columns);
   const givenColumns = matchesById(row) ? [givenIdColumn] : [];
+  const isRead = readsColumn(row, expressions);
+  const stored = markDeclaredColumns(columns, fields).filter(isRead);
   return {
     commitId: row.commitId,
     change: recordChangeOf(row, expressions),
@@ -50,7 +53,9 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     fixedEntities: fieldsWithFixedEntity(fields, row.targetFields),
     known: [
       ...givenColumns,
-      ...knownColumns(stored, [...declaredFields, ...declarationsIn(row.targetFields)]),
+      ...knownColumns(stored, [...declaredFields, ...declarationsIn(row.targetFields)]).filter(
+        isRead,
+      ),
     ],
     declared: declaredFields,
   };
@@ -61,8 +66,21 @@ function recordChangeOf(
   expressions: FieldExpressions | null,
 ): RecordChange | null {
   if (commitMode === 'append') return null;
-  const computed = expressions === null ? [] : [...errorNames(expressions)];
-  return { mode: commitMode, datasetId, idFields, computed };
+  const cleared = expressions === null ? [] : outdatedErrors(expressions);
+  return { mode: commitMode, datasetId, idFields, cleared };
+}
+
+/**
+ * Returns whether the values of a column must fit its type. Those of an import that deletes records by `id_fields` only do if the column is a
+ * key or if an expression may read it, because other values are ignored.
+ */
+function readsColumn(
+  { commitMode, idFields }: ImportRow,
+  expressions: FieldExpressions | null,
+): (column: Column) => boolean {
+  if (commitMode !== 'delete' || idFields === null) return () => true;
+  const inputs = expressions === null ? new Set<string>() : inputFieldsOf(expressions);
+  return ({ name }) => mayHoldKey(name, idFields) || inputs === 'all' || inputs.has(name);
 }
 
 /** Whether the records of an import name stored records by their `_id`. */

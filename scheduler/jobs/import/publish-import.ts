@@ -170,7 +170,9 @@ function publicationOf(
     recordsTotal: snapshot.rows + added,
     bytesTotal: snapshot.bytes + size,
     size,
-    genomeBuild: (row.genomeBuild as GenomeBuild | null) ?? result.genomeBuild,
+    // A commit that writes no records adds no coordinates to the dataset.
+    genomeBuild:
+      stored === 0 ? null : ((row.genomeBuild as GenomeBuild | null) ?? result.genomeBuild),
     ...fields,
     metadata: {
       ...metadataOfImport(result, context),

@@ -19,8 +19,8 @@ import {
 } from '../../expressions/columns/field-expressions.js';
 import {
   computedNames,
-  errorNames,
   inputFieldsOf,
+  outdatedErrors,
 } from '../../expressions/columns/input-columns.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
 import { declarationsOf, knownColumns, markDeclaredColumns } from '../import/known-columns.js';
@@ -137,7 +137,7 @@ export async function prepareMigration(
     createdFields: fieldsToCreate(row, sourceFields, source.fields, fields),
     change: change && {
       ...change,
-      computed: expressions ? [...errorNames(expressions.fields)] : [],
+      cleared: expressions ? outdatedErrors(expressions.fields) : [],
     },
   };
 }
@@ -184,7 +184,7 @@ function recordChangeOf({
   datasetId,
   idFields,
 }: DatasetMigrationRow): RecordChange | null {
-  return commitMode === 'append' ? null : { mode: commitMode, datasetId, idFields, computed: [] };
+  return commitMode === 'append' ? null : { mode: commitMode, datasetId, idFields, cleared: [] };
 }
 
 /** Returns the migration of a task. Throws `not-found` or `forbidden` if its user may no longer read the source or write to the target. */

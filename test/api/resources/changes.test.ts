@@ -253,3 +253,16 @@ test('changes at the same time are applied one after the other, each as a whole'
   }
   expect(after.slice(0, 3).map(({ _id }) => _id)).toEqual(ids);
 });
+
+test('a commit that writes no records adds no genome build to the dataset', async () => {
+  const datasetId = await newDataset();
+  await importRecords(datasetId, { records: [{ n: 1 }, { n: 2 }], genome_build: 'GRCh37' });
+  const [first] = await fetchRecords(datasetId);
+  const genome_build = 'GRCh38';
+  await importRecords(datasetId, { records: [{ _id: first!['_id'] }], commit_mode: 'delete', genome_build }); // prettier-ignore
+  await importRecords(datasetId, { records: [{ n: 2 }], commit_mode: 'delete', id_fields: ['n'], genome_build }); // prettier-ignore
+  const object_id = await newFile('none.vcf', '##fileformat=VCFv4.2\n##reference=GRCh38\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n'); // prettier-ignore
+  const { status } = (await waitForJob(ann, `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id, genome_build }))}`)).json; // prettier-ignore
+  expect([status, await fetchRecords(datasetId)]).toEqual(['completed', []]);
+  expect((await ann.get(`/v2/datasets/${datasetId}`)).json).toMatchObject({ genome_builds: ['GRCh37'] }); // prettier-ignore
+});

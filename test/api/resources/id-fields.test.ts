@@ -89,3 +89,44 @@ test('a whole number beyond 2^53 in a field that has become one of doubles is fo
   await runImport(datasetId, { commit_mode: 'upsert', id_fields: ['n'], records: [{ n: Number(shown!['n']), x: 10 }, { n: 5, x: 20 }, { n: 0.5, x: 30 }] }); // prettier-ignore
   expect((await fetchRecords(datasetId)).map(({ x }) => x)).toEqual([10, 20, 30]);
 });
+
+test('a deletion ignores the values of other fields, whatever their types', async () => {
+  const datasetId = await newDataset();
+  await runImport(datasetId, { records: [1, 2, 3, 4].map((n) => ({ variant: `v${n}`, af: n / 10, info: { n } })) }); // prettier-ignore
+  const wanted = { commit_mode: 'delete', id_fields: ['variant'] };
+  const deletion = await runImport(datasetId, { ...wanted, records: [{ variant: 'v1', af: 'n/a', info: 7 }, { variant: 'v2', af: { odd: [] }, fresh: 1 }] }); // prettier-ignore
+  expect(deletion['metadata']).toMatchObject({ deletions: { records_deleted: 2, ids_not_found: 0 }, validation: { errors: [] } }); // prettier-ignore
+  await runImport(datasetId, { ...wanted, object_id: await newFile('gone.csv', 'variant,af\nv3,none\n7,x\n') }); // prettier-ignore
+  expect(await fetchRecords(datasetId)).toEqual([{ variant: 'v4', af: 0.4, info: { n: 4 } }]);
+  const { json } = await ann.get(`/v2/datasets/${datasetId}/fields`);
+  expect((json['data'] as Json[]).map(({ name }) => name)).not.toContain('fresh');
+  const unknown = await runImport(datasetId, { ...wanted, id_fields: ['fresh'], records: [{ fresh: 0.4 }] }); // prettier-ignore
+  expect(unknown['metadata']).toMatchObject({ deletions: { records_deleted: 0, ids_not_found: 1 } }); // prettier-ignore
+});
+
+test('an upsert whose records all lack a field of the key fails, and a record without a value of it is added', async () => {
+  const datasetId = await newDataset();
+  await runImport(datasetId, { records: [{ variant: 'v1', info: { id: 1 }, n: 1 }, { variant: 'v2', info: { id: 2 }, n: 2 }] }); // prettier-ignore
+  const stored = await fetchRecords(datasetId);
+  for (const [id_fields, text, message] of [
+    [['variant'], 'Variant,n\nv1,10\n', 'no record has a field "variant". Did you mean "Variant"?'],
+    [['variant', 'info.id'], 'variant,n\nv1,10\n', 'no record has a field "info.id"'],
+  ] as const) {
+    const object_id = await newFile('wrong.csv', text);
+    const created = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, commit_mode: 'upsert', id_fields, object_id }); // prettier-ignore
+    const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
+    expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining(message)]); // prettier-ignore
+  }
+  const body = { source_id: datasetId, target_id: datasetId, commit_mode: 'upsert', id_fields: ['variant'], source_params: { fields: ['n'] } }; // prettier-ignore
+  const migration = await ann.post('/v2/dataset_migrations', body);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(migration)}`);
+  expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining('no record has a field "variant"')]); // prettier-ignore
+  expect(await fetchRecords(datasetId)).toEqual(stored);
+  const upsert = { commit_mode: 'upsert', id_fields: ['variant'] };
+  await runImport(datasetId, {
+    ...upsert,
+    object_id: await newFile('empty.csv', 'variant,n\n,3\n'),
+  });
+  await runImport(datasetId, { ...upsert, records: [{ n: 4 }, { variant: 'v2', n: 20 }] });
+  expect((await fetchRecords(datasetId)).map(({ n }) => n)).toEqual([1, 20, 3, 4]);
+});

@@ -87,3 +87,64 @@ test('a dataset is not created with a circle', async () => {
   expect([answer.status, answer.json]).toEqual([400, { fields: [expect.stringContaining('circle')] }]);
   expect(listOf(await ann.get('/v2/objects?filename=circle'))).toEqual([]);
 }); // prettier-ignore
+
+const labelFields = [
+  { name: 'label', expression: "record.chrom + ':' + str(int(record.pos))" },
+  { name: 'symbol', expression: "(record.gene or 'none').upper()" },
+  { name: 'title', expression: "record.label + '!'", depends_on: ['label'] },
+  { name: 'names', expression: 'value or []', is_list: true },
+  { name: 'twice', expression: 'record.pos * 2', data_type: 'long' },
+  { name: 'origin', expression: "'lab'" },
+];
+const labelRecords = [{ chrom: '1', pos: 5, gene: 'tp53', names: ['x'] }, { chrom: '2', gene: 'brca1' }, { chrom: '3', pos: 7 }]; // prettier-ignore
+
+test.each([[{}], [{ pre_annotation_expression: 'record' }]])(
+  'an upsert leaves what it gives no values for as it is (annotator_params %j)',
+  async (annotator_params) => {
+    const datasetId = await newDataset(labelFields);
+    await runJob('imports', { dataset_id: datasetId, data_records: labelRecords });
+    const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, {});
+    const ids = (json['results'] as { _id: string }[]).map(({ _id }) => _id);
+    const before = (await fetchStoredRecords(datasetId)) as object[];
+    const failed = { label: expect.any(String), title: expect.any(String), twice: expect.any(String) }; // prettier-ignore
+    expect(before).toMatchObject([{ label: '1:5', title: '1:5!', symbol: 'TP53', names: ['x'], twice: 10, _errors: null }, { label: null, symbol: 'BRCA1', _errors: failed }, { label: '3:7', symbol: 'NONE', names: [] }]); // prettier-ignore
+    const upsert = { dataset_id: datasetId, commit_mode: 'upsert', annotator_params };
+    await runJob('imports', { ...upsert, data_records: ids.map((_id, i) => ({ _id, note: `n${i}` })) }); // prettier-ignore
+    expect(await fetchStoredRecords(datasetId)).toEqual(before.map((one, i) => ({ ...one, note: `n${i}` }))); // prettier-ignore
+    await runJob('imports', { ...upsert, data_records: [{ _id: ids[1], chrom: '9', pos: 1 }] }); // prettier-ignore
+    await runJob('imports', { ...upsert, data_records: [{ _id: ids[0], gene: 'egfr' }, { chrom: 'X', pos: 8 }] }); // prettier-ignore
+    expect(await fetchStoredRecords(datasetId)).toMatchObject([
+      { label: '1:5', symbol: 'EGFR', title: '1:5!', twice: 10, _errors: null },
+      { chrom: '9', label: '9:1', symbol: 'BRCA1', title: '9:1!', twice: 2, _errors: null },
+      { label: '3:7', symbol: 'NONE', note: 'n2', _errors: null },
+      { label: 'X:8', title: 'X:8!', twice: 16, origin: 'lab', _errors: null },
+    ]);
+  },
+);
+
+test('an upsert of a dataset into itself computes fields of all records', async () => {
+  const datasetId = await newDataset([]);
+  await runJob('imports', {
+    dataset_id: datasetId,
+    data_records: [{ i: 1, gene: 'tp53' }, { i: 2 }],
+  });
+  await ann.post('/v2/dataset_fields', { dataset_id: datasetId, ...labelFields[1] });
+  const body = { source_id: datasetId, target_id: datasetId, commit_mode: 'upsert' };
+  await runJob('migrations', body);
+  expect(await fetchStoredRecords(datasetId)).toMatchObject([
+    { symbol: 'TP53' },
+    { symbol: 'NONE' },
+  ]);
+});
+
+test('an upsert from another dataset leaves fields as they are where its records give no values for them', async () => {
+  const datasetId = await newDataset(labelFields);
+  await runJob('imports', { dataset_id: datasetId, data_records: labelRecords });
+  const before = (await fetchStoredRecords(datasetId)) as object[];
+  const source = await newDataset([]);
+  const data_records = labelRecords.map(({ chrom }, i) => ({ chrom, note: `n${i}`, gene: [null, 'egfr', null][i] })); // prettier-ignore
+  await runJob('imports', { dataset_id: source, data_records });
+  const target_fields = [{ name: 'label', expression: "'by ' + record.note" }];
+  await runJob('migrations', { source_id: source, target_id: datasetId, commit_mode: 'upsert', id_fields: ['chrom'], target_fields }); // prettier-ignore
+  expect(await fetchStoredRecords(datasetId)).toMatchObject(before.map((one, i) => ({ ...one, note: `n${i}`, label: `by n${i}`, title: `by n${i}!`, ...(i === 1 && { gene: 'egfr', symbol: 'EGFR', _errors: { twice: expect.any(String) } }) }))); // prettier-ignore
+});

@@ -5,7 +5,7 @@ import { reprOf } from '../../../engine/expression/values/repr.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import type { PyDict } from '../../../engine/expression/values/values.js';
 import { makeBatch } from '../../../engine/ingest/batch.js';
-import { annotationField } from '../../../scheduler/expressions/columns/field-expressions.js';
+import { annotationFieldsOf } from '../../../scheduler/expressions/columns/field-expressions.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 import { parseChunk, computeTestChunk } from './computed-chunk.js';
@@ -158,14 +158,17 @@ describe('the fields of a chunk are those of its records one by one', () => {
     ['fields that change', fields, 'ASCII and others'],
     ['fields that change', fields, 'ASCII alone'],
     ['fields computed at once', columnFields, 'ASCII and others'],
-  ])('for %s, number %#', (_, fields, what) => {
+    ['fields that change and need a value', fields, 'ASCII and others', true],
+    ['fields computed at once that need a value', columnFields, 'ASCII and others', true],
+  ])('for %s, number %#', (_, fields, what, needInput = false) => {
     const rows = records(2200).map((record) => JSON.stringify(record));
     const lines = what === 'ASCII alone' ? rows.map((row) => row.replaceAll('ü', 'u')) : rows;
     const out = parseChunk(lines);
     const declaredNames = [...'ikfbedslm', 'absent', ...fields.map(({ name }) => name)];
-    const { batch: made, release } = computeTestChunk(out.finish(), fields, declaredNames);
+    const needingInput = needInput ? fields.map(({ name }) => name) : [];
+    const { batch: made, release } = computeTestChunk(out.finish(), fields, declaredNames, { needingInput }); // prettier-ignore
     const annotation = new Annotation({
-      fields: fields.map(annotationField),
+      fields: annotationFieldsOf({ fields, needingInput }),
       includeErrors: true,
       schemaFields: declaredNames,
       targetDataset: '7',

@@ -32,13 +32,15 @@ export function computeTestChunk(
   batch: ComputationInput['batch'],
   fields: readonly JsonObject[],
   declared: readonly string[],
-  more: Partial<ComputationInput> & { readonly data?: string } = {},
+  more: Partial<ComputationInput> &
+    Pick<ComputationInput['expressions'], 'needingInput'> & { readonly data?: string } = {},
 ): ComputedBatch {
-  const { data = '{}', ...input } = more;
+  const { data = '{}', needingInput = [], ...input } = more;
   return computeFields({
     batch,
     expressions: {
       fields,
+      needingInput,
       data,
       includeErrors: true,
       declared,

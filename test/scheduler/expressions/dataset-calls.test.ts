@@ -14,7 +14,7 @@ import {
   type HostCallResult,
   type HostCall,
 } from '../../../scheduler/expressions/protocol.js';
-import { annotationField } from '../../../scheduler/expressions/columns/field-expressions.js';
+import { annotationFieldsOf } from '../../../scheduler/expressions/columns/field-expressions.js';
 import { JobResults } from '../../../scheduler/expressions/columns/job-results.js';
 import { toPlainValue } from '../../../engine/expression/annotate/plain.js';
 import { jsonOfValue } from '../../../engine/expression/annotate/json-text.js';
@@ -175,11 +175,13 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
     ['whatever the order of the keys', computedFieldParams],
     ['also where an expression changes a list', changingFields],
     ['also where texts alone decide the calls', joinedFields],
-  ])('in chunks that share a job, %s', (_, fields) => {
+    ['also where fields need a value of the record', joinedFields, true],
+  ])('in chunks that share a job, %s', (_, fields, needInput = false) => {
     const { asked, host, kept } = newJobCache();
+    const needingInput = needInput ? fields.map(({ name }) => name) : [];
     const declaredNames = ['key', 'number', 'list', ...fields.map(({ name }) => name)];
     const annotation = new Annotation({
-      fields: fields.map(annotationField),
+      fields: annotationFieldsOf({ fields, needingInput }),
       includeErrors: true,
       data: valueOfJson('{"values":"5"}') as PyDict,
       schemaFields: declaredNames,
@@ -194,7 +196,7 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
         }),
       );
       const out = parseChunk(lines);
-      const givenContext = { data: '{"values":"5"}', host, kept };
+      const givenContext = { data: '{"values":"5"}', host, kept, needingInput };
       const { batch: made, release } = computeTestChunk(
         out.finish(),
         fields,

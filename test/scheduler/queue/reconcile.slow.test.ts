@@ -236,8 +236,8 @@ test('a rollback of an earlier release that a start takes from the log has the u
   const bob = await lake.catalog.transaction((tx) =>
     createUser(tx, { email: 'bob@example.org', domain: 'acme' }, randomBytes(32)),
   );
-  const { columns, rows: count, bytes } = await lake.store.snapshot(datasetId);
-  const { base, remove, update } = await lake.store.rollback(datasetId, rows[0]!.logVersion);
+  const { version: base, columns, rows: count, bytes } = await lake.store.snapshot(datasetId);
+  const { remove, update } = await lake.store.rollback(datasetId, rows[0]!.logVersion, base);
   const publication: Publication = {
     datasetId,
     importId: 0,
