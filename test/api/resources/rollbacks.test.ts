@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { findReaddingCommits } from '../../../scheduler/jobs/rollback/added-again.js';
 import { startServerFixture } from '../lab.js';
-import { idOf, waitForJob, type Answer } from '../server.js';
+import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
 const { ann, newDataset, newFile, runImport, server } = await startServerFixture();
 
@@ -114,6 +114,16 @@ describe('C6: a rollback that would restore records that are there again', () =>
     expect([rollback.restored, found]).toEqual([24_000, []]);
     expect(ticks).toBeGreaterThanOrEqual(4);
   });
+});
+
+test('C6: only tasks of commits that may be rolled back offer it', async () => {
+  const datasetId = await newDataset();
+  const append = await commitId(datasetId, threeRecords);
+  const last = await commitId(datasetId, [{ n: 4 }]);
+  const rollback = idOf(await rollBack(last));
+  const tasks = listOf(await ann.get(`/v2/tasks?target_object_id=${datasetId}&task_type=datasets.DatasetCommit`)); // prettier-ignore
+  const actions = new Map(tasks.map((task) => [task['task_id'], task['available_actions']]));
+  expect([append, last, rollback].map((id) => actions.get(id))).toEqual([['rollback'], [], []]); // prettier-ignore
 });
 
 describe('mode=strict', () => {
