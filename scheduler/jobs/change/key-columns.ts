@@ -1,25 +1,17 @@
 import type { KeyColumn } from '../../../engine/change/row-keys.js';
-import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
+import { columnPath } from '../../../engine/core/dataset-field.js';
 import { AppError } from '../../../engine/core/errors.js';
-import type { Column, Columns } from '../../../engine/core/types.js';
-import { indexFields, uncataloguedField } from '../../../engine/query/request/fields.js';
+import type { Columns } from '../../../engine/core/types.js';
 
 /**
  * Returns the columns of key fields, which are found by their dotted names as in a query. Throws `input` if a field does not exist or does
  * not have a single value per record.
  */
 export function keyColumnsOf(names: readonly string[], columns: Columns): readonly KeyColumn[] {
-  const fields = fieldsOfColumns(columns).map(({ path, dataType }) =>
-    uncataloguedField(path, dataType),
-  );
-  const index = indexFields(fields, false);
   return names.map((name) => {
-    const field = index.find(name);
-    if (field === undefined)
+    const above = columnPath(name, columns);
+    if (above === undefined)
       throw new AppError('input', `id_fields: no record has a field ${JSON.stringify(name)}`);
-    const above: Column[] = [];
-    for (const own of field.path)
-      above.push((above.at(-1)?.children ?? columns).find((column) => column.name === own)!);
     const { type } = above.at(-1)!;
     if (above.some(({ isList }) => isList) || type === 'object' || type === 'json')
       throw new AppError(
