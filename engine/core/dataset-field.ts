@@ -1,4 +1,4 @@
-import type { Columns, DataType, EntityType, StoredType } from './types.js';
+import type { Column, Columns, DataType, EntityType, StoredType } from './types.js';
 
 /** A field of a dataset as queries, searches and exports need it; the catalogue's row of a field has further properties. */
 export interface DatasetField {
@@ -59,6 +59,25 @@ export function fieldsOfColumns(
     };
     return [field, ...fieldsOfColumns(column.children ?? [], path)];
   });
+}
+
+/**
+ * Returns the column that a dotted name means, after the columns of the objects around it; undefined if there is none. As in queries, a
+ * column whose own name has dots takes precedence over a member of an object.
+ */
+export function columnPath(name: string, columns: Columns): readonly Column[] | undefined {
+  const own = columns.find((column) => column.name === name);
+  return own === undefined ? memberPath(name, columns) : [own];
+}
+
+function memberPath(name: string, columns: Columns): readonly Column[] | undefined {
+  for (const column of columns) {
+    if (column.name === name) return [column];
+    if (!name.startsWith(`${column.name}.`)) continue;
+    const path = memberPath(name.slice(column.name.length + 1), column.children ?? []);
+    if (path !== undefined) return [column, ...path];
+  }
+  return undefined;
 }
 
 /** The data type that clients see for a stored type: `json` is an object to them. */

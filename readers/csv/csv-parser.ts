@@ -26,6 +26,7 @@ import {
 import { acceptsRuns, appendRun, appendRunStrings, numbersOfRun, parseRunNumbers } from './cell-runs.js'; // prettier-ignore
 import type { CsvFormat } from './csv-params.js';
 import { MafRowBuilder } from './maf.js';
+import { appendJsonCell, CellObjects } from './member-cells.js';
 import { FastRowScanner } from './fast-rows.js';
 import { codes, listOfOneWarning } from '../../engine/ingest/validation-codes.js';
 
@@ -46,6 +47,7 @@ export class CsvParser extends CellScanner {
   /** The dataset's columns of numbers. */
   readonly #declaredNumbers = new Map<ValueColumn, Column>();
   readonly #existing: ReadonlyMap<string, Column>;
+  readonly #objects: CellObjects;
   readonly #physicalNames: PhysicalNames;
   readonly #names: ReadonlySet<string | undefined>;
   readonly #width: number;
@@ -76,24 +78,28 @@ export class CsvParser extends CellScanner {
       true,
     );
     this.#names = new Set(header.columns.map((column) => column?.name));
+    this.#objects = new CellObjects(existing, this.#names, out);
     const unread = reservedNames.filter((name) => !this.#existing.has(name));
     for (const [k, column] of header.columns.entries())
       if (column !== null && !unread.includes(column.name)) this.#addColumn(k, column);
-    this.#maf = header.maf && new MafRowBuilder(header.maf, (column) => this.#addDerived(column));
+    this.#maf = header.maf && new MafRowBuilder(this.#objects.mafHeader(header.maf), (column) => this.#addDerived(column)); // prettier-ignore
   }
 
   /** Adds a column that is derived from several cells. */
   #addDerived(derived: Column): ValueColumn {
     const knownColumn = this.#existing.get(derived.name);
     const physical = knownColumn?.physical ?? this.#physicalNames.add(derived.name);
-    return this.#add(overlayColumn({ ...derived, physical }, knownColumn));
+    return this.#add(overlayColumn({ ...derived, physical }, knownColumn), []);
   }
 
   #addColumn(k: number, { name, holdsText }: CsvColumn): void {
-    const knownColumn = this.#existing.get(name);
+    const ownColumn = this.#existing.get(name);
+    const path = ownColumn ? [ownColumn] : this.#objects.memberPath(name);
+    const knownColumn = path.at(-1);
     if (!hasOpenType(knownColumn)) {
       // A cell holds one value, even if the dataset has not determined yet whether the field is a list.
-      this.#declare(k, overlayColumn({ ...knownColumn, isList: false }, knownColumn));
+      const column = overlayColumn({ ...knownColumn, isList: false }, knownColumn);
+      this.#declare(k, column, path.slice(0, -1));
       return;
     }
     const isList = knownColumn?.open === 'type' && knownColumn.isList;
@@ -109,15 +115,18 @@ export class CsvParser extends CellScanner {
     this.#addColumn(k, { name: name!, holdsText: true });
   }
 
-  #declare(k: number, column: Column): void {
-    const values = this.#add(column);
+  #declare(k: number, column: Column, objects: Columns): void {
+    const values = this.#add(column, objects);
     if (isNumeric(column.type)) this.#declaredNumbers.set(values, column);
     this.#declared[k] = values;
   }
 
-  #add(column: Column): ValueColumn {
-    const values = typedColumn(column, column.name, 0, this.#context);
-    this.#out.addBuilder(column.name, values);
+  /** Adds a column of the records, or of the innermost of these objects. */
+  #add(column: Column, objects: Columns): ValueColumn {
+    const path = [...objects, column].map(({ name }) => name).join('.');
+    const values = typedColumn(column, path, objects.length, this.#context);
+    if (objects.length === 0) this.#out.addBuilder(column.name, values);
+    else this.#objects.addMember(objects, values);
     return values;
   }
 
@@ -330,10 +339,8 @@ export class CsvParser extends CellScanner {
     const value = isNumber ? parseNumber(this.cellSource, this.cellFrom, this.cellTo) : NaN;
     if (builder instanceof LongBuilder && Number.isSafeInteger(value)) column.addInteger(value);
     else if (builder instanceof DoubleBuilder && value === value) column.addDouble(value);
-    else if (column.storesJson) {
-      const json = encoder.encode(JSON.stringify(decoder.decode(this.#cell())));
-      column.addString(json, 0, json.length);
-    } else column.addString(this.cellSource, this.cellFrom, this.cellTo);
+    else if (!appendJsonCell(column, this.cellSource, this.cellFrom, this.cellTo))
+      column.addString(this.cellSource, this.cellFrom, this.cellTo);
   }
 
   #tooLong(field: string, size: number): void {

@@ -19,7 +19,11 @@ import { withoutConditions } from '../../../engine/query/request/separated-query
 import { readAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
-import { requireNoSnapshot, requireResource } from '../../http/require-resource.js';
+import {
+  requireAvailableDataset,
+  requireNoSnapshot,
+  requireResource,
+} from '../../http/require-resource.js';
 
 /**
  * Checks the request for an export, reports all its errors at once, and queues the export (contract 11.2). `baseAddress` is the start of
@@ -54,6 +58,7 @@ export async function createExport(
   form.throwIfInvalid();
   if (!dataset || !format || !query || !params)
     throw new Error('done() lets no incomplete form pass');
+  requireAvailableDataset(context, dataset, 'cannot be exported', 'dataset_id');
   await requireNoSnapshot(context, dataset, 'dataset_id');
   // For computed values, the number of records is unknown until the export runs.
   const total = query.isComputed ? null : await countRecords(context, dataset, params, asOf?.version); // prettier-ignore

@@ -13,6 +13,7 @@ import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
+import { resolveAsOf } from '../records/as-of.js';
 import { findDatasetByIdOrPath } from '../records/dataset-by-path.js';
 import { fieldNamesOfQuery } from './fields-named.js';
 import { savedQuery, type SavedQueryContext } from './saved-query.js';
@@ -114,6 +115,7 @@ async function checkParams(
 ): Promise<void> {
   try {
     parseQuery(params, await context.catalog.fields.all(dataset.id));
+    await resolveAsOf(context, dataset.id, params['as_of']);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     form.fail('params', error.fields ?? error.message);

@@ -106,6 +106,7 @@ export class JobPresenter {
       sourceVault: await this.#presenter.vaultSummaryView(sourceId),
       user: await this.#presenter.user(row.userId),
       origin: this.#presenter.origin,
+      offersRollback: await this.#offersRollback(row),
       ...(isComplete && { taskObject: await this.#job(row) }),
     });
   }
@@ -130,6 +131,15 @@ export class JobPresenter {
       return { class_name: 'BackgroundTask', params, error_message: errorMessage, result };
     }
     return this.#views[kind as JobResourceKind](resourceId);
+  }
+
+  /** Whether a task is that of a completed commit that is no rollback and was not rolled back. */
+  async #offersRollback({ kind, status, resourceId }: TaskRow): Promise<boolean> {
+    if (kind !== 'commit' || status !== 'completed') return false;
+    const { commits } = this.#presenter.tables;
+    const row = await commits.get(resourceId);
+    if (row === undefined || row.mode === 'rollback') return false;
+    return (await commits.rollbackOf(row.id)) === undefined;
   }
 
   async #view<R>(row: R | undefined, view: (row: R) => Promise<object>): Promise<object | null> {

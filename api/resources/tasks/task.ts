@@ -24,6 +24,8 @@ interface TaskContext extends WithUser {
   readonly targetVault: object | null;
   readonly sourceObject: object | null;
   readonly sourceVault: object | null;
+  /** Whether the task is that of a commit that can be rolled back, unless later commits prevent it. */
+  readonly offersRollback: boolean;
   /** The import, export, migration or commit; undefined where the answer leaves it out. */
   readonly taskObject?: object | null;
   readonly origin: string;
@@ -80,10 +82,8 @@ export const task = declareResource<TaskRow, TaskContext>({
     available_actions: {
       type: strings,
       example: ['cancel'],
-      show: ({ kind, status }) => {
-        if (isActiveStatus(status)) return ['cancel'];
-        return kind === 'commit' && status === 'completed' ? ['rollback'] : [];
-      },
+      show: ({ status }, { offersRollback }) =>
+        isActiveStatus(status) ? ['cancel'] : offersRollback ? ['rollback'] : [],
     },
     target_object: {
       type: objectType,

@@ -1,9 +1,8 @@
 import type { KeyColumn } from '../../../engine/change/row-keys.js';
-import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
+import { columnPath, fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { didYouMean, suggestionFor } from '../../../engine/core/suggestion.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { indexFields, uncataloguedField } from '../../../engine/query/request/fields.js';
 
 /** The columns among which key fields are found. */
 interface SearchedColumns {
@@ -23,16 +22,11 @@ export function keyColumnsOf(
   names: readonly string[],
   { columns, stored, given }: SearchedColumns,
 ): readonly KeyColumn[] {
-  const fields = fieldsOfColumns(columns).map(({ path, dataType }) =>
-    uncataloguedField(path, dataType),
-  );
-  const index = indexFields(fields, false);
   return names.map((name) => {
-    const path = index.find(name)?.path;
-    const isGiven =
-      given.length === 0 || given.some((part) => columnsAlong(part, path ?? []) !== undefined);
-    const above = isGiven && path !== undefined ? columnsAlong(columns, path) : undefined;
-    if (above === undefined) throw unknownKeyError(name, given);
+    const above = columnPath(name, columns);
+    const path = above?.map((column) => column.name) ?? [];
+    const isGiven = given.length === 0 || given.some((part) => columnsAlong(part, path));
+    if (above === undefined || !isGiven) throw unknownKeyError(name, given);
     const { type } = above.at(-1)!;
     if (above.some(({ isList }) => isList) || type === 'object' || type === 'json')
       throw new AppError(
@@ -42,7 +36,7 @@ export function keyColumnsOf(
     return {
       given: above.map(({ physical }) => physical),
       // No column has an empty physical name, so no record is found by a field that the dataset does not store.
-      stored: columnsAlong(stored, path!)?.map(({ physical }) => physical) ?? [''],
+      stored: columnsAlong(stored, path)?.map(({ physical }) => physical) ?? [''],
       type,
     };
   });

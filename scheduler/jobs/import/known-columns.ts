@@ -1,5 +1,5 @@
 import type { NewField } from '../../../engine/core/dataset-field.js';
-import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
+import { columnPath, fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
@@ -9,13 +9,15 @@ export type FieldDeclaration = Pick<NewField, 'name' | 'dataType' | 'isList'>;
 
 /**
  * Returns the columns whose types an import must keep: the stored ones, then those of declared fields. The name of a field inside an object
- * is dotted, but a field of a flat file may also have a dot in its name; a dotted name is therefore declared both ways.
+ * is dotted, but a field of a flat file may also have a dot in its name; a dotted name is therefore declared both ways, unless it is that of
+ * a stored member.
  */
 export function knownColumns(stored: Columns, declarations: readonly FieldDeclaration[]): Columns {
   return declarations
     .filter(({ dataType, isList }) => dataType !== 'auto' || isList !== null)
     .reduce((columns, declaration) => {
       const { name } = declaration;
+      if ((columnPath(name, stored)?.length ?? 0) > 1) return columns;
       const flat = addDeclaredColumn(columns, [name], declaration, true);
       return name.includes('.')
         ? addDeclaredColumn(flat, name.split('.'), declaration, true)

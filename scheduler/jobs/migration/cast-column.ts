@@ -1,6 +1,7 @@
 import type { Data } from 'apache-arrow';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type { Column, Value } from '../../../engine/core/types.js';
+import { appendJson, appendText } from '../../../engine/ingest/append-json.js';
 import { typedColumn } from '../../../engine/ingest/make-column.js';
 import type { RecordContext } from '../../../engine/ingest/record-context.js';
 import type { ValueColumn } from '../../../engine/ingest/value-column.js';
@@ -112,7 +113,7 @@ function scalarAppender(column: Column, data: Data): AppendValueAt {
     case 'json':
       return (out, i) => {
         if (out.storesJson) appendBytesAt(out, data, i);
-        else appendValue(out, parseJson(textAt(data, i)));
+        else appendJson(out, parseJson(textAt(data, i)));
       };
     default:
       return (out, i) => appendBytesAt(out, data, i);
@@ -122,40 +123,6 @@ function scalarAppender(column: Column, data: Data): AppendValueAt {
 function appendBytesAt(out: ValueColumn, { values, valueOffsets }: Data, i: number): void {
   const offsets = valueOffsets as Int32Array;
   out.addString(values as Uint8Array, offsets[i]!, offsets[i + 1]!);
-}
-
-function appendText(out: ValueColumn, text: string): void {
-  const bytes = encoder.encode(text);
-  out.addString(bytes, 0, bytes.length);
-}
-
-/** Appends a value that was parsed from JSON. */
-function appendValue(out: ValueColumn, value: Value): void {
-  if (out.storesJson && value !== null) return appendText(out, stringifyJson(value));
-  if (value === null) out.appendNull();
-  else if (typeof value === 'boolean') out.addBoolean(value);
-  else if (typeof value === 'bigint') out.addBigint(value);
-  else if (typeof value === 'string') appendText(out, value);
-  else if (typeof value === 'number') {
-    if (Number.isSafeInteger(value)) out.addInteger(value);
-    else out.addDouble(value);
-  } else if (Array.isArray(value)) {
-    const items = out.beginList();
-    if (items === null) return;
-    for (const item of value as readonly Value[]) appendValue(items, item);
-    out.endList();
-  } else {
-    const fields = out.beginObject();
-    if (fields === null) return;
-    const { row } = fields;
-    for (const [name, member] of Object.entries(value)) {
-      const field = member === null ? null : fields.field(name);
-      if (field === null) continue;
-      field.padTo(row);
-      appendValue(field, member as Value);
-    }
-    out.endObject();
-  }
 }
 
 /** Returns a function that returns the value of a column in a row, in the form that answers of the API show; null where it is missing. */
@@ -222,5 +189,4 @@ function shortestDouble(value: number): number {
   return Number.isFinite(value) ? Number(floatText(value)) : value;
 }
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -205,17 +205,28 @@ test('an archived dataset answers what it is and how to restore it, and the same
   const refusedAnswers = async (): Promise<readonly unknown[]> => {
     const query = await ann.post(`/v2/datasets/${id}/data`, {});
     const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' });
+    // The number of records that a computed condition finds is unknown until the export runs.
+    const computedExport = await ann.post('/v2/dataset_exports', {
+      dataset_id: id,
+      format: 'json',
+      params: { filters: [['double', 2]] },
+      target_fields: [{ name: 'double', expression: 'record.n * 2', data_type: 'long' }],
+    });
     const importAnswer = await ann.post('/v2/dataset_imports', {
       dataset_id: id,
       records: [{ n: 1 }],
     });
     const facets = await ann.get(`/v2/datasets/${id}/beacon?chromosome=1&coordinate=1`);
     expect([400, 404, 501]).toContain(facets.status);
-    return [query, createdExport, importAnswer].map(({ status, json }) => [status, json]);
+    return [query, createdExport, computedExport, importAnswer].map(({ status, json }) => [
+      status,
+      json,
+    ]);
   };
   expect(await refusedAnswers()).toEqual([
     [400, { detail: how }],
-    [400, { detail: how }],
+    [400, { dataset_id: [how] }],
+    [400, { dataset_id: [how] }],
     [400, { dataset_id: [how] }],
   ]);
   await changeStorageClass(id, 'Archive');
@@ -225,7 +236,8 @@ test('an archived dataset answers what it is and how to restore it, and the same
   const restoring = expect.stringMatching(/archived and being restored: wait/);
   expect(await refusedAnswers()).toEqual([
     [400, { detail: restoring }],
-    [400, { detail: restoring }],
+    [400, { dataset_id: [restoring] }],
+    [400, { dataset_id: [restoring] }],
     [400, { dataset_id: [restoring] }],
   ]);
   releaseMessages();

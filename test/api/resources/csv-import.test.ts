@@ -91,3 +91,92 @@ test('what is wrong is told with file and line, and wrong parameters with the re
   const namedImport = await importFile(datasetId, objectId, { headercols: ['x'] });
   expect(namedImport['error_message']).toContain('headercols has 1 names, the row has 2 cells');
 });
+
+async function importInto(datasetId: number, body: object): Promise<Record<string, unknown>> {
+  const created = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...body });
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
+  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+  return json['metadata'] as Record<string, unknown>;
+}
+
+async function upsertFile(datasetId: number, text: string): Promise<unknown> {
+  const object_id = await newFile('edited.csv', text);
+  return (await importInto(datasetId, { object_id, commit_mode: 'upsert' }))['changes'];
+}
+
+/** Returns the file of an export of all records. */
+async function exportCsv(datasetId: number): Promise<string> {
+  const createdExport = await ann.post('/v2/dataset_exports', {
+    dataset_id: datasetId,
+    format: 'csv',
+  });
+  const path = `/v2/dataset_exports/${idOf(createdExport)}`;
+  await waitForJob(ann, path);
+  const { json } = await ann.get(`${path}/download?redirect=`);
+  return (await fetch(String(json['url']))).text();
+}
+
+/** Returns the names and types of the fields of a dataset, and its records. */
+async function stateOf(datasetId: number) {
+  const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?limit=1000`));
+  return {
+    fields: fields.map(({ name, data_type, is_list }) => [name, data_type, is_list]),
+    records: await fetchRecords(datasetId, { limit: 1000 }),
+  };
+}
+
+test('the CSV of an export, edited, changes members of objects and lists', async () => {
+  const datasetId = await newDataset('members');
+  const records = [
+    { id: 'a', info: { AF: 0.5, DP: 10, genes: ['X', 'Y'] }, tags: [1, 2], calls: [{ GT: '0/1' }], mixed: '5' },
+    { id: 'b', info: { AF: 0.25, call: { by: 'me, you' } }, tags: [], calls: [], mixed: { a: [1, 'x'] } },
+    { id: 'c', info: { DP: 7 }, mixed: 5 },
+  ]; // prettier-ignore
+  await importInto(datasetId, { records });
+  const before = await stateOf(datasetId);
+  const text = await exportCsv(datasetId);
+  const counts = { records_added: 0, records_changed: 3 };
+  expect(await upsertFile(datasetId, text)).toMatchObject(counts);
+  expect(await stateOf(datasetId)).toEqual(before);
+
+  const edited = text.replace('0.25', '0.75').replace('me, you', 'them').replace('""Y""', '""Z""');
+  expect(await upsertFile(datasetId, edited)).toMatchObject(counts);
+  const [a, b, c] = before.records;
+  expect(await stateOf(datasetId)).toEqual({
+    fields: before.fields,
+    records: [
+      { ...a, info: { AF: 0.5, DP: 10, genes: ['X', 'Z'] } },
+      { ...b, info: { AF: 0.75, call: { by: 'them' } } },
+      c,
+    ],
+  });
+  const found = await fetchRecords(datasetId, { filters: [['info.AF__gte', 0.5]], fields: ['id'] });
+  expect(found).toEqual([{ id: 'a' }, { id: 'b' }]);
+});
+
+test.each(['spec_4.4.vcf', 'freebayes_7_samples.vcf', 'structural.vcf', 'mutect2_tumour.vcf'])(
+  'the CSV of %s, imported into its dataset, changes nothing',
+  async (name) => {
+    const datasetId = await newDataset(name);
+    const object_id = await newFile(name, readFileSync(`test/fixtures/vcf/${name}`));
+    await importInto(datasetId, { object_id });
+    const before = await stateOf(datasetId);
+    expect(await upsertFile(datasetId, await exportCsv(datasetId))).toMatchObject({ records_added: 0 }); // prettier-ignore
+    expect(await stateOf(datasetId)).toEqual(before);
+  },
+);
+
+test('a dotted header of a declared type fills the member that the dataset has', async () => {
+  const datasetId = await newDataset('declared');
+  const created = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ id: 'a', info: { AF: 0.5 } }] }); // prettier-ignore
+  await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
+  const later = await ann.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    object_id: await newFile('declared.csv', 'id,info.AF\na,0.25\n'),
+    commit_mode: 'upsert',
+    id_fields: ['id'],
+    target_fields: [{ name: 'info.AF', data_type: 'double' }],
+  });
+  await waitForJob(ann, `/v2/dataset_imports/${idOf(later)}`);
+  expect(await fetchRecords(datasetId)).toEqual([{ id: 'a', info: { AF: 0.25 } }]);
+});

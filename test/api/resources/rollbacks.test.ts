@@ -126,6 +126,16 @@ describe('C6: a rollback that would restore records that are there again', () =>
   });
 });
 
+test('C6: only tasks of commits that may be rolled back offer it', async () => {
+  const datasetId = await newDataset();
+  const append = await commitId(datasetId, threeRecords);
+  const last = await commitId(datasetId, [{ n: 4 }]);
+  const rollback = idOf(await rollBack(last));
+  const tasks = listOf(await ann.get(`/v2/tasks?target_object_id=${datasetId}&task_type=datasets.DatasetCommit`)); // prettier-ignore
+  const actions = new Map(tasks.map((task) => [task['task_id'], task['available_actions']]));
+  expect([append, last, rollback].map((id) => actions.get(id))).toEqual([['rollback'], [], []]); // prettier-ignore
+});
+
 describe('mode=strict', () => {
   test('is blocked by later changes of other records until they are rolled back, and not by appends', async () => {
     const datasetId = await newDataset();

@@ -79,6 +79,14 @@ describe('saved queries', () => {
     const bogus = await ann.post('/v2/saved_queries', { name: 'q', dataset: datasetId, params: { fields: ['bogus'] } }); // prettier-ignore
     expect([bogus.status, JSON.stringify(bogus.json)]).toEqual([400, expect.stringContaining('Unknown field: bogus')]); // prettier-ignore
     expect(Object.keys(bogus.json)).toEqual(['params']);
+    const commitOf = async (id: number): Promise<number> => Number(listOf(await ann.get(`/v2/datasets/${id}/commits`))[0]!['id']); // prettier-ignore
+    const asOfAnswer = (as_of: unknown): ReturnType<Client['post']> => ann.post('/v2/saved_queries', { name: 'q', dataset: datasetId, params: { as_of } }); // prettier-ignore
+    for (const value of ['nonsense', await commitOf(otherDatasetId)]) {
+      const wrong = await asOfAnswer(value);
+      expect([wrong.status, wrong.json]).toEqual([400, { params: [{ as_of: [expect.stringMatching(/not "nonsense"|has no commit/)] }] }]); // prettier-ignore
+    }
+    for (const value of [await commitOf(datasetId), '2026-03-02'])
+      expect((await asOfAnswer(value)).status).toBe(201);
     const missing = await ann.post('/v2/saved_queries', { name: 'q', dataset: 'acme:Lab:/z' });
     expect([missing.status, Object.keys(missing.json)]).toEqual([400, ['dataset']]);
     expect((await ann.post('/v2/saved_queries', { params: 5 })).json).toMatchObject({ name: expect.anything(), params: expect.anything() }); // prettier-ignore

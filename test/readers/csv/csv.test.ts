@@ -660,6 +660,19 @@ describe('types', () => {
     ['date', false, '2024-01-02', '2024-01-02'],
     ['string', true, 'x', ['x']],
     ['json', false, 'say "x"', 'say "x"'],
+    ['json', false, '"x"', 'x'],
+    ['json', false, '{"a": [1, 9007199254740993]}', { a: [1, 9007199254740993n] }],
+    ['json', false, '[1', '[1'],
+    ['json', false, 'NaN', 'NaN'],
+    ['json', false, '[1e999]', '[1e999]'],
+    ['string', true, '["x", null, "y,z"]', ['x', null, 'y,z']],
+    ['string', true, '[x]', ['[x]']],
+    ['string', false, '["x"]', '["x"]'],
+    ['long', true, '[9007199254740993]', [9007199254740993n]],
+    ['double', true, '[]', []],
+    ['double', true, '[1, 2.5]', [1, 2.5]],
+    ['double', true, '[1e999]', 'code 301'],
+    ['double', true, '["x"]', 'code 301'],
   ])('a field of type %s (list: %s) stores its values', async (type, isList, cell, want) => {
     const knownColumns: Column[] = [{ name: 'v', physical: 'v', type, isList, isDeclared: true }];
     const { rows, error } = await readCsv(

@@ -1,0 +1,144 @@
+import { Field, makeData, Struct, type Data } from 'apache-arrow';
+import { columnPath } from '../../engine/core/dataset-field.js';
+import { parseJson } from '../../engine/core/json.js';
+import type { Column, Columns, Value } from '../../engine/core/types.js';
+import { appendJson } from '../../engine/ingest/append-json.js';
+import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { ColumnBuilder } from '../../engine/ingest/column-builder.js';
+import type { ValueColumn } from '../../engine/ingest/value-column.js';
+import { coordinatesColumn } from '../coordinates.js';
+import type { MafHeader } from './maf.js';
+
+/* Members of objects and lists in cells, as CSV exports write them. */
+
+/**
+ * The objects of a batch whose members are cells.
+ *
+ * Choice: a CSV column with the dotted name of a member, such as `info.AF`, fills the member if the dataset has it and no field with that own
+ * name. It is a field of its own if the member is in a list, or in an object that is itself a column of the file.
+ */
+export class CellObjects {
+  readonly #topColumns: Columns;
+  readonly #fileColumns: ReadonlySet<string | undefined>;
+  readonly #out: BatchBuilder;
+  readonly #objects = new Map<Column, CellObject>();
+
+  /** `existing` are the columns of the dataset, `fileColumns` the names of the columns of the file. */
+  constructor(existing: Columns, fileColumns: ReadonlySet<string | undefined>, out: BatchBuilder) {
+    this.#topColumns = existing.filter(({ type, isList }) => type === 'object' && !isList);
+    this.#fileColumns = fileColumns;
+    this.#out = out;
+  }
+
+  /** Returns the member that a column of the file fills, after the objects around it; empty if the column fills none. */
+  memberPath(name: string): Columns {
+    const path = name.includes('.') ? (columnPath(name, this.#topColumns) ?? []) : [];
+    const fillsMember = path.slice(0, -1).every(({ isList }, i) => {
+      const names = path.slice(0, i + 1).map((column) => column.name);
+      return !isList && !this.#fileColumns.has(names.join('.'));
+    });
+    return fillsMember ? path : [];
+  }
+
+  /** Returns the header of a MAF file that derives no coordinates if members of these are cells. */
+  mafHeader(header: MafHeader): MafHeader {
+    const areCells = this.#topColumns.some(
+      (column) => column.name === coordinatesColumn.name && this.#objects.has(column),
+    );
+    return { ...header, hasCoordinates: header.hasCoordinates && !areCells };
+  }
+
+  /** Adds a member of the innermost of these objects. */
+  addMember(objects: Columns, member: ColumnBuilder): void {
+    const column = objects.at(-1)!;
+    let object = this.#objects.get(column);
+    if (object === undefined) {
+      object = new CellObject(column);
+      this.#objects.set(column, object);
+      if (objects.length === 1) this.#out.addBuilder(column.name, object);
+      else this.addMember(objects.slice(0, -1), object);
+    }
+    object.members.push(member);
+  }
+}
+
+/** A column of objects, each of which exists if it has a value of a member. */
+class CellObject extends ColumnBuilder {
+  readonly members: ColumnBuilder[] = [];
+  readonly #column: Column;
+
+  constructor(column: Column) {
+    super();
+    this.#column = column;
+  }
+
+  column(): Column {
+    const children = this.members.map((member) => member.column());
+    const isStored = children.some(({ seen }) => seen === undefined);
+    return { ...this.#column, children, ...(!isStored && { seen: 'mixed' }) };
+  }
+
+  /** Does nothing: a row without a value of a member has no object. */
+  appendNull(): void {}
+
+  override truncate(length: number): void {
+    for (const member of this.members) member.truncate(length);
+  }
+
+  override release(): void {
+    for (const member of this.members) member.release();
+  }
+
+  finish(length: number): Data {
+    const stored = this.members.filter((member) => member.column().seen === undefined);
+    const children = stored.map((member) => member.finish(length));
+    const fields = children.map(
+      ({ type }, i) => new Field(stored[i]!.column().physical, type, true),
+    );
+    const isAlwaysPresent = children.some(({ nullCount }) => nullCount === 0);
+    const nullBitmap = isAlwaysPresent ? null : new Uint8Array((length + 7) >> 3);
+    if (nullBitmap !== null)
+      for (const child of children)
+        for (let i = 0; i < nullBitmap.length; i++) nullBitmap[i]! |= child.nullBitmap![i]!;
+    return makeData({ type: new Struct(fields), length, nullBitmap, children });
+  }
+}
+
+/**
+ * Appends the cell `bytes[from..to)` if the column stores JSON, or if it stores lists and the cell has one as JSON. Returns whether it was
+ * appended. Choice: a CSV cell of a field that is stored as JSON is JSON if it can be parsed as such, and otherwise a string; a cell of a list
+ * is the list if it has the JSON of one, and otherwise its only element.
+ */
+export function appendJsonCell(
+  column: ValueColumn,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): boolean {
+  const { storesJson, storesLists } = column;
+  if (!storesJson && !(storesLists && bytes[from] === openBracket)) return false;
+  const text = decoder.decode(bytes.subarray(from, to));
+  const parsedValue = valueOfJson(text);
+  const value = parsedValue === undefined && storesJson ? text : parsedValue;
+  if (value !== undefined) appendJson(column, value);
+  return value !== undefined;
+}
+
+// A byte order mark within a cell is data, so the decoder must keep it.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const openBracket = 91;
+
+/** Returns the value of a text that is JSON and has only finite numbers; undefined for other texts. */
+function valueOfJson(text: string): Value | undefined {
+  try {
+    JSON.parse(text, requireFinite);
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function requireFinite(_name: string, value: unknown): unknown {
+  if (value === Infinity || value === -Infinity) throw new RangeError('a number is too large');
+  return value;
+}
