@@ -1,5 +1,6 @@
-import type { ColumnReader, TermEntry } from './column-reader.js';
+import type { ColumnReader } from './column-reader.js';
 import type { Hits } from './postings.js';
+import type { TermEntry } from './term-blocks.js';
 import { areInConsecutiveValues, hitsOfRows } from './value-lists.js';
 
 /** A query for texts. A single term is a phrase of one; terms are folded (fold.ts). */

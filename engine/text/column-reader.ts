@@ -1,4 +1,4 @@
-import { ByteCursor, compareBytes } from './bytes.js';
+import { ByteCursor } from './bytes.js';
 import { damagedIndexError, readPart, type ColumnLocation, type TextIndex } from './index-file.js';
 import { AppError } from '../core/errors.js';
 import type { ColumnSummary, IndexPartName } from './column-writer.js';
@@ -15,25 +15,8 @@ import {
   type TextTable,
 } from './postings.js';
 import type { Ranking } from './ranking.js';
+import { blockOfTerm, decodeBlocks, findTermInBlock, type TermBlocks, type TermEntry } from './term-blocks.js'; // prettier-ignore
 import { decodeLists, tokenCountOfRows, type RowValueLists } from './value-lists.js';
-
-/** The index entry of a term: its counts, and the locations of its postings and positions. */
-export interface TermEntry {
-  /** Number of texts that contain the term. */
-  readonly textCount: number;
-  /** Number of rows whose text contains the term. */
-  readonly rows: number;
-  readonly postings: readonly [from: number, length: number];
-  readonly positionsOfTerm: readonly [from: number, length: number];
-}
-
-/** The first term of each block, and where the block, its postings and its positions begin; these arrays have one more element, the end. */
-interface TermBlocks {
-  readonly terms: readonly Uint8Array[];
-  readonly begins: Float64Array;
-  readonly postings: Float64Array;
-  readonly positions: Float64Array;
-}
 
 /** Caches what readers have decoded; keys begin with `text`, and `bytes` is the size of a value. */
 interface TextCache {
@@ -93,19 +76,12 @@ export class ColumnReader {
 
   /** Returns the entry of a term; undefined if no text contains it. */
   find(term: Uint8Array): TermEntry | undefined {
-    const { terms, begins, postings, positions } = this.#blocks();
-    let low = 0;
-    let high = terms.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (compareBytes(terms[middle]!, term) <= 0) low = middle + 1;
-      else high = middle;
-    }
-    const block = low - 1;
+    const blocks = this.#blocks();
+    const block = blockOfTerm(blocks, term);
     if (block < 0) return undefined;
-    const from = begins[block]!;
-    const bytes = this.#bytes('words', from, begins[block + 1]! - from);
-    return this.#checked(() => findTermInBlock(bytes, term, postings[block]!, positions[block]!));
+    const from = blocks.begins[block]!;
+    const bytes = this.#bytes('words', from, blocks.begins[block + 1]! - from);
+    return this.#checked(() => findTermInBlock(bytes, term, blocks, block));
   }
 
   /** Returns the texts that contain a term. */
@@ -287,69 +263,6 @@ export class ColumnReader {
       throw damagedIndexError(this.#index.file, `cannot be read: ${String(error)}`, error);
     }
   }
-}
-
-function findTermInBlock(
-  bytes: Uint8Array,
-  wanted: Uint8Array,
-  postingsAt: number,
-  positionsAt: number,
-): TermEntry | undefined {
-  const cursor = new ByteCursor(bytes);
-  let postings = postingsAt;
-  let positions = positionsAt;
-  // Number of leading bytes that the wanted term and the previous term in the block share. By this number, terms are compared without
-  // reconstructing them from their shared prefixes.
-  let sameLength = 0;
-  while (!cursor.isAtEnd) {
-    const shared = cursor.varint();
-    const size = cursor.varint();
-    const suffix = cursor.skip(size);
-    const texts = cursor.varint();
-    const rows = cursor.varint();
-    const postingBytes = cursor.varint();
-    const positionBytes = cursor.varint();
-    if (shared < sameLength) return undefined; // the term differs within the shared bytes, so it sorts after the wanted one
-    if (shared === sameLength) {
-      let i = 0;
-      while (
-        i < size &&
-        sameLength + i < wanted.length &&
-        bytes[suffix + i] === wanted[sameLength + i]
-      )
-        i += 1;
-      if (i === size && sameLength + i === wanted.length) {
-        return {
-          textCount: texts,
-          rows,
-          postings: [postings, postingBytes],
-          positionsOfTerm: [positions, positionBytes],
-        };
-      }
-      if (
-        sameLength + i === wanted.length ||
-        (i < size && bytes[suffix + i]! > wanted[sameLength + i]!)
-      ) {
-        return undefined;
-      }
-      sameLength += i;
-    }
-    postings += postingBytes;
-    positions += positionBytes;
-  }
-  return undefined;
-}
-
-function decodeBlocks(bytes: Uint8Array): TermBlocks {
-  const cursor = new ByteCursor(bytes);
-  const terms: Uint8Array[] = [];
-  const sums: [number[], number[], number[]] = [[0], [0], [0]];
-  while (!cursor.isAtEnd) {
-    terms.push(cursor.take(cursor.varint()).slice());
-    for (const sum of sums) sum.push(sum.at(-1)! + cursor.varint());
-  }
-  const [begins, postings, positions] = sums.map((sum) => Float64Array.from(sum));
-  return { terms, begins: begins!, postings: postings!, positions: positions! };
 }
 
 /** Inverts the lists of rows: sets `textOf[row]` to 1 + the number of the row's text. */
