@@ -1,6 +1,6 @@
 import type { ColumnReader } from './column-reader.js';
 import type { Hits } from './postings.js';
-import type { TermEntry } from './term-blocks.js';
+import type { TermAffix, TermEntry } from './term-blocks.js';
 import { areInConsecutiveValues, hitsOfRows } from './value-lists.js';
 
 /** A query for texts. A single term is a phrase of one; terms are folded (fold.ts). */
@@ -14,6 +14,16 @@ export type TextQuery =
 /** Folded terms: those of a phrase, or those that a text must contain. */
 export interface FoldedTerms {
   readonly terms: readonly Uint8Array[];
+  /** Present if any term matches that has the only element of `terms` as this affix, as with the wildcard pattern `brca*`. */
+  readonly affix?: TermAffix;
+}
+
+/** Returns the terms and phrases that a query consists of. */
+export function foldedTermsIn(query: TextQuery): readonly FoldedTerms[] {
+  if ('terms' in query) return [query];
+  return (query.kind === 'without' ? [query.item, query.other] : query.items).flatMap(
+    foldedTermsIn,
+  );
 }
 
 /** Matching rows are returned as a list if fewer than one row in this many matches, else as a bitmap. */
@@ -84,6 +94,11 @@ export class ColumnMatcher {
     });
   }
 
+  /** Returns whether so many terms have the wanted affix that `hits` does not search for them. */
+  hasTooManyTerms({ terms, affix }: FoldedTerms): boolean {
+    return affix !== undefined && this.column.findWithAffix(terms[0]!, affix) === 'many';
+  }
+
   /** Returns the rows whose texts match a query: an ascending list of numbers or, if there are many, a bitmap (bitmap.ts). */
   matchingRows(query: TextQuery): Int32Array | Uint8Array {
     const texts = this.matchingTexts(query);
@@ -111,7 +126,8 @@ export class ColumnMatcher {
 
   /** Returns the number of rows whose text contains a phrase. */
   countRowsWithPhrase(phrase: FoldedTerms): number {
-    if (phrase.terms.length === 1) return this.termEntry(phrase.terms[0]!)?.rows ?? 0;
+    if (phrase.terms.length === 1 && !phrase.affix)
+      return this.termEntry(phrase.terms[0]!)?.rows ?? 0;
     return this.countRowsOfTexts(this.hits(phrase).texts);
   }
 
@@ -173,7 +189,12 @@ export class ColumnMatcher {
     });
   }
 
-  #find({ terms }: FoldedTerms): Hits {
+  #find({ terms, affix }: FoldedTerms): Hits {
+    if (affix) {
+      const found = this.column.findWithAffix(terms[0]!, affix);
+      if (found === 'many') throw new Error(`too many terms with ${affix} ${String(terms[0])}`);
+      return found.length === 1 ? this.column.hits(found[0]!) : this.column.hitsOfAny(found);
+    }
     const entries: TermEntry[] = [];
     for (const term of terms) {
       const entry = this.termEntry(term);
@@ -241,8 +262,8 @@ function phraseOccurrences(positioned: readonly PositionedHits[], at: readonly n
   return count;
 }
 
-function phraseKey({ terms }: FoldedTerms): string {
-  return terms.map((term) => Buffer.from(term).toString('latin1')).join('\0');
+function phraseKey({ terms, affix }: FoldedTerms): string {
+  return [affix ?? '', ...terms.map((term) => Buffer.from(term).toString('latin1'))].join('\0');
 }
 
 /** Returns the intersection of two ascending lists. */

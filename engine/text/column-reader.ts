@@ -15,7 +15,16 @@ import {
   type TextTable,
 } from './postings.js';
 import type { Ranking } from './ranking.js';
-import { blockOfTerm, decodeBlocks, findTermInBlock, type TermBlocks, type TermEntry } from './term-blocks.js'; // prettier-ignore
+import {
+  blockOfTerm,
+  blocksOfAffix,
+  decodeBlocks,
+  findTermInBlock,
+  findTermsWithAffix,
+  type TermAffix,
+  type TermBlocks,
+  type TermEntry,
+} from './term-blocks.js';
 import { decodeLists, tokenCountOfRows, type RowValueLists } from './value-lists.js';
 
 /** Caches what readers have decoded; keys begin with `text`, and `bytes` is the size of a value. */
@@ -26,6 +35,12 @@ interface TextCache {
 
 /** Estimated size in bytes of a cache entry in addition to its value. */
 const entryOverheadBytes = 256;
+/** Estimated size in bytes of a `TermEntry`. */
+const termEntryBytes = 160;
+/**
+ * Maximum number of terms of a column with a wanted affix. Reading them takes up to a fifth of a second, which cannot be interrupted.
+ */
+export const maxTermsWithAffix = 50_000;
 
 /**
  * Reads the text index of one column of one segment. Throws `damaged` for bytes that cannot be decoded. In a column that is a list or lies
@@ -84,15 +99,54 @@ export class ColumnReader {
     return this.#checked(() => findTermInBlock(bytes, term, blocks, block));
   }
 
+  /** Returns the entries of the terms that have `wanted` as this affix, in order; `many` if there are more than `maxTermsWithAffix`. */
+  findWithAffix(wanted: Uint8Array, affix: TermAffix): readonly TermEntry[] | 'many' {
+    return this.#cached(
+      `${affix} ${Buffer.from(wanted).toString('latin1')}`,
+      () => {
+        const blocks = this.#blocks();
+        const [first, end] = blocksOfAffix(blocks, wanted, affix);
+        const from = blocks.begins[first]!;
+        const bytes = this.#bytes('words', from, blocks.begins[end]! - from);
+        return findTermsWithAffix(bytes, wanted, affix, blocks, first, maxTermsWithAffix);
+      },
+      (entries) => (entries === 'many' ? 0 : entries.length * termEntryBytes),
+    );
+  }
+
   /** Returns the texts that contain a term. */
-  hits({ textCount: count, postings: [from, length] }: TermEntry): Hits {
+  hits({ textCount, postings: [from, length] }: TermEntry): Hits {
     const bytes = this.#bytes('postings', from, length);
-    return this.#checked(() => {
-      const textHits = decodePostings(bytes, count);
-      if (count > 0 && textHits.texts[count - 1]! >= this.summary.texts)
-        throw new Error('a posting names a text that does not exist');
-      return textHits;
-    });
+    return this.#checked(() => this.#decodeHits(bytes, textCount));
+  }
+
+  /** Returns the texts that contain any of these terms, which are in order, and the number of occurrences of all of them in each. */
+  hitsOfAny(entries: readonly TermEntry[]): Hits {
+    const timesOf = new Uint32Array(this.summary.texts);
+    for (let first = 0; first < entries.length;) {
+      // Terms that follow one another in the dictionary have consecutive postings, which are read together.
+      const [from] = entries[first]!.postings;
+      let end = first;
+      let to = from;
+      for (; entries[end]?.postings[0] === to; end++) to += entries[end]!.postings[1];
+      const bytes = this.#bytes('postings', from, to - from);
+      for (const { textCount, postings } of entries.slice(first, end)) {
+        const { texts, times } = this.#checked(() =>
+          this.#decodeHits(bytes.subarray(postings[0] - from), textCount),
+        );
+        for (let i = 0; i < texts.length; i++) timesOf[texts[i]!]! += times[i]!;
+      }
+      first = end;
+    }
+    const texts = positiveIndices(timesOf);
+    return { texts, times: texts.map((text) => timesOf[text]!) };
+  }
+
+  #decodeHits(bytes: Uint8Array, count: number): Hits {
+    const textHits = decodePostings(bytes, count);
+    if (count > 0 && textHits.texts[count - 1]! >= this.summary.texts)
+      throw new Error('a posting names a text that does not exist');
+    return textHits;
   }
 
   /** Adds the texts that contain a term to the ranking, where `segment` is the segment's number, without blocks that cannot contribute. */
@@ -310,4 +364,11 @@ function decodeLengths(bytes: Uint8Array, texts: number): TextLengths {
     lengths[i] = length < 0x80 ? length : cursor.varint();
   }
   return lengths;
+}
+
+function positiveIndices(numbers: Uint32Array): Uint32Array {
+  const indices = new Uint32Array(numbers.length);
+  let count = 0;
+  for (let i = 0; i < numbers.length; i++) if (numbers[i]! > 0) indices[count++] = i;
+  return indices.slice(0, count);
 }

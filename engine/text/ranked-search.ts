@@ -1,12 +1,11 @@
 import { compareBytes } from './bytes.js';
 import { bm25, type Bm25Weight } from './bm25.js';
-import type { ColumnMatcher, TextQuery } from './column-matcher.js';
+import type { ColumnMatcher, FoldedTerms, TextQuery } from './column-matcher.js';
 import type { ScoreFunction } from './postings.js';
 import { Ranking, scoresByText, type RankedPage, type RankedRow } from './ranking.js';
 
 /** A phrase that raises the score of the texts that contain it, multiplied by `boost`. */
-export interface RankedPhrase {
-  readonly terms: readonly Uint8Array[];
+export interface RankedPhrase extends FoldedTerms {
   readonly boost: number;
   /** The weight of the phrase, which depends on the number of records that contain it. */
   readonly weight: Bm25Weight;
@@ -56,8 +55,8 @@ export function* searchRanked(
       total += matcher.countRowsOfTexts(texts);
       if (page.limit > 0 && texts.length > 0) {
         const table = matcher.column.texts();
-        const clauses = phrases.map(({ terms }, i) => ({
-          hits: matcher.hits({ terms }),
+        const clauses = phrases.map((phrase, i) => ({
+          hits: matcher.hits(phrase),
           score: scores[i]!,
         }));
         const sums = scoresByText(texts, clauses, table);
@@ -83,6 +82,7 @@ function singleTermOf(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8
     return query.items.length === 1 ? singleTermOf(query.items[0]!, phrases) : undefined;
   if (!('terms' in query) || query.terms.length !== 1 || phrases.length !== 1) return undefined;
   const [term] = query.terms;
-  const [{ terms }] = phrases as [RankedPhrase];
+  const [{ terms, affix }] = phrases as [RankedPhrase];
+  if (query.affix || affix) return undefined;
   return terms.length === 1 && compareBytes(terms[0]!, term!) === 0 ? term : undefined;
 }

@@ -1,6 +1,7 @@
 import { LruCache } from '../../core/recent-map.js';
 import type { Snapshot } from '../../store/store.js';
 import { bm25Weight } from '../../text/bm25.js';
+import type { FoldedTerms } from '../../text/column-matcher.js';
 import type { RankedTexts } from '../../text/ranked-search.js';
 import { compareRankedRows, type RankedRow } from '../../text/ranking.js';
 import type { Executor, SelectedRows, Selection } from '../executor/executor.js';
@@ -19,11 +20,11 @@ export async function readTextFrequencies(
   shards: Shards,
   snapshot: Snapshot,
   field: FieldRef,
-  phrases: readonly (readonly Uint8Array[])[],
+  phrases: readonly FoldedTerms[],
   options: RunOptions,
 ): Promise<TextFrequencies | Unsupported> {
   const { datasetId, version, files } = snapshot;
-  const texts = phrases.map((terms) => terms.map((term) => Buffer.from(term).toString()));
+  const texts = phrases.map(({ terms, affix }) => [affix, ...terms.map((term) => Buffer.from(term).toString())]); // prettier-ignore
   const asking = JSON.stringify([files[0], datasetId, version, field.path, texts]);
   const earlier = cachedFrequencies.get(asking);
   if (earlier !== undefined) return earlier;
@@ -66,7 +67,7 @@ async function selectByIndex(
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
   const { field, phrases } = oneFieldQuery(selection, snapshot)!;
-  const known = await readTextFrequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
+  const known = await readTextFrequencies(shards, snapshot, field, phrases.map(({ phrase }) => phrase), options); // prettier-ignore
   if (isUnsupported(known)) return known;
   const weights = new Map(phrases.map(({ leaf }, i) => [leaf, bm25Weight(known, known.found[i]!)]));
   const scores = selection.scores.map((score) => ({ ...score, weights }));
@@ -84,7 +85,7 @@ export async function searchIndex(
   const { field, query, phrases } = oneFieldQuery(selection, snapshot)!;
   const { clauses, tier } = rankedClausesOf(scores);
   const weights = new Map(clauses.flatMap(({ leaves }) => leaves));
-  const weighed = phrases.map(({ leaf, terms, boost }) => ({ terms, boost, weight: weights.get(leaf)! })); // prettier-ignore
+  const weighed = phrases.map(({ leaf, phrase, boost }) => ({ ...phrase, boost, weight: weights.get(leaf)! })); // prettier-ignore
   const after = cursor?.after ? rankedRowAtPosition(cursor.after) : undefined;
   const page = { after, offset: 0, limit: limit === 0 ? 0 : offset + limit };
   const { key, shardOf } = await shards.registerSnapshot(snapshot);

@@ -1,7 +1,7 @@
-import type { TextQuery } from '../../text/column-matcher.js';
+import type { FoldedTerms } from '../../text/column-matcher.js';
 import { foldTerm } from '../../text/fold.js';
 import type { OfKind, WildPart } from './predicate.js';
-import { separators } from '../../text/tokenizer.js';
+import { isToken, separators } from '../../text/tokenizer.js';
 
 /** Matches a whole string that spells a number in the syntax of requests; spaces around it are allowed. */
 export const numberTextPattern =
@@ -14,9 +14,24 @@ export const numberTextPattern =
 const termStartPattern = `(?:^|[${separators}])`;
 const termEndPattern = `(?:$|[${separators}])`;
 
-/** Returns a condition on terms in the form that the text index answers. */
-export function toTextQuery({ kind, terms }: OfKind<'terms' | 'phrase'>): TextQuery {
-  return { kind, terms: terms.map(foldTerm) };
+/** A condition on terms in the form that the text index answers. */
+type TermQuery = FoldedTerms & { readonly kind: 'terms' | 'phrase' };
+
+/**
+ * Returns a condition on terms in the form that the text index answers. Undefined for a wildcard pattern that can match a whole value
+ * without matching a term of it, because the index has only terms: `b*cer` matches the value `breast cancer`.
+ */
+export function toTextQuery(
+  condition: OfKind<'terms' | 'phrase' | 'wildcard'>,
+): TermQuery | undefined {
+  if (condition.kind !== 'wildcard')
+    return { kind: condition.kind, terms: condition.terms.map(foldTerm) };
+  const { parts } = condition;
+  const [literal, ...more] = parts.filter((part) => part !== 'any');
+  if (typeof literal !== 'object' || more.length > 0 || !isToken(literal.text)) return undefined;
+  if (parts.length === 1) return { kind: 'phrase', terms: [foldTerm(literal.text)] };
+  const affix = parts[0] !== 'any' ? 'prefix' : parts.at(-1) !== 'any' ? 'suffix' : 'infix';
+  return { kind: 'phrase', terms: [foldTerm(literal.text)], affix };
 }
 
 /** Returns a pattern of strings that contain the term, in any letter case. */
@@ -41,13 +56,21 @@ function caseInsensitivePattern(term: string): string {
 
 /** Returns a pattern that matches a whole value or one of its terms. Inside a term, a wildcard stands for characters of terms. */
 export function wildcardPattern(parts: readonly WildPart[]): string {
-  const like = (one: string): string =>
-    parts
-      .map((part) =>
-        part === 'one' ? one : part === 'any' ? `${one}*` : `(?i:${escapePattern(part.text)})`,
-      )
-      .join('');
-  return `^${like('(?s:.)')}$|${termStartPattern}${like(`[^${separators}]`)}${termEndPattern}`;
+  const [inValue, inTerm] = ['(?s:.)', `[^${separators}]`].map((one) => partsPattern(parts, one));
+  return `^${inValue}$|${termStartPattern}${inTerm}${termEndPattern}`;
+}
+
+/** Returns a pattern of the terms that match a wildcard pattern, in strings in which slashes enclose each term, as `Dialect.phraseCount` requires. */
+export function wildcardBetweenSlashes(parts: readonly WildPart[]): string {
+  return `/${partsPattern(parts, '[^/]')}/`;
+}
+
+/** Returns a pattern of the parts in which `one` is the pattern of the characters that wildcards stand for. */
+function partsPattern(parts: readonly WildPart[], one: string): string {
+  const patterns = parts.map((part) =>
+    part === 'one' ? one : part === 'any' ? `${one}*` : caseInsensitivePattern(part.text),
+  );
+  return patterns.join('');
 }
 
 /** Returns a pattern that matches exactly this text: ASCII characters other than letters, digits and underscores are escaped. */

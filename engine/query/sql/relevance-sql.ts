@@ -1,5 +1,10 @@
 import type { Bm25Weight } from '../../text/bm25.js';
-import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
+import {
+  phraseBetweenSlashes,
+  toTextQuery,
+  wildcardBetweenSlashes,
+  wildcardPattern,
+} from '../predicate/patterns.js';
 import type { ScoreClause } from '../predicate/predicate.js';
 import { rankedClausesOf, type ScoredCondition } from '../text/relevance.js';
 import { compilePredicate } from './compile.js';
@@ -39,11 +44,17 @@ function termScoreSql(
   }
   const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
   const occurrenceCount =
-    leaf.kind === 'wildcard'
+    leaf.kind === 'wildcard' && !toTextQuery(leaf)
       ? dialect.patternCount(text, params.add('string', wildcardPattern(leaf.parts)))
-      : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.terms)));
+      : dialect.phraseCount(text, params.add('string', termsBetweenSlashes(leaf)));
   const [baseParam, slopeParam] = [params.add('double', base), params.add('double', slope)];
   return [
     `coalesce((${maxParam} * ${occurrenceCount}) / (${occurrenceCount} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,
   ];
+}
+
+function termsBetweenSlashes(leaf: ScoredCondition): string {
+  return leaf.kind === 'wildcard'
+    ? wildcardBetweenSlashes(leaf.parts)
+    : phraseBetweenSlashes(leaf.terms);
 }

@@ -157,12 +157,20 @@ function randomFilter(random: Random, depth = 0): unknown {
   return { [random.pick(['and', 'or', 'not'])]: items };
 }
 
+/** Returns the start, the end or a part of a word, with wildcards in place of the rest. */
+function randomAffix(random: Random): string {
+  const chars = [...random.pick(['often', 'CANCER', 'straße', 'ΣΑΣ', 'rare', 'w7', 'nowhere'])];
+  const from = random.integerBelow(chars.length);
+  const text = chars.slice(from, from + 1 + random.integerBelow(chars.length - from)).join('');
+  return random.pick([`${text}*`, `*${text}`, `*${text}*`]);
+}
+
 /** Returns a random query string with terms, in named fields or in all fields. */
 function randomQueryString(random: Random): string {
   const term = (): string => {
     const sign = random.pick(['', '', '', '+', '-']);
     const boost = random.pick(['', '', '^2', '^0.5', '^0']);
-    const askedWord = random.chance(0.5) ? random.pick(vocabulary) : `"${randomWords(random, 2)}"`;
+    const askedWord = random.pick([random.pick(vocabulary), `"${randomWords(random, 2)}"`, randomAffix(random)]); // prettier-ignore
     if (random.chance(0.3)) return `${sign}${random.pick(['gene:GENE1', 'gene:gene*', 'tags:often', 'tags:"x y"', 'depth:7'])}${boost}`; // prettier-ignore
     const field = random.chance(0.3) ? '' : `${random.pick(textFieldNames)}:`;
     return `${sign}${field}${askedWord}${boost}`;
@@ -365,7 +373,14 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
   );
 
   test.each([
-    ['wildcards', false, { query: 'shared:canc*' }],
+    ['not the start of a term', true, { query: 'shared:canc*' }],
+    ['not the end of a term', true, { query: 'lists:*ER' }],
+    ['not a part of a term', true, { query: 'own:*AN* OR items.names:*ea*^2' }],
+    ['not the start of a term without a field', true, { query: 'RA* of' }],
+    ['not the end of a term outside ASCII', true, { query: 'shared:*σ or info.note:STRASS* or own:*aß*' }], // prettier-ignore
+    ['a pattern that values match as a whole', false, { query: 'shared:b*cer' }],
+    ['a pattern of one character', false, { query: 'shared:canc?r' }],
+    ['a pattern with a separator', false, { query: 'shared:breast\\ c*' }],
     ['not a term without a field', true, { query: 'cancer' }],
     ['a phrase that values of a list form together', false, { query: 'items.note:"cancer of"' }],
     ['not a phrase that single values form', true, { query: 'lists:"of cancer"' }],

@@ -1,0 +1,72 @@
+import { unpackBitmap } from '../../../text/bitmap.js';
+import type { ColumnMatcher, FoldedTerms } from '../../../text/column-matcher.js';
+import { maxTermsWithAffix } from '../../../text/column-reader.js';
+import { rowTest, type RowTest } from '../../memory/match/row-test.js';
+import { isSparse } from '../../memory/match/selection-vector.js';
+import { isUnsupported, type Unsupported } from '../../unsupported.js';
+import { nsPerRow, rowCost, type ConditionCost } from '../cost.js';
+import { toTextQuery } from '../patterns.js';
+import type { FieldRef, OfKind } from '../predicate.js';
+import { supported, unsupportedBecause, type PredicateKind } from './kind.js';
+
+type TermCondition = OfKind<'terms' | 'phrase' | 'wildcard'>;
+
+/** Cost in nanoseconds of looking up a condition in a text index. */
+const indexLookupNs = 2_000_000;
+
+/** Returns the cost of a condition on terms. */
+export function termCost({ field }: TermCondition): ConditionCost {
+  return field.type === 'text'
+    ? { perRow: nsPerRow.presence, once: indexLookupNs }
+    : rowCost(nsPerRow.terms);
+}
+
+/**
+ * Returns a predicate kind for terms. Fields of type `text` are too long to be scanned, so their rows come from the text index, unless
+ * `invalidReason` tells why it cannot look the condition up; other fields use `scanning`.
+ */
+export function indexedTerms<C extends TermCondition>(
+  invalidReason: (condition: C) => string | undefined,
+  scanning: PredicateKind<C>,
+): PredicateKind<C> {
+  return {
+    ...scanning,
+    memorySupport(condition, context) {
+      const { field } = condition;
+      if (field.type !== 'text') return scanning.memorySupport(condition, context);
+      const problem = invalidReason(condition);
+      if (problem !== undefined) return unsupportedBecause(problem);
+      if (context.hasTextIndex(field)) return supported;
+      return unsupportedBecause(`${field.name} has no index of terms in every segment`);
+    },
+    memory: (condition, context) =>
+      condition.field.type === 'text'
+        ? indexLookupTest(condition)
+        : scanning.memory(condition, context),
+  };
+}
+
+/** Returns a test that selects the rows that the text index finds. */
+function indexLookupTest(condition: TermCondition): RowTest {
+  const query = toTextQuery(condition)!;
+  return rowTest((view) => {
+    const text = view.text?.(condition.field);
+    if (text === undefined) return { unsupported: 'rows without an index of terms' };
+    if (isUnsupported(text)) return text;
+    if (text === 'absent') return 'none';
+    const tooMany = tooManyTerms(condition.field, text, [query]);
+    if (tooMany) return tooMany;
+    const found = text.matchingRows(query);
+    return isSparse(found) ? found : unpackBitmap(found, view.rows);
+  });
+}
+
+/** Returns the reason why the index of a segment does not look these up: too many terms match a wildcard. Undefined if it does. */
+export function tooManyTerms(
+  { name }: FieldRef,
+  text: ColumnMatcher,
+  wanted: readonly FoldedTerms[],
+): Unsupported | undefined {
+  if (!wanted.some((terms) => text.hasTooManyTerms(terms))) return undefined;
+  return { unsupported: `more than ${maxTermsWithAffix} terms of ${name} match a wildcard` };
+}
