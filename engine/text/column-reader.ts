@@ -17,14 +17,14 @@ import {
 import type { Ranking } from './ranking.js';
 import {
   blockOfTerm,
-  blocksOfAffix,
+  blocksOfPrefix,
   decodeBlocks,
   findTermInBlock,
-  findTermsWithAffix,
-  type TermAffix,
+  findTermsInBlocks,
   type TermBlocks,
   type TermEntry,
 } from './term-blocks.js';
+import { patternText, type FoldedPattern } from './wildcard.js';
 import { decodeLists, tokenCountOfRows, type RowValueLists } from './value-lists.js';
 
 /** Caches what readers have decoded; keys begin with `text`, and `bytes` is the size of a value. */
@@ -37,11 +37,6 @@ interface TextCache {
 const entryOverheadBytes = 256;
 /** Estimated size in bytes of a `TermEntry`. */
 const termEntryBytes = 160;
-/**
- * Maximum number of terms of a column with a wanted affix. Reading them takes up to a fifth of a second, which cannot be interrupted.
- */
-export const maxTermsWithAffix = 50_000;
-
 /**
  * Reads the text index of one column of one segment. Throws `damaged` for bytes that cannot be decoded. In a column that is a list or lies
  * in one, `find`, `hits` and `positions` treat each single value as a text, while `texts` treats all values of a row as one text, whose
@@ -99,16 +94,18 @@ export class ColumnReader {
     return this.#checked(() => findTermInBlock(bytes, term, blocks, block));
   }
 
-  /** Returns the entries of the terms that have `wanted` as this affix, in order; `many` if there are more than `maxTermsWithAffix`. */
-  findWithAffix(wanted: Uint8Array, affix: TermAffix): readonly TermEntry[] | 'many' {
+  /** Returns the entries of the terms that match a pattern, in order; `many` if that takes too long (term-blocks.ts). */
+  findMatching(pattern: FoldedPattern): readonly TermEntry[] | 'many' {
     return this.#cached(
-      `${affix} ${Buffer.from(wanted).toString('latin1')}`,
+      `terms ${patternText(pattern)}`,
       () => {
         const blocks = this.#blocks();
-        const [first, end] = blocksOfAffix(blocks, wanted, affix);
+        const [prefix] = pattern;
+        const [first, end] =
+          typeof prefix === 'object' ? blocksOfPrefix(blocks, prefix) : [0, blocks.terms.length];
         const from = blocks.begins[first]!;
         const bytes = this.#bytes('words', from, blocks.begins[end]! - from);
-        return findTermsWithAffix(bytes, wanted, affix, blocks, first, maxTermsWithAffix);
+        return findTermsInBlocks(bytes, pattern, blocks, first);
       },
       (entries) => (entries === 'many' ? 0 : entries.length * termEntryBytes),
     );

@@ -5,7 +5,7 @@ import type { ScoreFunction } from './postings.js';
 import { Ranking, scoresByText, type RankedPage, type RankedRow } from './ranking.js';
 
 /** A phrase that raises the score of the texts that contain it, multiplied by `boost`. */
-export interface RankedPhrase extends FoldedTerms {
+interface RankedPhrase extends FoldedTerms {
   readonly boost: number;
   /** The weight of the phrase, which depends on the number of records that contain it. */
   readonly weight: Bm25Weight;
@@ -82,7 +82,6 @@ function singleTermOf(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8
     return query.items.length === 1 ? singleTermOf(query.items[0]!, phrases) : undefined;
   if (!('terms' in query) || query.terms.length !== 1 || phrases.length !== 1) return undefined;
   const [term] = query.terms;
-  const [{ terms, affix }] = phrases as [RankedPhrase];
-  if (query.affix || affix) return undefined;
+  const [{ terms }] = phrases as [RankedPhrase];
   return terms.length === 1 && compareBytes(terms[0]!, term!) === 0 ? term : undefined;
 }

@@ -1,4 +1,5 @@
 import { ByteCursor, compareBytes } from './bytes.js';
+import { matchesWildcard, startsWithPart, type FoldedPattern } from './wildcard.js';
 
 /** The index entry of a term: its counts, and the locations of its postings and positions. */
 export interface TermEntry {
@@ -9,9 +10,6 @@ export interface TermEntry {
   readonly postings: readonly [from: number, length: number];
   readonly positionsOfTerm: readonly [from: number, length: number];
 }
-
-/** How a text is part of a term: at its start, at its end, or anywhere in it. */
-export type TermAffix = 'prefix' | 'suffix' | 'infix';
 
 /** The first term of each block, and where the block, its postings and its positions begin; these arrays have one more element, the end. */
 export interface TermBlocks {
@@ -46,17 +44,15 @@ export function blockOfTerm({ terms }: TermBlocks, term: Uint8Array): number {
   return low - 1;
 }
 
-/** Returns the blocks, from the first to before the second number, that may contain terms with this affix. */
-export function blocksOfAffix(
+/** Returns the blocks, from the first to before the second number, that may contain terms with this prefix. */
+export function blocksOfPrefix(
   blocks: TermBlocks,
-  wanted: Uint8Array,
-  affix: TermAffix,
+  prefix: Uint8Array,
 ): readonly [first: number, end: number] {
   const { terms } = blocks;
-  if (affix !== 'prefix') return [0, terms.length];
-  const first = Math.max(0, blockOfTerm(blocks, wanted));
+  const first = Math.max(0, blockOfTerm(blocks, prefix));
   let end = Math.min(first + 1, terms.length);
-  while (end < terms.length && hasPrefix(terms[end]!, wanted)) end += 1;
+  while (end < terms.length && startsWithPart(terms[end]!, 0, terms[end]!.length, prefix)) end += 1;
   return [first, end];
 }
 
@@ -113,23 +109,31 @@ export function findTermInBlock(
 }
 
 /**
- * Returns the entries of the terms that have `wanted` as this affix, in the order of the terms; `bytes` are those of consecutive blocks from
- * `block` on. Returns `many` if there are more than `most`.
+ * Maximum number of terms that may match a wildcard pattern. For more, the SQL executor is used, which can be interrupted: reading the lists
+ * of tens of thousands of terms takes a tenth of a second for 100,000 texts.
  */
-export function findTermsWithAffix(
+const maxMatchingTerms = 50_000;
+
+/** Maximum number of bytes that comparing the terms with a pattern may take; long terms of one repeated letter take them, in about a second. */
+const maxComparedBytes = 1_000_000_000;
+
+/**
+ * Returns the entries of the terms that match a pattern, in the order of the terms; `bytes` are those of consecutive blocks from `block` on.
+ * Returns `many` if there are more than `maxMatchingTerms`, or if comparing may take more than `maxComparedBytes`.
+ */
+export function findTermsInBlocks(
   bytes: Uint8Array,
-  wanted: Uint8Array,
-  affix: TermAffix,
+  pattern: FoldedPattern,
   blocks: TermBlocks,
   block: number,
-  most: number,
 ): readonly TermEntry[] | 'many' {
   const cursor = new ByteCursor(bytes);
-  const hasAffix = affixTests[affix];
   const entries: TermEntry[] = [];
   let postings = blocks.postings[block]!;
   let positions = blocks.positions[block]!;
   let term = Buffer.alloc(256);
+  const literalBytes = pattern.reduce((sum, part) => sum + part.length, 0);
+  let comparedBytes = 0;
   while (!cursor.isAtEnd) {
     const shared = cursor.varint();
     const suffix = cursor.take(cursor.varint());
@@ -140,24 +144,19 @@ export function findTermsWithAffix(
     const rows = cursor.varint();
     const postingBytes = cursor.varint();
     const positionBytes = cursor.varint();
-    if (hasAffix(term.subarray(0, length), wanted)) {
-      if (entries.length === most) return 'many';
-      entries.push({ textCount, rows, postings: [postings, postingBytes], positionsOfTerm: [positions, positionBytes] }); // prettier-ignore
+    comparedBytes += length * Math.min(length, literalBytes);
+    if (comparedBytes > maxComparedBytes) return 'many';
+    if (matchesWildcard(term, 0, length, pattern, false)) {
+      if (entries.length === maxMatchingTerms) return 'many';
+      entries.push({
+        textCount,
+        rows,
+        postings: [postings, postingBytes],
+        positionsOfTerm: [positions, positionBytes],
+      });
     }
     postings += postingBytes;
     positions += positionBytes;
   }
   return entries;
-}
-
-const affixTests: Readonly<Record<TermAffix, (term: Buffer, wanted: Uint8Array) => boolean>> = {
-  prefix: hasPrefix,
-  suffix: (term, wanted) =>
-    term.length >= wanted.length &&
-    term.compare(wanted, 0, wanted.length, term.length - wanted.length) === 0,
-  infix: (term, wanted) => term.includes(wanted),
-};
-
-function hasPrefix(term: Uint8Array, wanted: Uint8Array): boolean {
-  return compareBytes(term.subarray(0, wanted.length), wanted) === 0;
 }

@@ -3,6 +3,7 @@ import type { Snapshot } from '../../store/store.js';
 import { bm25Weight } from '../../text/bm25.js';
 import type { FoldedTerms } from '../../text/column-matcher.js';
 import type { RankedTexts } from '../../text/ranked-search.js';
+import { patternText } from '../../text/wildcard.js';
 import { compareRankedRows, type RankedRow } from '../../text/ranking.js';
 import type { Executor, SelectedRows, Selection } from '../executor/executor.js';
 import { withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
@@ -24,7 +25,7 @@ export async function readTextFrequencies(
   options: RunOptions,
 ): Promise<TextFrequencies | Unsupported> {
   const { datasetId, version, files } = snapshot;
-  const texts = phrases.map(({ terms, affix }) => [affix, ...terms.map((term) => Buffer.from(term).toString())]); // prettier-ignore
+  const texts = phrases.map(({ terms, pattern }) => pattern ? patternText(pattern) : terms.map((term) => Buffer.from(term).toString())); // prettier-ignore
   const asking = JSON.stringify([files[0], datasetId, version, field.path, texts]);
   const earlier = cachedFrequencies.get(asking);
   if (earlier !== undefined) return earlier;

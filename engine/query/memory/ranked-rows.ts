@@ -1,7 +1,7 @@
 import { bm25, type Bm25Weight } from '../../text/bm25.js';
 import type { ColumnMatcher, FoldedTerms } from '../../text/column-matcher.js';
 import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
-import { tooManyTerms } from '../predicate/kinds/indexed-terms.js';
+import { unsupportedPattern } from '../predicate/kinds/indexed-terms.js';
 import { toTextQuery } from '../predicate/patterns.js';
 import type { Predicate } from '../predicate/predicate.js';
 import { isTextCondition, type ScoredCondition, type RankedClause } from '../text/relevance.js';
@@ -81,8 +81,8 @@ export class RankedRows {
         continue;
       }
       const phrase = toTextQuery(leaf)!;
-      const tooMany = tooManyTerms(leaf.field, text, [phrase]);
-      if (tooMany) return tooMany;
+      const unsupported = unsupportedPattern(leaf.field, text, [phrase]);
+      if (unsupported) return unsupported;
       if (text.mayCrossValues(phrase)) return unsupportedAcrossValues(leaf.field);
       found.set(leaf, phraseHits(text, phrase, weight));
     }

@@ -76,10 +76,7 @@ export function sidePredicates(scores: readonly ScoreClause[]): readonly Predica
   return [...new Set(atoms.filter((atom) => !isTextCondition(atom)))];
 }
 
-/**
- * Returns true if the text index computes the same score as SQL, which scores several terms in any order as a phrase, and a wildcard that
- * the index does not answer by its matches in the value.
- */
+/** Returns true if the text index computes the same score as SQL, which scores several terms in any order as a phrase. */
 function hasSameScoreInIndex(leaf: ScoredCondition): boolean {
   return leaf.kind === 'terms' ? leaf.terms.length === 1 : toTextQuery(leaf) !== undefined;
 }

@@ -16,7 +16,7 @@ import {
 
 import type { CacheCounts } from './admission-cache.js';
 import type { SegmentView } from './match/column.js';
-import { tooManyTerms } from '../predicate/kinds/indexed-terms.js';
+import { unsupportedPattern } from '../predicate/kinds/indexed-terms.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { cachedRecords } from './cached-records.js';
 import { compileMatchers } from './evaluate.js';
@@ -183,8 +183,8 @@ export class Shard {
     let [records, tokens] = [0, 0];
     const found = query.phrases.map(() => 0);
     for (const { matcher, view } of texts) {
-      const tooMany = tooManyTerms(query.field, matcher(), query.phrases);
-      if (tooMany) return this.#rested(tooMany);
+      const unsupported = unsupportedPattern(query.field, matcher(), query.phrases);
+      if (unsupported) return this.#rested(unsupported);
       const own = liveFrequencies(matcher(), view, query.field, query.phrases);
       records += own.records;
       tokens += own.tokens;
@@ -199,14 +199,16 @@ export class Shard {
   *search(query: ShardSearch): Generator<void, RankedTexts | Unsupported> {
     const texts = this.#texts(query);
     if (isUnsupported(texts)) return texts;
-    const patterns = [...foldedTermsIn(query.query), ...query.phrases].filter(({ affix }) => affix);
+    const patterns = [...foldedTermsIn(query.query), ...query.phrases].filter(
+      ({ pattern }) => pattern,
+    );
     const phrases = query.phrases.filter(({ terms }) => terms.length > 1);
     if (patterns.length + phrases.length > 0) {
       for (const { matcher } of texts) {
         const mayCross = phrases.some((phrase) => matcher().mayCrossValues(phrase));
-        const tooMany = tooManyTerms(query.field, matcher(), patterns);
+        const unsupported = unsupportedPattern(query.field, matcher(), patterns);
         this.#cache.releaseIdle();
-        if (tooMany) return tooMany;
+        if (unsupported) return unsupported;
         if (mayCross) return unsupportedAcrossValues(query.field);
       }
     }

@@ -2,6 +2,7 @@ import type { FoldedTerms } from '../../text/column-matcher.js';
 import { foldTerm } from '../../text/fold.js';
 import type { OfKind, WildPart } from './predicate.js';
 import { isToken, separators } from '../../text/tokenizer.js';
+import { impliesMatchingTerm } from '../../text/wildcard.js';
 
 /** Matches a whole string that spells a number in the syntax of requests; spaces around it are allowed. */
 export const numberTextPattern =
@@ -18,8 +19,8 @@ const termEndPattern = `(?:$|[${separators}])`;
 type TermQuery = FoldedTerms & { readonly kind: 'terms' | 'phrase' };
 
 /**
- * Returns a condition on terms in the form that the text index answers. Undefined for a wildcard pattern that can match a whole value
- * without matching a term of it, because the index has only terms: `b*cer` matches the value `breast cancer`.
+ * Returns a condition on terms in the form that the text index answers. Undefined for a wildcard pattern that the index cannot answer, because
+ * values may match it as a whole: it contains separators, or begins and ends with wildcards between which it is not a single text.
  */
 export function toTextQuery(
   condition: OfKind<'terms' | 'phrase' | 'wildcard'>,
@@ -27,11 +28,12 @@ export function toTextQuery(
   if (condition.kind !== 'wildcard')
     return { kind: condition.kind, terms: condition.terms.map(foldTerm) };
   const { parts } = condition;
-  const [literal, ...more] = parts.filter((part) => part !== 'any');
-  if (typeof literal !== 'object' || more.length > 0 || !isToken(literal.text)) return undefined;
-  if (parts.length === 1) return { kind: 'phrase', terms: [foldTerm(literal.text)] };
-  const affix = parts[0] !== 'any' ? 'prefix' : parts.at(-1) !== 'any' ? 'suffix' : 'infix';
-  return { kind: 'phrase', terms: [foldTerm(literal.text)], affix };
+  const literals = parts.filter((part) => typeof part === 'object');
+  if (literals.length === 0 || !literals.every(({ text }) => isToken(text))) return undefined;
+  const pattern = parts.map((part) => (typeof part === 'object' ? foldTerm(part.text) : part));
+  const isAnchored = [parts[0], parts.at(-1)].some((part) => typeof part === 'object');
+  if (!isAnchored && !impliesMatchingTerm(pattern)) return undefined;
+  return { kind: 'phrase', terms: [], pattern };
 }
 
 /** Returns a pattern of strings that contain the term, in any letter case. */
