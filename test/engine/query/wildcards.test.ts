@@ -31,7 +31,12 @@ beforeAll(async () => {
     many: t === null ? null : t.split(', '),
     short: ['brc 2', 'brca2', 'breast cancer', '-cancer', 'cancer.', 'brc2', null][i]!,
   }));
-  dataset = await fixture.dataset(columns, [rows.slice(0, 3), rows.slice(3), rows, [rows[6]!]]);
+  dataset = await fixture.dataset(columns, [
+    rows.slice(0, 3),
+    rows.slice(3),
+    rows,
+    [{ t: '-', s: '-', many: ['-'], short: '-' }],
+  ]);
   const word = (i: number): string => `w${i.toString(36)}`;
   const wideRows = Array.from({ length: 60 }, (_, row) => ({
     t: Array.from({ length: 1000 }, (__, i) => word(1000 * row + i)).join(' '),
