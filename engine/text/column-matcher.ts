@@ -1,5 +1,7 @@
-import type { ColumnReader, TermEntry } from './column-reader.js';
+import type { ColumnReader } from './column-reader.js';
 import type { Hits } from './postings.js';
+import type { TermEntry } from './term-blocks.js';
+import { impliesMatchingTerm, patternText, type FoldedPattern } from './wildcard.js';
 import { areInConsecutiveValues, hitsOfRows } from './value-lists.js';
 
 /** A query for texts. A single term is a phrase of one; terms are folded (fold.ts). */
@@ -13,12 +15,22 @@ export type TextQuery =
 /** Folded terms: those of a phrase, or those that a text must contain. */
 export interface FoldedTerms {
   readonly terms: readonly Uint8Array[];
+  /** Present if the text must contain a term that matches this pattern; there are then no `terms`. */
+  readonly pattern?: FoldedPattern;
+}
+
+/** Returns the terms and phrases that a query consists of. */
+export function foldedTermsIn(query: TextQuery): readonly FoldedTerms[] {
+  if ('terms' in query) return [query];
+  return (query.kind === 'without' ? [query.item, query.other] : query.items).flatMap(
+    foldedTermsIn,
+  );
 }
 
 /** Matching rows are returned as a list if fewer than one row in this many matches, else as a bitmap. */
 const sparseDivisor = 32;
 
-/** Maximum number of terms whose entries are cached from query to query. */
+/** Maximum number of terms whose entries are cached from query to query, and of patterns whose results are. */
 const maxCachedEntries = 32;
 
 const noRows = new Int32Array(0);
@@ -33,6 +45,7 @@ export class ColumnMatcher {
   readonly #hits = new Map<string, Hits>();
   readonly #hitsOfRows = new Map<string, Hits>();
   readonly #entries = new Map<string, TermEntry | 'none'>();
+  readonly #wholeMatches = new Map<string, boolean>();
 
   constructor(column: ColumnReader) {
     this.column = column;
@@ -77,10 +90,31 @@ export class ColumnMatcher {
     return terms.some((term, i) => {
       const next = terms[i + 1];
       if (next === undefined) return false;
-      const last = this.#textsAt(term, (position, text) => position === lengths[text]! - 1);
-      const first = this.#textsAt(next, (position) => position === 0);
+      const [entry, nextEntry] = [this.termEntry(term), this.termEntry(next)];
+      if (entry === undefined || nextEntry === undefined) return false;
+      const last = this.#textsAt(entry, (position, text) => position === lengths[text]! - 1);
+      const first = this.#textsAt(nextEntry, (position) => position === 0);
       return areInConsecutiveValues(column.valueLists(), last, first);
     });
+  }
+
+  /** Returns whether so many or so long terms are compared with a pattern that `hits` does not search for it. */
+  hasTooManyTerms({ pattern }: FoldedTerms): boolean {
+    return pattern !== undefined && this.column.findMatching(pattern) === 'many';
+  }
+
+  /**
+   * Returns whether a value without a term that matches a pattern may match it as a whole, because a wildcard may stand for separators, which
+   * are not in the index. The pattern begins or ends with a text.
+   */
+  mayMatchAsWhole(phrase: FoldedTerms): boolean {
+    const { pattern } = phrase;
+    if (pattern === undefined || impliesMatchingTerm(pattern)) return false;
+    const key = patternText(pattern);
+    let mayMatch = this.#wholeMatches.get(key);
+    if (mayMatch === undefined)
+      this.#wholeMatches.set(key, (mayMatch = this.#hasValueWithEndsOf(phrase, pattern)));
+    return mayMatch;
   }
 
   /** Returns the rows whose texts match a query: an ascending list of numbers or, if there are many, a bitmap (bitmap.ts). */
@@ -123,11 +157,12 @@ export class ColumnMatcher {
     return sum;
   }
 
-  /** Drops the cached hits, which may cover every row, and the cached term entries if there are more than `maxCachedEntries`. */
+  /** Drops the cached hits, which may cover every row, and other cached results if there are more than `maxCachedEntries`. */
   dropCachedHits(): void {
     this.#hits.clear();
     this.#hitsOfRows.clear();
     if (this.#entries.size > maxCachedEntries) this.#entries.clear();
+    if (this.#wholeMatches.size > maxCachedEntries) this.#wholeMatches.clear();
   }
 
   /** Returns the entry of a term; undefined if no text contains it. */
@@ -146,6 +181,37 @@ export class ColumnMatcher {
     return cachedHits;
   }
 
+  /** Returns whether a value that does not match a phrase has the text with which its pattern begins, and the one with which it ends. */
+  #hasValueWithEndsOf(phrase: FoldedTerms, pattern: FoldedPattern): boolean {
+    const { lengths } = this.column.isList ? this.column.valueLists() : this.column.texts();
+    const mostTokens = pattern.includes('any')
+      ? Infinity
+      : 1 + pattern.filter((part) => part === 'one').length;
+    const ends = [
+      { bit: 1, part: pattern[0], isThere: (position: number) => position === 0 },
+      {
+        bit: 2,
+        part: pattern.at(-1),
+        isThere: (position: number, length: number) => position === length - 1,
+      },
+    ].filter(({ part }) => typeof part === 'object');
+    /** For each value, the ends that it has in common with the pattern. */
+    const commonEnds = new Uint8Array(this.column.summary.texts);
+    for (const { bit, part, isThere } of ends) {
+      const entries = this.column.findMatching(bit === 1 ? [part!, 'any'] : ['any', part!]);
+      if (entries === 'many') return true;
+      for (const entry of entries) {
+        const found = this.#textsAt(entry, (position, text) => {
+          const length = lengths[text]!;
+          return length <= mostTokens && isThere(position, length);
+        });
+        for (const text of found) commonEnds[text]! |= bit;
+      }
+    }
+    for (const text of this.#valueHits(phrase).texts) commonEnds[text] = 0;
+    return commonEnds.includes(ends.reduce((sum, { bit }) => sum + bit, 0));
+  }
+
   #withAll({ terms }: FoldedTerms): Uint32Array {
     if (terms.length === 1) return this.hits({ terms }).texts;
     let found: Uint32Array | undefined;
@@ -161,9 +227,7 @@ export class ColumnMatcher {
   }
 
   /** Returns the values that contain a term at a position for which `test` is true. */
-  #textsAt(term: Uint8Array, test: (position: number, text: number) => boolean): Uint32Array {
-    const entry = this.termEntry(term);
-    if (entry === undefined) return noHits.texts;
+  #textsAt(entry: TermEntry, test: (position: number, text: number) => boolean): Uint32Array {
     const entryHits = this.column.hits(entry);
     const { starts, list } = this.column.positions(entry, entryHits);
     return entryHits.texts.filter((text, i) => {
@@ -172,7 +236,13 @@ export class ColumnMatcher {
     });
   }
 
-  #find({ terms }: FoldedTerms): Hits {
+  #find({ terms, pattern }: FoldedTerms): Hits {
+    if (pattern) {
+      const found = this.column.findMatching(pattern);
+      if (found === 'many') throw new Error(`too many terms match ${patternText(pattern)}`);
+      if (found.length > 1) return this.column.hitsOfAny(found);
+      return found[0] ? this.column.hits(found[0]) : noHits;
+    }
     const entries: TermEntry[] = [];
     for (const term of terms) {
       const entry = this.termEntry(term);
@@ -240,7 +310,8 @@ function phraseOccurrences(positioned: readonly PositionedHits[], at: readonly n
   return count;
 }
 
-function phraseKey({ terms }: FoldedTerms): string {
+function phraseKey({ terms, pattern }: FoldedTerms): string {
+  if (pattern) return patternText(pattern);
   return terms.map((term) => Buffer.from(term).toString('latin1')).join('\0');
 }
 

@@ -1,4 +1,4 @@
-import { ByteCursor, compareBytes } from './bytes.js';
+import { ByteCursor } from './bytes.js';
 import { damagedIndexError, readPart, type ColumnLocation, type TextIndex } from './index-file.js';
 import { AppError } from '../core/errors.js';
 import type { ColumnSummary, IndexPartName } from './column-writer.js';
@@ -15,25 +15,17 @@ import {
   type TextTable,
 } from './postings.js';
 import type { Ranking } from './ranking.js';
+import {
+  blockOfTerm,
+  blocksOfPrefix,
+  decodeBlocks,
+  findTermInBlock,
+  findTermsInBlocks,
+  type TermBlocks,
+  type TermEntry,
+} from './term-blocks.js';
+import { patternText, type FoldedPattern } from './wildcard.js';
 import { decodeLists, tokenCountOfRows, type RowValueLists } from './value-lists.js';
-
-/** The index entry of a term: its counts, and the locations of its postings and positions. */
-export interface TermEntry {
-  /** Number of texts that contain the term. */
-  readonly textCount: number;
-  /** Number of rows whose text contains the term. */
-  readonly rows: number;
-  readonly postings: readonly [from: number, length: number];
-  readonly positionsOfTerm: readonly [from: number, length: number];
-}
-
-/** The first term of each block, and where the block, its postings and its positions begin; these arrays have one more element, the end. */
-interface TermBlocks {
-  readonly terms: readonly Uint8Array[];
-  readonly begins: Float64Array;
-  readonly postings: Float64Array;
-  readonly positions: Float64Array;
-}
 
 /** Caches what readers have decoded; keys begin with `text`, and `bytes` is the size of a value. */
 interface TextCache {
@@ -43,7 +35,8 @@ interface TextCache {
 
 /** Estimated size in bytes of a cache entry in addition to its value. */
 const entryOverheadBytes = 256;
-
+/** Estimated size in bytes of a `TermEntry`. */
+const termEntryBytes = 160;
 /**
  * Reads the text index of one column of one segment. Throws `damaged` for bytes that cannot be decoded. In a column that is a list or lies
  * in one, `find`, `hits` and `positions` treat each single value as a text, while `texts` treats all values of a row as one text, whose
@@ -93,30 +86,64 @@ export class ColumnReader {
 
   /** Returns the entry of a term; undefined if no text contains it. */
   find(term: Uint8Array): TermEntry | undefined {
-    const { terms, begins, postings, positions } = this.#blocks();
-    let low = 0;
-    let high = terms.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (compareBytes(terms[middle]!, term) <= 0) low = middle + 1;
-      else high = middle;
-    }
-    const block = low - 1;
+    const blocks = this.#blocks();
+    const block = blockOfTerm(blocks, term);
     if (block < 0) return undefined;
-    const from = begins[block]!;
-    const bytes = this.#bytes('words', from, begins[block + 1]! - from);
-    return this.#checked(() => findTermInBlock(bytes, term, postings[block]!, positions[block]!));
+    const from = blocks.begins[block]!;
+    const bytes = this.#bytes('words', from, blocks.begins[block + 1]! - from);
+    return this.#checked(() => findTermInBlock(bytes, term, blocks, block));
+  }
+
+  /** Returns the entries of the terms that match a pattern, in order; `many` if that takes too long (term-blocks.ts). */
+  findMatching(pattern: FoldedPattern): readonly TermEntry[] | 'many' {
+    return this.#cached(
+      `terms ${patternText(pattern)}`,
+      () => {
+        const blocks = this.#blocks();
+        const [prefix] = pattern;
+        const [first, end] =
+          typeof prefix === 'object' ? blocksOfPrefix(blocks, prefix) : [0, blocks.terms.length];
+        const from = blocks.begins[first]!;
+        const bytes = this.#bytes('words', from, blocks.begins[end]! - from);
+        return findTermsInBlocks(bytes, pattern, blocks, first);
+      },
+      (entries) => (entries === 'many' ? 0 : entries.length * termEntryBytes),
+    );
   }
 
   /** Returns the texts that contain a term. */
-  hits({ textCount: count, postings: [from, length] }: TermEntry): Hits {
+  hits({ textCount, postings: [from, length] }: TermEntry): Hits {
     const bytes = this.#bytes('postings', from, length);
-    return this.#checked(() => {
-      const textHits = decodePostings(bytes, count);
-      if (count > 0 && textHits.texts[count - 1]! >= this.summary.texts)
-        throw new Error('a posting names a text that does not exist');
-      return textHits;
-    });
+    return this.#checked(() => this.#decodeHits(bytes, textCount));
+  }
+
+  /** Returns the texts that contain any of these terms, which are in order, and the number of occurrences of all of them in each. */
+  hitsOfAny(entries: readonly TermEntry[]): Hits {
+    const timesOf = new Uint32Array(this.summary.texts);
+    for (let first = 0; first < entries.length;) {
+      // Terms that follow one another in the dictionary have consecutive postings, which are read together.
+      const [from] = entries[first]!.postings;
+      let end = first;
+      let to = from;
+      for (; entries[end]?.postings[0] === to; end++) to += entries[end]!.postings[1];
+      const bytes = this.#bytes('postings', from, to - from);
+      for (const { textCount, postings } of entries.slice(first, end)) {
+        const { texts, times } = this.#checked(() =>
+          this.#decodeHits(bytes.subarray(postings[0] - from), textCount),
+        );
+        for (let i = 0; i < texts.length; i++) timesOf[texts[i]!]! += times[i]!;
+      }
+      first = end;
+    }
+    const texts = positiveIndices(timesOf);
+    return { texts, times: texts.map((text) => timesOf[text]!) };
+  }
+
+  #decodeHits(bytes: Uint8Array, count: number): Hits {
+    const textHits = decodePostings(bytes, count);
+    if (count > 0 && textHits.texts[count - 1]! >= this.summary.texts)
+      throw new Error('a posting names a text that does not exist');
+    return textHits;
   }
 
   /** Adds the texts that contain a term to the ranking, where `segment` is the segment's number, without blocks that cannot contribute. */
@@ -289,69 +316,6 @@ export class ColumnReader {
   }
 }
 
-function findTermInBlock(
-  bytes: Uint8Array,
-  wanted: Uint8Array,
-  postingsAt: number,
-  positionsAt: number,
-): TermEntry | undefined {
-  const cursor = new ByteCursor(bytes);
-  let postings = postingsAt;
-  let positions = positionsAt;
-  // Number of leading bytes that the wanted term and the previous term in the block share. By this number, terms are compared without
-  // reconstructing them from their shared prefixes.
-  let sameLength = 0;
-  while (!cursor.isAtEnd) {
-    const shared = cursor.varint();
-    const size = cursor.varint();
-    const suffix = cursor.skip(size);
-    const texts = cursor.varint();
-    const rows = cursor.varint();
-    const postingBytes = cursor.varint();
-    const positionBytes = cursor.varint();
-    if (shared < sameLength) return undefined; // the term differs within the shared bytes, so it sorts after the wanted one
-    if (shared === sameLength) {
-      let i = 0;
-      while (
-        i < size &&
-        sameLength + i < wanted.length &&
-        bytes[suffix + i] === wanted[sameLength + i]
-      )
-        i += 1;
-      if (i === size && sameLength + i === wanted.length) {
-        return {
-          textCount: texts,
-          rows,
-          postings: [postings, postingBytes],
-          positionsOfTerm: [positions, positionBytes],
-        };
-      }
-      if (
-        sameLength + i === wanted.length ||
-        (i < size && bytes[suffix + i]! > wanted[sameLength + i]!)
-      ) {
-        return undefined;
-      }
-      sameLength += i;
-    }
-    postings += postingBytes;
-    positions += positionBytes;
-  }
-  return undefined;
-}
-
-function decodeBlocks(bytes: Uint8Array): TermBlocks {
-  const cursor = new ByteCursor(bytes);
-  const terms: Uint8Array[] = [];
-  const sums: [number[], number[], number[]] = [[0], [0], [0]];
-  while (!cursor.isAtEnd) {
-    terms.push(cursor.take(cursor.varint()).slice());
-    for (const sum of sums) sum.push(sum.at(-1)! + cursor.varint());
-  }
-  const [begins, postings, positions] = sums.map((sum) => Float64Array.from(sum));
-  return { terms, begins: begins!, postings: postings!, positions: positions! };
-}
-
 /** Inverts the lists of rows: sets `textOf[row]` to 1 + the number of the row's text. */
 function decodeTextIndices(
   bytes: Uint8Array,
@@ -397,4 +361,11 @@ function decodeLengths(bytes: Uint8Array, texts: number): TextLengths {
     lengths[i] = length < 0x80 ? length : cursor.varint();
   }
   return lengths;
+}
+
+function positiveIndices(numbers: Uint32Array): Uint32Array {
+  const indices = new Uint32Array(numbers.length);
+  let count = 0;
+  for (let i = 0; i < numbers.length; i++) if (numbers[i]! > 0) indices[count++] = i;
+  return indices.slice(0, count);
 }

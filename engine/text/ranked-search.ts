@@ -1,12 +1,11 @@
 import { compareBytes } from './bytes.js';
 import { bm25, type Bm25Weight } from './bm25.js';
-import type { ColumnMatcher, TextQuery } from './column-matcher.js';
+import type { ColumnMatcher, FoldedTerms, TextQuery } from './column-matcher.js';
 import type { ScoreFunction } from './postings.js';
 import { Ranking, scoresByText, type RankedPage, type RankedRow } from './ranking.js';
 
 /** A phrase that raises the score of the texts that contain it, multiplied by `boost`. */
-export interface RankedPhrase {
-  readonly terms: readonly Uint8Array[];
+interface RankedPhrase extends FoldedTerms {
   readonly boost: number;
   /** The weight of the phrase, which depends on the number of records that contain it. */
   readonly weight: Bm25Weight;
@@ -56,8 +55,8 @@ export function* searchRanked(
       total += matcher.countRowsOfTexts(texts);
       if (page.limit > 0 && texts.length > 0) {
         const table = matcher.column.texts();
-        const clauses = phrases.map(({ terms }, i) => ({
-          hits: matcher.hits({ terms }),
+        const clauses = phrases.map((phrase, i) => ({
+          hits: matcher.hits(phrase),
           score: scores[i]!,
         }));
         const sums = scoresByText(texts, clauses, table);

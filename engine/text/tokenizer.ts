@@ -51,6 +51,11 @@ export function tokenize(text: string): string[] {
   return text.match(tokenPattern) ?? [];
 }
 
+/** Returns whether a text is a single token: not empty, and without separators and lone surrogates. */
+export function isToken(text: string): boolean {
+  return text.isWellFormed() && tokenize(text)[0] === text;
+}
+
 /** Returns whether a code point separates tokens. */
 export function isSeparator(code: number): boolean {
   let low = 0;

@@ -1,7 +1,9 @@
 import { LruCache } from '../../core/recent-map.js';
 import type { Snapshot } from '../../store/store.js';
 import { bm25Weight } from '../../text/bm25.js';
+import type { FoldedTerms } from '../../text/column-matcher.js';
 import type { RankedTexts } from '../../text/ranked-search.js';
+import { patternText } from '../../text/wildcard.js';
 import { compareRankedRows, type RankedRow } from '../../text/ranking.js';
 import type { Executor, SelectedRows, Selection } from '../executor/executor.js';
 import { withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
@@ -19,11 +21,11 @@ export async function readTextFrequencies(
   shards: Shards,
   snapshot: Snapshot,
   field: FieldRef,
-  phrases: readonly (readonly Uint8Array[])[],
+  phrases: readonly FoldedTerms[],
   options: RunOptions,
 ): Promise<TextFrequencies | Unsupported> {
   const { datasetId, version, files } = snapshot;
-  const texts = phrases.map((terms) => terms.map((term) => Buffer.from(term).toString()));
+  const texts = phrases.map(({ terms, pattern }) => pattern ? patternText(pattern) : terms.map((term) => Buffer.from(term).toString())); // prettier-ignore
   const asking = JSON.stringify([files[0], datasetId, version, field.path, texts]);
   const earlier = cachedFrequencies.get(asking);
   if (earlier !== undefined) return earlier;
@@ -66,7 +68,7 @@ async function selectByIndex(
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
   const { field, phrases } = oneFieldQuery(selection, snapshot)!;
-  const known = await readTextFrequencies(shards, snapshot, field, phrases.map(({ terms }) => terms), options); // prettier-ignore
+  const known = await readTextFrequencies(shards, snapshot, field, phrases.map(({ phrase }) => phrase), options); // prettier-ignore
   if (isUnsupported(known)) return known;
   const weights = new Map(phrases.map(({ leaf }, i) => [leaf, bm25Weight(known, known.found[i]!)]));
   const scores = selection.scores.map((score) => ({ ...score, weights }));
@@ -84,7 +86,7 @@ export async function searchIndex(
   const { field, query, phrases } = oneFieldQuery(selection, snapshot)!;
   const { clauses, tier } = rankedClausesOf(scores);
   const weights = new Map(clauses.flatMap(({ leaves }) => leaves));
-  const weighed = phrases.map(({ leaf, terms, boost }) => ({ terms, boost, weight: weights.get(leaf)! })); // prettier-ignore
+  const weighed = phrases.map(({ leaf, phrase, boost }) => ({ ...phrase, boost, weight: weights.get(leaf)! })); // prettier-ignore
   const after = cursor?.after ? rankedRowAtPosition(cursor.after) : undefined;
   const page = { after, offset: 0, limit: limit === 0 ? 0 : offset + limit };
   const { key, shardOf } = await shards.registerSnapshot(snapshot);

@@ -1,5 +1,5 @@
 import { intersectAscending } from '../../core/ascending.js';
-import type { ColumnMatcher } from '../../text/column-matcher.js';
+import type { ColumnMatcher, FoldedTerms } from '../../text/column-matcher.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { SegmentView } from './match/column.js';
 import type { TextFrequencies } from './protocol.js';
@@ -9,11 +9,11 @@ export function liveFrequencies(
   matcher: ColumnMatcher,
   view: SegmentView,
   field: FieldRef,
-  phrases: readonly (readonly Uint8Array[])[],
+  phrases: readonly FoldedTerms[],
 ): TextFrequencies {
   const { column } = matcher;
   const { summary } = column;
-  const found = phrases.map((terms) => matcher.countRowsWithPhrase({ terms }));
+  const found = phrases.map((phrase) => matcher.countRowsWithPhrase(phrase));
   const whole = { records: summary.records, tokens: summary.words, found };
   if (view.deleted === undefined) return whole;
   const textOf = column.sharesTexts ? column.textOfRows() : undefined;
@@ -32,17 +32,13 @@ export function liveFrequencies(
     tokens -= lengths[text]!;
   }
   const live = phrases.map(
-    (terms, i) => found[i]! - deletedRowsWith(matcher, terms, view.deleted!),
+    (phrase, i) => found[i]! - deletedRowsWith(matcher, phrase, view.deleted!),
   );
   return { records, tokens, found: live };
 }
 
-function deletedRowsWith(
-  matcher: ColumnMatcher,
-  terms: readonly Uint8Array[],
-  deleted: Int32Array,
-): number {
-  const rows = matcher.matchingRows({ kind: 'phrase', terms });
+function deletedRowsWith(matcher: ColumnMatcher, phrase: FoldedTerms, deleted: Int32Array): number {
+  const rows = matcher.matchingRows({ ...phrase, kind: 'phrase' });
   if (rows instanceof Int32Array) return intersectAscending(rows, deleted).length;
   let count = 0;
   for (const row of deleted) count += (rows[row >> 3]! >> (row & 7)) & 1;

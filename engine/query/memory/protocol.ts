@@ -9,6 +9,7 @@ import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
 import type { DeletionVector } from '../../store/deletion-vector.js';
 import type { FieldStatistics } from '../../text/bm25.js';
+import type { FoldedTerms } from '../../text/column-matcher.js';
 import type { FacetPartial } from './facets/partial.js';
 import type { RankedTexts, TextSearch } from '../../text/ranked-search.js';
 import type { RankedRow } from '../../text/ranking.js';
@@ -94,7 +95,7 @@ export interface ShardCountRequest {
 export interface ShardFrequenciesRequest {
   readonly snapshot: number;
   readonly field: FieldRef;
-  readonly phrases: readonly (readonly Uint8Array[])[];
+  readonly phrases: readonly FoldedTerms[];
 }
 
 /** Statistics of the texts of a field, and the numbers of records that contain phrases. */

@@ -1,7 +1,8 @@
 import { bm25, type Bm25Weight } from '../../text/bm25.js';
 import type { ColumnMatcher, FoldedTerms } from '../../text/column-matcher.js';
-import { foldTerm } from '../../text/fold.js';
 import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
+import { unsupportedPattern } from '../predicate/kinds/indexed-terms.js';
+import { toTextQuery } from '../predicate/patterns.js';
 import type { Predicate } from '../predicate/predicate.js';
 import { isTextCondition, type ScoredCondition, type RankedClause } from '../text/relevance.js';
 import { unsupportedAcrossValues } from '../text/text-field.js';
@@ -75,11 +76,13 @@ export class RankedRows {
     for (const [leaf, weight] of this.#texts) {
       const text = view.text!(leaf.field);
       if (isUnsupported(text)) return text;
-      if (text === 'absent' || leaf.kind === 'wildcard') {
+      if (text === 'absent') {
         found.set(leaf, noHits);
         continue;
       }
-      const phrase = { terms: leaf.terms.map(foldTerm) };
+      const phrase = toTextQuery(leaf)!;
+      const unsupported = unsupportedPattern(leaf.field, text, [phrase]);
+      if (unsupported) return unsupported;
       if (text.mayCrossValues(phrase)) return unsupportedAcrossValues(leaf.field);
       found.set(leaf, phraseHits(text, phrase, weight));
     }

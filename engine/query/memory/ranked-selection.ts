@@ -1,22 +1,29 @@
 import type { Columns } from '../../core/types.js';
 import { noWeight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
-import { foldTerm } from '../../text/fold.js';
-import type { TextQuery } from '../../text/column-matcher.js';
+import type { FoldedTerms, TextQuery } from '../../text/column-matcher.js';
 import type { RankedRow } from '../../text/ranking.js';
-import type { RankedPhrase } from '../../text/ranked-search.js';
 import type { SelectedRows, Selection } from '../executor/executor.js';
 import type { Position } from '../request/position.js';
 import { all, and, none, not, operandsOf, or, type FieldRef, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
 import { toTextQuery } from '../predicate/patterns.js';
-import { isTextCondition, scoredConditionsOf, type ScoredCondition } from '../text/relevance.js';
+import {
+  isScoredCondition,
+  isTextCondition,
+  scoredConditionsOf,
+  type ScoredCondition,
+} from '../text/relevance.js';
 import { isIndexable } from '../text/text-field.js';
 
 /** A query about the terms of one field, in the form that the text index answers. */
 interface OneFieldQuery {
   readonly field: FieldRef;
   readonly query: TextQuery;
-  readonly phrases: readonly (Omit<RankedPhrase, 'weight'> & { readonly leaf: ScoredCondition })[];
+  readonly phrases: readonly {
+    readonly leaf: ScoredCondition;
+    readonly phrase: FoldedTerms;
+    readonly boost: number;
+  }[];
 }
 
 /** Returns the selection without the conditions that, according to the weights of its scores, no record satisfies. */
@@ -51,7 +58,7 @@ export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicat
   return { ...selection, predicate: rest(selection.predicate, false), scores };
 }
 
-/** Returns true if all ranking conditions are terms or phrases of indexed fields, or conditions on fields that are not texts. */
+/** Returns true if all ranking conditions are terms, phrases or wildcards of indexed fields, or conditions on fields that are not texts. */
 export function isRankedByTerms(scores: readonly ScoreClause[], columns: Columns): boolean {
   return scores
     .flatMap(({ item }) => operandsOf(item))
@@ -71,7 +78,7 @@ export function sidePredicates(scores: readonly ScoreClause[]): readonly Predica
 
 /** Returns true if the text index computes the same score as SQL, which scores several terms in any order as a phrase. */
 function hasSameScoreInIndex(leaf: ScoredCondition): boolean {
-  return leaf.kind === 'phrase' || (leaf.kind === 'terms' && leaf.terms.length === 1);
+  return leaf.kind === 'terms' ? leaf.terms.length === 1 : toTextQuery(leaf) !== undefined;
 }
 
 /** Returns the rows of a ranked page, and the cursor position after the last row. */
@@ -105,22 +112,21 @@ export function oneFieldQuery(
     .filter(({ item }) => item.kind !== 'none')
     .map((score) => rankedPhraseOf(score, fields));
   if (query === undefined || phrases.includes(undefined) || fields.size !== 1) return undefined;
-  const [field] = operandsOf(predicate).flatMap((operand): readonly FieldRef[] =>
-    operand.kind === 'terms' || operand.kind === 'phrase' ? [operand.field] : [],
-  );
+  const [field] = scoredConditionsOf(predicate).map((condition) => condition.field);
   if (field === undefined || !isIndexable(columns, field)) return undefined;
   const ranking = (phrases as OneFieldQuery['phrases']).filter(({ boost }) => boost > 0);
   return ranking.length === 0 ? undefined : { field, query, phrases: ranking };
 }
 
 /**
- * Returns the predicate as a query of the text index; undefined if it has other conditions than terms and phrases. Adds the predicate's
+ * Returns the predicate as a query of the text index; undefined if it has other conditions than those that `toTextQuery` accepts. Adds the predicate's
  * fields to `fields`.
  */
 function textIndexQuery(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
   switch (predicate.kind) {
     case 'terms':
     case 'phrase':
+    case 'wildcard':
       fields.add(predicate.field.path.join('\n'));
       return toTextQuery(predicate);
     case 'or': {
@@ -152,8 +158,7 @@ function rankedPhraseOf(
   { item, boost }: Selection['scores'][number],
   fields: Set<string>,
 ): OneFieldQuery['phrases'][number] | undefined {
-  if (item.kind !== 'terms' && item.kind !== 'phrase') return undefined;
-  if (item.kind === 'terms' && item.terms.length !== 1) return undefined;
+  if (!isScoredCondition(item) || !hasSameScoreInIndex(item)) return undefined;
   fields.add(item.field.path.join('\n'));
-  return { leaf: item, terms: item.terms.map(foldTerm), boost };
+  return { leaf: item, phrase: toTextQuery(item)!, boost };
 }

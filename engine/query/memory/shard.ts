@@ -1,7 +1,7 @@
 import type { RowRef } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { ProjectedColumn } from '../results/projection.js';
-import type { ColumnMatcher } from '../../text/column-matcher.js';
+import { foldedTermsIn, type ColumnMatcher } from '../../text/column-matcher.js';
 import { searchRanked, type RankedTexts, type SearchedSegment } from '../../text/ranked-search.js';
 import { isScoredCondition } from '../text/relevance.js';
 import { unsupportedAcrossValues } from '../text/text-field.js';
@@ -16,6 +16,7 @@ import {
 
 import type { CacheCounts } from './admission-cache.js';
 import type { SegmentView } from './match/column.js';
+import { unsupportedPattern } from '../predicate/kinds/indexed-terms.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { cachedRecords } from './cached-records.js';
 import { compileMatchers } from './evaluate.js';
@@ -182,6 +183,8 @@ export class Shard {
     let [records, tokens] = [0, 0];
     const found = query.phrases.map(() => 0);
     for (const { matcher, view } of texts) {
+      const unsupported = unsupportedPattern(query.field, matcher(), query.phrases);
+      if (unsupported) return this.#rested(unsupported);
       const own = liveFrequencies(matcher(), view, query.field, query.phrases);
       records += own.records;
       tokens += own.tokens;
@@ -196,11 +199,16 @@ export class Shard {
   *search(query: ShardSearch): Generator<void, RankedTexts | Unsupported> {
     const texts = this.#texts(query);
     if (isUnsupported(texts)) return texts;
+    const patterns = [...foldedTermsIn(query.query), ...query.phrases].filter(
+      ({ pattern }) => pattern,
+    );
     const phrases = query.phrases.filter(({ terms }) => terms.length > 1);
-    if (phrases.length > 0) {
+    if (patterns.length + phrases.length > 0) {
       for (const { matcher } of texts) {
         const mayCross = phrases.some((phrase) => matcher().mayCrossValues(phrase));
+        const unsupported = unsupportedPattern(query.field, matcher(), patterns);
         this.#cache.releaseIdle();
+        if (unsupported) return unsupported;
         if (mayCross) return unsupportedAcrossValues(query.field);
       }
     }

@@ -1,9 +1,9 @@
 import { LruCache } from '../../core/recent-map.js';
 import { bm25Weight, documentFrequencyWeight, noWeight, type Bm25Weight } from '../../text/bm25.js';
-import { foldTerm } from '../../text/fold.js';
 import type { Snapshot } from '../../store/store.js';
 import type { RunOptions } from '../executor/limits.js';
 import { fieldKey, freezePredicate, not, type Predicate } from '../predicate/predicate.js';
+import { toTextQuery } from '../predicate/patterns.js';
 import { isTextCondition, type ConditionWeights, type ScoredCondition } from '../text/relevance.js';
 import { columnOfField } from '../text/text-field.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
@@ -48,12 +48,17 @@ export async function weighInShards(
   const byField = Map.groupBy(stored.filter(isTextCondition), ({ field }) => fieldKey(field));
   const unsupported = await Promise.all(
     [...byField.values()].map(async (ofField) => {
-      const phrases = ofField.flatMap((each) => (each.kind === 'wildcard' ? [] : [each]));
-      const folded = phrases.map(({ terms }) => terms.map(foldTerm));
-      const known = await readTextFrequencies(shards, snapshot, ofField[0]!.field, folded, options);
+      const phrases = ofField.map((condition) => toTextQuery(condition)!);
+      const known = await readTextFrequencies(
+        shards,
+        snapshot,
+        ofField[0]!.field,
+        phrases,
+        options,
+      );
       if (isUnsupported(known)) return known;
-      for (const [i, phrase] of phrases.entries())
-        weights.set(phrase, bm25Weight(known, known.found[i]!));
+      for (const [i, condition] of ofField.entries())
+        weights.set(condition, bm25Weight(known, known.found[i]!));
       return undefined;
     }),
   );

@@ -1,7 +1,8 @@
-import type { TextQuery } from '../../text/column-matcher.js';
+import type { FoldedTerms } from '../../text/column-matcher.js';
 import { foldTerm } from '../../text/fold.js';
 import type { OfKind, WildPart } from './predicate.js';
-import { separators } from '../../text/tokenizer.js';
+import { isToken, separators } from '../../text/tokenizer.js';
+import { impliesMatchingTerm } from '../../text/wildcard.js';
 
 /** Matches a whole string that spells a number in the syntax of requests; spaces around it are allowed. */
 export const numberTextPattern =
@@ -14,9 +15,25 @@ export const numberTextPattern =
 const termStartPattern = `(?:^|[${separators}])`;
 const termEndPattern = `(?:$|[${separators}])`;
 
-/** Returns a condition on terms in the form that the text index answers. */
-export function toTextQuery({ kind, terms }: OfKind<'terms' | 'phrase'>): TextQuery {
-  return { kind, terms: terms.map(foldTerm) };
+/** A condition on terms in the form that the text index answers. */
+type TermQuery = FoldedTerms & { readonly kind: 'terms' | 'phrase' };
+
+/**
+ * Returns a condition on terms in the form that the text index answers. Undefined for a wildcard pattern that the index cannot answer, because
+ * values may match it as a whole: it contains separators, or begins and ends with wildcards between which it is not a single text.
+ */
+export function toTextQuery(
+  condition: OfKind<'terms' | 'phrase' | 'wildcard'>,
+): TermQuery | undefined {
+  if (condition.kind !== 'wildcard')
+    return { kind: condition.kind, terms: condition.terms.map(foldTerm) };
+  const { parts } = condition;
+  const literals = parts.filter((part) => typeof part === 'object');
+  if (literals.length === 0 || !literals.every(({ text }) => isToken(text))) return undefined;
+  const pattern = parts.map((part) => (typeof part === 'object' ? foldTerm(part.text) : part));
+  const isAnchored = [parts[0], parts.at(-1)].some((part) => typeof part === 'object');
+  if (!isAnchored && !impliesMatchingTerm(pattern)) return undefined;
+  return { kind: 'phrase', terms: [], pattern };
 }
 
 /** Returns a pattern of strings that contain the term, in any letter case. */
@@ -41,13 +58,21 @@ function caseInsensitivePattern(term: string): string {
 
 /** Returns a pattern that matches a whole value or one of its terms. Inside a term, a wildcard stands for characters of terms. */
 export function wildcardPattern(parts: readonly WildPart[]): string {
-  const like = (one: string): string =>
-    parts
-      .map((part) =>
-        part === 'one' ? one : part === 'any' ? `${one}*` : `(?i:${escapePattern(part.text)})`,
-      )
-      .join('');
-  return `^${like('(?s:.)')}$|${termStartPattern}${like(`[^${separators}]`)}${termEndPattern}`;
+  const [inValue, inTerm] = ['(?s:.)', `[^${separators}]`].map((one) => partsPattern(parts, one));
+  return `^${inValue}$|${termStartPattern}${inTerm}${termEndPattern}`;
+}
+
+/** Returns a pattern of the terms that match a wildcard pattern, in strings in which slashes enclose each term, as `Dialect.phraseCount` requires. */
+export function wildcardBetweenSlashes(parts: readonly WildPart[]): string {
+  return `/${partsPattern(parts, '[^/]')}/`;
+}
+
+/** Returns a pattern of the parts in which `one` is the pattern of the characters that wildcards stand for. */
+function partsPattern(parts: readonly WildPart[], one: string): string {
+  const patterns = parts.map((part) =>
+    part === 'one' ? one : part === 'any' ? `${one}*` : caseInsensitivePattern(part.text),
+  );
+  return patterns.join('');
 }
 
 /** Returns a pattern that matches exactly this text: ASCII characters other than letters, digits and underscores are escaped. */

@@ -1,5 +1,5 @@
 import type { Bm25Weight } from '../../text/bm25.js';
-import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
+import { phraseBetweenSlashes, wildcardBetweenSlashes } from '../predicate/patterns.js';
 import type { ScoreClause } from '../predicate/predicate.js';
 import { rankedClausesOf, type ScoredCondition } from '../text/relevance.js';
 import { compilePredicate } from './compile.js';
@@ -38,10 +38,16 @@ function termScoreSql(
     return [`${maxParam} * ${dialect.indicator(compilePredicate(statement, leaf))}`];
   }
   const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
+  const pattern =
+    leaf.kind === 'wildcard'
+      ? wildcardBetweenSlashes(leaf.parts)
+      : phraseBetweenSlashes(leaf.terms);
+  const termCount = dialect.phraseCount(text, params.add('string', pattern));
+  // A value may match a wildcard as a whole, although none of its terms does.
   const occurrenceCount =
     leaf.kind === 'wildcard'
-      ? dialect.patternCount(text, params.add('string', wildcardPattern(leaf.parts)))
-      : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.terms)));
+      ? `greatest(${termCount}, ${dialect.indicator(compilePredicate(statement, leaf))})`
+      : termCount;
   const [baseParam, slopeParam] = [params.add('double', base), params.add('double', slope)];
   return [
     `coalesce((${maxParam} * ${occurrenceCount}) / (${occurrenceCount} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,

@@ -69,6 +69,16 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     }
   });
 
+  test('does not compare long terms with a long pattern for seconds', async () => {
+    const rows = [{ t: 'a'.repeat(1_000_000) }, { t: 'aab' }];
+    const matcher = columnMatcherOf(await engineFixture.dataset([column('t', 'text')], [rows]));
+    const endsWith = (text: string) =>
+      ({ terms: [], pattern: ['any', Buffer.from(text)] }) as const;
+    expect(matcher.hasTooManyTerms(endsWith(`${'a'.repeat(2_000)}b`))).toBe(true);
+    expect(matcher.hasTooManyTerms(endsWith('ab'))).toBe(false);
+    expect([...matcher.hits(endsWith('ab')).texts]).toEqual([1]);
+  });
+
   test.each([
     ['lists of texts of their own', 0],
     ['lists of shared texts', 30],

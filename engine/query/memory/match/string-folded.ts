@@ -1,14 +1,11 @@
 import type { Utf8Strings } from './column.js';
-import { isSeparator } from '../../../text/tokenizer.js';
-
-/** Maps the bytes of A to Z to those of a to z, and other bytes to themselves. */
-const lowerCaseBytes = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
-);
-/** For each byte, 1 if it is an ASCII character that separates terms. */
-const separatorByteFlags = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte < 0x80 && isSeparator(byte) ? 1 : 0,
-);
+import {
+  lowerCaseBytes,
+  matchesWildcard,
+  separatorByteFlags,
+  startsWithPart,
+  type FoldedPattern,
+} from '../../../text/wildcard.js';
 
 /** The result of a search in one value; `unknown` if only characters outside ASCII can decide it. */
 type SearchOutcome = 'found' | 'none' | 'unknown';
@@ -119,15 +116,12 @@ function searchPart(
   return any < 0x80 ? 'none' : 'unknown';
 }
 
-/** A part of a wildcard pattern: bytes in lower case, one character, or any number of characters. */
-type FoldedWildcardPart = Buffer | 'one' | 'any';
-
 /** Creates a search for values that match a wildcard pattern as a whole or in one term. */
 export function searchWildcard(
   bytes: Buffer,
   start: number,
   end: number,
-  parts: readonly FoldedWildcardPart[],
+  parts: FoldedPattern,
 ): SearchOutcome {
   for (let at = start; at < end; at++) if (bytes[at]! >= 0x80) return 'unknown';
   if (matchesWildcard(bytes, start, end, parts, false)) return 'found';
@@ -140,48 +134,4 @@ export function searchWildcard(
 /** Returns whether no term extends across this position. */
 function isTermBoundary(bytes: Buffer, at: number, start: number, end: number): boolean {
   return at < start || at >= end || separatorByteFlags[bytes[at]!] === 1;
-}
-
-/**
- * Returns whether the pattern matches from `from` on: up to the end of the value or, for a term, up to the end of a term, with wildcards
- * that match only characters of terms. Backtracks to the last wildcard for any number of characters, which is sufficient for globs.
- */
-function matchesWildcard(
-  bytes: Buffer,
-  from: number,
-  end: number,
-  parts: readonly FoldedWildcardPart[],
-  isTerm: boolean,
-): boolean {
-  const stands = (at: number): boolean =>
-    at < end && !(isTerm && separatorByteFlags[bytes[at]!] === 1);
-  let [part, at] = [0, from];
-  let [retryPart, retryAt] = [-1, 0];
-  for (;;) {
-    const wanted = parts[part];
-    let goesOn: boolean;
-    if (wanted === undefined) {
-      if (isTerm ? isTermBoundary(bytes, at, from, end) : at === end) return true;
-      goesOn = false;
-    } else if (wanted === 'any') {
-      [retryPart, retryAt] = [part++, at];
-      continue;
-    } else if (wanted === 'one') {
-      goesOn = stands(at);
-      at += 1;
-    } else {
-      goesOn = startsWithPart(bytes, at, end, wanted);
-      at += wanted.length;
-    }
-    if (goesOn) part += 1;
-    else if (retryPart < 0 || !stands(retryAt)) return false;
-    else [part, at] = [retryPart + 1, ++retryAt];
-  }
-}
-
-function startsWithPart(bytes: Buffer, at: number, end: number, part: Buffer): boolean {
-  if (at + part.length > end) return false;
-  for (let same = 0; same < part.length; same++)
-    if (lowerCaseBytes[bytes[at + same]!] !== part[same]) return false;
-  return true;
 }

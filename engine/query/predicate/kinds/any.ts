@@ -23,7 +23,8 @@ export const any: PredicateKind<AnyCondition> = {
     if (stored !== undefined && (stored.type !== 'object' || !stored.isList))
       return unsupportedBecause(`${field.name} is not stored as a list of objects`);
     const indexedCondition = allConditionsIn(item).find(
-      ({ kind, field: { type } }) => type === 'text' && (kind === 'terms' || kind === 'phrase'),
+      ({ kind, field: { type } }) =>
+        type === 'text' && ['terms', 'phrase', 'wildcard'].includes(kind),
     );
     return indexedCondition === undefined
       ? memorySupport(item)

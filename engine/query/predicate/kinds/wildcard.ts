@@ -2,44 +2,51 @@ import { RE2JS } from 're2js';
 import { foldText } from '../../../text/fold.js';
 import { stringWildcardTest } from '../../memory/match/string-terms.js';
 import { nsPerRow, rowCost } from '../cost.js';
-import { wildcardPattern } from '../patterns.js';
+import { toTextQuery, wildcardPattern } from '../patterns.js';
 import { limitTextLength } from '../plain-values.js';
 import type { OfKind, WildPart } from '../predicate.js';
+import { indexedTerms, termCost } from './indexed-terms.js';
+import type { PredicateKind } from './kind.js';
 import { describeValues, requireStringField, valueKind } from './value-kind.js';
 
 /** The predicate kind `wildcard`: the whole value, or one of its terms, matches a wildcard pattern. */
-export const wildcard = valueKind<OfKind<'wildcard'>>({
-  cost: () => rowCost(nsPerRow.terms),
-  unsupportedOver(condition, family) {
-    const { field } = condition;
-    if (field.type === 'text') return `${field.name} is of type text, whose values are too long`;
-    return requireStringField(condition, family);
-  },
-  spans: () => undefined,
-  valueSql({ parts }, { dialect, params }) {
-    const pattern = params.add('string', wildcardPattern(parts));
-    return (value) => dialect.matches(value, pattern);
-  },
-  valueTest: ({ parts }) => stringWildcardTest(parts),
-  plainTest({ parts }) {
-    const pattern = RE2JS.compile(wildcardPattern(parts));
-    const foldedLiterals = literalParts(parts).map(foldText);
-    return limitTextLength((text) => {
-      const value = foldText(text);
-      return foldedLiterals.every((literal) => value.includes(literal)) && pattern.test(text);
-    });
-  },
-  requirement: ({ parts }) => ({ strings: literalParts(parts) }),
-  occurrences({ parts }) {
-    const pattern = RE2JS.compile(wildcardPattern(parts));
-    return (text) => (pattern.test(text) ? 1 : 0);
-  },
-  describe({ field, parts }) {
-    const signs = { one: '?', any: '*' } as const;
-    const pattern = parts.map((part) => (typeof part === 'object' ? part.text : signs[part]));
-    return `${field.name} is like ${describeValues([pattern.join('')])}`;
-  },
-});
+export const wildcard: PredicateKind<OfKind<'wildcard'>> = indexedTerms(
+  wholeValueReason,
+  valueKind<OfKind<'wildcard'>>({
+    cost: (condition) => (toTextQuery(condition) ? termCost(condition) : rowCost(nsPerRow.terms)),
+    unsupportedOver: requireStringField,
+    spans: () => undefined,
+    valueSql({ parts }, { dialect, params }) {
+      const pattern = params.add('string', wildcardPattern(parts));
+      return (value) => dialect.matches(value, pattern);
+    },
+    valueTest: ({ parts }) => stringWildcardTest(parts),
+    plainTest({ parts }) {
+      const pattern = RE2JS.compile(wildcardPattern(parts));
+      const foldedLiterals = literalParts(parts).map(foldText);
+      return limitTextLength((text) => {
+        const value = foldText(text);
+        return foldedLiterals.every((literal) => value.includes(literal)) && pattern.test(text);
+      });
+    },
+    requirement: ({ parts }) => ({ strings: literalParts(parts) }),
+    occurrences({ parts }) {
+      const pattern = RE2JS.compile(wildcardPattern(parts));
+      return (text) => (pattern.test(text) ? 1 : 0);
+    },
+    describe({ field, parts }) {
+      const signs = { one: '?', any: '*' } as const;
+      const pattern = parts.map((part) => (typeof part === 'object' ? part.text : signs[part]));
+      return `${field.name} is like ${describeValues([pattern.join('')])}`;
+    },
+  }),
+);
+
+/** Returns why the text index cannot look up a pattern; undefined if it can. */
+function wholeValueReason(condition: OfKind<'wildcard'>): string | undefined {
+  if (toTextQuery(condition)) return undefined;
+  return `the pattern may match a whole value of ${condition.field.name}, of which the index has only the terms`;
+}
 
 function literalParts(parts: readonly WildPart[]): readonly string[] {
   return parts.flatMap((part) => (typeof part === 'object' ? [part.text] : []));

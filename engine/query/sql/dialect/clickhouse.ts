@@ -112,7 +112,6 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Dial
         `if(abs(toInt64(length(${text})) - toInt64(length(${other}))) > ${most}, NULL, editDistance(${text}, ${other}))`,
       phraseCount: (text, pattern) =>
         `length(extractAll('/' || arrayStringConcat(${extractWordsSql(text)}, '//') || '/', ${pattern}))`,
-      patternCount: (text, pattern) => `length(extractAll(${text}, ${pattern}))`,
       indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
 
       json: (value, type) => {

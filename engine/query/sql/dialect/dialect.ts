@@ -82,8 +82,6 @@ export interface Dialect {
   editDistance(text: string, other: string, most: number): string;
   /** Number of matches of `pattern` in the terms of `text`, which are joined with a slash on each side of a term: `/breast//cancer/`. */
   phraseCount(text: string, pattern: string): string;
-  /** Number of matches of `pattern` in `text`. */
-  patternCount(text: string, pattern: string): string;
   /** SQL for 1 if the condition is true, else 0. */
   indicator(condition: string): string;
 

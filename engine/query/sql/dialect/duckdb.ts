@@ -115,7 +115,6 @@ export function duckdbDialect(columns: Columns): Dialect {
       `CASE WHEN abs(strlen(${text}) - strlen(${other})) <= ${most} THEN levenshtein(${text}, ${other}) END`,
     phraseCount: (text, pattern) =>
       `len(regexp_extract_all('/' || array_to_string(${extractWordsSql(text)}, '//') || '/', ${pattern}))`,
-    patternCount: (text, pattern) => `len(regexp_extract_all(${text}, ${pattern}))`,
     indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
 
     json: jsonValueSql,

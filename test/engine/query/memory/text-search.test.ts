@@ -64,7 +64,7 @@ describe('a search of texts in a shard', () => {
     for (let round = 0; round < 2; round++) {
       const terms = [foldTerm('breast')];
       const known = runWithoutOpenFiles(
-        shard.frequencies({ snapshot: 1, field: textField, phrases: [terms] }),
+        shard.frequencies({ snapshot: 1, field: textField, phrases: [{ terms }] }),
       );
       if (isUnsupported(known)) throw new Error(known.unsupported);
       const matching = Math.ceil(segmentCount / 3);

@@ -1,0 +1,74 @@
+import { unpackBitmap } from '../../../text/bitmap.js';
+import type { ColumnMatcher, FoldedTerms } from '../../../text/column-matcher.js';
+import { rowTest, type RowTest } from '../../memory/match/row-test.js';
+import { isSparse } from '../../memory/match/selection-vector.js';
+import { isUnsupported, type Unsupported } from '../../unsupported.js';
+import { nsPerRow, rowCost, type ConditionCost } from '../cost.js';
+import { toTextQuery } from '../patterns.js';
+import type { FieldRef, OfKind } from '../predicate.js';
+import { supported, unsupportedBecause, type PredicateKind } from './kind.js';
+
+type IndexedCondition = OfKind<'terms' | 'phrase' | 'wildcard'>;
+
+/** Cost in nanoseconds of looking up a condition in a text index. */
+const indexLookupNs = 2_000_000;
+
+/** Returns the cost of a condition on terms. */
+export function termCost({ field }: IndexedCondition): ConditionCost {
+  return field.type === 'text'
+    ? { perRow: nsPerRow.presence, once: indexLookupNs }
+    : rowCost(nsPerRow.terms);
+}
+
+/**
+ * Returns a predicate kind for terms. Fields of type `text` are too long to be scanned, so their rows come from the text index, unless
+ * `invalidReason` tells why it cannot look the condition up; other fields use `scanning`.
+ */
+export function indexedTerms<C extends IndexedCondition>(
+  invalidReason: (condition: C) => string | undefined,
+  scanning: PredicateKind<C>,
+): PredicateKind<C> {
+  return {
+    ...scanning,
+    memorySupport(condition, context) {
+      const { field } = condition;
+      if (field.type !== 'text') return scanning.memorySupport(condition, context);
+      const problem = invalidReason(condition);
+      if (problem !== undefined) return unsupportedBecause(problem);
+      if (context.hasTextIndex(field)) return supported;
+      return unsupportedBecause(`${field.name} has no index of terms in every segment`);
+    },
+    memory: (condition, context) =>
+      condition.field.type === 'text'
+        ? indexLookupTest(condition)
+        : scanning.memory(condition, context),
+  };
+}
+
+/** Returns a test that selects the rows that the text index finds. */
+function indexLookupTest(condition: IndexedCondition): RowTest {
+  const query = toTextQuery(condition)!;
+  return rowTest((view) => {
+    const text = view.text?.(condition.field);
+    if (text === undefined) return { unsupported: 'rows without an index of terms' };
+    if (isUnsupported(text)) return text;
+    if (text === 'absent') return 'none';
+    const unsupported = unsupportedPattern(condition.field, text, [query]);
+    if (unsupported) return unsupported;
+    const found = text.matchingRows(query);
+    return isSparse(found) ? found : unpackBitmap(found, view.rows);
+  });
+}
+
+/** Returns the reason why the index of a segment cannot look up a wildcard pattern among these terms; undefined if it can. */
+export function unsupportedPattern(
+  { name }: FieldRef,
+  text: ColumnMatcher,
+  wanted: readonly FoldedTerms[],
+): Unsupported | undefined {
+  if (wanted.some((terms) => text.hasTooManyTerms(terms)))
+    return { unsupported: `too many or too long terms of ${name} for a wildcard` };
+  if (wanted.some((terms) => text.mayMatchAsWhole(terms)))
+    return { unsupported: `values of ${name} may match a wildcard as a whole` };
+  return undefined;
+}
