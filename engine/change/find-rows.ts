@@ -9,7 +9,7 @@ import { StringTable } from '../query/memory/facets/string-table.js';
 import { SegmentFile } from '../store/segment-file.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
-import type { IdRun } from '../store/store.js';
+import { liveRowCount, type IdRun } from '../store/store.js';
 import { RowLocator } from './placed-rows.js';
 import { forEachKey, type KeyColumn, type KeyVisitor } from './row-keys.js';
 
@@ -133,7 +133,7 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
       const matches = found[i]!;
       const isRead =
         segment.idRuns === undefined &&
-        segment.deletion?.rows !== segment.rows &&
+        liveRowCount(segment) > 0 &&
         (fewKeysList === undefined || mayContainKey(segment, fewKeysList));
       if (!isRead)
         return matches.toSegmentMatches((rows) => rowIdsOf(rows, segment, () => withSegmentFile(segment, storedRowIds))); // prettier-ignore

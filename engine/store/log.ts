@@ -46,7 +46,7 @@ export interface LogEntry {
   readonly isRewrite: boolean;
   /**
    * For each added segment, the removed segment and row from which each of its rows comes (origins.ts); absent unless a merge has sorted
-   * rows.
+   * rows, or has left out rows and more rows were deleted while it was made.
    */
   readonly origins?: readonly string[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;

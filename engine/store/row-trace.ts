@@ -162,6 +162,7 @@ export class TracedRowSet {
         if (wantedRows[sources[row]!]?.[rows[row]!] === 1) found.push(row);
       count -= found.length;
       if (found.length > 0) this.#set(target, Int32Array.from(found));
+      if (count === 0) return;
     }
     this.droppedCount += count;
   }

@@ -105,7 +105,7 @@ export interface DatasetChange {
 export interface Rewrite {
   /** The segments to replace, in order, as they were read; between them may be only segments without records. */
   readonly replace: readonly Pick<Segment, 'path' | 'deletion'>[];
-  /** The segments that replace the ones in `replace`; they have the same records in the same order. */
+  /** The segments that replace the ones in `replace`; they have the same records in the same order as these had when they were read. */
   readonly add: readonly Segment[];
   /** For each added segment, the origins of its rows (origins.ts); absent if the rows of the replaced segments are only concatenated. */
   readonly origins?: readonly string[] | undefined;

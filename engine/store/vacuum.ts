@@ -2,7 +2,6 @@ import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { fileExists, fileSize, listFolder } from '../core/files.js';
 import { LruCache } from '../core/recent-map.js';
-import type { Columns } from '../core/types.js';
 import { schemaFilePath } from './schema-file.js';
 import { changesRecords, readEntry } from './log.js';
 import type { LogState } from './log-state.js';
@@ -38,8 +37,8 @@ export class Vacuums {
    * pin if `keepMs` is not shorter than `pinMs`.
    */
   readonly #pins = new Map<number, Map<number, number>>();
-  /** For each dataset, the time at which a snapshot with these columns was last handed out. */
-  readonly #usedColumns = new Map<number, Map<Columns, number>>();
+  /** For each dataset, the time at which a snapshot with this schema file, an absolute path, was last handed out. */
+  readonly #usedSchemas = new Map<number, Map<string, number>>();
   /**
    * By the key `<dataset> <version>`: the last version that is known to have the same records as that version, and whether the version
    * after it has other records.
@@ -55,13 +54,13 @@ export class Vacuums {
   /** Keeps the files of a version whose snapshot is handed out. Throws `invalid` if they are being removed or have been removed. */
   pin(snapshot: Snapshot): void {
     const { snapshots, keepMs, pinMs = defaultPinMs, now } = this.#options;
-    const { datasetId, version, columns } = snapshot;
+    const { datasetId, version, files } = snapshot;
     if (this.#isGone(snapshot)) {
       const { readableSince = 0 } = snapshots.lastReadState(datasetId) ?? {};
       const deletedSince = this.#doomed.has(datasetId) ? now() - keepMs : readableSince;
       throw unreadableVersionError(datasetId, version, deletedSince, keepMs);
     }
-    setInner(this.#usedColumns, datasetId, columns, now());
+    setInner(this.#usedSchemas, datasetId, files[0]!, now());
     const isNewest = (snapshots.lastReadState(datasetId)?.version ?? version) <= version;
     if (!isNewest || keepMs < pinMs) setInner(this.#pins, datasetId, version, now());
   }
@@ -100,7 +99,7 @@ export class Vacuums {
   /** Forgets what is known of a dropped dataset. */
   forget(datasetId: number): void {
     this.#pins.delete(datasetId);
-    this.#usedColumns.delete(datasetId);
+    this.#usedSchemas.delete(datasetId);
   }
 
   /**
@@ -186,12 +185,18 @@ export class Vacuums {
     versions: readonly Pick<LogState, 'columns'>[],
   ): Promise<readonly VacuumFile[]> {
     const { folder } = this.#options;
-    const usedColumns = this.#recentlyUsed(this.#usedColumns.get(datasetId));
-    const usedSchemas = new Set([...usedColumns, ...versions.map(({ columns }) => columns)].map(schemaFilePath)); // prettier-ignore
+    const absolutePath = (path: string): string => folder.datasetFile(datasetId, path);
+    const usedSchemas = new Set([
+      ...this.#recentlyUsed(this.#usedSchemas.get(datasetId)),
+      ...versions.map(({ columns }) => absolutePath(schemaFilePath(columns))),
+    ]);
     const names = await listFolder(folder.datasetFile(datasetId, '_schema'));
     return names
       .map(({ name }) => `_schema/${name}`)
-      .filter((path) => /^_schema\/[0-9a-f]{32}\.parquet$/.test(path) && !usedSchemas.has(path))
+      .filter(
+        (path) =>
+          /^_schema\/[0-9a-f]{32}\.parquet$/.test(path) && !usedSchemas.has(absolutePath(path)),
+      )
       .map((path) => ({ path, bytes: fileSize(folder.datasetFile(datasetId, path)) ?? 0 }));
   }
 }

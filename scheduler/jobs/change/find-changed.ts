@@ -14,7 +14,12 @@ import type { Columns } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
 import { leafKey } from '../../../engine/store/stats.js';
-import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
+import {
+  liveRowCount,
+  segmentFiles,
+  type Segment,
+  type Snapshot,
+} from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 import { keyColumnsOf } from './key-columns.js';
 import { sortByRowId } from './match-parts.js';
@@ -67,7 +72,7 @@ export async function findChangedRows(
   const searchedSegments = searchedFiles(snapshot, idFields === null ? undefined : keys);
   // A segment with `idRuns` is searched for `_id`s without reading it, and one without records is not searched, so their rows do not count
   // when the segments are divided among the threads.
-  const shares = segmentSharesPerThread(searchedSegments.map(({ idRuns, deletion, rows }) => (idRuns || deletion?.rows === rows ? 0 : rows)), pool.threads); // prettier-ignore
+  const shares = segmentSharesPerThread(searchedSegments.map((one) => (one.idRuns || liveRowCount(one) === 0 ? 0 : one.rows)), pool.threads); // prettier-ignore
   const found = await Promise.all(
     open.length === 0
       ? []

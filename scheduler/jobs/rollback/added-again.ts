@@ -5,7 +5,12 @@ import { RowLocator } from '../../../engine/change/placed-rows.js';
 import { runTexts } from '../../../engine/query/plan/query.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import type { RowRef, Rollback, Snapshot } from '../../../engine/store/store.js';
+import {
+  liveRowCount,
+  type RowRef,
+  type Rollback,
+  type Snapshot,
+} from '../../../engine/store/store.js';
 import { freezePredicate } from '../../../engine/query/predicate/predicate.js';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { deletedRows } from '../../../engine/store/deletion-vector.js';
@@ -87,10 +92,13 @@ async function queryRecords(
   });
 }
 
-/** Returns a test whether an `_id` may occur in a segment whose `_id`s are not in the log, according to the bounds of its `_id`s. */
+/** Returns a test whether an `_id` may be that of a record in a segment whose `_id`s are not in the log, according to the bounds of its `_id`s. */
 function boundsTest(segments: readonly KeySegment[]): (id: Buffer) => boolean {
-  const bounds = segments.flatMap(({ idRuns, bounds: own = [] }) =>
-    idRuns === undefined ? [own.map((bound) => Buffer.from(bound))] : [],
+  const searchedSegments = segments.filter(
+    (one) => one.idRuns === undefined && liveRowCount(one) > 0,
+  );
+  const bounds = searchedSegments.map(({ bounds: own = [] }) =>
+    own.map((bound) => Buffer.from(bound)),
   );
   return (id) =>
     bounds.some(([min, max]) => !min || !max || (id.compare(min) >= 0 && id.compare(max) <= 0));
