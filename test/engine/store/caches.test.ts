@@ -1,4 +1,4 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -88,4 +88,17 @@ test('the identities of verified files are remembered up to a limit, the least r
   } finally {
     armFault(undefined);
   }
+});
+
+test('disk use looks up the size of each log entry once', async () => {
+  const store = openStore(folder);
+  for (let version = 0; version < 3; version++) await commitNothing(store, 20);
+  const sizes = await Promise.all([0, 1, 2].map(async (version) => (await stat(folder.logEntry(20, version))).size)); // prettier-ignore
+  const sum = sizes[0]! + sizes[1]! + sizes[2]!;
+  expect((await store.diskUse(20)).entries).toEqual({ files: 3, bytes: sum });
+  await appendFile(folder.logEntry(20, 0), 'more');
+  await commitNothing(store, 20);
+  const { size } = await stat(folder.logEntry(20, 3));
+  expect((await store.diskUse(20)).entries).toEqual({ files: 4, bytes: sum + size });
+  expect((await store.diskUse(20)).checkpoints).toEqual({ files: 0, bytes: 0 });
 });
