@@ -5,24 +5,32 @@ import { AppError } from '../core/errors.js';
 import { createFile } from '../core/file-writer.js';
 import { fileSize, linkFile, removeFile, syncFolder } from '../core/files.js';
 import { encodeCheckpoint } from './checkpoint.js';
+import { EntrySizes } from './entry-sizes.js';
+import { readFooter } from './footer.js';
 import { readLogContents } from './log.js';
 import { replayLog } from './snapshot.js';
 import type { SnapshotCache } from './snapshot-cache.js';
 import type { Checkpoint } from './store.js';
 
-/** A checkpoint is due after this many log entries, or after `maxEntryBytesPerCheckpoint` of entries, because a few entries may be large. */
-const maxEntriesPerCheckpoint = 100;
-const maxEntryBytesPerCheckpoint = 8 << 20;
+/**
+ * A checkpoint is due after this many log entries, or after `minEntryBytesPerCheckpoint` of entries, because a few entries may be large. As
+ * a checkpoint is written whole, the next one is due after more entries if it is large: after one for each `rowsPerEntry` rows of it, or
+ * after as many bytes as it has. So the work of checkpoints for one entry does not grow with the state of the log.
+ */
+const minEntriesPerCheckpoint = 100;
+const minEntryBytesPerCheckpoint = 8 << 20;
+const rowsPerEntry = 10;
 /** Number of checkpoints that are kept: the newest and the one before it, in case the newest is damaged. */
 const retainedCheckpoints = 2;
 
 /** The known checkpoints of a dataset. */
 interface KnownCheckpoints {
-  /** The version of the newest checkpoint; -1 without one. */
-  readonly newest: number;
-  /** The version up to which `bytes` has the total size of the log entries after the newest checkpoint. */
-  counted: number;
-  bytes: number;
+  /** Ascending. */
+  readonly versions: readonly number[];
+  /** The newest checkpoint; its version is -1 without one. */
+  readonly newest: Pick<Checkpoint, 'version' | 'rows' | 'bytes'>;
+  /** The log entries after the newest checkpoint. */
+  readonly entries: EntrySizes;
 }
 
 /** Tells when a checkpoint of a dataset's log is due, and publishes checkpoints that a worker has written. */
@@ -39,17 +47,37 @@ export class Checkpoints {
   /** Returns whether a checkpoint of the current version is due. */
   async isDue(datasetId: number): Promise<boolean> {
     const { version } = (await this.#snapshots.current(datasetId)).state;
-    let knownCheckpoint = this.#known.get(datasetId);
-    if (knownCheckpoint === undefined) {
-      const newest = (await readLogContents(this.#folder, datasetId)).checkpoints.at(-1) ?? -1;
-      knownCheckpoint = { newest, counted: newest, bytes: 0 };
-      this.#known.set(datasetId, knownCheckpoint);
-    }
-    if (version - knownCheckpoint.newest >= maxEntriesPerCheckpoint) return true;
-    while (knownCheckpoint.counted < version)
-      knownCheckpoint.bytes +=
-        fileSize(this.#folder.logEntry(datasetId, ++knownCheckpoint.counted)) ?? 0;
-    return knownCheckpoint.bytes >= maxEntryBytesPerCheckpoint;
+    const { newest, entries } = await this.#knownCheckpoints(datasetId);
+    if (version - newest.version >= Math.max(minEntriesPerCheckpoint, newest.rows / rowsPerEntry))
+      return true;
+    const { bytes } = await entries.upTo(version);
+    return bytes >= Math.max(minEntryBytesPerCheckpoint, newest.bytes);
+  }
+
+  /** Returns the versions that have a checkpoint, ascending. */
+  async versions(datasetId: number): Promise<readonly number[]> {
+    return (await this.#knownCheckpoints(datasetId)).versions;
+  }
+
+  async #knownCheckpoints(datasetId: number): Promise<KnownCheckpoints> {
+    const known = this.#known.get(datasetId);
+    if (known !== undefined) return known;
+    const { checkpoints } = await readLogContents(this.#folder, datasetId);
+    const version = checkpoints.at(-1);
+    if (version === undefined) return this.#setKnown(datasetId, [], { version: -1, ...noSize });
+    const size = await checkpointSize(this.#folder.checkpoint(datasetId, version));
+    return this.#setKnown(datasetId, checkpoints, { version, ...size });
+  }
+
+  #setKnown(
+    datasetId: number,
+    versions: readonly number[],
+    newest: KnownCheckpoints['newest'],
+  ): KnownCheckpoints {
+    const entries = new EntrySizes(this.#folder, datasetId, newest.version);
+    const known = { versions, newest, entries };
+    this.#known.set(datasetId, known);
+    return known;
   }
 
   /** Implements `Store.publishCheckpoint`. */
@@ -64,8 +92,8 @@ export class Checkpoints {
       Buffer.from(`${JSON.stringify(checkpointEntry)}\n`),
     );
     crashpoint('checkpoint.named');
-    this.#known.set(datasetId, { newest: version, counted: version, bytes: 0 });
     const { checkpoints } = await readLogContents(this.#folder, datasetId);
+    this.#setKnown(datasetId, checkpoints.slice(-retainedCheckpoints), checkpoint);
     for (const old of checkpoints.slice(0, -retainedCheckpoints))
       await removeFile(this.#folder.checkpoint(datasetId, old));
   }
@@ -75,6 +103,15 @@ export class Checkpoints {
     this.#known.delete(datasetId);
   }
 }
+
+/** Returns the size of a checkpoint. A damaged one, which no replay uses, counts as an empty one, so that another follows soon. */
+async function checkpointSize(path: string): Promise<Pick<Checkpoint, 'rows' | 'bytes'>> {
+  const footer = await readFooter(path).catch(() => undefined);
+  if (footer === undefined) return noSize;
+  return { rows: Number(footer.num_rows), bytes: fileSize(path) ?? 0 };
+}
+
+const noSize = { rows: 0, bytes: 0 };
 
 /** Writes the checkpoint of a version to a new file and flushes it. */
 export async function writeCheckpoint(
@@ -86,14 +123,15 @@ export async function writeCheckpoint(
   const state = await replayLog(folder, datasetId, version);
   if (state.version !== version)
     throw new AppError('conflict', `dataset ${datasetId} has no version ${version} any more`);
-  const { bytes, rows } = encodeCheckpoint(datasetId, state);
+  let rows = 0;
   const writer = await createFile(file);
   try {
-    await writer.write(bytes);
+    for await (const piece of encodeCheckpoint(datasetId, state, (count) => (rows += count)))
+      await writer.write(piece);
     await writer.finish();
   } catch (error) {
     await writer.abort();
     throw error;
   }
-  return { version, rows, bytes: bytes.byteLength, segments: state.live.size };
+  return { version, rows, bytes: writer.bytes, segments: state.live.size };
 }

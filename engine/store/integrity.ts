@@ -4,6 +4,7 @@ import { BlockChecksums, blockBytes, VerifiedBlocks } from '../core/block-checks
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { fileIdentity, fileSize, folderIdentity, openFile } from '../core/files.js';
+import { LruCache } from '../core/recent-map.js';
 import type { Segment, Snapshot } from './store.js';
 
 /**
@@ -11,6 +12,8 @@ import type { Segment, Snapshot } from './store.js';
  * only sizes are checked.
  */
 const maxFirstChecksumBytes = 16 * 1024 ** 3;
+/** Maximum number of files whose identities are remembered; the files of segments that are no longer read are forgotten first. */
+const maxVerifiedFiles = 200_000;
 
 /**
  * Detects altered segment files (threat R7). A reader of a file compares each block with its checksum (`VerifiedBlocks`). This class
@@ -21,15 +24,16 @@ const maxFirstChecksumBytes = 16 * 1024 ** 3;
 export class SegmentIntegrity {
   readonly #folder: DataFolder;
   /** For each path, the identity of the file when it was last verified. */
-  readonly #verified = new Map<string, string>();
+  readonly #verified: LruCache<string, string>;
   /** Snapshots checked in this iteration of the event loop, so that 64 simultaneous requests need one check. */
   readonly #justChecked = new Set<Snapshot>();
   readonly #checks = new WeakMap<Snapshot, FolderCheck>();
   readonly #everyMs: number;
 
-  constructor(folder: DataFolder, everyMs: number) {
+  constructor(folder: DataFolder, everyMs: number, maxFiles = maxVerifiedFiles) {
     this.#folder = folder;
     this.#everyMs = everyMs;
+    this.#verified = new LruCache(maxFiles);
   }
 
   /** Throws `damaged`, naming dataset and file, if a segment of the snapshot is missing or altered. */
@@ -83,7 +87,7 @@ interface FolderCheck {
  */
 export class VerifiedFiles {
   /** For each path, the identity of the file when it was verified. */
-  readonly #verified = new Map<string, string>();
+  readonly #verified = new LruCache<string, string>(maxVerifiedFiles);
 
   /**
    * Throws `damaged` if a segment of the snapshot is missing or altered. Segments without block checksums have already been verified by the
@@ -108,14 +112,11 @@ export class VerifiedFiles {
       } finally {
         await file.close();
       }
-      if (this.#verified.size > maxVerifiedFiles) this.#verified.clear();
       this.#verified.set(path, identity ?? '');
     }
   }
 }
 
-/** Maximum number of files whose identities are remembered. */
-const maxVerifiedFiles = 200_000;
 /** Number of blocks that are read in one piece. */
 const blocksPerRead = 32;
 

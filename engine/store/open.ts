@@ -18,6 +18,7 @@ import {
 import { Checkpoints } from './checkpoints.js';
 import { isMergeable, planMerge } from './compaction.js';
 import { DifferenceCache } from './difference.js';
+import { DiskUses } from './disk-use.js';
 import { FolderRemovals } from './folder-removals.js';
 import { SegmentIntegrity } from './integrity.js';
 import { linkSegments, segmentMoves } from './link-segments.js';
@@ -49,7 +50,7 @@ import type {
   VacuumPlan,
 } from './store.js';
 import { Vacuums } from './vacuum.js';
-import { computeDiskUse, droppedLogName, sweepDataset, verifyDataset } from './verify-dataset.js';
+import { droppedLogName, sweepDataset, verifyDataset } from './verify-dataset.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process may commit, drop and sweep. */
 export function openStore(folder: DataFolder, options: StoreOptions = {}): Store {
@@ -91,6 +92,7 @@ class FileStore implements Store {
   readonly #differences: DifferenceCache;
   readonly #vacuums: Vacuums;
   readonly #checkpoints: Checkpoints;
+  readonly #diskUses: DiskUses;
   #committed: (datasetId: number, version: number) => void = () => {};
 
   constructor(folder: DataFolder, options: StoreOptions) {
@@ -109,6 +111,7 @@ class FileStore implements Store {
       commit: (datasetId, change) => this.commit(datasetId, change, ''),
     });
     this.#checkpoints = new Checkpoints(folder, this.#snapshots);
+    this.#diskUses = new DiskUses(folder, this.#snapshots, this.#checkpoints);
     this.#removals = new FolderRemovals({
       folder,
       dropAfterMs: dropAfterMs ?? 2 * budgets.queryMs,
@@ -238,12 +241,8 @@ class FileStore implements Store {
     return this.#vacuums.finishVacuum(datasetId);
   }
 
-  async diskUse(datasetId: number): Promise<DiskUse> {
-    return computeDiskUse(
-      this.#folder,
-      datasetId,
-      (await this.#snapshots.current(datasetId)).state,
-    );
+  diskUse(datasetId: number): Promise<DiskUse> {
+    return this.#diskUses.get(datasetId);
   }
 
   isCheckpointDue(datasetId: number): Promise<boolean> {
@@ -321,8 +320,8 @@ class FileStore implements Store {
 
   async #remove(datasetId: number): Promise<void> {
     await this.#removals.remove(datasetId);
-    for (const part of [this.#snapshots, this.#integrity, this.#vacuums, this.#checkpoints])
-      part.forget(datasetId);
+    const parts = [this.#snapshots, this.#integrity, this.#vacuums, this.#checkpoints, this.#diskUses]; // prettier-ignore
+    for (const part of parts) part.forget(datasetId);
   }
 
   async datasets(): Promise<readonly number[]> {

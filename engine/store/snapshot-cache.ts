@@ -12,19 +12,24 @@ interface LoadedVersion {
   readonly snapshot: Snapshot;
 }
 
-/** Maximum number of cached snapshots of earlier versions. They are small, because they share their segments with neighbouring versions. */
-const maxEarlierSnapshots = 64;
+/** Maximum total size of the snapshots in each cache of earlier versions, in bytes as `snapshotBytes` estimates them. */
+const maxEarlierBytes = 64 << 20;
+/** The least that a snapshot counts, so that each cache has at most 64. */
+const minSnapshotBytes = 1 << 20;
 
 /**
- * Caches the current snapshot of every dataset, which is brought up to date from the log on every access, and the most recently used
- * earlier versions, so that a client that pages through one of them does not cause the log to be replayed for each page.
+ * Caches the current snapshot of every dataset, which is brought up to date from the log on every access, and earlier versions, so that a
+ * client that pages through one of them does not cause the log to be replayed for each page. Versions that were asked for are kept apart
+ * from those that a commit has replaced, because steady commits would evict them.
  */
 export class SnapshotCache {
   readonly #folder: DataFolder;
   readonly #logs: DurableLogStates | undefined;
   readonly #current = new Map<number, LoadedVersion>();
-  /** Cached earlier versions, by `<dataset> <version>`. */
-  readonly #earlier = new LruCache<string, Snapshot>(maxEarlierSnapshots);
+  /** Earlier versions that were asked for, by `<dataset> <version>`. */
+  readonly #requested = new LruCache<string, Snapshot>(maxEarlierBytes);
+  /** Versions that were the current ones and have not been asked for since then, by the same keys. */
+  readonly #replaced = new LruCache<string, Snapshot>(maxEarlierBytes);
   /**
    * While an entry is being written, the last version before it. An entry gets its name a moment before it is durable, and must not be
    * visible while it could still be taken back.
@@ -68,12 +73,19 @@ export class SnapshotCache {
     if (version > snapshot.version) {
       throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
     }
-    const cachedEarlier = this.#earlier.get(`${datasetId} ${version}`);
+    const key = earlierKey(datasetId, version);
+    const cachedEarlier = this.#requested.get(key);
     if (cachedEarlier !== undefined) return cachedEarlier;
-    const state = await replayLog(this.#folder, datasetId, version);
-    const earlierSnapshot = await buildSnapshot(this.#folder, datasetId, state);
-    this.#addEarlier(earlierSnapshot);
+    const earlierSnapshot =
+      this.#replaced.get(key) ?? (await this.#readEarlier(datasetId, version));
+    this.#replaced.delete(key);
+    this.#requested.set(key, earlierSnapshot, snapshotBytes(earlierSnapshot));
     return earlierSnapshot;
+  }
+
+  async #readEarlier(datasetId: number, version: number): Promise<Snapshot> {
+    const state = await replayLog(this.#folder, datasetId, version);
+    return buildSnapshot(this.#folder, datasetId, state);
   }
 
   /** Returns the state of the current version as last read; undefined if it has not been read yet. */
@@ -83,8 +95,9 @@ export class SnapshotCache {
 
   /** Makes a version the current one. The previous version stays cached for clients that page through it. */
   setCurrent(datasetId: number, fresh: LoadedVersion): void {
-    const before = this.#current.get(datasetId);
-    if (before !== undefined) this.#addEarlier(before.snapshot);
+    const before = this.#current.get(datasetId)?.snapshot;
+    if (before !== undefined)
+      this.#replaced.set(earlierKey(datasetId, before.version), before, snapshotBytes(before));
     this.#current.set(datasetId, fresh);
   }
 
@@ -107,12 +120,23 @@ export class SnapshotCache {
 
   /** Forgets the earlier versions of a dataset, whose files may have been removed. */
   forgetEarlier(datasetId: number): void {
-    for (const key of this.#earlier.keys()) {
-      if (key.startsWith(`${datasetId} `)) this.#earlier.delete(key);
-    }
+    for (const cache of [this.#requested, this.#replaced])
+      for (const key of cache.keys()) if (key.startsWith(`${datasetId} `)) cache.delete(key);
   }
+}
 
-  #addEarlier(snapshot: Snapshot): void {
-    this.#earlier.set(`${snapshot.datasetId} ${snapshot.version}`, snapshot);
-  }
+function earlierKey(datasetId: number, version: number): string {
+  return `${datasetId} ${version}`;
+}
+
+/**
+ * Returns how much a snapshot counts in a cache: the bytes of its deletion vectors, encoded and decoded, which grow with the records. They
+ * count for each snapshot, although neighbouring versions share many of them. A snapshot above the limit is cached alone.
+ */
+function snapshotBytes({ segments }: Snapshot): number {
+  let bytes = 0;
+  for (const { deletion } of segments)
+    if (deletion !== undefined)
+      bytes += deletion.encoded.length + deletion.rows * Int32Array.BYTES_PER_ELEMENT;
+  return Math.min(maxEarlierBytes, Math.max(minSnapshotBytes, bytes));
 }

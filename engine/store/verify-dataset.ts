@@ -3,19 +3,18 @@ import { temporaryPrefix } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
 import {
   fileExists,
-  fileSize,
   entryIdentityOf,
   listFolder,
   modifiedAt,
   quarantineFile,
   removeTree,
 } from '../core/files.js';
-import { readCheckpoint, stateChecksum } from './checkpoint.js';
+import { checksumOfState, readCheckpoint } from './checkpoint.js';
 import { findSegmentProblemOrReadError } from './integrity.js';
 import { readLogContents } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
 import { replayLog, storedSegments } from './snapshot.js';
-import type { Damage, DiskUse, FilesOnDisk, SweepResult } from './store.js';
+import type { Damage, SweepResult } from './store.js';
 
 /** The name that the log folder gets when a dataset is dropped. */
 export const droppedLogName = '_dropped';
@@ -64,7 +63,7 @@ export async function findCheckpointProblems(
     try {
       const state = await readCheckpoint(folder, datasetId, version);
       before = await replayLog(folder, datasetId, version, before);
-      if (stateChecksum(datasetId, state) !== stateChecksum(datasetId, before))
+      if ((await checksumOfState(datasetId, state)) !== (await checksumOfState(datasetId, before)))
         report('differs from the log');
     } catch (error) {
       report(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
@@ -171,29 +170,4 @@ async function findLeftoverFiles(
     ...(await filesBelow(logFolderName)),
     ...(await filesBelow(schemaFolderName)),
   ];
-}
-
-/** Returns the disk space that the files of a dataset take. The sizes of segments come from the log, so only other files are examined. */
-export async function computeDiskUse(
-  folder: DataFolder,
-  datasetId: number,
-  { version, live, removed, readableSince }: LogState,
-): Promise<DiskUse> {
-  const [entries, checkpoints] = [[] as number[], [] as number[]];
-  for (const { name } of await listFolder(folder.deltaLog(datasetId))) {
-    const bytes = fileSize(folder.path('datasets', String(datasetId), '_delta_log', name)) ?? 0;
-    (name.endsWith('.json') ? entries : checkpoints).push(bytes);
-  }
-  return {
-    version,
-    readableSince,
-    live: countFilesOnDisk([...live.values()].map(({ bytes }) => bytes)),
-    old: countFilesOnDisk([...removed.values()].map(({ bytes }) => bytes)),
-    entries: countFilesOnDisk(entries),
-    checkpoints: countFilesOnDisk(checkpoints),
-  };
-}
-
-function countFilesOnDisk(sizes: readonly number[]): FilesOnDisk {
-  return { files: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
 }

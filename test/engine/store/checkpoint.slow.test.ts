@@ -1,18 +1,22 @@
-import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { makeFolder, openDataFolder, removeFile } from '../../../engine/core/files.js';
-import { readCheckpoint, stateChecksum } from '../../../engine/store/checkpoint.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { checksumOfState, readCheckpoint } from '../../../engine/store/checkpoint.js';
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
+import { readFooter } from '../../../engine/store/footer.js';
 import { emptyState, type LogState } from '../../../engine/store/log-state.js';
 import { openStore } from '../../../engine/store/open.js';
 import { replayLog } from '../../../engine/store/snapshot.js';
-import type { Store } from '../../../engine/store/store.js';
+import type { Segment, Store } from '../../../engine/store/store.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 import { NumbersDataset } from './numbers.js';
+import { batchOf } from './random.js';
+import { writeSegment } from './write-segment.js';
 
 const roundCount = Number(process.env['STRANDLAKE_CASES'] ?? 4);
 const noVacuumNeeds = { since: undefined, versions: [] };
@@ -75,7 +79,7 @@ test(`a replay from a checkpoint gives the state of the whole log (STRANDLAKE_SE
           step,
           comparableState(wholeState),
         ]);
-        expect(stateChecksum(id, read)).toBe(stateChecksum(id, wholeState));
+        expect(await checksumOfState(id, read)).toBe(await checksumOfState(id, wholeState));
       }
     }
     const last = numbers.versions.length - 1;
@@ -136,6 +140,41 @@ test('a checkpoint is due after a hundred entries, and names the newest one for 
   for (const due of [store, newStore()]) expect(await due.isCheckpointDue(id)).toBe(false);
   const last: unknown = JSON.parse(await readFile(folder.lastCheckpoint(id), 'utf8'));
   const { segments } = await store.snapshot(id);
-  expect(last).toMatchObject({ version: 99, numOfAddFiles: segments.length, size: expect.any(Number) }); // prettier-ignore
+  const { num_rows: size } = await readFooter(folder.checkpoint(id, 99));
+  expect(last).toMatchObject({ version: 99, numOfAddFiles: segments.length, size: Number(size) });
   await store.drop(id);
+});
+
+/** Commits a number of segments, all of which are copies of one file with one record. */
+async function commitCopies(store: Store, id: number, count: number): Promise<void> {
+  const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
+  const scratch = folder.taskScratch(id, 1);
+  await makeFolder(scratch);
+  const data = batchOf(columns, [[1n]], 1, 1n, 0);
+  const segment = await writeSegment({ columns, data, rows: 1 }, join(scratch, 'one.parquet'));
+  const add: Segment[] = [];
+  for (let i = 0; i < count; i++) {
+    const path = `${i}.parquet`;
+    await copyFile(join(scratch, segment.path), join(scratch, path));
+    add.push({ ...segment, path });
+  }
+  await store.commit(id, { columns, add, remove: [], info: {} }, scratch);
+}
+
+test('a checkpoint with thousands of rows has several row groups, and the next one is due after a tenth as many entries', async () => {
+  const [id, store] = [4_000, newStore()];
+  await commitCopies(store, id, 2_500);
+  const wholeState = await replayLog(folder, id, Infinity, emptyState);
+  await writeCheckpointFor(store, id, 0);
+  expect(comparableState(await readCheckpoint(folder, id, 0))).toEqual(comparableState(wholeState));
+  const { num_rows: rows, row_groups: groups } = await readFooter(folder.checkpoint(id, 0));
+  expect(groups.length).toBeGreaterThan(1);
+  const reopenedStore = newStore();
+  const { columns } = wholeState;
+  for (let entries = 0; entries < Number(rows) / 10; entries++) {
+    expect([entries, await store.isCheckpointDue(id)]).toEqual([entries, false]);
+    expect([entries, await reopenedStore.isCheckpointDue(id)]).toEqual([entries, false]);
+    await store.commit(id, { columns, add: [], remove: [], info: {} }, folder.scratch);
+  }
+  for (const due of [store, newStore()]) expect(await due.isCheckpointDue(id)).toBe(true);
 });

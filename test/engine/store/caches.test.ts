@@ -1,0 +1,104 @@
+import { appendFile, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { armFault } from '../../../engine/core/faultpoint.js';
+import { makeFolder, openDataFolder } from '../../../engine/core/files.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { SegmentIntegrity } from '../../../engine/store/integrity.js';
+import { emptyState } from '../../../engine/store/log-state.js';
+import { openStore } from '../../../engine/store/open.js';
+import { SnapshotCache } from '../../../engine/store/snapshot-cache.js';
+import type { Segment, Snapshot, Store } from '../../../engine/store/store.js';
+import { batchOf } from './random.js';
+import { writeSegment } from './write-segment.js';
+
+const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
+
+let root: string;
+let folder: DataFolder;
+beforeAll(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-caches-')));
+  folder = await openDataFolder(root);
+});
+afterAll(() => rm(root, { recursive: true }));
+
+const commitNothing = (store: Store, id: number): Promise<Snapshot> =>
+  store.commit(id, { columns, add: [], remove: [], info: {} }, folder.scratch);
+
+async function commitRecord(store: Store, id: number): Promise<Snapshot> {
+  const scratch = folder.taskScratch(id, 1);
+  await makeFolder(scratch);
+  const data = batchOf(columns, [[1n]], 1, 1n, 0);
+  const segment = await writeSegment({ columns, data, rows: 1 }, join(scratch, 'one.parquet'));
+  return store.commit(id, { columns, add: [segment], remove: [], info: {} }, scratch);
+}
+
+test('an earlier version that was asked for stays cached while others commit, and the last 64 versions do', async () => {
+  const store = openStore(folder);
+  for (let version = 0; version < 3; version++) await commitNothing(store, 1);
+  const askedFor = await store.snapshot(1, 1);
+  for (let version = 3; version < 70; version++) await commitNothing(store, 1);
+  const newest = await store.snapshot(1);
+  expect(await store.snapshot(1, 1)).toBe(askedFor);
+  for (let version = 70; version < 134; version++) await commitNothing(store, 1);
+  expect(await store.snapshot(1, 69)).toBe(newest);
+});
+
+/** A version of a dataset without files, one segment of which has deleted rows. */
+function versionWithDeletedRows(version: number, rows: number): Snapshot {
+  const deletion = { encoded: '', bytes: 0, rows };
+  const segment = { path: 'a.parquet', rows: 2 * rows, deletion } as Segment;
+  return { datasetId: 2, version, columns, segments: [segment], rows, bytes: 0, files: [] };
+}
+
+test('earlier versions with many deleted rows are kept up to 64 MiB of them, or one larger one', async () => {
+  const cache = new SnapshotCache(folder);
+  const versions = [4, 4, 4, 4, 20, 1].map((millions, version) =>
+    versionWithDeletedRows(version, millions << 20),
+  );
+  const add = (snapshot: Snapshot): void =>
+    cache.setCurrent(2, { state: { ...emptyState, version: snapshot.version }, snapshot });
+  // Without a log, a version that is not cached cannot be read again: a snapshot without records takes its place.
+  const isCached = async (version: number): Promise<boolean> =>
+    (await cache.version(2, version)) === versions[version];
+  versions.slice(0, 5).forEach(add);
+  for (const version of [0, 1, 2, 3]) expect([version, await isCached(version)]).toEqual([version, true]); // prettier-ignore
+  add(versions[5]!);
+  // The large version is kept apart from those that were asked for until it is asked for, too.
+  for (const version of [0, 4]) expect([version, await isCached(version)]).toEqual([version, true]);
+  for (const version of [0, 1, 2, 3]) expect([version, await isCached(version)]).toEqual([version, false]); // prettier-ignore
+});
+
+test('the identities of verified files are remembered up to a limit, the least recently read forgotten first', async () => {
+  const store = openStore(folder);
+  const snapshots: Snapshot[] = [];
+  for (const id of [10, 11, 12]) {
+    const { segments, ...rest } = await commitRecord(store, id);
+    // A file of an earlier format is read whole when it is verified for the first time.
+    snapshots.push({ ...rest, segments: segments.map((one) => ({ ...one, blockChecksums: undefined })) }); // prettier-ignore
+  }
+  const integrity = new SegmentIntegrity(folder, 0, 2);
+  for (const one of [0, 1, 0, 2]) await integrity.check({ ...snapshots[one]! });
+  armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['open'] });
+  try {
+    for (const one of [0, 2]) await integrity.check({ ...snapshots[one]! });
+    await expect(integrity.check({ ...snapshots[1]! })).rejects.toThrow('cannot');
+  } finally {
+    armFault(undefined);
+  }
+});
+
+test('disk use looks up the size of each log entry once', async () => {
+  const store = openStore(folder);
+  for (let version = 0; version < 3; version++) await commitNothing(store, 20);
+  const sizes = await Promise.all([0, 1, 2].map(async (version) => (await stat(folder.logEntry(20, version))).size)); // prettier-ignore
+  const sum = sizes[0]! + sizes[1]! + sizes[2]!;
+  expect((await store.diskUse(20)).entries).toEqual({ files: 3, bytes: sum });
+  await appendFile(folder.logEntry(20, 0), 'more');
+  await commitNothing(store, 20);
+  const { size } = await stat(folder.logEntry(20, 3));
+  expect((await store.diskUse(20)).entries).toEqual({ files: 4, bytes: sum + size });
+  expect((await store.diskUse(20)).checkpoints).toEqual({ files: 0, bytes: 0 });
+});
