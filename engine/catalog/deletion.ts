@@ -1,7 +1,7 @@
 import type { Database } from './database.js';
 import { jobResources } from './jobs.js';
 import { isOneOf, sql, type Sql } from './sql.js';
-import { activeStatuses } from './task-row.js';
+import { activeStatuses, isActiveTask } from './task-row.js';
 
 /** The rows that a deletion removes, so that their files can be deleted and their running tasks stopped after the transaction. */
 export interface Deletion {
@@ -45,7 +45,7 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
     ORDER BY file_versions.object_id, file_versions.revision`);
   await detachPublishingMigrations(db, datasets);
   const tasks = await db.all(sql`SELECT tasks.id FROM tasks
-    WHERE tasks.status IN ('pending', 'queued', 'running')
+    WHERE ${isActiveTask(sql`tasks`)}
       AND (tasks.target_object_id IN (${datasets}) OR tasks.source_object_id IN (${datasets}))`);
   await cancelMigrationsOf(db, datasets);
   await db.run(

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/types.js';
+import { sql, type Sql } from './sql.js';
 import { tableCodec, type Millis } from './table.js';
 
 /** The kinds of task whose resource has a table of its own. */
@@ -104,4 +105,12 @@ export function canTransition(from: TaskStatus, to: TaskStatus): boolean {
 /** True until a task is finished. */
 export function isActiveStatus(status: TaskStatus): boolean {
   return activeStatuses.includes(status);
+}
+
+/**
+ * The condition that a task is active, on the columns of `table`. SQLite uses the indexes of active tasks only where the statuses are
+ * literals, as in their definition.
+ */
+export function isActiveTask(table: Sql): Sql {
+  return sql`${table}.status IN ('pending', 'queued', 'running')`;
 }

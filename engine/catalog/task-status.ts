@@ -154,9 +154,8 @@ export async function insertTask(
 
 /** Throws `budget` if the account has too many tasks in the queue. */
 export async function requireQueueCapacity(tx: Database, accountId: number): Promise<void> {
-  const row = await tx.get(
-    sql`SELECT COUNT(*) AS waiting FROM tasks WHERE status = 'queued' AND class <> 'background' AND account_id = ${accountId}`,
-  );
+  const row = await tx.get(sql`SELECT COALESCE(SUM(count), 0) AS waiting FROM task_counts
+    WHERE account_id = ${accountId} AND status = 'queued' AND class <> 'background'`);
   if ((row!['waiting'] as number) < budgets.tasksQueuedPerAccount) return;
   throw new AppError(
     'budget',

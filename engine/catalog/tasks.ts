@@ -11,6 +11,7 @@ import { conjunctionOf, isOneOf, sql, type Sql } from './sql.js';
 import {
   activeStatuses,
   isActiveStatus,
+  isActiveTask,
   tasks,
   type TaskClass,
   type TaskRow,
@@ -171,10 +172,8 @@ export function taskTable(db: Database): TaskTable {
             AND datasets.id IN (tasks.target_object_id, tasks.source_object_id)))
           AND NOT (${isOneOf(sql`tasks.kind`, idleKinds)} AND EXISTS (
             SELECT 1 FROM tasks other WHERE other.id <> tasks.id
-            AND (other.status = 'running'
-              OR (other.id < tasks.id AND ${isOneOf(sql`other.status`, activeStatuses)}))
-            AND (other.target_object_id = tasks.target_object_id
-              OR other.source_object_id = tasks.target_object_id)))
+            AND (other.status = 'running' OR other.id < tasks.id)
+            AND ${isActiveOnObject(sql`other`, sql`tasks.target_object_id`)}))
           AND tasks.account_id NOT IN (
             SELECT running.account_id FROM tasks running
             WHERE running.status = 'running' AND running.class <> 'background'
@@ -198,8 +197,8 @@ export function taskTable(db: Database): TaskTable {
         const accountId = payer['accountId'] as number;
         if (isListed) await requireQueueCapacity(tx, accountId);
         else {
-          await tx.run(sql`DELETE FROM tasks WHERE ${isTaskOnObject(task.kind, objectId)}
-            AND class = 'background' AND NOT ${isOneOf(sql`status`, activeStatuses)}`);
+          await tx.run(sql`DELETE FROM tasks WHERE ${isOfKind(task.kind)} AND NOT ${isActiveTask(sql`tasks`)}
+            AND ${isOnObject(sql`tasks`, sql`${objectId}`, sql`tasks.class = 'background'`)}`);
         }
         const id = await nextLargeId(tx);
         const now = Date.now();
@@ -225,17 +224,17 @@ export function taskTable(db: Database): TaskTable {
       }),
     openTask: async (kind, objectId) => {
       const row = await db.get(sql`SELECT ${tasks.columns} FROM tasks
-        WHERE ${isTaskOnObject(kind, objectId)} AND ${isOneOf(sql`status`, activeStatuses)}`);
+        WHERE ${isOfKind(kind)} AND ${isActiveOnObject(sql`tasks`, sql`${objectId}`)}`);
       return row && tasks.parse(row);
     },
     runningOn: async (objectId) => {
       const rows = await db.all(sql`SELECT ${tasks.columns} FROM tasks
-        WHERE status = 'running' AND (target_object_id = ${objectId} OR source_object_id = ${objectId})`);
+        WHERE status = 'running' AND ${isActiveOnObject(sql`tasks`, sql`${objectId}`)}`);
       return rows.map((row) => tasks.parse(row));
     },
     counts: async () => {
-      const rows = await db.all(sql`SELECT kind, class, status, COUNT(*) AS count FROM tasks
-        GROUP BY kind, class, status ORDER BY kind, class, status`);
+      const rows = await db.all(sql`SELECT kind, class, status, SUM(count) AS count FROM task_counts
+        GROUP BY kind, class, status HAVING SUM(count) > 0 ORDER BY kind, class, status`);
       return rows as unknown as readonly TaskCount[];
     },
     removeOpen: async (kinds) => {
@@ -295,8 +294,23 @@ export function taskTable(db: Database): TaskTable {
 /** The classes that users see. */
 const userClasses: readonly TaskClass[] = ['interactive', 'standard'];
 
-function isTaskOnObject(kind: string, objectId: number | null): Sql {
-  return sql`kind = ${kind} AND (target_object_id = ${objectId} OR source_object_id = ${objectId})`;
+/** The condition that a task has this kind; the plus sign prevents that SQLite reads all tasks of the kind by their index. */
+function isOfKind(kind: string): Sql {
+  return sql`+tasks.kind = ${kind}`;
+}
+
+/** The condition that a task in `table` reads or changes an object and is active. */
+function isActiveOnObject(table: Sql, objectId: Sql): Sql {
+  return isOnObject(table, objectId, isActiveTask(table));
+}
+
+/**
+ * The condition that a task in `table` reads or changes an object and is active or in the background, as `condition` says. It stands in
+ * both alternatives, because SQLite chooses an index for each of them alone.
+ */
+function isOnObject(table: Sql, objectId: Sql, condition: Sql): Sql {
+  return sql`((${table}.target_object_id = ${objectId} AND ${condition})
+    OR (${table}.source_object_id = ${objectId} AND ${condition}))`;
 }
 
 async function requireTask(tx: Database, id: number): Promise<TaskRow> {
@@ -333,7 +347,10 @@ function taskConditions(filter: TaskFilter): Sql[] {
   if (filter.viewer !== null) clauses.push(sql`tasks.account_id = ${filter.viewer.accountId}`);
   clauses.push(isOneOf(sql`tasks.class`, filter.classes ?? userClasses));
   if (filter.ids) clauses.push(isOneOf(sql`tasks.id`, filter.ids));
-  if (filter.statuses) clauses.push(isOneOf(sql`tasks.status`, filter.statuses));
+  if (filter.statuses) {
+    clauses.push(isOneOf(sql`tasks.status`, filter.statuses));
+    if (filter.statuses.every(isActiveStatus)) clauses.push(isActiveTask(sql`tasks`));
+  }
   if (filter.kinds) clauses.push(isOneOf(sql`tasks.kind`, filter.kinds));
   if (filter.targetObjectId !== undefined) {
     clauses.push(sql`tasks.target_object_id = ${filter.targetObjectId}`);

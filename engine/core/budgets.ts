@@ -52,6 +52,7 @@ export const budgets = {
   facetBuckets: 1_000_000,
   facetDepth: 5,
   batchQueries: 100,
+  blockingCommits: 100,
   queryMs: 60_000,
   computedMs: 120_000,
   tasksQueuedPerAccount: 1_000,

@@ -18,11 +18,18 @@ beforeAll(async () => {
 afterEach(() => api.signalAndWait('SIGKILL'));
 afterAll(() => api.removeRootFolder());
 
+/** The indexes that the schema 23 adds. */
+const indexes23 = ['tasks_active_account', 'tasks_active_target_object', 'tasks_active_source_object', 'snapshots_task', 'restores_task',
+  'commits_dataset', 'commits_time', 'deleted_commits_time']; // prettier-ignore
+
 /** Takes the catalogue back to the schema 21, with what it would have held. */
 async function revertToSchema21(): Promise<void> {
   const db = new SqliteDatabase(join(api.dataFolderPath, 'catalog.sqlite'));
   const columns = ['parent_job_model', 'mode', 'records_total', 'records_added', 'log_version', 'completed_at']; // prettier-ignore
   for (const statement of [
+    'DROP TABLE task_counts',
+    ...['insert', 'update', 'delete'].map((event) => `DROP TRIGGER tasks_count_${event}`),
+    ...indexes23.map((index) => `DROP INDEX ${index}`),
     'DROP VIEW commit_versions',
     'DROP INDEX deleted_commits_version',
     'DROP INDEX deleted_commits_job',

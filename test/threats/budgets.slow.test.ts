@@ -40,6 +40,7 @@ const budgetsTestedElsewhere: Partial<Record<BudgetName, string>> = {
   queryTerms: 'engine/query/bad-requests',
   regexpBytes: 'engine/query/bad-requests',
   batchQueries: 'api/resources/batch',
+  blockingCommits: 'api/resources/rollbacks',
   queryBytes: 'engine/query/query-string',
   queryWildcards: 'engine/query/query-string',
   queryConditions: 'engine/query/query-string',

@@ -61,13 +61,13 @@ export const rollbackCheck = answerSchema(
     blocking_commits: {
       type: listOf(reference('DatasetCommit')),
       description:
-        'The commits to roll back first, oldest first, without those whose entries were deleted.',
+        'The commits to roll back first, oldest first, without those whose entries were deleted. Of more than 100, the newest 100; `detail` has their number.',
       example: [],
     },
     blocked_records: {
       type: listOf(blockingRecordsType),
       description:
-        'What each commit in the way changed, with an example; also those whose entries were deleted.',
+        'What each commit in the way changed, with an example; also those whose entries were deleted. Of more than 100, the newest 100.',
       example: [],
     },
   },

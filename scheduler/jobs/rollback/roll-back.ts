@@ -2,6 +2,7 @@ import type { Catalog } from '../../../engine/catalog/catalog.js';
 import type { CommitRow, CommitVersion } from '../../../engine/catalog/commits.js';
 import { currentIdempotencyKey } from '../../../engine/catalog/idempotency-keys.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
+import { budgets } from '../../../engine/core/budgets.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
@@ -24,6 +25,7 @@ export interface RollbackCheck {
   /** The reason why the commit cannot be rolled back, or what a rollback would do. */
   readonly detail: string;
   readonly isBlocked: boolean;
+  /** The newest commits in the way, at most `budgets.blockingCommits`, oldest first. */
   readonly blocking: readonly BlockingCommit[];
 }
 
@@ -142,8 +144,15 @@ async function prepareRollback(
     detail: string,
     found: readonly Omit<BlockingCommit, 'commit'>[],
   ): Promise<PreparedRollback> => {
-    const blocking = await withCommits(catalog, found);
-    return blockedRollback(detail + deletedEntriesText(blocking), blocking);
+    const shown = found.slice(-budgets.blockingCommits); // the newest, which have to be rolled back first
+    const isCut = shown.length < found.length;
+    const countDetail = isCut ? ` The newest ${shown.length} of ${found.length} are listed.` : '';
+    const deleted = new Set((await catalog.commits.deleted(datasetId)).map(({ id }) => id));
+    const deletedIds = found.map(({ commitId }) => commitId).filter((id) => deleted.has(id));
+    return blockedRollback(
+      detail + countDetail + deletedEntriesText(deletedIds),
+      await withCommits(catalog, shown),
+    );
   };
   const problem = await snapshotProblem(catalog, datasetId);
   if (problem !== undefined) return blockedRollback(problem);
@@ -176,7 +185,9 @@ async function prepareRollback(
       `${rollback.lost} of its records were deleted so long ago that a merge has left them out; they cannot come back (--keep-versions-days).`,
     );
   if (rollback.blockers.length > 0) {
-    const found = rollback.blockers.map(({ info, records, example }) => {
+    const firstShown = rollback.blockers.length - budgets.blockingCommits;
+    const found = rollback.blockers.map(({ info, records, example: anyExample }, i) => {
+      const example = i >= firstShown ? anyExample : undefined; // to read its `_id` costs most
       const segment = snapshot.segments.findIndex(({ path }) => path === example?.path);
       const [cells] = example ? reservedCells(snapshot, [[segment, example.row]]) : [];
       const { commitId } = info['publication'] as Publication;
@@ -217,13 +228,15 @@ async function withCommits(
   return Promise.all(found.map(async (one) => ({ ...one, commit: await commits.get(one.commitId) }))); // prettier-ignore
 }
 
-/** Returns a sentence that names the blocking commits whose entries were deleted; empty if there are none. */
-function deletedEntriesText(blocking: readonly BlockingCommit[]): string {
-  const ids = blocking.flatMap(({ commit, commitId }) => (commit === undefined ? [commitId] : []));
+/** Returns a sentence that names the blocking commits whose entries were deleted, the newest of many; empty if there are none. */
+function deletedEntriesText(ids: readonly number[]): string {
   if (ids.length === 0) return '';
-  return ids.length === 1
-    ? ` But the entry of commit ${ids[0]} was deleted, so that it can no longer be rolled back.`
-    : ` But the entries of the commits ${ids.join(', ')} were deleted, so that they can no longer be rolled back.`;
+  if (ids.length === 1)
+    return ` But the entry of commit ${ids[0]} was deleted, so that it can no longer be rolled back.`;
+  const named = ids.slice(-budgets.blockingCommits).join(', ');
+  const rest = Math.max(0, ids.length - budgets.blockingCommits);
+  const others = rest === 0 ? '' : ` and ${countText(rest, 'earlier commit')}`;
+  return ` But the entries of the commits ${named}${others} were deleted, so that they can no longer be rolled back.`;
 }
 
 function effectText({ removed, restored, changed }: Rollback): string {

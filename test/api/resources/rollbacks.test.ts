@@ -3,6 +3,7 @@ import { armFault } from '../../../engine/core/faultpoint.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { findReaddingCommits } from '../../../scheduler/jobs/rollback/added-again.js';
 import { pollUntil } from '../../until.js';
+import { withChangedBudgets } from '../../with-budgets.js';
 import { startServerFixture } from '../lab.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
@@ -168,6 +169,30 @@ describe('mode=strict', () => {
     expect((await rollBack(append)).status).toBe(201);
   });
 });
+
+test.each(['', '?mode=strict'])('a blocked rollback%s lists the newest commits in the way, and their number (T0: blockingCommits)', async (query) => {
+  const datasetId = await newDataset();
+  const append = await commitId(datasetId, [...threeRecords, { n: 4 }, { n: 5 }]);
+  const upserts: number[] = [];
+  for (const id of idsOf(await recordsOf(datasetId))) upserts.push(await commitId(datasetId, [{ _id: id, n: 9 }], 'upsert'));
+  const whole = await expectBlocked(append, query);
+  expect(whole['blocked_records']).toMatchObject(upserts.map((commit_id) => ({ commit_id })));
+  expect(whole['detail']).not.toContain('listed');
+  await deleteEntry(upserts[0]!);
+  await deleteEntry(upserts[4]!);
+  await withChangedBudgets({ blockingCommits: 3 }, async () => {
+    const refused = await expectBlocked(append, query);
+    expect(refused['blocking_commits']).toMatchObject([{ id: upserts[2] }, { id: upserts[3] }]);
+    expect(refused['blocked_records']).toMatchObject(upserts.slice(2).map((commit_id) => ({ commit_id })));
+    expect(refused['detail']).toMatch(/^5 commits changed records of .* The newest 3 of 5 are listed\./);
+    expect(refused['detail']).toContain(`the entries of the commits ${upserts[0]}, ${upserts[4]} were deleted`);
+  });
+  await withChangedBudgets({ blockingCommits: 1 }, async () => {
+    const refused = await expectBlocked(append, query);
+    expect(refused['blocked_records']).toMatchObject([{ commit_id: upserts[4] }]);
+    expect(refused['detail']).toContain(`the entries of the commits ${upserts[4]} and 1 earlier commit were deleted`);
+  });
+}); // prettier-ignore
 
 describe('C6: a commit whose entry was deleted', () => {
   test('still prevents that a record is there twice', async () => {

@@ -26,6 +26,7 @@ import {
   readSchemaVersion,
 } from '../../../engine/catalog/migrations.js';
 import { sql, type Sql } from '../../../engine/catalog/sql.js';
+import { taskTable } from '../../../engine/catalog/tasks.js';
 
 let folder: string;
 let catalogFile: string;
@@ -357,6 +358,23 @@ test('R8: of the commits of an earlier release, appends have added what they cha
   expect((await db.all(counts)).map((row) => Object.values(row))).toEqual([
     [3, 0, 0],
     [0, 0, 0],
+  ]);
+  await db.close();
+});
+
+test('R8: the tasks of an earlier release are counted', async () => {
+  const db = new SqliteDatabase(catalogFile);
+  await migrateSchema(db, migrations.slice(0, 22));
+  await db.run(sql`PRAGMA foreign_keys = OFF`);
+  for (const [id, status] of ['completed', 'completed', 'queued'].entries())
+    await db.run(sql`INSERT INTO tasks (id, kind, resource_id, status, description, priority, attempts, user_id, account_id,
+      cancel_requested, is_publishing, created_at, updated_at)
+      VALUES (${id}, 'import', ${id}, ${status}, '', 10, 1, 1, 1, 0, 0, 0, 0)`); // prettier-ignore
+  await migrateSchema(db);
+  const task = { kind: 'import', class: 'standard' };
+  expect((await taskTable(db).counts()).map((row) => ({ ...row }))).toEqual([
+    { ...task, status: 'completed', count: 2 },
+    { ...task, status: 'queued', count: 1 },
   ]);
   await db.close();
 });

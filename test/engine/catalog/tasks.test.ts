@@ -325,6 +325,52 @@ test('lists filter and order tasks', async () => {
   expect([page.rows.map((row) => row.id), page.total]).toEqual([[b.id], 3]);
 });
 
+test('the counts of tasks follow every change, also the deletion of an object (seed 12)', async () => {
+  const { tasks, objects } = catalogFixture.catalog;
+  const other = await catalogFixture.createDataset(ann, 'other');
+  const bob = await catalogFixture.createUserOf('bob@example.org', 'elsewhere');
+  const bobs = await catalogFixture.createDataset(bob);
+  const background = { description: '', priority: 80, params: {}, sourceObjectId: null };
+  const below = seededRandomBelow(12);
+  const listedCounts = async (): Promise<Map<string, number>> => {
+    const classes = ['interactive', 'standard', 'background'] as const;
+    const counts = new Map<string, number>();
+    for (const row of (await tasks.list({ viewer: null, classes }, allRowsPage)).rows) {
+      const key = `${row.kind} ${row.class} ${row.status}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    return counts;
+  };
+  const expectSameCounts = async (): Promise<void> => {
+    const counts = await tasks.counts();
+    expect(new Map(counts.map((one) => [`${one.kind} ${one.class} ${one.status}`, one.count]))).toEqual(await listedCounts());
+  };
+  const steps: readonly ((task: TaskRow | undefined) => Promise<unknown>)[] = [
+    () => catalogFixture.queueImport(ann, [datasetId, other][below(2)]!),
+    () => catalogFixture.queueImport(bob, bobs),
+    () => tasks.addBackground({ ...background, kind: 'compaction', targetObjectId: other, isStarted: below(2) === 0 }),
+    async (task) => task && tasks.complete(task.id),
+    async (task) => task && tasks.fail(task.id, 'reason'),
+    async (task) => task && tasks.requeue(task.id),
+    async (task) => task && tasks.cancel(task.id),
+    () => tasks.removeOpen(['compaction']),
+  ];
+  for (let i = 0; i < 200; i++) {
+    const step = below(steps.length);
+    await steps[step]!(step < 3 ? undefined : await tasks.claim({ runningPerAccount: Infinity }));
+    await expectSameCounts();
+  }
+  const published = await catalogFixture.queueImport(ann, datasetId);
+  await catalogFixture.catalog.publish(await publicationOf(catalogFixture.catalog, published));
+  await expectSameCounts();
+  expect((await tasks.counts()).map(({ kind }) => kind)).toContain('commit');
+  for (const id of [datasetId, other, bobs]) {
+    await objects.delete(id);
+    await expectSameCounts();
+  }
+  expect(await tasks.counts()).toEqual([]);
+}); // prettier-ignore
+
 test('the queue of an account is limited (T0: tasksQueuedPerAccount)', async () => {
   const limit = budgets.tasksQueuedPerAccount;
   await catalogFixture.catalog.transaction(async (tx) => {

@@ -1,0 +1,49 @@
+/**
+ * Adds what keeps the cost of the queue and of lists independent of the number of finished tasks and commits: indexes in the order of lists,
+ * indexes of active and background tasks, of which there are few, and a table of counts that triggers maintain, also when tasks are
+ * deleted with their object.
+ */
+export const indexSchema: readonly string[] = [
+  `DROP INDEX tasks_parent`,
+  `CREATE INDEX tasks_parent ON tasks (parent_id, id)`,
+  `DROP INDEX tasks_target`,
+  `CREATE INDEX tasks_target ON tasks (target_object_id, id)`,
+  `DROP INDEX tasks_source`,
+  `CREATE INDEX tasks_source ON tasks (source_object_id, id)`,
+  `CREATE INDEX snapshots_task ON snapshots (task_id)`,
+  `CREATE INDEX restores_task ON restores (task_id)`,
+  `CREATE INDEX tasks_active_account ON tasks (account_id, id)
+    WHERE status IN ('pending', 'queued', 'running') OR class = 'background'`,
+  `CREATE INDEX tasks_active_target_object ON tasks (target_object_id, id)
+    WHERE status IN ('pending', 'queued', 'running') OR class = 'background'`,
+  `CREATE INDEX tasks_active_source_object ON tasks (source_object_id, id)
+    WHERE status IN ('pending', 'queued', 'running') OR class = 'background'`,
+  `CREATE TABLE task_counts (
+    account_id BIGINT NOT NULL,
+    status TEXT NOT NULL,
+    class TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    count BIGINT NOT NULL,
+    PRIMARY KEY (account_id, status, class, kind))`,
+  `INSERT INTO task_counts (account_id, status, class, kind, count)
+    SELECT account_id, status, class, kind, COUNT(*) FROM tasks GROUP BY account_id, status, class, kind`,
+  `CREATE TRIGGER tasks_count_insert AFTER INSERT ON tasks BEGIN
+    INSERT INTO task_counts (account_id, status, class, kind, count)
+      VALUES (NEW.account_id, NEW.status, NEW.class, NEW.kind, 1)
+      ON CONFLICT (account_id, status, class, kind) DO UPDATE SET count = count + 1;
+  END`,
+  `CREATE TRIGGER tasks_count_update AFTER UPDATE OF status ON tasks BEGIN
+    UPDATE task_counts SET count = count - 1
+      WHERE account_id = OLD.account_id AND status = OLD.status AND class = OLD.class AND kind = OLD.kind;
+    INSERT INTO task_counts (account_id, status, class, kind, count)
+      VALUES (NEW.account_id, NEW.status, NEW.class, NEW.kind, 1)
+      ON CONFLICT (account_id, status, class, kind) DO UPDATE SET count = count + 1;
+  END`,
+  `CREATE TRIGGER tasks_count_delete AFTER DELETE ON tasks BEGIN
+    UPDATE task_counts SET count = count - 1
+      WHERE account_id = OLD.account_id AND status = OLD.status AND class = OLD.class AND kind = OLD.kind;
+  END`,
+  `CREATE INDEX commits_dataset ON commits (dataset_id, id)`,
+  `CREATE INDEX commits_time ON commits (dataset_id, created_at, log_version)`,
+  `CREATE INDEX deleted_commits_time ON deleted_commits (dataset_id, completed_at, log_version)`,
+];

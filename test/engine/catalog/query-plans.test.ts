@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openCatalog } from '../../../engine/catalog/catalog.js';
+import { commitTable } from '../../../engine/catalog/commits.js';
+import { SqliteDatabase, type Database } from '../../../engine/catalog/database.js';
+import type { Viewer } from '../../../engine/catalog/permission.js';
+import { joinSql, sql, type Sql } from '../../../engine/catalog/sql.js';
+import { activeStatuses } from '../../../engine/catalog/task-row.js';
+import { requireQueueCapacity } from '../../../engine/catalog/task-status.js';
+import { type RawRow } from '../../../engine/catalog/table.js';
+import { taskTable } from '../../../engine/catalog/tasks.js';
+import { CatalogFixture } from './world.js';
+
+/*
+ * What clients poll and what each change asks the catalogue must not read all tasks and commits that there ever were. The plans of the
+ * statements show it without a large catalogue.
+ */
+let folder: string;
+let db: SqliteDatabase;
+let viewer: Viewer;
+let accountId: number;
+let datasetId: number;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'strandlake-plans-'));
+  const file = join(folder, 'catalog.sqlite');
+  const world = new CatalogFixture(await openCatalog(file));
+  const ann = await world.createUserOf('ann@example.org');
+  viewer = await world.readViewer(ann.user.id);
+  accountId = ann.user.accountId;
+  datasetId = await world.createDataset(ann);
+  await world.queueImport(ann, datasetId);
+  await world.catalog.close();
+  db = new SqliteDatabase(file);
+});
+afterAll(async () => {
+  await db.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Runs statements on a database, and adds the steps of their plans to a list. */
+class ExplainingDatabase implements Database {
+  constructor(
+    readonly target: Database,
+    readonly steps: string[],
+  ) {}
+  async #explain(statement: Sql): Promise<Sql> {
+    const rows = await this.target.all(joinSql([sql`EXPLAIN QUERY PLAN `, statement], sql``));
+    this.steps.push(...rows.map((row) => row['detail'] as string));
+    return statement;
+  }
+  async all(statement: Sql): Promise<readonly RawRow[]> {
+    return this.target.all(await this.#explain(statement));
+  }
+  async get(statement: Sql): Promise<RawRow | undefined> {
+    return this.target.get(await this.#explain(statement));
+  }
+  async run(statement: Sql): Promise<number> {
+    return this.target.run(await this.#explain(statement));
+  }
+  atomic<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    return this.target.atomic((tx) => work(new ExplainingDatabase(tx, this.steps)));
+  }
+}
+
+const page = { limit: 20, offset: 0 };
+const statuses = activeStatuses;
+/** The indexes of active tasks by the objects that they change and read. */
+const activeOnObject = ['tasks_active_target_object', 'tasks_active_source_object'];
+/** The unique indexes of ids. */
+const primaryKeys = ['sqlite_autoindex_tasks_1', 'sqlite_autoindex_commits_1'];
+/** The indexes by which SQLite finds the rows that refer to a deleted one. */
+const foreignKeys = ['tasks_parent', 'commits_task'];
+const background = { kind: 'compaction', description: '', priority: 80, params: {}, isStarted: false, sourceObjectId: null }; // prettier-ignore
+
+test.each<readonly [string, (db: Database) => Promise<unknown>, ...string[]]>([
+  ['the capacity of a queue', (db) => requireQueueCapacity(db, accountId)],
+  ['the counts of tasks', (db) => taskTable(db).counts()],
+  ['the next task', (db) => taskTable(db).claim({ idleKinds: ['import'] }), 'tasks_queue', ...activeOnObject],
+  ['the active task of a kind', (db) => taskTable(db).openTask('snapshot', datasetId), ...activeOnObject],
+  ['the running tasks on an object', (db) => taskTable(db).runningOn(datasetId), 'tasks_queue'],
+  ['a new background task', (db) => taskTable(db).addBackground({ ...background, targetObjectId: datasetId }), ...activeOnObject],
+  ['the active tasks', (db) => taskTable(db).list({ viewer, statuses }, page), 'tasks_active_account'],
+  ['the active tasks of a target', (db) => taskTable(db).list({ viewer, statuses, targetObjectId: datasetId }, page), 'tasks_active_target_object'],
+  ['the active tasks of a source', (db) => taskTable(db).list({ viewer, statuses, sourceObjectId: datasetId }, page), 'tasks_active_source_object'],
+  ['the active imports of a target', (db) => taskTable(db).list({ viewer, statuses, kinds: ['import', 'commit'], targetObjectId: datasetId }, page), 'tasks_active_target_object'],
+  ['all tasks', (db) => taskTable(db).list({ viewer }, page), 'tasks_account'],
+  ['all tasks of a target', (db) => taskTable(db).list({ viewer, targetObjectId: datasetId }, page), 'tasks_target'],
+  ['all tasks of a source', (db) => taskTable(db).list({ viewer, sourceObjectId: datasetId }, page), 'tasks_source'],
+  ['the children of a task', (db) => taskTable(db).list({ viewer, parentId: 5 }, page), 'tasks_parent'],
+  ['the commits of a dataset', (db) => commitTable(db).list({ viewer, datasetId }, page), 'commits_dataset', 'commits_time'],
+  ['the completed commits of a dataset', (db) => commitTable(db).list({ viewer, datasetId, statuses: ['completed'] }, page), 'commits_dataset', 'commits_time'],
+  ['the last commit at a time', (db) => commitTable(db).lastAt(datasetId, 7), 'commits_time', 'deleted_commits_time'],
+  ['the last commit before a version', (db) => commitTable(db).lastBefore(datasetId, 7), 'sqlite_autoindex_commits_2', 'deleted_commits_version'],
+])('reads no more tasks and commits than needed for %s', async (_, run, ...indexes) => {
+  const steps: string[] = [];
+  await run(new ExplainingDatabase(db, steps));
+  expect(steps.length).toBeGreaterThan(0);
+  expect(steps.filter((step) => step.includes('FOR ORDER BY'))).toEqual([]);
+  const allowed = [...indexes, ...primaryKeys, ...foreignKeys];
+  const reads = steps.filter((step) => /^(SCAN|SEARCH) (tasks|other|running|commits|deleted_commits|commit_versions)\b/.test(step));
+  expect(reads.filter((step) => !allowed.includes(/^SEARCH .* INDEX (\w+)/.exec(step)?.[1] ?? ''))).toEqual([]);
+}); // prettier-ignore
