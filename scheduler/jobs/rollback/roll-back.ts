@@ -187,7 +187,7 @@ async function prepareRollback(
   if (rollback.blockers.length > 0) {
     const firstShown = rollback.blockers.length - budgets.blockingCommits;
     const found = rollback.blockers.map(({ info, records, example: anyExample }, i) => {
-      const example = i >= firstShown ? anyExample : undefined; // to read its `_id` costs most
+      const example = i >= firstShown ? anyExample : undefined; // its `_id` is read from a segment
       const segment = snapshot.segments.findIndex(({ path }) => path === example?.path);
       const [cells] = example ? reservedCells(snapshot, [[segment, example.row]]) : [];
       const { commitId } = info['publication'] as Publication;
