@@ -98,38 +98,17 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
   },
 
   async run(params, context) {
-    const { datasetId, version, counts, logVersion = version, archive, commit } = params;
+    const { datasetId, version, counts, archive } = params;
     if (archive !== null) return verifyArchivedDataset(datasetId, archive, counts, context);
-    const state = await replayOrDamage(context.data, datasetId, version);
-    if ('problem' in state) return { version, ...nothingRead, differences: [state] };
-    const problems: string[] = [];
-    if (state.version < version)
-      problems.push(lostVersionsError(datasetId, state.version, version).message);
-    else if (logVersion > version)
-      problems.push(`is at version ${logVersion}, the catalogue at ${version}`);
-    const { live, old } = await storedSegments(context.data, datasetId, state);
-    const found = totalCountsOf(live);
-    problems.push(...countDifferences(found, counts));
-    if (commit !== undefined) {
-      const isLast = commit.version >= state.version;
-      const then = isLast ? state : await replayLog(context.data, datasetId, commit.version);
-      const { rows } = totalCountsOf([...then.live.values()]);
-      if (rows !== commit.records)
-        problems.push(
-          `has ${rows} records after commit ${commit.id}, which says ${commit.records}`,
-        );
+    try {
+      return await verifyStoredDataset(params, context);
+    } catch (error) {
+      // A snapshot task may have moved the log into an archive meanwhile; then the verification runs again.
+      const now = await replayOrDamage(context.data, datasetId, version);
+      if (!('problem' in now) && now.version >= version) throw error;
+      const lost = 'problem' in now ? now : { path: logFolderName, problem: lostVersionsError(datasetId, now.version, version).message }; // prettier-ignore
+      return { version, ...nothingRead, differences: [lost] };
     }
-    const differences = problems.map((problem) => ({ path: logFolderName, problem }));
-    differences.push(...(await findCheckpointProblems(context.data, datasetId)));
-    const ofSegments = await verifySegments(context, datasetId, [...live, ...old]);
-    // A vacuum may have removed segments of earlier versions meanwhile, and the log says so before it does.
-    const now = ofSegments.length > 0 ? await replayOrDamage(context.data, datasetId) : state;
-    const isVacuumed = (path: string): boolean =>
-      state.removed.has(path) && 'removed' in now && now.removed.get(path)?.isVacuumed !== false;
-    differences.push(...ofSegments.filter(({ path }) => !isVacuumed(path)));
-    const oldVersions = { files: old.length, bytes: totalCountsOf(old).bytes };
-    const { rows: records, bytes } = found;
-    return { version, files: live.length, records, bytes, oldVersions, isArchive: false, differences }; // prettier-ignore
   },
 
   async publish(task, result, { catalog, now }) {
@@ -140,6 +119,40 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
     return 'published';
   },
 };
+
+async function verifyStoredDataset(
+  { datasetId, version, counts, logVersion = version, commit }: VerifyParams,
+  context: RunContext,
+): Promise<Verification> {
+  const state = await replayOrDamage(context.data, datasetId, version);
+  if ('problem' in state) return { version, ...nothingRead, differences: [state] };
+  const problems: string[] = [];
+  if (state.version < version)
+    problems.push(lostVersionsError(datasetId, state.version, version).message);
+  else if (logVersion > version)
+    problems.push(`is at version ${logVersion}, the catalogue at ${version}`);
+  const { live, old } = await storedSegments(context.data, datasetId, state);
+  const found = totalCountsOf(live);
+  problems.push(...countDifferences(found, counts));
+  if (commit !== undefined) {
+    const isLast = commit.version >= state.version;
+    const then = isLast ? state : await replayLog(context.data, datasetId, commit.version);
+    const { rows } = totalCountsOf([...then.live.values()]);
+    if (rows !== commit.records)
+      problems.push(`has ${rows} records after commit ${commit.id}, which says ${commit.records}`);
+  }
+  const differences = problems.map((problem) => ({ path: logFolderName, problem }));
+  differences.push(...(await findCheckpointProblems(context.data, datasetId)));
+  const ofSegments = await verifySegments(context, datasetId, [...live, ...old]);
+  // A vacuum may have removed segments of earlier versions meanwhile, and the log says so before it does.
+  const now = ofSegments.length > 0 ? await replayOrDamage(context.data, datasetId) : state;
+  const isVacuumed = (path: string): boolean =>
+    state.removed.has(path) && 'removed' in now && now.removed.get(path)?.isVacuumed !== false;
+  differences.push(...ofSegments.filter(({ path }) => !isVacuumed(path)));
+  const oldVersions = { files: old.length, bytes: totalCountsOf(old).bytes };
+  const { rows: records, bytes } = found;
+  return { version, files: live.length, records, bytes, oldVersions, isArchive: false, differences }; // prettier-ignore
+}
 
 async function verifyArchivedDataset(
   datasetId: number,
