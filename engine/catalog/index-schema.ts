@@ -44,6 +44,4 @@ export const indexSchema: readonly string[] = [
       WHERE account_id = OLD.account_id AND status = OLD.status AND class = OLD.class AND kind = OLD.kind;
   END`,
   `CREATE INDEX commits_dataset ON commits (dataset_id, id)`,
-  `CREATE INDEX commits_time ON commits (dataset_id, created_at, log_version)`,
-  `CREATE INDEX deleted_commits_time ON deleted_commits (dataset_id, completed_at, log_version)`,
 ];

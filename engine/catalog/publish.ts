@@ -66,16 +66,13 @@ const commitPriority = 30; // the priority that the original service shows (cont
  * Makes a commit visible in the catalogue, in one transaction, after its log entry was written. It is idempotent, so a restart can
  * replay the log. The log is authoritative: an import that was canceled after its entry was written is completed.
  */
-export async function publishVersion(db: Database, entry: Publication): Promise<void> {
+export async function publishVersion(db: Database, publication: Publication): Promise<void> {
   await db.atomic(async (tx) => {
-    const dataset = await datasetTable(tx).get(entry.datasetId);
+    const dataset = await datasetTable(tx).get(publication.datasetId);
     if (dataset === undefined) throw notFoundError();
-    if (dataset.logVersion >= entry.logVersion) return;
-    if ((await commitTable(tx).get(entry.commitId)) !== undefined) return;
+    if (dataset.logVersion >= publication.logVersion) return;
+    if ((await commitTable(tx).get(publication.commitId)) !== undefined) return;
 
-    // A version is never older than the one before it, also if the clock was set back: the last commit at a time is found by its time.
-    const previous = await commitTable(tx).lastBefore(entry.datasetId, entry.logVersion);
-    const publication = { ...entry, time: Math.max(entry.time, previous?.completedAt ?? 0) };
     const added = await publishFields(tx, publication);
     await createFields(tx, publication);
     await editFields(tx, publication);

@@ -66,7 +66,10 @@ export class Checkpoints {
     const version = checkpoints.at(-1);
     if (version === undefined) return this.#setKnown(datasetId, [], { version: -1, ...noSize });
     const size = await checkpointSize(this.#folder.checkpoint(datasetId, version));
-    return this.#setKnown(datasetId, checkpoints, { version, ...size });
+    // A checkpoint may have been published meanwhile.
+    return (
+      this.#known.get(datasetId) ?? this.#setKnown(datasetId, checkpoints, { version, ...size })
+    );
   }
 
   #setKnown(

@@ -32,6 +32,8 @@ const sparseDivisor = 32;
 
 /** Maximum number of terms whose entries are cached from query to query, and of patterns whose results are. */
 const maxCachedEntries = 32;
+/** Maximum number of terms at one end of a pattern whose positions are read. */
+const maxEndTerms = 1_000;
 
 const noRows = new Int32Array(0);
 const noHits: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
@@ -181,7 +183,10 @@ export class ColumnMatcher {
     return cachedHits;
   }
 
-  /** Returns whether a value that does not match a phrase has the text with which its pattern begins, and the one with which it ends. */
+  /**
+   * Returns whether a value that does not match a phrase has the text with which its pattern begins, and the one with which it ends; true also
+   * if more than `maxEndTerms` terms have such a text, because their positions would have to be read.
+   */
   #hasValueWithEndsOf(phrase: FoldedTerms, pattern: FoldedPattern): boolean {
     const { lengths } = this.column.isList ? this.column.valueLists() : this.column.texts();
     const mostTokens = pattern.includes('any')
@@ -199,7 +204,7 @@ export class ColumnMatcher {
     const commonEnds = new Uint8Array(this.column.summary.texts);
     for (const { bit, part, isThere } of ends) {
       const entries = this.column.findMatching(bit === 1 ? [part!, 'any'] : ['any', part!]);
-      if (entries === 'many') return true;
+      if (entries === 'many' || entries.length > maxEndTerms) return true;
       for (const entry of entries) {
         const found = this.#textsAt(entry, (position, text) => {
           const length = lengths[text]!;

@@ -35,6 +35,8 @@ interface TextCache {
 
 /** Estimated size in bytes of a cache entry in addition to its value. */
 const entryOverheadBytes = 256;
+/** Maximum number of terms of one pattern whose postings are cached. */
+const maxCachedTerms = 64;
 /** Estimated size in bytes of a `TermEntry`. */
 const termEntryBytes = 160;
 /**
@@ -126,7 +128,11 @@ export class ColumnReader {
       let end = first;
       let to = from;
       for (; entries[end]?.postings[0] === to; end++) to += entries[end]!.postings[1];
-      const bytes = this.#bytes('postings', from, to - from);
+      // The cache keeps the key of each part until the next query, so it takes no part for each of many terms.
+      const bytes =
+        entries.length > maxCachedTerms
+          ? readPart(this.#index, this.#location, 'postings', from, to - from)
+          : this.#bytes('postings', from, to - from);
       for (const { textCount, postings } of entries.slice(first, end)) {
         const { texts, times } = this.#checked(() =>
           this.#decodeHits(bytes.subarray(postings[0] - from), textCount),

@@ -20,7 +20,7 @@ afterAll(() => api.removeRootFolder());
 
 /** The indexes that the schema 23 adds. */
 const indexes23 = ['tasks_active_account', 'tasks_active_target_object', 'tasks_active_source_object', 'snapshots_task', 'restores_task',
-  'commits_dataset', 'commits_time', 'deleted_commits_time']; // prettier-ignore
+  'commits_dataset']; // prettier-ignore
 
 /** Takes the catalogue back to the schema 21, with what it would have held. */
 async function revertToSchema21(): Promise<void> {

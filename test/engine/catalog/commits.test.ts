@@ -63,21 +63,6 @@ test('finds the last commit that had completed at a time, of that dataset alone'
   expect(await commits.lastAt(datasetId + 1_000, startTime)).toBeUndefined();
 });
 
-test('a commit after the clock was set back is as old as the commit before it', async () => {
-  const catalog = await openCatalog(join(folder, 'catalog.sqlite'));
-  const { userId } = (await commits.get(createdCommitIds[29]!))!;
-  const user = (await catalog.users.get(userId))!;
-  const { task } = await catalog.imports.create({ datasetId, userId, accountId: user.accountId, source: 'object' });
-  const change = { logVersion: 60, time: startTime + 5_500 };
-  const publication = await publicationOf(catalog, task, change);
-  await catalog.publish(publication);
-  await catalog.close();
-  expect(await findNewestCommitAt(startTime + 5_500)).toBe(createdCommitIds[5]);
-  expect(await findNewestCommitAt(commitTimes[29]! - 1)).toBe(createdCommitIds[28]);
-  expect(await findNewestCommitAt(commitTimes[29]!)).toBe(publication.commitId);
-  expect(await commits.version(publication.commitId)).toMatchObject({ logVersion: 60, completedAt: commitTimes[29]! });
-}); // prettier-ignore
-
 test('passes over commits that are not completed, and those that completed later than they began', async () => {
   await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${createdCommitIds[29]!}`);
   expect(await findNewestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[28]);
