@@ -180,3 +180,15 @@ test('a dotted header of a declared type fills the member that the dataset has',
   await waitForJob(ann, `/v2/dataset_imports/${idOf(later)}`);
   expect(await fetchRecords(datasetId)).toEqual([{ id: 'a', info: { AF: 0.25 } }]);
 });
+
+test('a dotted header of a declared type is a field of that type where the dataset has such a member in a list', async () => {
+  const datasetId = await newDataset('declared in a list');
+  await importInto(datasetId, { records: [{ id: 'a', calls: [{ GT: '0/1' }] }] });
+  const object_id = await newFile('calls.csv', 'id,calls.GT\nb,1\n');
+  const target_fields = [{ name: 'calls.GT', data_type: 'string' }];
+  await importInto(datasetId, { object_id, target_fields });
+  expect(await fetchRecords(datasetId)).toEqual([
+    { id: 'a', calls: [{ GT: '0/1' }], 'calls.GT': null },
+    { id: 'b', calls: null, 'calls.GT': '1' },
+  ]);
+});
