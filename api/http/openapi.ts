@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { budgets } from '../../engine/core/budgets.js';
-import type { ListAnswer, OperationRow, Parameter, RawContent } from './operation-row.js';
+import type { ListAnswer, OperationRow, RequestParameter, RawContent } from './operation-row.js';
 import type { NamedSchema, Schema } from './schema.js';
 
 /** The OpenAPI 3.1 description of the interface, made from its operations and schemas. */
@@ -75,8 +75,8 @@ function describePathParams(
 export function queryParamsOf({
   query = {},
   answer,
-}: OperationRow): Readonly<Record<string, Parameter>> {
-  const paramOf = (name: string): Parameter => {
+}: OperationRow): Readonly<Record<string, RequestParameter>> {
+  const paramOf = (name: string): RequestParameter => {
     const declared = query[name]!;
     if (typeof declared === 'string')
       return { description: declared, example: exampleOfField(answer, name) };

@@ -12,7 +12,7 @@ export interface OperationRow {
   readonly tag: string;
   readonly summary: string;
   /** The parameters of the paths, without those that name one of the resources listed at the path before them. */
-  readonly pathParams?: Readonly<Record<string, Parameter>>;
+  readonly pathParams?: Readonly<Record<string, RequestParameter>>;
   readonly query?: QueryDeclaration;
   readonly body?: NamedSchema | RawContent;
   /**
@@ -24,7 +24,7 @@ export interface OperationRow {
 }
 
 /** A parameter of a path or of a query string. */
-export interface Parameter {
+export interface RequestParameter {
   readonly description: string;
   /** An example of the value as it stands in an address; absent only if the server refuses every value. */
   readonly example?: string | undefined;
@@ -37,7 +37,9 @@ export interface Parameter {
  * The query parameters of an operation. One that has only a description has the example of the field of that name in the answer or in the
  * listed resources; `sameAs` declares another name of a parameter.
  */
-type QueryDeclaration = Readonly<Record<string, Parameter | string | { readonly sameAs: string }>>;
+type QueryDeclaration = Readonly<
+  Record<string, RequestParameter | string | { readonly sameAs: string }>
+>;
 
 /** A body or an answer that is not JSON with a declared schema. */
 export interface RawContent {

@@ -97,7 +97,7 @@ export const auditLogOperations = declareOperations('auditLog', 'Audit log', {
     paths: ['/v2/audit_log/export'],
     summary: 'Returns all these changes as a file, newest first; for administrators.',
     query: {
-      format: { description: 'csv or jsonl, the default.', example: 'csv' },
+      format: { description: 'csv or jsonl, the default.', example: defaultFileFormat },
       ...filterParams,
     },
     answer: {
