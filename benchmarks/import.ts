@@ -110,14 +110,9 @@ async function importAtLargeSize(size: BenchmarkSize): Promise<ResultLine[]> {
   }
 }
 
-function memoryResultLine(
-  question: string,
-  mb: number,
-  againstMb: number,
-  limit: number,
-): ResultLine {
-  const peer = `${againstMb.toFixed(0)} MB`;
-  return { question, ours: `${mb.toFixed(0)} MB`, peer, ratio: mb / againstMb, limit };
+function memoryResultLine(question: string, mb: number, peerMb: number, limit: number): ResultLine {
+  const peer = `${peerMb.toFixed(0)} MB`;
+  return { question, ours: `${mb.toFixed(0)} MB`, peer, ratio: mb / peerMb, limit };
 }
 
 function printLine(text: string): void {

@@ -25,8 +25,8 @@ export const jsonlFormat: Format = {
   ],
 };
 
-/** A key of the generated file, with a function that returns its value; if the function returns undefined, the record has no such key. */
-type JsonKey = readonly [name: string, make: (random: Random, position: number) => unknown];
+/** The name of a member of the generated records, and a function that returns its value, or undefined if a record lacks the member. */
+type MemberGenerator = readonly [name: string, make: (random: Random, position: number) => unknown];
 
 interface ClinvarRecord {
   readonly variationName: string;
@@ -61,16 +61,16 @@ const randomDay = (r: Random): string =>
   `20${10 + r.below(15)}-${twoDigits(1 + r.below(12))}-${twoDigits(1 + r.below(28))}`;
 const twoDigits = (number: number): string => String(number).padStart(2, '0');
 const optionalValue =
-  (share: number, make: JsonKey[1]): JsonKey[1] =>
+  (share: number, make: MemberGenerator[1]): MemberGenerator[1] =>
   (r, at) =>
     r.next() < share ? make(r, at) : undefined;
 const randomList =
-  (most: number, make: JsonKey[1]): JsonKey[1] =>
+  (most: number, make: MemberGenerator[1]): MemberGenerator[1] =>
   (r, at) =>
     Array.from({ length: 1 + r.below(most, 2) }, () => make(r, at));
 
 /** Annotations of a variant, as annotation services return them. */
-const jsonKeys: readonly JsonKey[] = [
+const memberGenerators: readonly MemberGenerator[] = [
   ['chromosome', (_, at) => `chr${1 + Math.floor(at / 150_000_000)}`],
   ['position', (_, at) => at],
   ['reference', (r) => r.pick(bases)],
@@ -129,7 +129,7 @@ function* jsonlLines(records: number): Generator<string> {
   const step = 3e9 / Math.max(1, records);
   for (let row = 0, position = 1; row < records; row++) {
     position += 1 + Math.floor(1.9 * step * random.next());
-    const record = jsonKeys.map(([name, make]) => [name, make(random, position)]);
+    const record = memberGenerators.map(([name, make]) => [name, make(random, position)]);
     yield `${JSON.stringify(Object.fromEntries(record))}\n`;
   }
 }

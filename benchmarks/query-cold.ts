@@ -8,7 +8,7 @@ import { tablesFolder } from './query-tables.js';
 import { median } from './table.js';
 
 const startCount = 3;
-/** Highest allowed ratio of Strandlake's time to that of the faster compared engine. */
+/** Highest allowed ratio of Strandlake's time to that of the faster peer engine. */
 const maxRatio = 2;
 
 /** Measures the first answer of each engine after its start: each query runs in a new process. */

@@ -18,7 +18,7 @@ interface MeasuredImport {
   readonly workerMb: number;
 }
 
-/** A dataset in a data folder, and the same records in the tables of the compared engines. */
+/** A dataset in a data folder, and the same records in the tables of the peer engines. */
 export interface QueryDataset extends MeasuredImport {
   readonly records: number;
   /** The data folder; no server is running on it. */
@@ -80,7 +80,7 @@ async function importOnce(data: string, file: string, records: number): Promise<
   }
 }
 
-/** Finds values to query for in a process that ends afterwards, so that its memory does not count for the measured processes. */
+/** Finds values to query for in a process that ends afterwards, so that its memory does not count towards that of the measured processes. */
 async function readSampleRecord(records: number): Promise<SampleRecord> {
   const duckdb = await openDuckdb(records);
   try {

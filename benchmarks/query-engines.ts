@@ -13,7 +13,7 @@ interface AnswerFacts {
 
 /** An answer of an engine, with its time. */
 interface EngineResult {
-  /** Milliseconds: for the server, measured by its client and including HTTP; for a compared engine, measured in its process. */
+  /** Milliseconds: for the server, measured by its client and including HTTP; for a peer engine, measured in its process. */
   readonly ms: number;
   /** Parses the answer. The measured time does not include this. */
   facts(): AnswerFacts;
@@ -28,7 +28,7 @@ export interface OpenedEngine {
   close(): Promise<void>;
 }
 
-/** One of the compared engines, Strandlake included. */
+/** One of the engines that are compared, Strandlake included. */
 export interface ComparedEngine {
   readonly name: string;
   /** Whether the engine can be asked this question. */

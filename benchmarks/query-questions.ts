@@ -21,12 +21,12 @@ export interface SampleRecord {
 }
 
 /**
- * One query in the form for each engine. The last statement of a compared engine counts the matching records, as `total` in the server's
+ * One query in the form for each engine. The last statement of a peer engine counts the matching records, as `total` in the server's
  * answer does.
  */
 export interface Question {
   readonly name: string;
-  /** The highest allowed ratio to the faster compared engine with warm caches, if it differs from that of most queries. */
+  /** The highest allowed ratio to the faster peer engine with warm caches, if it differs from that of most queries. */
   readonly bar?: number;
   readonly request: Readonly<Record<string, unknown>>;
   /** For a query for words in any field: the request for the same words in the only field that contains them. */
@@ -186,7 +186,7 @@ const recordCountComparison: Pick<Question, 'ours' | 'theirs'> = {
   theirs: ([row]) => row![1],
 };
 
-/** A search for words, for which the server returns the hundred most relevant records and the compared engines return any hundred. */
+/** A search for words, for which the server returns the hundred most relevant records and the peer engines return any hundred. */
 function wordQuestion(name: string, wanted: string): Question {
   return pageQuestion(
     name,

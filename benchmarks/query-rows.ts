@@ -1,6 +1,6 @@
 import type { Question } from './query-questions.js';
 
-/** Milliseconds of Strandlake, followed by those of the compared engines; null for an engine that is not asked. */
+/** Milliseconds of Strandlake, followed by those of the peer engines; null for an engine that is not asked. */
 export type EngineTimes = readonly (number | null)[];
 
 /** A table with a row for each query, and Strandlake's milliseconds by the name of the query. */

@@ -6,7 +6,7 @@ import { cacheFolder } from './generate.js';
 import { type PeerStatement, type QueryPeer, startPeer } from './peers/query-peer.js';
 
 /**
- * Columns of the tables of the compared engines. Members of objects are columns of their own, which is the fastest layout for these
+ * Columns of the tables of the peer engines. Members of objects are columns of their own, which is the fastest layout for these
  * engines.
  */
 const tableColumns: readonly (readonly [name: string, source: string, clickhouse: string])[] = [
@@ -56,7 +56,7 @@ export const stringColumns: readonly { readonly name: string; readonly isList: b
     .filter(([name, , type]) => !name.startsWith('_') && type.includes('String'))
     .map(([name, , type]) => ({ name, isList: type.startsWith('Array') }));
 
-/** Returns the versions of the compared engines. Throws if one is missing, so that a run fails before its long steps. */
+/** Returns the versions of the peer engines. Throws if one is missing, so that a run fails before its long steps. */
 export function peerVersions(): Readonly<Record<string, string>> {
   let chdb: { readonly version: string };
   try {
@@ -71,7 +71,7 @@ export function peerVersions(): Readonly<Record<string, string>> {
   return { DuckDB: duckdbVersion(), chdb: chdb.version };
 }
 
-/** Returns the folder of the compared engines' tables with `records` records. */
+/** Returns the folder of the peer engines' tables with `records` records. */
 export const tablesFolder = (records: number): string => resolve(cacheFolder, `query-${records}`);
 
 /** Starts DuckDB on its table file; the table is called `t`. */
@@ -86,7 +86,7 @@ export function openChdb(records: number): Promise<QueryPeer> {
 }
 
 /**
- * Creates the tables of the compared engines from the dataset's files, unless the cache has them. A file that is written last marks the
+ * Creates the tables of the peer engines from the dataset's files, unless the cache has them. A file that is written last marks the
  * tables as complete; if it is missing, as after an interrupted run, they are created again.
  */
 export async function makeTables(
@@ -124,8 +124,8 @@ function duckdbStatements(segments: readonly string[], flat: string): readonly s
 }
 
 /**
- * Runs statements that fill a table, and then ends the process of the engine, so that the memory of the statements does not count for the
- * queries.
+ * Runs statements that fill a table, and then ends the process of the engine, so that the memory of the statements does not count towards
+ * that of the queries.
  */
 async function fillTables(peer: QueryPeer, statements: readonly string[]): Promise<void> {
   try {

@@ -4,7 +4,12 @@ import { chromosomes } from './data.js';
 import type { Format } from './format.js';
 import { generateFile, randomizeDigits } from './generate.js';
 import { bcftoolsPeers } from './peers/bcftools-duckdb.js';
-import { fixedColumns, infoColumns, sampleColumns, type VcfKey } from './peers/columns.js';
+import {
+  fixedColumns,
+  infoColumns,
+  sampleColumns,
+  type VcfFieldDefinition,
+} from './peers/columns.js';
 import { type Random, seededRandom } from './random.js';
 
 const seed = 20_261_123;
@@ -12,8 +17,8 @@ const seed = 20_261_123;
 /** A file of real lines from which other lines are generated, and the INFO and FORMAT keys to keep. */
 interface VcfFixture {
   readonly fixture: string;
-  readonly info: readonly VcfKey[];
-  readonly format: readonly VcfKey[];
+  readonly info: readonly VcfFieldDefinition[];
+  readonly format: readonly VcfFieldDefinition[];
 }
 
 const sitesFixture: VcfFixture = {
@@ -123,8 +128,8 @@ function vcfLine(
   cells: readonly string[],
   chromosome: string,
   position: number,
-  info: readonly VcfKey[],
-  format: readonly VcfKey[],
+  info: readonly VcfFieldDefinition[],
+  format: readonly VcfFieldDefinition[],
   random: Random,
 ): string {
   const [, , id = '.', ref, alt, qual = '.', filter, text = '', keys = '', ...values] = cells;
@@ -155,6 +160,6 @@ function vcfLine(
   return `${start}\t${format.map(({ id: key }) => key).join(':')}\t${calls.join('\t')}\n`;
 }
 
-function varyValue({ type }: VcfKey, value: string, random: Random): string {
+function varyValue({ type }: VcfFieldDefinition, value: string, random: Random): string {
   return type === 'String' ? value : randomizeDigits(value, random);
 }

@@ -114,7 +114,7 @@ export interface Report {
    * Reports that the records end at this line (before the sequences after `##FASTA`, or the genes of Nirvana). The reader must then return.
    * Results of later chunks are discarded, so a reader may treat the content of any chunk as records.
    */
-  end(): void;
+  markEndOfRecords(): void;
   /** Reports that the records after an error cannot be separated: the import fails, even if the request allows rejected records. */
   damaged(): void;
   /** Whether validation is off (`validation_params.disable`): values that do not fit become null without a report. */

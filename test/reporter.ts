@@ -58,7 +58,7 @@ export default class ProgressReporter implements Pick<
 
   onRunStart({ numTotalTestSuites }: AggregatedResult): void {
     printLine(`Running ${numTotalTestSuites} test files`);
-    // The variable is set before the test processes start, which note in the folder the refusals that they provoke.
+    // The variable is set before the test processes start. It names the folder in which they note the refusals that they provoke.
     if (this.#isWhole && process.env[refusalsVariable] === undefined) {
       this.#folder = mkdtempSync(join(tmpdir(), 'strandlake-refusals-'));
       process.env[refusalsVariable] = this.#folder;

@@ -106,7 +106,7 @@ export interface Writer<Part = unknown> {
   readonly partRecords: number;
   /** Whether a part is one row group of a segment where possible, so that it can be copied. */
   readonly copiesRowGroups?: boolean;
-  /** Whether the file consists of `jsonLines`, so that the results of expressions need not be converted to columns. */
+  /** Whether a part consists of the `jsonLines` of its records, so that the results of expressions need not be converted to columns. */
   readonly writesJsonLines?: boolean;
   /** Whether each element of a list gets its own cell. */
   readonly expandsLists?: boolean;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { blockContains, parseAddress, parseAddressBlock } from '../../engine/core/addresses.js';
+import { blockContains, parseAddress, parseCidrBlock } from '../../engine/core/addresses.js';
 import { pathPrefixShape } from '../../engine/core/config.js';
 
 /** What the headers of trusted proxies say about the request that the client sent to the first proxy; undefined where they say nothing. */
@@ -34,7 +34,7 @@ const hostPattern = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5
 export function createForwardedReader(
   trusted: readonly string[],
 ): (request: Pick<IncomingMessage, 'headers' | 'socket'>) => ForwardedAddress {
-  const blocks = trusted.flatMap((text) => parseAddressBlock(text) ?? []);
+  const blocks = trusted.flatMap((text) => parseCidrBlock(text) ?? []);
   const isTrusted = (text: string): boolean => {
     const address = parseAddress(text);
     return address !== undefined && blocks.some((block) => blockContains(block, address));

@@ -4,7 +4,10 @@ import type { Principal } from '../../engine/catalog/access.js';
 /** Who sends a request: the user, the account and what the token allows. */
 export type Caller = Principal;
 
-/** A request, with the caller, the resource and the addresses that the server determines before the handler runs. */
+/**
+ * A request, with what the server determines before the handler runs: the caller, the resource, the base address of links, and the IP
+ * address of the client.
+ */
 export interface ApiRequest extends FastifyRequest {
   caller?: Caller;
   /** The row that the id of the path names, after the access check. */

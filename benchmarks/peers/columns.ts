@@ -7,8 +7,8 @@ export interface PeerColumn {
   readonly expression: string;
 }
 
-/** An INFO or FORMAT key as a header declares it. */
-export interface VcfKey {
+/** A definition of an INFO or FORMAT field in the header of a VCF file. */
+export interface VcfFieldDefinition {
   readonly id: string;
   readonly number: '0' | '1' | 'A' | 'R' | '.';
   readonly type: 'Integer' | 'Float' | 'String' | 'Flag';
@@ -41,7 +41,7 @@ export const fixedColumns: readonly PeerColumn[] = fixedVcfFields.map(
 );
 
 /** One column per INFO key. */
-export function infoColumns(keys: readonly VcfKey[]): readonly PeerColumn[] {
+export function infoColumns(keys: readonly VcfFieldDefinition[]): readonly PeerColumn[] {
   return keys.map(({ id, number, type }) => ({
     name: id,
     format: `%INFO/${id}`,
@@ -55,7 +55,7 @@ export function infoColumns(keys: readonly VcfKey[]): readonly PeerColumn[] {
 }
 
 /** One column per FORMAT key, which holds the list of all samples' values. */
-export function sampleColumns(keys: readonly VcfKey[]): readonly PeerColumn[] {
+export function sampleColumns(keys: readonly VcfFieldDefinition[]): readonly PeerColumn[] {
   return keys.map(({ id, number, type }) => {
     const list = `string_split(sample_${id}, ';')`;
     const castOne = (value: string): string => `TRY_CAST(${value} AS ${duckdbTypeByVcfType[type]})`;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 /**
- * A statement for a compared engine. Its rows become JSON records, like a page of Strandlake, of which only length and number are returned;
+ * A statement for a peer engine. Its rows become JSON records, like a page of Strandlake, of which only length and number are returned;
  * or they are returned as values.
  */
 export interface PeerStatement {
@@ -11,13 +11,13 @@ export interface PeerStatement {
   readonly shape: 'records' | 'values';
 }
 
-/** Message to the process of a compared engine: statements to run one after another. */
+/** Message to the process of a peer engine: statements to run one after another. */
 export interface PeerRequest {
   readonly statements: readonly PeerStatement[];
 }
 
 /**
- * Answer of the process of a compared engine: the time of all statements in milliseconds, measured in that process, and the rows of the
+ * Answer of the process of a peer engine: the time of all statements in milliseconds, measured in that process, and the rows of the
  * statements with the shape `values`.
  */
 export type PeerAnswer =
@@ -25,7 +25,8 @@ export type PeerAnswer =
   | { readonly error: string };
 
 /**
- * A compared database engine in a process of its own. The process runs all queries, so that neither its start nor a transport is counted.
+ * A database engine that Strandlake is compared with, in a process of its own. The process runs all queries, so that neither its start nor a
+ * transport is counted.
  */
 export interface QueryPeer {
   readonly name: string;
@@ -79,7 +80,7 @@ async function receivePeerAnswer(name: string, child: ChildProcess): Promise<Pee
 }
 
 /**
- * Main loop of the process of a compared engine: answers messages until the parent ends. `one` returns the text of a statement's result.
+ * Main loop of the process of a peer engine: answers messages until the parent ends. `one` returns the text of a statement's result.
  */
 export function servePeer(
   one: (statement: PeerStatement) => Promise<() => readonly (readonly unknown[])[]>,

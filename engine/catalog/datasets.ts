@@ -61,8 +61,8 @@ export interface DatasetTable {
   ): Promise<{ readonly dataset: DatasetRow; readonly object: ObjectRow }>;
   update(id: number, patch: DatasetPatch): Promise<DatasetRow | undefined>;
   /**
-   * Records a log version with the same records in other files; `bytesMore` is the change in size. Does nothing unless the catalogue is at
-   * the preceding version; in that case the reconciliation at the next start records the version.
+   * Records a log version with the same records in other files, which have `bytesMore` more bytes (fewer if it is negative). Does nothing
+   * unless the catalogue is at the preceding version; in that case the reconciliation at the next start records the version.
    */
   rewritten(id: number, version: number, bytesMore: number): Promise<void>;
   /** The log versions of all datasets, for the reconciliation at start. */

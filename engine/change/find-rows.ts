@@ -239,7 +239,7 @@ function groupBySegment(
   });
 }
 
-/** Collects the found rows of a segment, in any order. */
+/** Collects the found rows of a segment, in no particular order. */
 class MatchCollector {
   readonly #rows: number[] = [];
   readonly #files: number[] = [];

@@ -49,11 +49,11 @@ export interface SortedSegment {
   readonly origins: string;
 }
 
-/** The row ids of a segment, and a mark for each deleted row. */
-interface MarkedRowIds {
+/** The row ids of a segment, and which of its rows are deleted. */
+interface RowIdsWithDeletions {
   readonly ids: Float64Array;
   /** One byte for each row: 1 if it is deleted. */
-  readonly gone: Uint8Array;
+  readonly deletedFlags: Uint8Array;
 }
 
 /**
@@ -81,19 +81,19 @@ export function spansOf({ sources, rowsPerSpan, dropsDeleted }: SpanInput): read
 }
 
 function rowIdsOf(source: MergeSource, isDeleted: boolean): Float64Array {
-  const { ids, gone } = readRowIds(source);
-  return ids.filter((_, row) => (gone[row] === 1) === isDeleted);
+  const { ids, deletedFlags } = readRowIds(source);
+  return ids.filter((_, row) => (deletedFlags[row] === 1) === isDeleted);
 }
 
-function readRowIds({ file: path, segment }: MergeSource): MarkedRowIds {
+function readRowIds({ file: path, segment }: MergeSource): RowIdsWithDeletions {
   const { rows, deletion, baseRowId, blockChecksums } = segment;
-  const isGone = new Uint8Array(rows);
-  if (deletion) for (const row of deletedRows(deletion)) isGone[row] = 1;
+  const deletedFlags = new Uint8Array(rows);
+  if (deletion) for (const row of deletedRows(deletion)) deletedFlags[row] = 1;
   if (baseRowId !== undefined)
-    return { ids: Float64Array.from({ length: rows }, (_, row) => baseRowId + row), gone: isGone };
+    return { ids: Float64Array.from({ length: rows }, (_, row) => baseRowId + row), deletedFlags };
   const file = new SegmentFile({ path, blockChecksums });
   try {
-    return { ids: storedRowIds(file), gone: isGone };
+    return { ids: storedRowIds(file), deletedFlags };
   } finally {
     file.close();
   }
@@ -147,11 +147,14 @@ interface RowsInSpan {
   readonly ids: Float64Array;
 }
 
-function rowsWithin({ ids, gone }: MarkedRowIds, { from, to, isDeleted }: RowIdSpan): RowsInSpan {
+function rowsWithin(
+  { ids, deletedFlags }: RowIdsWithDeletions,
+  { from, to, isDeleted }: RowIdSpan,
+): RowsInSpan {
   const flag = isDeleted ? 1 : 0;
   const rows: number[] = [];
   for (let row = 0; row < ids.length; row++)
-    if (gone[row] === flag && ids[row]! >= from && ids[row]! < to) rows.push(row);
+    if (deletedFlags[row] === flag && ids[row]! >= from && ids[row]! < to) rows.push(row);
   return { rows: Int32Array.from(rows), ids: Float64Array.from(rows, (row) => ids[row]!) };
 }
 

@@ -5,7 +5,7 @@ export interface IpAddress {
 }
 
 /** A CIDR block: the addresses that share the first `bits` bits. */
-export interface AddressBlock {
+export interface CidrBlock {
   readonly address: IpAddress;
   readonly bits: number;
 }
@@ -23,7 +23,7 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /** Parses `10.0.0.0/8` or `fd00::/8`; a single address is a block with one address. Undefined for any other text. */
-export function parseAddressBlock(text: string): AddressBlock | undefined {
+export function parseCidrBlock(text: string): CidrBlock | undefined {
   const [, host = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = parseAddress(host);
   if (address === undefined) return undefined;
@@ -34,9 +34,9 @@ export function parseAddressBlock(text: string): AddressBlock | undefined {
   return bits >= 0 && bits <= maxBits ? { address, bits } : undefined;
 }
 
-/** Whether a block contains an address. */
+/** Whether a CIDR block contains an IP address. */
 export function blockContains(
-  { address: { family, value }, bits }: AddressBlock,
+  { address: { family, value }, bits }: CidrBlock,
   address: IpAddress,
 ): boolean {
   if (family !== address.family) return false;
@@ -73,7 +73,7 @@ export function isForbiddenAddress(address: IpAddress): boolean {
 function embeddedIpv4({ family, value }: IpAddress): readonly IpAddress[] {
   if (family === 4) return [];
   const found: bigint[] = [];
-  const isIn = (text: string): boolean => blockContains(parseBlock(text), { family, value });
+  const isIn = (text: string): boolean => blockContains(requireCidrBlock(text), { family, value });
   if (isIn('64:ff9b::/96') || isIn('::/96')) found.push(value & low32Bits);
   if (isIn('2002::/16')) found.push((value >> 80n) & low32Bits);
   if (isIn('64:ff9b:1::/48')) {
@@ -116,8 +116,9 @@ function parseIpv6(text: string): bigint | undefined {
   return groups.reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
 }
 
-function parseBlock(text: string): AddressBlock {
-  const found = parseAddressBlock(text);
+/** Parses a CIDR block of this file; throws an `Error` if it is invalid. */
+function requireCidrBlock(text: string): CidrBlock {
+  const found = parseCidrBlock(text);
   if (found === undefined) throw new Error(`${text} is not a block of addresses`);
   return found;
 }
@@ -146,17 +147,17 @@ const specialIpv4Blocks = [
   '203.0.113.0/24', // documentation
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, and broadcast
-].map(parseBlock);
+].map(requireCidrBlock);
 
 /** The only block assigned so far for global unicast (RFC 4291, section 2.4). */
-const globalUnicastBlock = parseBlock('2000::/3');
+const globalUnicastBlock = requireCidrBlock('2000::/3');
 const specialIpv6Blocks = [
   '2001::/23', // protocol assignments such as Teredo, ORCHID and benchmarks
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4
   '2620:4f:8000::/48', // AS112
   '3fff::/20', // documentation
-].map(parseBlock);
+].map(requireCidrBlock);
 
 const forbiddenBlocks = [
   '169.254.0.0/16', // link-local; the metadata services of AWS, Azure, Google and others are at 169.254.169.254
@@ -167,4 +168,4 @@ const forbiddenBlocks = [
   'fd00:ec2::/32', // metadata service of AWS
   'fd20:ce::254', // metadata service of Google
   'fd00:42::42', // metadata service of Scaleway
-].map(parseBlock);
+].map(requireCidrBlock);

@@ -4,13 +4,13 @@ import {
   isPublicAddress,
   isSameAddress,
   parseAddress,
-  parseAddressBlock,
+  parseCidrBlock,
 } from './addresses.js';
-import type { IpAddress, AddressBlock } from './addresses.js';
+import type { IpAddress, CidrBlock } from './addresses.js';
 
 /** An exception for hosts that are not public: an entry of the setting `allow-addresses`. */
 export type AllowedAddress =
-  | { readonly kind: 'block'; readonly block: AddressBlock }
+  | { readonly kind: 'block'; readonly block: CidrBlock }
   | { readonly kind: 'address'; readonly address: IpAddress; readonly port: number }
   | { readonly kind: 'host'; readonly host: string; readonly port: number };
 
@@ -21,7 +21,7 @@ export function isWebPort(port: number): boolean {
 
 /** Parses an entry of the setting `allow-addresses`; throws an `Error` whose message describes the problem. */
 export function parseAllowedAddress(text: string): AllowedAddress {
-  const block = parseAddressBlock(text);
+  const block = parseCidrBlock(text);
   if (block !== undefined) {
     refuseForbiddenAddress(text, block.address);
     return { kind: 'block', block };

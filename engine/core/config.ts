@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { parseAddressBlock } from './addresses.js';
+import { parseCidrBlock } from './addresses.js';
 import { parseAllowedAddress } from './allowed-addresses.js';
 import { AppError } from './errors.js';
 
@@ -367,7 +367,7 @@ function parseList(text: string, check: (entry: string) => unknown): readonly st
 }
 
 function checkProxyAddress(text: string): void {
-  if (parseAddressBlock(text) !== undefined) return;
+  if (parseCidrBlock(text) !== undefined) return;
   throw new Error(`must be addresses and CIDR blocks such as 127.0.0.1 or 10.0.0.0/8, not "${text}"`); // prettier-ignore
 }
 

@@ -44,6 +44,7 @@ export class DataFolder {
   get archives(): string {
     return this.path('archives');
   }
+  /** The folder with the tables that were parsed from uploaded files, or whose fields queries have computed. */
   get fileTables(): string {
     return this.path('file-tables');
   }

@@ -35,7 +35,7 @@ export interface ExpressionOptions {
   readonly clock?: () => number;
   /** Whether the expression may read a record; true by default. */
   readonly hasRecord?: boolean;
-  /** Whether errors have their position at once, which slows each evaluation; by default, `locateError` evaluates again to find it. */
+  /** Whether errors carry their position from the start, which slows each evaluation; otherwise `locateError` evaluates again to find it. */
   readonly locatesErrors?: boolean;
 }
 
@@ -48,7 +48,7 @@ export class Expression {
   readonly #state: EvaluationState;
   readonly #tree: SyntaxNode;
   readonly #options: ExpressionOptions;
-  /** Whether errors have their position at once. */
+  /** Whether errors carry their position from the start. */
   readonly #locates: boolean;
   readonly #code: CompiledNode;
   readonly #cost: number;

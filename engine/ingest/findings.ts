@@ -134,7 +134,7 @@ export class FindingCollector {
   }
 
   /** Reports that the records end in this chunk. */
-  end(): void {
+  markEndOfRecords(): void {
     this.hasEnded = true;
   }
 

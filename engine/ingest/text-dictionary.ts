@@ -11,7 +11,7 @@ export interface TextDictionary {
   readonly nulls: Uint8Array | null;
 }
 
-/** The number of bytes that `Utf8Builder.appendDictionary` copies at a time. */
+/** The number of bytes that `Utf8Builder.appendFromDictionary` copies at a time. */
 export const wordBytes = 4;
 
 /** Creates a dictionary of texts; null and undefined entries are null. */

@@ -47,20 +47,20 @@ export class Utf8Builder extends ColumnBuilder {
     this.endValue(end);
   }
 
-  /** For each code, appends the entry of the dictionary that has this number. */
-  appendDictionary({ bytes, begins, ends, nulls }: TextDictionary, codes: Int32Array): void {
+  /** For each index, appends the entry of the dictionary at this index. */
+  appendFromDictionary({ bytes, begins, ends, nulls }: TextDictionary, indices: Int32Array): void {
     const from = this.length;
     let size = wordBytes;
-    for (let k = 0; k < codes.length; k++) size += ends[codes[k]!]! - begins[codes[k]!]!;
+    for (let k = 0; k < indices.length; k++) size += ends[indices[k]!]! - begins[indices[k]!]!;
     const target = this.reserve(size);
     const words = new DataView(target.buffer, target.byteOffset, target.byteLength);
-    this.reserveRows(from + codes.length);
+    this.reserveRows(from + indices.length);
     const offsets = this.#offsets;
     let { usedBytes } = this;
-    for (let k = 0; k < codes.length; k++) {
-      const code = codes[k]!;
-      const start = begins[code]!;
-      const length = ends[code]! - start;
+    for (let k = 0; k < indices.length; k++) {
+      const index = indices[k]!;
+      const start = begins[index]!;
+      const length = ends[index]! - start;
       // Copying whole words writes bytes after the end of a text; the next text overwrites them.
       for (let i = 0; i < length; i += wordBytes)
         words.setInt32(usedBytes + i, bytes.getInt32(start + i, true), true);
@@ -68,8 +68,8 @@ export class Utf8Builder extends ColumnBuilder {
       offsets[from + k + 1] = usedBytes;
     }
     this.usedBytes = usedBytes;
-    this.length += codes.length;
-    if (nulls !== null) this.#mark(from, (k) => nulls[codes[k]!] === 0);
+    this.length += indices.length;
+    if (nulls !== null) this.#mark(from, (k) => nulls[indices[k]!] === 0);
     else if (this.validityBits !== null) this.#mark(from, () => true);
   }
 

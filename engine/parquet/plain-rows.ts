@@ -158,7 +158,7 @@ function rowReader(
   const first = cursors[leaf]!;
   /** Skips one slot, which stands for a missing or empty value, in every leaf below the node. */
   const skip = (below: SchemaNode = node): void => {
-    if (below.column.type !== 'group') cursors[below.leaf]!.takeValue();
+    if (below.column.type !== 'group') cursors[below.leaf]!.nextValue();
     else for (const member of below.members) skip(member);
   };
   if (column.isList) {
@@ -178,7 +178,7 @@ function rowReader(
       return found;
     };
   }
-  if (column.type !== 'group') return () => first.takeValue();
+  if (column.type !== 'group') return () => first.nextValue();
   const read = membersOf(members, cursors, depth + 1, lists);
   return () => {
     if (first.definition > depth) return read();
@@ -222,7 +222,8 @@ class SlotCursor {
     return this.#part.repetition?.[this.#slot] ?? 0;
   }
 
-  takeValue(): string | number | boolean | null {
+  /** Returns the value of the next slot, null if it has none, and moves on. */
+  nextValue(): string | number | boolean | null {
     const isNull = this.definition < this.#most;
     this.#slot++;
     if (isNull) return null;

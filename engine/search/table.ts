@@ -78,6 +78,6 @@ export interface SearchTable<Access> {
    * vaults.
    */
   objects(slice: SearchSlice): Promise<readonly SearchObject[]>;
-  /** Returns objects with all columns, in any order. */
+  /** Returns the objects with these ids, with all columns and in no particular order. */
   byIds(ids: readonly number[]): Promise<readonly SearchObject[]>;
 }

@@ -1,7 +1,7 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { subtractAscending } from '../core/ascending.js';
 import { AppError } from '../core/errors.js';
-import { LruCache } from '../core/recent-map.js';
+import { LruCache } from '../core/lru-cache.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
 import {

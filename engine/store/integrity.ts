@@ -4,7 +4,7 @@ import { BlockChecksums, blockBytes, VerifiedBlocks } from '../core/block-checks
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { fileIdentity, fileSize, folderIdentity, openFile } from '../core/files.js';
-import { LruCache } from '../core/recent-map.js';
+import { LruCache } from '../core/lru-cache.js';
 import type { Segment, Snapshot } from './store.js';
 
 /**

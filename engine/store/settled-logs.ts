@@ -1,6 +1,6 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { fileExists } from '../core/files.js';
-import { LruCache } from '../core/recent-map.js';
+import { LruCache } from '../core/lru-cache.js';
 import { readLogContents } from './log.js';
 import type { LogState } from './log-state.js';
 import { advanceState, replayLog } from './snapshot.js';

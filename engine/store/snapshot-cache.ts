@@ -1,6 +1,6 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { LruCache } from '../core/recent-map.js';
+import { LruCache } from '../core/lru-cache.js';
 import type { LogState } from './log-state.js';
 import type { DurableLogStates } from './settled-logs.js';
 import { advanceState, replayLog, buildSnapshot } from './snapshot.js';

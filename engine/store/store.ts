@@ -5,7 +5,7 @@ import type { DeletionVector } from './deletion-vector.js';
 /** Statistics of one leaf of a segment, by which queries decide whether to skip the segment. */
 export interface LeafStats {
   readonly nulls: number;
-  /** Lower and upper bound: numbers, decimal strings for longs beyond 2^53, ISO dates, or strings of up to 32 characters. */
+  /** Lower and upper bound of the values: numbers, booleans, decimal strings for longs beyond 2^53, ISO dates, or strings of up to 32 characters. */
   readonly min?: number | string | boolean;
   readonly max?: number | string | boolean;
 }

@@ -1,7 +1,7 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { fileExists, fileSize, listFolder } from '../core/files.js';
-import { LruCache } from '../core/recent-map.js';
+import { LruCache } from '../core/lru-cache.js';
 import { schemaFilePath } from './schema-file.js';
 import { changesRecords, readEntry } from './log.js';
 import type { LogState } from './log-state.js';

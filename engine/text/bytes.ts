@@ -16,7 +16,7 @@ export class ByteWriter {
   }
 
   /** Writes an unsigned LEB128 number below 2^32. */
-  varint(value: number): void {
+  writeVarint(value: number): void {
     this.reserve(5);
     let bitsLeft = value;
     while (bitsLeft > 0x7f) {
@@ -50,7 +50,8 @@ export class ByteCursor {
     return this.at >= this.#bytes.length;
   }
 
-  varint(): number {
+  /** Reads an unsigned LEB128 number of at most five bytes. */
+  readVarint(): number {
     const bytes = this.#bytes;
     let value = 0;
     for (let factor = 1; factor < 2 ** 35; factor *= 128) {

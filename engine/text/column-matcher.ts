@@ -58,7 +58,7 @@ export class ColumnMatcher {
     if ('terms' in query)
       return query.kind === 'terms' ? this.#withAll(query) : this.hits(query).texts;
     if (query.kind === 'without') {
-      return subtractTexts(this.matchingTexts(query.item), this.matchingTexts(query.other));
+      return excludeTexts(this.matchingTexts(query.item), this.matchingTexts(query.other));
     }
     let found: Uint32Array | undefined;
     for (const item of query.items) {
@@ -320,7 +320,7 @@ function phraseKey({ terms, pattern }: FoldedTerms): string {
   return terms.map((term) => Buffer.from(term).toString('latin1')).join('\0');
 }
 
-/** Returns the intersection of two ascending lists. */
+/** Returns the intersection of two ascending lists of texts. */
 function intersectTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
   if (a.length > b.length) return intersectTexts(b, a);
   const out = new Uint32Array(a.length);
@@ -334,6 +334,7 @@ function intersectTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
   return out.subarray(0, end);
 }
 
+/** Returns the union of two ascending lists of texts. */
 function uniteTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
   const out = new Uint32Array(a.length + b.length);
   let end = 0;
@@ -349,7 +350,8 @@ function uniteTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
   return out.subarray(0, end);
 }
 
-function subtractTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
+/** Returns the texts of `a` that are not in `b`; both lists are ascending. */
+function excludeTexts(a: Uint32Array, b: Uint32Array): Uint32Array {
   const out = new Uint32Array(a.length);
   let end = 0;
   let q = 0;

@@ -206,7 +206,7 @@ export class ColumnReader {
       for (let i = 0; i < times.length; i++) {
         let position = 0;
         for (let at = starts[i]!; at < starts[i + 1]!; at++) {
-          position += cursor.varint();
+          position += cursor.readVarint();
           list[at] = position;
         }
       }
@@ -252,7 +252,7 @@ export class ColumnReader {
         cursor.at = begins[text]! - first;
         let row = 0;
         for (let i = 0; i < counts[text]!; i++) {
-          row += cursor.varint();
+          row += cursor.readVarint();
           rows[end++] = row;
         }
       }
@@ -332,7 +332,7 @@ function decodeTextIndices(
   for (let text = 0; text < counts.length; text++) {
     let row = 0;
     for (let i = 0; i < counts[text]!; i++) {
-      row += cursor.varint();
+      row += cursor.readVarint();
       if (row >= textOf.length) throw new Error('a text names a row that does not exist');
       textOf[row] = text + 1;
     }
@@ -347,9 +347,9 @@ function decodeTexts(bytes: Uint8Array, { texts, isShared }: ColumnSummary): Tex
   const counts = new Uint32Array(texts);
   const begins = new Uint32Array(texts + 1);
   for (let i = 0; i < texts; i++) {
-    lengths[i] = cursor.varint();
-    counts[i] = cursor.varint();
-    begins[i + 1] = begins[i]! + cursor.varint();
+    lengths[i] = cursor.readVarint();
+    counts[i] = cursor.readVarint();
+    begins[i + 1] = begins[i]! + cursor.readVarint();
   }
   return { lengths, counts, begins };
 }
@@ -364,7 +364,7 @@ function decodeLengths(bytes: Uint8Array, texts: number): TextLengths {
   for (let i = 0; i < texts; i++) {
     const length = bytes[cursor.at]!;
     if (length < 0x80) cursor.at += 1; // nearly every length is one byte, which needs no decoding
-    lengths[i] = length < 0x80 ? length : cursor.varint();
+    lengths[i] = length < 0x80 ? length : cursor.readVarint();
   }
   return lengths;
 }

@@ -84,15 +84,15 @@ export function writeListIndex(
   const isShared = numbers.length !== texts.count || numbers.some((number, i) => number !== i);
   const lists = writeTerms(dictionary, lengths, distinctRowCounter(texts.count, starts, numbers), undefined); // prettier-ignore
   const list = new ByteWriter();
-  for (const length of lengths) list.varint(length);
+  for (const length of lengths) list.writeVarint(length);
   const rows = new ByteWriter();
   let [records, words] = [0, 0];
   for (let row = 0; row + 1 < starts.length; row++) {
     const [from, to] = [starts[row]!, starts[row + 1]!];
-    rows.varint(to - from);
+    rows.writeVarint(to - from);
     if (to > from) records += 1;
     for (let at = from; at < to; at++) {
-      if (isShared) rows.varint(numbers[at]!);
+      if (isShared) rows.writeVarint(numbers[at]!);
       words += lengths[numbers[at]!]!;
     }
   }
@@ -209,11 +209,11 @@ function writeTerms(
   let block: { term: Uint8Array; words: number; postings: number; positions: number } | undefined;
   const endBlock = (): void => {
     if (block === undefined) return;
-    blocks.varint(block.term.length);
+    blocks.writeVarint(block.term.length);
     blocks.append(block.term);
-    blocks.varint(words.endOffset - block.words);
-    blocks.varint(postings.endOffset - block.postings);
-    blocks.varint(positions.endOffset - block.positions);
+    blocks.writeVarint(words.endOffset - block.words);
+    blocks.writeVarint(postings.endOffset - block.postings);
+    blocks.writeVarint(positions.endOffset - block.positions);
   };
   for (const [i, number] of sortedTerms(dictionary).entries()) {
     const term = dictionary.termBytes(number);
@@ -237,25 +237,25 @@ function writeTerms(
       let occurrenceCount = 0;
       let positionBefore = 0;
       for (; at < to && textOf[at] === text; at++, occurrenceCount++) {
-        positions.varint(positionOf[at]! - positionBefore);
+        positions.writeVarint(positionOf[at]! - positionBefore);
         positionBefore = positionOf[at]!;
       }
       const shownNumber = numbers ? numbers[text]! : text;
-      postings.varint(shownNumber - textBefore);
-      postings.varint(occurrenceCount);
+      postings.writeVarint(shownNumber - textBefore);
+      postings.writeVarint(occurrenceCount);
       textBefore = shownNumber;
       texts += 1;
       rows += countRows(text, number);
     }
     let shared = 0;
     while (shared < term.length && term[shared] === before[shared]) shared += 1;
-    words.varint(shared);
-    words.varint(term.length - shared);
+    words.writeVarint(shared);
+    words.writeVarint(term.length - shared);
     words.append(term.subarray(shared));
-    words.varint(texts);
-    words.varint(rows);
-    words.varint(postings.endOffset - fromPosting);
-    words.varint(positions.endOffset - fromPosition);
+    words.writeVarint(texts);
+    words.writeVarint(rows);
+    words.writeVarint(postings.endOffset - fromPosting);
+    words.writeVarint(positions.endOffset - fromPosition);
     before = term;
   }
   endBlock();
@@ -323,13 +323,13 @@ function writeSharedTexts(
     const from = rows.endOffset;
     let before = 0;
     for (let at = starts[text]!; at < starts[text + 1]!; at++) {
-      rows.varint(rowList[at]! - before);
+      rows.writeVarint(rowList[at]! - before);
       before = rowList[at]!;
     }
     const count = starts[text + 1]! - starts[text]!;
-    list.varint(lengths[text]!);
-    list.varint(count);
-    list.varint(rows.endOffset - from);
+    list.writeVarint(lengths[text]!);
+    list.writeVarint(count);
+    list.writeVarint(rows.endOffset - from);
     total += count * lengths[text]!;
   }
   return { list, rows, total };
@@ -347,6 +347,6 @@ function writeTextPerRow(
     byRow[row] = lengths[text]!;
     total += lengths[text]!;
   }
-  for (const length of byRow) list.varint(length);
+  for (const length of byRow) list.writeVarint(length);
   return { list, rows: new ByteWriter(1), total };
 }

@@ -74,13 +74,13 @@ export function decodePostings(bytes: Uint8Array, count: number): Hits {
     let gap = bytes[at++]!;
     if (!(gap < 0x80)) {
       cursor.at = at - 1;
-      gap = cursor.varint();
+      gap = cursor.readVarint();
       at = cursor.at;
     }
     let number = bytes[at++]!;
     if (!(number < 0x80)) {
       cursor.at = at - 1;
-      number = cursor.varint();
+      number = cursor.readVarint();
       at = cursor.at;
     }
     text += gap;
@@ -116,13 +116,13 @@ export function blockMaxBounds(
       let gap = bytes[at++]!;
       if (!(gap < 0x80)) {
         cursor.at = at - 1;
-        gap = cursor.varint();
+        gap = cursor.readVarint();
         at = cursor.at;
       }
       let number = bytes[at++]!;
       if (!(number < 0x80)) {
         cursor.at = at - 1;
-        number = cursor.varint();
+        number = cursor.readVarint();
         at = cursor.at;
       }
       text += gap;
@@ -175,8 +175,8 @@ export function rankTexts(
   cursor.at = at;
   let text = before;
   for (let i = 0; i < count; i++) {
-    text += cursor.varint();
-    const frequency = cursor.varint();
+    text += cursor.readVarint();
+    const frequency = cursor.readVarint();
     if (text >= lengths.length) throw new Error('a posting names a text that does not exist');
     collector.add(text, score(frequency, lengths[text]!));
   }

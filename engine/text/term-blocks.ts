@@ -25,8 +25,8 @@ export function decodeBlocks(bytes: Uint8Array): TermBlocks {
   const terms: Uint8Array[] = [];
   const sums: [number[], number[], number[]] = [[0], [0], [0]];
   while (!cursor.isAtEnd) {
-    terms.push(cursor.take(cursor.varint()).slice());
-    for (const sum of sums) sum.push(sum.at(-1)! + cursor.varint());
+    terms.push(cursor.take(cursor.readVarint()).slice());
+    for (const sum of sums) sum.push(sum.at(-1)! + cursor.readVarint());
   }
   const [begins, postings, positions] = sums.map((sum) => Float64Array.from(sum));
   return { terms, begins: begins!, postings: postings!, positions: positions! };
@@ -70,13 +70,13 @@ export function findTermInBlock(
   // reconstructing them from their shared prefixes.
   let sameLength = 0;
   while (!cursor.isAtEnd) {
-    const shared = cursor.varint();
-    const size = cursor.varint();
+    const shared = cursor.readVarint();
+    const size = cursor.readVarint();
     const suffix = cursor.skip(size);
-    const texts = cursor.varint();
-    const rows = cursor.varint();
-    const postingBytes = cursor.varint();
-    const positionBytes = cursor.varint();
+    const texts = cursor.readVarint();
+    const rows = cursor.readVarint();
+    const postingBytes = cursor.readVarint();
+    const positionBytes = cursor.readVarint();
     if (shared < sameLength) return undefined; // the term differs within the shared bytes, so it sorts after the wanted one
     if (shared === sameLength) {
       let i = 0;
@@ -135,15 +135,15 @@ export function findTermsInBlocks(
   const literalBytes = pattern.reduce((sum, part) => sum + part.length, 0);
   let comparedBytes = 0;
   while (!cursor.isAtEnd) {
-    const shared = cursor.varint();
-    const suffix = cursor.take(cursor.varint());
+    const shared = cursor.readVarint();
+    const suffix = cursor.take(cursor.readVarint());
     const length = shared + suffix.length;
     if (length > term.length) term = Buffer.concat([term], 2 * length);
     term.set(suffix, shared);
-    const textCount = cursor.varint();
-    const rows = cursor.varint();
-    const postingBytes = cursor.varint();
-    const positionBytes = cursor.varint();
+    const textCount = cursor.readVarint();
+    const rows = cursor.readVarint();
+    const postingBytes = cursor.readVarint();
+    const positionBytes = cursor.readVarint();
     comparedBytes += length * Math.min(length, literalBytes);
     if (comparedBytes > maxComparedBytes) return 'many';
     if (matchesWildcard(term, 0, length, pattern, false)) {

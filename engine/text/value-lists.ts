@@ -21,7 +21,7 @@ export function decodeLists(
 ): RowValueLists {
   const lengths = new Uint32Array(count);
   const ofTexts = new ByteCursor(texts);
-  for (let i = 0; i < count; i++) lengths[i] = ofTexts.varint();
+  for (let i = 0; i < count; i++) lengths[i] = ofTexts.readVarint();
   const starts = new Uint32Array(rowCount + 1);
   const numbers = new (count <= 0x10000 ? Uint16Array : Uint32Array)(isShared ? rows.length : 0); // its length is an upper bound: every value takes at least one byte of `rows`
   const cursor = new ByteCursor(rows);
@@ -29,7 +29,7 @@ export function decodeLists(
   // Most numbers have one byte; reading them inline takes a third of the time.
   const next = (): number => {
     cursor.at = at - 1;
-    const number = cursor.varint();
+    const number = cursor.readVarint();
     at = cursor.at;
     return number;
   };

@@ -25,11 +25,9 @@ export class CellColumn extends ColumnBuilder {
   readonly name: string;
   /** Whether a cell was not a number. Cells of rejected rows count, too, so that the type does not depend on how the file is split. */
   isText: boolean;
-  /**
-   * Whether all numbers are written as 64-bit integers; `isExactInDoubles` tells whether doubles hold all of them. `detectLongColumn` sets
-   * both.
-   */
+  /** Whether all numbers are written as 64-bit integers; `detectLongColumn` finds out. */
   areAllIntegers = false;
+  /** Whether doubles hold all numbers exactly; `detectLongColumn` finds out. */
   isExactInDoubles = true;
   /** Whether a cell is longer than a string may be. */
   hasLongText = false;

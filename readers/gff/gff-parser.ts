@@ -120,7 +120,7 @@ export class FeatureParser {
         at = nextLineStart(chunk, end);
       }
     }
-    if (this.#hasEnded) this.#report.end();
+    if (this.#hasEnded) this.#report.markEndOfRecords();
     this.#releaseUnusedColumns();
     return context.line;
   }

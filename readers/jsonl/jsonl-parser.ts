@@ -67,7 +67,7 @@ export class JsonlParser extends JsonScanner {
       if (!context.hasFailed && chunk[scanOffset] === jsonBytes.openObject)
         runs?.learnFromRecord(chunk, scanOffset, this.fields);
     }
-    if (this.hasEnded) this.#report.end();
+    if (this.hasEnded) this.#report.markEndOfRecords();
     return context.line;
   }
 

@@ -17,9 +17,9 @@ class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): numbe
   readonly cellNumbers: Float64Array;
   /** Maximum number of records in a run. */
   maxRunRecords = 0;
-  /** Offset in the text of the first byte after the run. */
+  /** The offset in the text of the first byte after the run. */
   nextRecordOffset = 0;
-  /** Offset in the text of the buffer's first byte. */
+  /** The offset of the buffer's first byte in the text. */
   bufferOffset = 0;
   readonly #memory: Uint8Array;
   readonly #words: Int32Array;

@@ -61,7 +61,7 @@ export function readXml(
       isRestarted ||= !report.isStopped && shouldRestart(bytes.length);
       if (!isRestarted && validBytes < bytes.length && !report.isStopped)
         throw invalidByteFault(chunk, validBytes);
-      if (parser.hasEnded) report.end();
+      if (parser.hasEnded) report.markEndOfRecords();
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
       // The text after the fault cannot be parsed, so the import fails and stores nothing.
@@ -71,7 +71,7 @@ export function readXml(
       out.rollback(out.rows);
       context.reject(codes.unreadableLine, null, `column ${column}: ${fault.message}`);
       report.damaged();
-      report.end();
+      report.markEndOfRecords();
     }
     if (!isRestarted) return true;
     const found = fields.columns.map((column) => column.column());

@@ -26,7 +26,7 @@ export interface XmlHeader {
   readonly column: number;
 }
 
-/** The encodings that are read; US-ASCII is UTF-8 too. */
+/** The encodings that are read. US-ASCII is read as UTF-8, of which it is a subset. */
 type XmlEncoding = 'utf-8' | 'iso-8859-1';
 
 /** Maximum number of bytes that are read to complete the header; a document type usually takes a few kilobytes. */

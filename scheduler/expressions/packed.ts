@@ -7,7 +7,7 @@ import {
 } from '../../engine/core/packed-texts.js';
 import type { BatchAnswers, HostCallResult, PackedAnswers } from './protocol.js';
 
-/** Packs the answers to a batch. */
+/** Packs the answers to a batch of calls as plain data that can be sent to another thread quickly. */
 export function packAnswers(answers: BatchAnswers): PackedAnswers {
   const table = new FloatPathsTable(answers.length);
   for (let i = 0; i < answers.length; i++) table.setFloatPaths(i, answers[i]?.floats);
@@ -17,7 +17,7 @@ export function packAnswers(answers: BatchAnswers): PackedAnswers {
   };
 }
 
-/** Unpacks the answers to a batch. */
+/** Returns the answers to a batch of calls that `packAnswers` has packed. */
 export function unpackAnswers({ texts, floats, floatsOf }: PackedAnswers): BatchAnswers {
   return unpackTexts(texts).map((json, i) =>
     json === '' ? null : { json, floats: floats[floatsOf[i]!]! },

@@ -34,7 +34,7 @@ export interface VerifyJobInput {
 
 /** The jobs that a thread of the pool runs; `worker/thread.ts` implements them. */
 export interface ThreadJobs {
-  readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
+  readonly parse: { readonly job: ChunkJob; readonly result: ChunkResult };
   readonly merge: { readonly job: MergeJobInput; readonly result: Segment };
   readonly migrate: { readonly job: MigrationChunk; readonly result: MigratedChunk };
   readonly annotate: { readonly job: AnnotationJob; readonly result: AnnotatedPart };
@@ -42,10 +42,10 @@ export interface ThreadJobs {
     readonly job: PartitionJobInput;
     readonly result: readonly (Segment | null)[];
   };
-  readonly part: { readonly job: PartJob; readonly result: EncodedPart };
-  readonly spans: { readonly job: SpanInput; readonly result: readonly RowIdSpan[] };
+  readonly encode: { readonly job: PartJob; readonly result: EncodedPart };
+  readonly divide: { readonly job: SpanInput; readonly result: readonly RowIdSpan[] };
   readonly sort: { readonly job: SortRowsInput; readonly result: SortedSegment };
-  readonly lengths: { readonly job: ListLengthJob; readonly result: readonly number[] };
+  readonly measure: { readonly job: ListLengthJob; readonly result: readonly number[] };
   readonly find: { readonly job: RowSearch; readonly result: FoundRows };
   readonly replace: { readonly job: ReplaceRowsInput; readonly result: Segment };
   readonly add: { readonly job: AddRowsInput; readonly result: Segment };

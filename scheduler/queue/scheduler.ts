@@ -12,7 +12,7 @@ import { createComputedTables, type ComputedTables } from '../jobs/computed/comp
 import { createFileTables, type FileTables } from '../jobs/table/file-tables.js';
 import { TableCache } from '../jobs/table/table-cache.js';
 import { UpkeepTrigger } from '../jobs/upkeep/upkeep-trigger.js';
-import { startHost, type WorkerHost } from '../worker/host.js';
+import { startWorker, type WorkerSupervisor } from '../worker/worker-supervisor.js';
 import { spillFolder } from '../worker/messages.js';
 import { JobQueue } from './queue.js';
 import { Reconciliation } from './reconcile.js';
@@ -51,7 +51,7 @@ export interface SchedulerOptions {
   /** Limits of downloads from other hosts; by default, the budgets set them. */
   readonly fetchLimits?: Partial<FetchLimits>;
   /** Starts the worker; tests replace it by a worker in the test's process. */
-  readonly startHost?: typeof startHost;
+  readonly startWorker?: typeof startWorker;
   /** The kinds of job; by default, those that `scheduler/jobs/index.ts` declares. */
   readonly jobs?: Jobs;
 }
@@ -108,7 +108,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     fetchLimits = {},
     jobs = declaredJobs,
   } = options;
-  let host: WorkerHost | null = null;
+  let worker: WorkerSupervisor | null = null;
   let sweeper: NodeJS.Timeout | undefined;
   let recovery: NodeJS.Timeout | undefined;
   // Rejects calls until the API process has called `answerCalls`.
@@ -123,8 +123,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     threads: config.threads,
     cancelMs,
     retryMs,
-    send: (message) => host?.send(message),
-    killWorker: () => host?.kill() ?? false,
+    send: (message) => worker?.send(message),
+    killWorker: () => worker?.kill() ?? false,
     committed: (datasetId) => upkeep.onDatasetCommitted(datasetId),
     mailDue: () => mailer.sendDueMails(),
     answerCall: (userId, call, signal) => answerCall(userId, call, signal),
@@ -187,14 +187,16 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const heartbeatMs = Math.min(2_000, heartbeatTimeoutMs / 5);
       const logsPlans = config.log === 'debug';
       const workerConfig = { dataFolder: data.root, threads, memoryMb, heartbeatMs, fetching, logsPlans }; // prettier-ignore
-      host = (options.startHost ?? startHost)(workerConfig, heartbeatTimeoutMs, {
+      worker = (options.startWorker ?? startWorker)(workerConfig, heartbeatTimeoutMs, {
         message: (message) => queue.receive(message),
         lost: (reason, pid) =>
           void workerLost(reason, pid).catch((error: unknown) =>
             report(toErrorValue(error).message),
           ),
       });
-      store.onCommit((datasetId, version) => host?.send({ type: 'committed', datasetId, version }));
+      store.onCommit((datasetId, version) =>
+        worker?.send({ type: 'committed', datasetId, version }),
+      );
       queue.open();
       mailer.sendDueMails();
       await upkeep.checkAllDatasets();
@@ -208,7 +210,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     enqueueAndWait: queue.enqueueAndWait.bind(queue),
     enqueue: (kind, order) => queue.enqueue(kind, order),
     persist: (work) => queue.persist(work),
-    status: () => ({ workerPid: host?.pid ?? null, ...queue.status() }),
+    status: () => ({ workerPid: worker?.pid ?? null, ...queue.status() }),
     async compacted() {
       await upkeep.whenIdle();
       await queue.waitForBackgroundTasks();
@@ -220,8 +222,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await queue.close(closeMs);
       await mailer.close();
       await upkeep.whenIdle();
-      await host?.close();
-      host = null;
+      await worker?.close();
+      worker = null;
     },
   };
 }

@@ -42,7 +42,7 @@ import type { MergeJobInput, VerifyJobInput } from '../jobs/thread-jobs.js';
 const gzipLevel = 4;
 
 /** Reads a chunk of a source into a segment in the task's scratch folder. */
-export async function chunk(job: ChunkJob): Promise<Outcome<ChunkResult>> {
+export async function parse(job: ChunkJob): Promise<Outcome<ChunkResult>> {
   return outcomeOf(() => runChunk(job));
 }
 
@@ -64,7 +64,7 @@ export async function merge(job: MergeJobInput): Promise<Outcome<Segment>> {
 }
 
 /** Divides the row ids of some segments among the segments into which their rows will be sorted. */
-export async function spans(order: SpanInput): Promise<Outcome<readonly RowIdSpan[]>> {
+export async function divide(order: SpanInput): Promise<Outcome<readonly RowIdSpan[]>> {
   return outcomeOf(async () => spansOf(order));
 }
 
@@ -79,13 +79,13 @@ export async function annotate(job: AnnotationJob): Promise<Outcome<AnnotatedPar
 }
 
 /** Encodes some records of an export as a part of its file, and transfers the bytes to the main thread. */
-export async function part(job: PartJob): Promise<Outcome<EncodedPart>> {
+export async function encode(job: PartJob): Promise<Outcome<EncodedPart>> {
   const outcome = await outcomeOf(async () => encodePart(job));
   return outcome.ok ? transferResult(outcome, encodedPartBytes(job, outcome.value.part)) : outcome;
 }
 
 /** Returns the lengths of the longest lists in some records of an export. */
-export async function lengths(job: ListLengthJob): Promise<Outcome<readonly number[]>> {
+export async function measure(job: ListLengthJob): Promise<Outcome<readonly number[]>> {
   return outcomeOf(async () => maxListLengths(job));
 }
 

@@ -1,11 +1,11 @@
 import type { SchedulerOptions } from '../../scheduler/queue/scheduler.js';
-import { startHost } from '../../scheduler/worker/host.js';
+import { startWorker } from '../../scheduler/worker/worker-supervisor.js';
 import type { MessageFromWorker, MessageToWorker } from '../../scheduler/worker/messages.js';
 
 /** A worker process from which a test can withhold work, and whose results it can withhold. */
 export interface HoldableWorker {
   /** The scheduler's option that starts this worker. */
-  readonly startHost: NonNullable<SchedulerOptions['startHost']>;
+  readonly startWorker: NonNullable<SchedulerOptions['startWorker']>;
   /** The messages that were withheld from the worker, in order. */
   readonly held: readonly MessageToWorker[];
   /** From now on, withholds work of one kind of job, or all work if `kind` is undefined. */
@@ -35,24 +35,24 @@ export function createHoldableWorker(): HoldableWorker {
   return {
     held,
     heldResults,
-    startHost: (config, heartbeatTimeoutMs, events) => {
+    startWorker: (config, heartbeatTimeoutMs, events) => {
       deliverResult = (message) => events.message(message);
       const message = (one: MessageFromWorker): void => {
         const isHeld = one.type === 'done' && kindByTask.get(one.taskId) === kindOfHeldResults;
         if (isHeld) heldResults.push(one);
         else events.message(one);
       };
-      const host = startHost(config, heartbeatTimeoutMs, { ...events, message });
-      deliver = (one) => host.send(one);
+      const worker = startWorker(config, heartbeatTimeoutMs, { ...events, message });
+      deliver = (one) => worker.send(one);
       const send = (message: MessageToWorker): void => {
         if (message.type === 'run') {
           kindByTask.set(message.taskId, message.kind);
           runs.push(message.taskId);
         }
         if (message.type === 'run' && message.kind === heldKind) held.push(message);
-        else host.send(message);
+        else worker.send(message);
       };
-      return { ...host, send };
+      return { ...worker, send };
     },
     hold(kind) {
       heldKind = kind;

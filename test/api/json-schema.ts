@@ -79,18 +79,18 @@ const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
     if (types.has('number')) types.add('integer');
     return requirement(
       (value) => types.has(jsonTypeOf(value)),
-      (value) => `is ${shown(value)}, not ${String(expected)}`,
+      (value) => `is ${formatJson(value)}, not ${String(expected)}`,
     );
   },
   enum: (values: readonly unknown[]) =>
     requirement(
       (value) => values.includes(value),
-      (value) => `is ${shown(value)}, not one of ${values.join(', ')}`,
+      (value) => `is ${formatJson(value)}, not one of ${values.join(', ')}`,
     ),
   const: (expected: unknown) =>
     requirement(
       (value) => value === expected,
-      (value) => `is ${shown(value)}, not ${String(expected)}`,
+      (value) => `is ${formatJson(value)}, not ${String(expected)}`,
     ),
   format: (format: string) => {
     const hasFormat = formatChecks[format] ?? throwUnknownSchema(`format ${format}`);
@@ -103,7 +103,7 @@ const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
     const expression = new RegExp(pattern);
     return requirement(
       (value) => typeof value !== 'string' || expression.test(value),
-      (value) => `is ${shown(value)}, which does not match ${pattern}`,
+      (value) => `is ${formatJson(value)}, which does not match ${pattern}`,
     );
   },
   minimum: (least: number) =>
@@ -225,7 +225,7 @@ export function schemaErrors(
   return validatorOf(schema, resolve)(value, path);
 }
 
-function shown(value: unknown): string {
+function formatJson(value: unknown): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 

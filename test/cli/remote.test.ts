@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { main } from '../../cli/main.js';
 import { openTerminal } from '../../cli/terminal.js';
-import type { WorkerHost } from '../../scheduler/worker/host.js';
+import type { WorkerSupervisor } from '../../scheduler/worker/worker-supervisor.js';
 import { startServer, type Client, type TestServer } from '../api/server.js';
-import { startHostInProcess } from '../faults/in-process.js';
+import { startWorkerInProcess } from '../faults/in-process.js';
 import { pollUntil } from '../until.js';
 import { collectingTerminal } from './collect.js';
 
@@ -17,17 +17,17 @@ let env: Record<string, string>;
 /** Returns a promise; the end of a task is not reported before it resolves. */
 let beforeTaskEnd: () => Promise<unknown> = async () => undefined;
 beforeAll(async () => {
-  const startHost = (
-    ...[config, entry, events]: Parameters<typeof startHostInProcess>
-  ): WorkerHost =>
-    startHostInProcess(config, entry, {
+  const startWorker = (
+    ...[config, entry, events]: Parameters<typeof startWorkerInProcess>
+  ): WorkerSupervisor =>
+    startWorkerInProcess(config, entry, {
       ...events,
       message: (message) => {
         if (message.type !== 'done') events.message(message);
         else void beforeTaskEnd().then(() => events.message(message));
       },
     });
-  server = await startServer({ scheduler: { startHost } });
+  server = await startServer({ scheduler: { startWorker } });
   ann = await server.user('ann');
   folder = await mkdtemp(join(tmpdir(), 'strandlake-remote-'));
   env = { HOME: folder };

@@ -6,13 +6,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { main } from '../../cli/main.js';
 import { Lake } from '../scheduler/lake.js';
 import { startServer, makeVaultFixture, type VaultFixture } from '../api/server.js';
-import { startHostInProcess } from '../faults/in-process.js';
+import { startWorkerInProcess } from '../faults/in-process.js';
 import { collectingTerminal } from './collect.js';
 
 let dataFolderPath: string;
 let fixture: VaultFixture;
 beforeEach(async () => {
-  const server = await startServer({ scheduler: { startHost: startHostInProcess } });
+  const server = await startServer({ scheduler: { startWorker: startWorkerInProcess } });
   fixture = await makeVaultFixture(await server.user('ann'));
   dataFolderPath = await mkdtemp(join(tmpdir(), 'strandlake-verify-'));
   await server.catalog.transaction(async () => undefined); // waits until everything written is in the database file or its journal

@@ -4,7 +4,7 @@ import { sweepAll, sweepDatasets, sweepExpired } from '../../scheduler/queue/swe
 import { idOf, startServer, type Answer, type Client, type TestServer } from '../api/server.js';
 import { pollUntil } from '../until.js';
 import { findFolderInconsistencies } from './differences.js';
-import { startHostInProcess } from './in-process.js';
+import { startWorkerInProcess } from './in-process.js';
 
 /** A fault without the step at which it strikes. */
 export type DiskFault = Omit<FileFault, 'nth'>;
@@ -63,7 +63,7 @@ export function useFailingDisk(): FailingDisk {
     server = await startServer({
       expectsErrors: true,
       scheduler: {
-        startHost: startHostInProcess,
+        startWorker: startWorkerInProcess,
         retryMs: 5,
         report: (message) => reportedMessages.push(message),
       },

@@ -2,10 +2,10 @@ import { expect } from '@jest/globals';
 import type { ServerFixture } from '../api/lab.js';
 import { seed } from '../seed.js';
 import { idOf } from '../api/server.js';
-import { startHost } from '../../scheduler/worker/host.js';
+import { startWorker } from '../../scheduler/worker/worker-supervisor.js';
 import { openDeltaReader } from './delta-reader.js';
 import { findFolderInconsistencies } from './differences.js';
-import { startHostInProcess } from './in-process.js';
+import { startWorkerInProcess } from './in-process.js';
 import { runRandomHistory, type EventCounts } from './random-versions.js';
 import type { FastClock } from './version-model.js';
 import type { HistoryServer } from './version-checks.js';
@@ -42,12 +42,12 @@ export const historyRanges = Array.from(
  * Returns a function that starts the worker in a separate process every fifth time, and otherwise in this process, which is several times
  * as fast.
  */
-export function startHostSometimes(counts: UpkeepCounts): typeof startHost {
+export function startWorkerSometimes(counts: UpkeepCounts): typeof startWorker {
   let starts = 0;
   return (...args) => {
-    if (starts++ % 5 > 0) return startHostInProcess(...args);
+    if (starts++ % 5 > 0) return startWorkerInProcess(...args);
     counts.workers++;
-    return startHost(...args);
+    return startWorker(...args);
   };
 }
 

@@ -3,7 +3,7 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { fromErrorValue } from '../../engine/core/errors.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { openFetcher } from '../../scheduler/fetch/fetcher.js';
-import type { WorkerHost, startHost } from '../../scheduler/worker/host.js';
+import type { WorkerSupervisor, startWorker } from '../../scheduler/worker/worker-supervisor.js';
 import { jobs as declaredJobs, type Jobs } from '../../scheduler/jobs/index.js';
 import type { MessageToWorker } from '../../scheduler/worker/messages.js';
 import type { Outcome } from '../../engine/core/outcome.js';
@@ -17,24 +17,24 @@ import { DataFolder as Folder } from '../../engine/core/data-folder.js';
  * the product some steps are in the worker process. Messages are copied, as between processes.
  */
 
-type StartHostArguments = [...Parameters<typeof startHost>, jobs?: Jobs];
+type StartWorkerArguments = [...Parameters<typeof startWorker>, jobs?: Jobs];
 
 /** Starts a worker in the test's own process. */
-export const startHostInProcess = (...args: StartHostArguments): WorkerHost => {
+export const startWorkerInProcess = (...args: StartWorkerArguments): WorkerSupervisor => {
   const data = new Folder(args[0].dataFolder);
-  return startHostWith(openEngine(data), args);
+  return startWorkerWith(openEngine(data), args);
 };
 
 /**
  * Starts a worker in the test's own process for tasks that need no SQL engine, so that a fault cannot strike while the engine is opened.
  */
-export const startHostWithoutEngine = (...args: StartHostArguments): WorkerHost =>
-  startHostWith(Promise.resolve(undefined), args);
+export const startWorkerWithoutEngine = (...args: StartWorkerArguments): WorkerSupervisor =>
+  startWorkerWith(Promise.resolve(undefined), args);
 
-function startHostWith(
+function startWorkerWith(
   engine: Promise<QueryEngine | undefined>,
-  [config, , events, jobs = declaredJobs]: StartHostArguments,
-): WorkerHost {
+  [config, , events, jobs = declaredJobs]: StartWorkerArguments,
+): WorkerSupervisor {
   const data = new Folder(config.dataFolder);
   const handle = createMessageHandler({
     data,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { startServerFixture } from '../api/lab.js';
 import { findFolderInconsistencies } from './differences.js';
-import { historyRanges, startHostSometimes, newUpkeepCounts, runHistories } from './histories.js';
+import { historyRanges, startWorkerSometimes, newUpkeepCounts, runHistories } from './histories.js';
 import { newEventCounts } from './random-versions.js';
 import type { FastClock } from './version-model.js';
 
@@ -13,7 +13,7 @@ const upkeepCounts = newUpkeepCounts();
 const fastClock: FastClock = { aheadMs: 0, keepVersionsMs, vacuums: 0, gone: 0, lost: 0 };
 const shiftedNow = (): number => Date.now() + fastClock.aheadMs;
 const upkeepFixture = await startServerFixture({
-  scheduler: { quietMs: 30, startHost: startHostSometimes(upkeepCounts) },
+  scheduler: { quietMs: 30, startWorker: startWorkerSometimes(upkeepCounts) },
   store: { keepVersionsMs, now: shiftedNow },
 });
 

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { startServerFixture } from '../api/lab.js';
-import { historyRanges, startHostSometimes, newUpkeepCounts, runHistories } from './histories.js';
+import { historyRanges, startWorkerSometimes, newUpkeepCounts, runHistories } from './histories.js';
 import { newEventCounts } from './random-versions.js';
 
 const historyEventCounts = newEventCounts();
 const upkeepCounts = newUpkeepCounts();
 const serverFixture = await startServerFixture({
-  scheduler: { quietMs: 30, startHost: startHostSometimes(upkeepCounts) },
+  scheduler: { quietMs: 30, startWorker: startWorkerSometimes(upkeepCounts) },
 });
 
 test.each(historyRanges)(

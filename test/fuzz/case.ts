@@ -8,7 +8,7 @@ import { lenientParams } from '../readers/import-pieces.js';
 /** An input of a reader, and everything that determines how it is read. */
 export interface FuzzCase {
   readonly reader: string;
-  /** The text of the input before compression. */
+  /** The bytes of the input before compression. */
   readonly bytes: Buffer;
   readonly params: Readonly<Record<string, unknown>>;
   readonly validation: ValidationParams;
@@ -37,7 +37,7 @@ export const plainCaseDefaults = {
 /** Number of bytes at the start of a compressed file that are never damaged, so that the file is recognised as compressed. */
 const undamagedStartBytes = 18;
 
-/** Compresses and damages the text; returns the bytes of the file. */
+/** Compresses and damages the bytes of an input; returns the bytes of the file. */
 export function compressText(
   bytes: Uint8Array,
   { compression, blockBytes, damage, at }: InputCompression,
@@ -81,7 +81,7 @@ export function savedCases(folder = regressionFolder): readonly string[] {
     .sort();
 }
 
-/** Loads the case at a path: `.input` has its text, `.json` everything else. */
+/** Loads the case at a path: `.input` has its bytes, `.json` everything else. */
 export function loadCase(path: string): FuzzCase {
   const base = path.replace(/\.(?:json|input)$/, '');
   const { found: _, ...rest } = JSON.parse(readFileSync(`${base}.json`, 'utf8')) as Omit<

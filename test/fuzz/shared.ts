@@ -1,6 +1,6 @@
 import type { FuzzCase } from './case.js';
 
-/** The task of a fuzzing thread. */
+/** The job of a fuzzing thread. */
 export interface FuzzJob {
   readonly reader: string;
   readonly seed: number;

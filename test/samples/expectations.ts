@@ -33,7 +33,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
     records: 514,
     differs: bannerReason,
   },
-  // This file escapes quotes by backslashes, which have no meaning in CSV (specification, "CSV/TSV parameters").
+  // This file escapes quotes with backslashes, which have no meaning in CSV (specification, "CSV/TSV parameters").
   'csv/imdb_backslash_escapes.csv': {
     records: 100,
     differs: 'cells beyond the header are compared with nothing',

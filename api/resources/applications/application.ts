@@ -18,7 +18,7 @@ import {
   type WithUser,
 } from '../common-fields.js';
 
-/** The data that the view of an application shows and its row does not have. */
+/** The data that the view of an application shows in addition to its row. */
 export interface ApplicationContext extends WithUser {
   readonly origin: string;
 }

@@ -10,8 +10,8 @@ import { declareOperations } from '../../http/operation-row.js';
 import { answerSchema, integer, nullable, objectOf, timestamp } from '../../http/schema.js';
 import { datasetPaths } from './datasets.operations.js';
 
-/** A number of files and their size. */
-export const fileUseType = objectOf({ files: { type: integer }, bytes: { type: integer } });
+/** The schema of `FilesOnDisk`: a number of files and their total size. */
+export const filesOnDiskType = objectOf({ files: { type: integer }, bytes: { type: integer } });
 
 const diskUse = answerSchema('DiskUse', 'What a dataset takes on the disk.', {
   version: {
@@ -27,23 +27,23 @@ const diskUse = answerSchema('DiskUse', 'What a dataset takes on the disk.', {
   },
   total_bytes: { type: integer, description: 'All of the following together.', example: 131_072 },
   live: {
-    type: fileUseType,
+    type: filesOnDiskType,
     description: 'The segments of the newest version.',
     example: { files: 3, bytes: 88_120 },
   },
   old_versions: {
-    type: fileUseType,
+    type: filesOnDiskType,
     description:
       'Segments that only earlier versions need; they go when --keep-versions-days have passed.',
     example: { files: 16, bytes: 40_960 },
   },
   log: {
-    type: fileUseType,
+    type: filesOnDiskType,
     description: 'Entries of the log.',
     example: { files: 13, bytes: 1_992 },
   },
   checkpoints: {
-    type: fileUseType,
+    type: filesOnDiskType,
     description: 'Checkpoints of the log, and what names the last one.',
     example: { files: 0, bytes: 0 },
   },

@@ -25,7 +25,7 @@ import {
 } from '../../http/schema.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { datasetPaths } from './datasets.operations.js';
-import { fileUseType } from './disk-use.controller.js';
+import { filesOnDiskType } from './disk-use.controller.js';
 
 const differenceSchema = answerSchema('Difference', 'What is wrong with a file of a dataset.', {
   path: {
@@ -55,7 +55,7 @@ const verificationSchema = answerSchema(
     records: { type: integer, example: 1204 },
     bytes: { type: integer, description: 'Size of the files together.', example: 88_120 },
     old_versions: {
-      type: fileUseType,
+      type: filesOnDiskType,
       description: 'Files that only earlier versions need; they were read as well.',
       example: { files: 16, bytes: 40_960 },
     },

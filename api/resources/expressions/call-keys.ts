@@ -1,9 +1,9 @@
 import { stringifyJson } from '../../../engine/core/json.js';
-import { and, fieldKey, freezePredicate, or, type OfKind, type Predicate } from '../../../engine/query/predicate/predicate.js'; // prettier-ignore
+import { and, fieldKey, freezePredicate, or, type PredicateOfKind, type Predicate } from '../../../engine/query/predicate/predicate.js'; // prettier-ignore
 import { lowerCase } from '../../../engine/text/fold.js';
 
 /** A condition that a field has one of several values. */
-export type KeyEquality = OfKind<'in'>;
+export type KeyEquality = PredicateOfKind<'in'>;
 
 /** A condition that holds if at least one of several equalities holds. */
 type EqualityKey = readonly KeyEquality[];

@@ -20,7 +20,7 @@ const maxPageRecords = 10_000;
 /** The longest answer, in characters of JSON; a longer one would exceed the memory of an expression thread. */
 export const maxAnswerLength = 16_000_000;
 
-/** The keys of a query. */
+/** The JSON body of a query request, by its keys; its values are not checked yet. */
 export type QueryBody = Readonly<Record<string, unknown>>;
 /** Parts that replace those of the parsed query; `limit` may be larger than an HTTP request may have. */
 type RequestReplacement = Partial<QueryRequest> & { readonly limit: number };

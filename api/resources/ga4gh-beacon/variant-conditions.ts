@@ -226,7 +226,7 @@ function alleleTypes(
   };
 }
 
-/** The three-letter codes of the amino acids by their one-letter codes; `*` ends a protein. */
+/** The three-letter codes of the amino acids by their one-letter codes; `*` is a stop codon. */
 const aminoAcids: Readonly<Record<string, string>> = {
   A: 'Ala', R: 'Arg', N: 'Asn', D: 'Asp', C: 'Cys', Q: 'Gln', E: 'Glu', G: 'Gly', H: 'His', I: 'Ile', L: 'Leu', K: 'Lys', M: 'Met',
   F: 'Phe', P: 'Pro', S: 'Ser', T: 'Thr', W: 'Trp', Y: 'Tyr', V: 'Val', U: 'Sec', '*': 'Ter',

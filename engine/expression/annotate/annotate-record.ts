@@ -147,7 +147,7 @@ export class Annotation {
         if (expression === undefined) castRuntime.budget.start(0);
         result = castResult(runtime, value, dataType, isList);
       } catch (error) {
-        noteError(errors, name, expression, error);
+        addErrorMessage(errors, name, expression, error);
       }
       setItem(record, name, result);
     }
@@ -173,7 +173,7 @@ export class Annotation {
       const value = expression.evaluate(record, this.#values, host);
       return recordsOf(expression.runtime, value, stage);
     } catch (error) {
-      noteError(errors, `${stage}_annotation_expression`, expression, error);
+      addErrorMessage(errors, `${stage}_annotation_expression`, expression, error);
       return [copyRecord(input)];
     }
   }
@@ -196,7 +196,7 @@ function lacksNeededValues(compiled: CompiledField, record: PyDict): boolean {
   return paths !== null && paths.every((path) => (memberAt(record, path) ?? null) === null);
 }
 
-function noteError(
+function addErrorMessage(
   errors: Map<string, string> | null,
   name: string,
   expression: Expression | undefined,

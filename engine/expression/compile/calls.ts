@@ -103,7 +103,7 @@ function compileNativeCall(
     if (variadic !== undefined) return (frame) => variadic(state, values(frame), undefined);
     return (frame) => callNative(state, native, values(frame));
   }
-  const byName = argumentsByPosition(compiler, native, args, scope);
+  const byName = compileInParameterOrder(compiler, native, args, scope);
   if (byName !== undefined) return (frame) => native.code(state, ...byName(frame));
   const positional = compilePositional(compiler, args, scope);
   const keywords = compileKeywords(compiler, args, scope);
@@ -113,8 +113,11 @@ function compileNativeCall(
   };
 }
 
-/** Returns the codes of arguments given by name, in the order of the parameters; undefined if only the call itself can assign them. */
-function argumentsByPosition(
+/**
+ * Compiles arguments, some of which are given by name, to a function that returns their values in the order of the parameters. Undefined if
+ * only the call itself can assign them.
+ */
+function compileInParameterOrder(
   compiler: NodeCompiler,
   native: Native,
   args: readonly Argument[],

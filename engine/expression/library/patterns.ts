@@ -1,4 +1,4 @@
-import { LruCache } from '../../core/recent-map.js';
+import { LruCache } from '../../core/lru-cache.js';
 import { RegexMatcher } from '../regex/matcher.js';
 import type { MatchSlots } from '../regex/matcher.js';
 import { parseRegex, regexError } from '../regex/parse.js';

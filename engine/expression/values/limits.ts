@@ -44,8 +44,8 @@ export function limitExceededError(what: string): ExpressionError {
  */
 export class Budget {
   readonly limits: ExpressionLimits;
-  /** The steps that remain. */
-  steps = 0;
+  /** The steps that the evaluation may still take. */
+  remainingSteps = 0;
   memory = 0;
   depth = 0;
   datasetCalls = 0;
@@ -69,14 +69,14 @@ export class Budget {
 
   /** Starts the evaluation of another record. `cost` is the number of nodes outside loops and lambdas. */
   start(cost: number): void {
-    this.steps = this.limits.steps - cost;
+    this.remainingSteps = this.limits.steps - cost;
     this.memory = 0;
     this.depth = 0;
     this.datasetCalls = 0;
     this.#deadline = 0;
     this.#outside = 0;
-    this.#checkpoint = this.steps - stepsBeforeClock;
-    if (this.steps < 0) throw limitExceededError(`more than ${this.limits.steps} steps`);
+    this.#checkpoint = this.remainingSteps - stepsBeforeClock;
+    if (this.remainingSteps < 0) throw limitExceededError(`more than ${this.limits.steps} steps`);
   }
 
   /** Whether the current or last evaluation may have taken more than a moment. */
@@ -85,8 +85,8 @@ export class Budget {
   }
 
   charge(steps: number): void {
-    this.steps -= steps;
-    if (this.steps < this.#checkpoint) this.#look();
+    this.remainingSteps -= steps;
+    if (this.remainingSteps < this.#checkpoint) this.#look();
   }
 
   /** Charges the characters of a text before the text is created. */
@@ -157,7 +157,7 @@ export class Budget {
 
   /** Whether the evaluation may still use this much memory and this many steps. */
   hasBudgetFor(bytes: number, steps: number): boolean {
-    return this.memory + bytes <= this.#maxMemory && this.steps >= steps;
+    return this.memory + bytes <= this.#maxMemory && this.remainingSteps >= steps;
   }
 
   /** Charges the call of a lambda whose body has `cost` nodes. */
@@ -192,12 +192,12 @@ export class Budget {
   }
 
   #look(): void {
-    if (this.steps < 0) throw limitExceededError(`more than ${this.limits.steps} steps`);
+    if (this.remainingSteps < 0) throw limitExceededError(`more than ${this.limits.steps} steps`);
     const now = this.#clock();
     if (this.#deadline === 0) this.#deadline = now + this.limits.timeoutMs;
     else if (now > this.#deadline)
       throw limitExceededError(`more than ${this.limits.timeoutMs / 1000} s`);
-    this.#checkpoint = Math.max(0, this.steps - stepsPerClockCheck);
+    this.#checkpoint = Math.max(0, this.remainingSteps - stepsPerClockCheck);
   }
 }
 

@@ -107,16 +107,16 @@ function undefinedIfUnchanged(change: Rewording): Rewording {
   };
 }
 
-/** The genome builds that may be confused, grouped by naming system. */
-const buildNamingSystems: readonly (readonly string[])[] = [
+/** The genome builds that may be confused, grouped by naming scheme. */
+const buildNamingSchemes: readonly (readonly string[])[] = [
   genomeBuilds,
   ['hg19', 'hg38', 'hs1'],
   ['37', '38'],
 ];
 
-/** Returns the text with another build of the same naming system: `step` builds further in the list. */
+/** Returns the text with the name of another build of the same naming scheme: the one `step` places further in the list. */
 function otherBuildName(text: string, step: 1 | 2): string | undefined {
-  for (const names of buildNamingSystems) {
+  for (const names of buildNamingSchemes) {
     const at = names.findIndex((name) => text.toLowerCase().startsWith(name.toLowerCase()));
     if (at < 0 || step >= names.length) continue;
     const ownName = text.slice(0, names[at]!.length);

@@ -14,11 +14,11 @@ export class AdmissionCache {
   #query = 0;
   /** The number of uses since the last halving of keys that had been used before. */
   #repeatedUses = 0;
-  readonly #counts: CacheCounts;
+  readonly #counts: CacheStats;
 
-  constructor(bytes: number, counts = newCacheCounts()) {
+  constructor(bytes: number, counts = newCacheStats()) {
     this.#counts = counts;
-    counts[cacheCountIndices.bytes] = 0;
+    counts[cacheStatIndices.bytes] = 0;
     const window = Math.floor(bytes / windowDivisor);
     this.#window = new CachePart(window);
     this.#main = new CachePart(bytes - window);
@@ -96,13 +96,13 @@ export class AdmissionCache {
       this.#window.remove(oldest);
       this.#admit(oldest);
     }
-    this.#counts[cacheCountIndices.bytes] = this.size;
+    this.#counts[cacheStatIndices.bytes] = this.size;
   }
 
   clear(): void {
     for (const part of [this.#window, this.#main])
       while (part.oldestEntry !== undefined) evictValue(part.oldestEntry);
-    this.#counts[cacheCountIndices.bytes] = 0;
+    this.#counts[cacheStatIndices.bytes] = 0;
   }
 
   #use(entry: CacheEntry): void {
@@ -110,7 +110,7 @@ export class AdmissionCache {
       entry.lastQuery = this.#query;
       if (entry.uses > 0) this.#repeatedUses++;
       if (entry.uses < maxCountedUses) entry.uses++;
-      this.#counts[entry.part === undefined ? cacheCountIndices.misses : cacheCountIndices.hits]!++;
+      this.#counts[entry.part === undefined ? cacheStatIndices.misses : cacheStatIndices.hits]!++;
     }
     entry.part?.touch(entry);
   }
@@ -161,14 +161,14 @@ export class AdmissionCache {
   }
 }
 
-/** The counts of a cache, in memory that other threads can read. */
-export type CacheCounts = Float64Array<SharedArrayBuffer>;
+/** Statistics of a cache, in memory that other threads can read. */
+export type CacheStats = Float64Array<SharedArrayBuffer>;
 
-/** The indices in `CacheCounts`: the size of all values in bytes, and how often a query found a value for a key or found none. */
-export const cacheCountIndices = { bytes: 0, hits: 1, misses: 2 } as const;
+/** The indices in `CacheStats`: the size of all values in bytes, and how often a query found a value for a key or found none. */
+export const cacheStatIndices = { bytes: 0, hits: 1, misses: 2 } as const;
 
-export function newCacheCounts(): CacheCounts {
-  const places = Object.keys(cacheCountIndices).length;
+export function newCacheStats(): CacheStats {
+  const places = Object.keys(cacheStatIndices).length;
   return new Float64Array(new SharedArrayBuffer(places * Float64Array.BYTES_PER_ELEMENT));
 }
 

@@ -1,4 +1,4 @@
-import { LruCache } from '../../core/recent-map.js';
+import { LruCache } from '../../core/lru-cache.js';
 
 /** The fields of a dataset that recent queries have read, in order of use, the most recent last. */
 export interface HotDataset {

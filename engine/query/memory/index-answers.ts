@@ -1,4 +1,4 @@
-import { LruCache } from '../../core/recent-map.js';
+import { LruCache } from '../../core/lru-cache.js';
 import type { Snapshot } from '../../store/store.js';
 import { bm25Weight } from '../../text/bm25.js';
 import type { FoldedTerms } from '../../text/column-matcher.js';

@@ -66,8 +66,8 @@ export function loadColumn(
 }
 
 /**
- * Reads the distinct strings of a leaf, given by its physical path, from the dictionaries of its chunks. Undefined unless it is a leaf of
- * strings, all chunks have dictionaries, and their entries fit into `dictionary`. Throws `damaged`.
+ * Reads the distinct strings of a leaf, given by its physical path, from the dictionaries of its column chunks. Undefined unless it is a
+ * leaf of strings, all of its column chunks have dictionaries, and their entries fit into `dictionary`. Throws `damaged`.
  */
 export function loadDistinct(
   file: SegmentFile,

@@ -7,7 +7,7 @@ import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/kinds/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { limitIdleThreads, newIdleThreads } from './cooperative-tasks.js';
-import { cacheCountIndices } from './admission-cache.js';
+import { cacheStatIndices } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
 import { unsupportedSelection } from './evaluate.js';
 import { indexExecutor, mergeRanked, searchIndex } from './index-answers.js';
@@ -112,8 +112,8 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       await askAllShards(shards, snapshot, 'load', fields, options);
     },
     cacheUsage() {
-      const sum = (key: keyof typeof cacheCountIndices): number =>
-        shards.cacheCounts.reduce((total, counts) => total + counts[cacheCountIndices[key]]!, 0);
+      const sum = (key: keyof typeof cacheStatIndices): number =>
+        shards.cacheStats.reduce((total, counts) => total + counts[cacheStatIndices[key]]!, 0);
       return {
         limit: bytes * count,
         bytes: sum('bytes'),

@@ -35,7 +35,7 @@ export interface ShardSegment extends CheckedFile {
   readonly areVariantsPlaced: boolean;
   /** The deleted rows, as in `Segment`. */
   readonly deletion?: DeletionVector | undefined;
-  /** The first row id, as in `Segment`. */
+  /** The row id of the segment's first row, as in `Segment`. */
   readonly baseRowId?: number | undefined;
 }
 

@@ -5,7 +5,7 @@ import { indexedName } from '../../text/index-writer.js';
 import { physicalType } from '../../parquet/schema.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
-import { AdmissionCache, type CacheCounts } from './admission-cache.js';
+import { AdmissionCache, type CacheStats } from './admission-cache.js';
 import { fieldCacheKey, fieldKeysOf, type FieldKeys, type FieldScope } from './field-keys.js';
 import type { LoadedColumns } from './cached-records.js';
 import type {
@@ -65,7 +65,7 @@ export class SegmentCache {
   /** The text indexes in which terms may have been looked up. */
   readonly #searched = new Set<ColumnMatcher>();
 
-  constructor(bytes: number, counts?: CacheCounts) {
+  constructor(bytes: number, counts?: CacheStats) {
     this.#bytes = bytes;
     this.admissionCache = new AdmissionCache(bytes, counts);
   }

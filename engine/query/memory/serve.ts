@@ -1,6 +1,6 @@
 import { canceledError } from '../../core/errors.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import type { CacheCounts } from './admission-cache.js';
+import type { CacheStats } from './admission-cache.js';
 import { CooperativeScheduler, type IdleThreads } from './cooperative-tasks.js';
 import type { MessageFromShard, MessageToShard } from './protocol.js';
 import { Shard } from './shard.js';
@@ -8,7 +8,7 @@ import { Shard } from './shard.js';
 /** Opens a shard that answers messages. Requests for rows or records run in turns. */
 export function serveShard(
   cacheBytes: number,
-  counts?: CacheCounts,
+  counts?: CacheStats,
   idle?: IdleThreads,
 ): {
   answer(message: MessageToShard): Promise<MessageFromShard>;

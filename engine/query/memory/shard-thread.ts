@@ -1,5 +1,5 @@
 import { AppError, fromErrorValue, toErrorValue } from '../../core/errors.js';
-import { newCacheCounts, type CacheCounts } from './admission-cache.js';
+import { newCacheStats, type CacheStats } from './admission-cache.js';
 import type { IdleThreads } from './cooperative-tasks.js';
 import { serveShard } from './serve.js';
 import type { MessageFromShard, MessageToShard } from './protocol.js';
@@ -9,7 +9,7 @@ export interface ShardThread {
   /** Sends a message and resolves to the answer, or to a `ThreadExit`. Rejects with an `AppError` if the shard failed. */
   run(message: MessageToShard): Promise<MessageFromShard | ThreadExit>;
   /** The counts of the shard's cache, summed over all threads that the shard has had. */
-  readonly counts: CacheCounts;
+  readonly counts: CacheStats;
   close(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export interface ThreadExit {
 /** The data with which a shard's thread starts. */
 export interface ShardThreadData {
   readonly cacheBytes: number;
-  readonly counts: CacheCounts;
+  readonly counts: CacheStats;
   readonly idle: IdleThreads | undefined;
 }
 
@@ -48,7 +48,7 @@ export async function openShardThread(
   entry: string = new URL('./thread.js', import.meta.url).href,
 ): Promise<ShardThread> {
   const { Threads } = await import('../../core/threads.js');
-  const counts = newCacheCounts();
+  const counts = newCacheStats();
   const data: ShardThreadData = { cacheBytes, counts, idle };
   const threads = new Threads({
     entry,
@@ -75,7 +75,7 @@ export async function openShardThread(
 
 /** Opens a shard in the calling thread, for tests. Messages are copied, as between threads. */
 export async function openInlineShard(cacheBytes: number): Promise<ShardThread> {
-  const counts = newCacheCounts();
+  const counts = newCacheStats();
   const shard = serveShard(cacheBytes, counts);
   return {
     counts,

@@ -14,7 +14,7 @@ import {
   type SelectionVector,
 } from './match/selection-vector.js';
 
-import type { CacheCounts } from './admission-cache.js';
+import type { CacheStats } from './admission-cache.js';
 import type { SegmentView } from './match/column.js';
 import { unsupportedPattern } from '../predicate/kinds/indexed-terms.js';
 import type { FieldRef } from '../predicate/predicate.js';
@@ -54,7 +54,7 @@ export class Shard {
   readonly #snapshots = new Map<number, ShardSnapshot>();
   readonly #projections = new Map<number, readonly ProjectedColumn[]>();
 
-  constructor(cacheBytes: number, counts?: CacheCounts) {
+  constructor(cacheBytes: number, counts?: CacheStats) {
     this.#cache = new SegmentCache(cacheBytes, counts);
   }
 

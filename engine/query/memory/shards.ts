@@ -1,12 +1,12 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
-import { LruCache } from '../../core/recent-map.js';
+import { LruCache } from '../../core/lru-cache.js';
 import { clientLeftError, queryTimeoutError, type RunOptions } from '../executor/limits.js';
 import { rowIdColumn } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { ProjectedColumn } from '../results/projection.js';
-import type { CacheCounts } from './admission-cache.js';
+import type { CacheStats } from './admission-cache.js';
 import type { MessageFromShard, ShardSnapshot, MessageToShard } from './protocol.js';
 import type { ShardEvents, ShardThread } from './shard-thread.js';
 
@@ -159,7 +159,7 @@ export class Shards {
   }
 
   /** The counts of the threads' caches; empty until the threads have started. */
-  get cacheCounts(): readonly CacheCounts[] {
+  get cacheStats(): readonly CacheStats[] {
     return this.#threads.map(({ counts }) => counts);
   }
 

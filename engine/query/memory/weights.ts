@@ -1,4 +1,4 @@
-import { LruCache } from '../../core/recent-map.js';
+import { LruCache } from '../../core/lru-cache.js';
 import { bm25Weight, documentFrequencyWeight, noWeight, type Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
 import type { RunOptions } from '../executor/limits.js';

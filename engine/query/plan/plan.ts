@@ -53,9 +53,9 @@ export function refusedStepKey({ step, executor }: Pick<PlanStep, 'step' | 'exec
 }
 
 /** The last row up to which memory sorts: pages of a sorted answer that end after it are sorted by SQL, on disk if necessary. */
-const maxSortedDepthRows = 20_000;
+const maxSortedPageEnd = 20_000;
 /** The last row up to which memory ranks: pages of a ranked answer that end after it are ranked by SQL. */
-const maxRankedDepthRows = 200_000;
+const maxRankedPageEnd = 200_000;
 
 /**
  * Plans a query. The function is pure: the same arguments give the same plan. It reads only the schema and the statistics of the snapshot.
@@ -133,7 +133,7 @@ class QueryPlanner {
   isHeavy(steps: readonly PlanStep[]): boolean {
     const { isExplained, ordering, limit, offset, facets } = this.#request;
     const isSorted = ordering.length > 0 || this.#isInterleaved;
-    const sortsDeep = isSorted && offset + Math.min(limit, this.#rows) > maxSortedDepthRows;
+    const sortsDeep = isSorted && offset + Math.min(limit, this.#rows) > maxSortedPageEnd;
     const cost = steps.reduce((sum, step) => sum + step.cost, 0);
     return (
       this.#rows >= maxSmallDatasetRecords &&
@@ -174,8 +174,8 @@ class QueryPlanner {
     const refusal = this.#noMemory() ?? this.#refusal('select', 'memory');
     if (refusal !== undefined) return refusal;
     if (cursor && !rowNumbers) return 'the positions of the cursor hold ids';
-    if (this.#isSorted() && offset + limit > maxSortedDepthRows)
-      return `the page ends behind row ${maxSortedDepthRows} of a sorted answer`;
+    if (this.#isSorted() && offset + limit > maxSortedPageEnd)
+      return `the page ends behind row ${maxSortedPageEnd} of a sorted answer`;
     return memory!.unsupportedReason?.({ ...this.#request, scores }, this.#snapshot);
   }
 
@@ -185,8 +185,8 @@ class QueryPlanner {
     const ranking = scoredFieldNames(scores);
     const noIndex = !rowNumbers
       ? 'the positions of ranked records hold ids'
-      : offset + limit > maxRankedDepthRows
-        ? `the page ends behind row ${maxRankedDepthRows} of a ranked answer`
+      : offset + limit > maxRankedPageEnd
+        ? `the page ends behind row ${maxRankedPageEnd} of a ranked answer`
         : undefined;
     const byIndex =
       noIndex ??

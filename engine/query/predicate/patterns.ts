@@ -1,6 +1,6 @@
 import type { FoldedTerms } from '../../text/column-matcher.js';
 import { foldTerm } from '../../text/fold.js';
-import type { OfKind, WildPart } from './predicate.js';
+import type { PredicateOfKind, WildPart } from './predicate.js';
 import { isToken, separators } from '../../text/tokenizer.js';
 import { impliesMatchingTerm } from '../../text/wildcard.js';
 
@@ -23,7 +23,7 @@ type TermQuery = FoldedTerms & { readonly kind: 'terms' | 'phrase' };
  * values may match it as a whole: it contains separators, or begins and ends with wildcards between which it is not a single text.
  */
 export function toTextQuery(
-  condition: OfKind<'terms' | 'phrase' | 'wildcard'>,
+  condition: PredicateOfKind<'terms' | 'phrase' | 'wildcard'>,
 ): TermQuery | undefined {
   if (condition.kind !== 'wildcard')
     return { kind: condition.kind, terms: condition.terms.map(foldTerm) };

@@ -102,7 +102,7 @@ export type Condition = Exclude<Predicate, Combinator>;
 export type ValueCondition = Exclude<Condition, { readonly kind: 'missing' | 'length' | 'any' }>;
 
 /** The predicates of one kind. */
-export type OfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly kind: K }>;
+export type PredicateOfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly kind: K }>;
 
 /** For comparisons that ignore letter case: the stored values that each predicate matches, if they are known. */
 export type CaseVariants = ReadonlyMap<Predicate, readonly string[]>;

@@ -63,8 +63,8 @@ export interface EntityCondition {
 }
 
 /**
- * Parses the pairs of an `entities` request that concerns many datasets. Throws an `invalid` error that names the pair if no dataset can
- * answer it.
+ * Parses the `entities` of a request over many datasets: pairs of an entity type and values. Throws an `invalid` error that names the pair
+ * if no dataset can answer it.
  */
 export function readEntities(input: unknown, genes?: GeneNames): readonly EntityCondition[] {
   if (input === undefined || input === null || input === '') return [];

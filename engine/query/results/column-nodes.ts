@@ -72,7 +72,7 @@ export const columnNodeFactory: NodeFactory<ColumnNode, ResultColumnBuilder> = {
         const level = first.levelAt(first.firstSlot);
         if (level <= depth) return builder.appendNull();
         if (level > depth + 1) {
-          walk.start();
+          walk.enterList();
           while (walk.next()) item.append();
         }
         builder.appendNested();

@@ -164,7 +164,7 @@ class ObjectListNode implements TextNode {
     out.writeByte(openBracket);
     if (level > this.#depth + 1) {
       const walk = this.#walk;
-      walk.start();
+      walk.enterList();
       for (let isFirst = true; walk.next(); isFirst = false) {
         if (!isFirst) out.writeByte(comma);
         if (!this.#item.write(out)) writeAscii(out, 'null');
@@ -177,7 +177,7 @@ class ObjectListNode implements TextNode {
   writeElements(out: ByteSink, form: CellForm, endCell: (isThere: boolean) => void): void {
     if (this.#first.levelAt(this.#first.firstSlot) <= this.#depth + 1) return;
     const walk = this.#walk;
-    walk.start();
+    walk.enterList();
     while (walk.next()) endCell(writeWholeCell(this.#item, out, form));
   }
 }

@@ -152,7 +152,7 @@ export class ListElementIterator {
   }
 
   /** Saves the positions of the cursors and moves them before the first element. */
-  start(): void {
+  enterList(): void {
     for (const [i, cursor] of this.#cursors.entries()) {
       this.#begins[i] = cursor.firstSlot;
       this.#ends[i] = cursor.endSlot;

@@ -52,7 +52,7 @@ const lengthNodes: NodeFactory<LengthNode, unknown> = {
       length() {
         if (!isNonEmptyList(cursors[0]!, depth)) return 0;
         let length = 0;
-        walk.start();
+        walk.enterList();
         while (walk.next()) length++;
         return length;
       },

@@ -1,5 +1,5 @@
 import type { DatasetField } from '../../core/dataset-field.js';
-import { LruCache } from '../../core/recent-map.js';
+import { LruCache } from '../../core/lru-cache.js';
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, Columns } from '../../core/types.js';
 import type { QueryRequest } from '../request/request.js';

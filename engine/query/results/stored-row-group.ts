@@ -15,8 +15,9 @@ import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import type { SegmentSource } from './row-blocks.js';
 
 /**
- * Returns a row group of a file with these columns, if `rows` (pairs of a segment and a row) are exactly one stored row group, in order, in
- * which every column has its type and a page index. Its column chunks are copied without decoding their pages. Undefined otherwise.
+ * Encodes rows as a row group with these columns by copying the column chunks of a stored row group, without decoding their pages.
+ * Undefined unless `rows` (pairs of a segment and a row) are exactly the rows of a stored row group, in order, which has each column with the
+ * same type and a page index.
  */
 export function copyStoredRowGroup(
   source: SegmentSource,

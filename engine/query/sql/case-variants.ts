@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Snapshot } from '../../store/store.js';
 import type { SqlEngine } from './sql-engine.js';
 import type { RunSelect } from './dialect/statement.js';
-import { allConditionsIn, type CaseVariants, type FieldRef, type OfKind, type Predicate } from '../predicate/predicate.js'; // prettier-ignore
+import { allConditionsIn, type CaseVariants, type FieldRef, type PredicateOfKind, type Predicate } from '../predicate/predicate.js'; // prettier-ignore
 import { fieldExpression, newStatement } from './dialect/statement.js';
 
 /** The number of rows below which folding the case of every value is fast enough. */
@@ -100,7 +100,7 @@ export class CaseVariantFinder {
   /** Searches the stored case variants; returns undefined if there are too many values or variants for `=` to be faster. */
   async #search(
     snapshot: Snapshot,
-    equality: OfKind<'in'>,
+    equality: PredicateOfKind<'in'>,
     rows: RunSelect,
   ): Promise<readonly string[] | undefined> {
     if (equality.values.length > maxComparedValues) return undefined;
@@ -129,7 +129,7 @@ function fileKey(file: string, field: FieldRef): string {
 }
 
 /** Returns the comparisons that ignore case and have a letter in a value. */
-function caseInsensitivePredicates(predicate: Predicate): readonly OfKind<'in'>[] {
+function caseInsensitivePredicates(predicate: Predicate): readonly PredicateOfKind<'in'>[] {
   return allConditionsIn(predicate).flatMap((condition) => {
     if (condition.kind !== 'in' || !condition.ignoreCase) return [];
     const hasLetters = (value: unknown): boolean => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value));

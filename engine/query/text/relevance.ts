@@ -1,5 +1,5 @@
 import { clauseTierOf, type Bm25Weight } from '../../text/bm25.js';
-import { operandsOf, type OfKind, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
+import { operandsOf, type PredicateOfKind, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
 
 /**
  * Returns true if all records that satisfy the predicate have the same score, and therefore come in insertion order. This is so if each
@@ -60,7 +60,7 @@ export function scoreClausesOf(predicate: Predicate): readonly ScoreClause[] {
 }
 
 /** A condition that has a score. */
-export type ScoredCondition = OfKind<'terms' | 'phrase' | 'wildcard'>;
+export type ScoredCondition = PredicateOfKind<'terms' | 'phrase' | 'wildcard'>;
 
 /** Returns the conditions of a clause that have a score. A clause without a field has one condition for each field. */
 export function scoredConditionsOf(item: Predicate): readonly ScoredCondition[] {

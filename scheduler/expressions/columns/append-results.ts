@@ -69,7 +69,7 @@ export function appendDictionaryEntries(
   used: readonly number[],
 ): boolean {
   const builder = hasTextOtherThanDate(dictionary, used) ? column.startTexts(alwaysTrue) : null;
-  return appendTo(column, builder, (texts) => texts.appendDictionary(dictionary, codes));
+  return appendTo(column, builder, (texts) => texts.appendFromDictionary(dictionary, codes));
 }
 
 function appendTexts(
@@ -81,7 +81,7 @@ function appendTexts(
   return appendTo(
     column,
     storesUnchanged(dictionary) ? column.startTexts(alwaysTrue) : null,
-    (builder) => builder.appendDictionary(dictionary, codes),
+    (builder) => builder.appendFromDictionary(dictionary, codes),
   );
 }
 
@@ -134,7 +134,7 @@ function appendLists(
     const start = starts[codes[row]!]!;
     for (let k = 0; k < counts[row]!; k++) itemCodes[at++] = start + k;
   }
-  elements.appendDictionary(dictionary, itemCodes);
+  elements.appendFromDictionary(dictionary, itemCodes);
   builder.items.padTo(elements.length);
   builder.endLists(counts);
   column.padTo(builder.length);

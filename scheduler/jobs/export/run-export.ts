@@ -152,7 +152,7 @@ async function measureLists(
     pool.threads + 1,
     ({ files, rows }) => {
       const job = { files, rows, projection: file.projection };
-      return pool.run('lengths', () => job, signal, { isUrgent: true });
+      return pool.run('measure', () => job, signal, { isUrgent: true });
     },
   );
   try {
@@ -255,7 +255,7 @@ async function* encodeParts(
   const encode = async (job: PartJob) => {
     const found = job.rows.length / 2;
     const encoded = (): Promise<EncodedPart> =>
-      pool.run('part', () => job, signal, {
+      pool.run('encode', () => job, signal, {
         isUrgent: true,
         ...(annotation && { calls: context.hostCalls }),
       });

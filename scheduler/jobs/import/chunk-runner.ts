@@ -114,7 +114,7 @@ export class ChunkRunner {
     const index = this.#firstChunk + chunk.index;
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const result = await pool.run(
-      'chunk',
+      'parse',
       // Each attempt writes a new file, because a thread that died may have left an incomplete one.
       (attempt) => ({
         ...settings,

@@ -28,7 +28,7 @@ export async function sortSegments(
   { pool, scratch, signal }: RunContext,
 ): Promise<SortedSegments> {
   const rowsPerSpan = rowsPerSegment(sources.map(({ segment }) => segment));
-  const spans = await pool.run('spans', () => ({ sources, rowsPerSpan, dropsDeleted }), signal);
+  const spans = await pool.run('divide', () => ({ sources, rowsPerSpan, dropsDeleted }), signal);
   const mergedSegments: Segment[] = [];
   const origins: string[] = [];
   for (const [i, span] of spans.entries()) {

@@ -4,8 +4,8 @@ import { AppError } from '../../../engine/core/errors.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
 
 /**
- * A chunk in an order file, which holds first the segment of each record, in the order of the chunk, and then the row numbers, segment by
- * segment.
+ * Where an order file has a chunk: first the segment number of each of its records, in the order of the chunk, and then their row numbers,
+ * segment by segment.
  */
 interface StoredChunkOrder {
   /** The position of the chunk in the file, in bytes. */

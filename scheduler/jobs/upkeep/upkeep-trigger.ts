@@ -122,7 +122,7 @@ export class UpkeepTrigger {
   }
 }
 
-/** Work that the server does on a dataset by itself, as a background task. */
+/** A kind of maintenance that the server does on a dataset by itself, as a background task. */
 interface UpkeepKind {
   /** The kind of job that does the upkeep. */
   readonly kind: string;

@@ -27,7 +27,7 @@ const pathPrefix = '/genomes/lake';
 const metadataPath = '/.well-known/oauth-authorization-server';
 const trustProxies = ['127.0.0.1'];
 const noForwardedHeaders = (): Record<string, string> => ({});
-/** Server settings, each with the kinds of proxy that work with them. */
+/** The kinds of proxy that work with a server, grouped by the settings of the server. */
 const proxyGroups: readonly {
   readonly name: string;
   readonly options: (base: string) => TestOptions;

@@ -56,7 +56,7 @@ const forwardedCases: readonly [Record<string, string>, ForwardedAddress][] = [
   ...['a', '//evil.test', '/a/../b', '/..', '/.', '/a"b', '/a b', '/a%2fb', '/', ''].map(
     (prefix): [Record<string, string>, ForwardedAddress] => [{ 'x-forwarded-prefix': prefix }, {}],
   ),
-  // `Forwarded` together with `X-Forwarded-*` headers, in agreement and in contradiction.
+  // `Forwarded` together with `X-Forwarded-*` headers, consistent and contradictory.
   [
     { forwarded: 'for=192.0.2.1;proto=https', 'x-forwarded-for': '192.0.2.1', 'x-forwarded-prefix': '/a' },
     { client: '192.0.2.1', proto: 'https', prefix: '/a' },

@@ -3,7 +3,7 @@ import { exampleOfAnswer, schemaOfAnswer } from '../../../api/http/openapi.js';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import type { NamedSchema } from '../../../api/http/schema.js';
 import { operations } from '../../../api/resources/index.js';
-import { startHost } from '../../../scheduler/worker/host.js';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { schemaErrors } from '../json-schema.js';
 import { exampleQueriesOf } from './example-queries.js';
@@ -52,15 +52,15 @@ beforeAll(async () => {
   server = await startServer({
     limits: { multipartBytes: foxes.length },
     scheduler: {
-      startHost: (...args) => {
-        const host = startHost(...args);
+      startWorker: (...args) => {
+        const worker = startWorker(...args);
         const send = (message: MessageToWorker): void => {
           heldMessages.push(message);
           if (holdsMessages && message.type === 'run') return;
-          for (const one of heldMessages) host.send(one);
+          for (const one of heldMessages) worker.send(one);
           heldMessages = [];
         };
-        return { ...host, send };
+        return { ...worker, send };
       },
     },
   });

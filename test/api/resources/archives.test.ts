@@ -8,7 +8,7 @@ import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import { rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
-import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
+import { startWorker, type WorkerSupervisor } from '../../../scheduler/worker/worker-supervisor.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { findFolderInconsistencies } from '../../faults/differences.js';
 import { pollUntil } from '../../until.js';
@@ -22,18 +22,18 @@ let vaultId: number;
 /** Kinds of task whose messages to the worker process are withheld. */
 const heldTaskKinds = new Set<string>();
 let heldMessages: MessageToWorker[] = [];
-let host: WorkerHost;
+let worker: WorkerSupervisor;
 
 beforeAll(async () => {
   server = await startServer({
     scheduler: {
-      startHost: (...args) => {
-        host = startHost(...args);
+      startWorker: (...args) => {
+        worker = startWorker(...args);
         const send = (message: MessageToWorker): void => {
           if (message.type === 'run' && heldTaskKinds.has(message.kind)) heldMessages.push(message);
-          else host.send(message);
+          else worker.send(message);
         };
-        return { ...host, send };
+        return { ...worker, send };
       },
     },
   });
@@ -44,7 +44,7 @@ afterAll(() => server.close());
 
 function releaseMessages(): void {
   heldTaskKinds.clear();
-  for (const message of heldMessages.splice(0)) host.send(message);
+  for (const message of heldMessages.splice(0)) worker.send(message);
 }
 
 let nameCount = 0;
@@ -266,7 +266,7 @@ describe('while a task runs', () => {
     await waitForNewestTask(id);
     await changeStorageClass(id, 'Temporary');
     await waitForNewestTask(id);
-    // Messages to the worker are withheld again, so that the task cannot end before it is canceled.
+    // The worker does not get the messages of this task, so that the task cannot end before it is canceled.
     await changeStorageClass(id, 'Archive');
     await pollUntil(async () => (await fetchAvailability(id)) === 'unavailable');
     const [second] = await fetchTasks(id, 'Snapshot');
@@ -287,7 +287,7 @@ describe('while a task runs', () => {
     const verifying = ann.post(`/v2/datasets/${id}/verify`);
     await pollUntil(() => heldMessages.length === 2);
     heldTaskKinds.clear();
-    host.send(heldMessages.shift()!);
+    worker.send(heldMessages.shift()!);
     const isArchived = async (): Promise<boolean> =>
       (await ann.get(`/v2/datasets/${id}`)).json['availability'] === 'archived';
     await pollUntil(isArchived);

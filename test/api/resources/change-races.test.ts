@@ -12,7 +12,7 @@ import { idOf, waitForJob } from '../server.js';
 
 const holdableWorker = createHoldableWorker();
 const { ann, newDataset, server } = await startServerFixture({
-  scheduler: { startHost: holdableWorker.startHost },
+  scheduler: { startWorker: holdableWorker.startWorker },
 });
 
 /** Returns the records of a dataset; with `_id` and `_commit` if `isWhole`. */

@@ -136,7 +136,7 @@ describe('every key that creates a resource changes it, or is refused by its nam
         const sameAnswer = await ann.patch(path, { [key]: before[key] ?? null });
         expect([key, sameAnswer.status, sameAnswer.text]).toEqual([key, 200, sameAnswer.text]);
       } else {
-        // Only the object of a dataset shows the type of its content, not the dataset itself.
+        // A dataset does not show its `mimetype`, which is a key of the dataset's object.
         const shownAnswer = (await ann.get(key === 'mimetype' && name === 'datasets' ? `/v2/objects/${datasetId}` : path)).json[key];
         const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
         expect([key, answer.status, shownAnswer]).toEqual([key, 200, isObject ? expect.objectContaining(value) : value]);

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { signUploadTarget } from '../../../api/resources/downloads/signed-addresses.js';
 import { urlSigner } from '../../../api/http/signed-url.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { startHostInProcess } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { startServerFixture } from '../lab.js';
 import { idOf, sendRequest, startServer, type Answer } from '../server.js';
@@ -411,7 +411,7 @@ describe('tables are created once', () => {
 });
 
 test('a file that is too large as a table is refused, and the budget is named (T0)', async () => {
-  const ownServer = await startServer({ scheduler: { startHost: startHostInProcess } });
+  const ownServer = await startServer({ scheduler: { startWorker: startWorkerInProcess } });
   const changedBudgets = budgets as unknown as Record<string, number>;
   const before = budgets.fileTableBytes;
   changedBudgets['fileTableBytes'] = 1_000;

@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
-import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
+import { startWorker, type WorkerSupervisor } from '../../../scheduler/worker/worker-supervisor.js';
 import type { MessageFromWorker, MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { pollUntil } from '../../until.js';
 import { idOf, sendRequest, startServer, waitForJob, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
@@ -34,19 +34,22 @@ beforeAll(async () => {
   server = await startServer({
     scheduler: {
       jobs: jobsWithGate,
-      startHost: (config, heartbeatTimeoutMs, events) => {
+      startWorker: (config, heartbeatTimeoutMs, events) => {
         deliverMessage = events.message;
         const message = (one: MessageFromWorker): void => {
           if (holdsMessages && one.type === 'done' && migrationTaskIds.has(one.taskId))
             heldMessages.push(one);
           else events.message(one);
         };
-        const host: WorkerHost = startHost(config, heartbeatTimeoutMs, { ...events, message });
+        const worker: WorkerSupervisor = startWorker(config, heartbeatTimeoutMs, {
+          ...events,
+          message,
+        });
         const send = (one: MessageToWorker): void => {
           if (one.type === 'run' && one.kind === 'migration') migrationTaskIds.add(one.taskId);
-          host.send(one);
+          worker.send(one);
         };
-        return { ...host, send };
+        return { ...worker, send };
       },
     },
   });

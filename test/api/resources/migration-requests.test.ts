@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startHost, type WorkerHost } from '../../../scheduler/worker/host.js';
+import { startWorker, type WorkerSupervisor } from '../../../scheduler/worker/worker-supervisor.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { pollUntil } from '../../until.js';
 import { grantPermission, idOf, listOf, startServer, waitForJob, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
@@ -13,19 +13,19 @@ let vaultId: number;
 /** While true, migrations wait before they are sent to the worker. */
 let holdsMessages = false;
 let heldMessages: MessageToWorker[] = [];
-let workerHost: WorkerHost;
+let worker: WorkerSupervisor;
 
 beforeAll(async () => {
   server = await startServer({
     scheduler: {
-      startHost: (...args) => {
-        workerHost = startHost(...args);
+      startWorker: (...args) => {
+        worker = startWorker(...args);
         const send = (message: MessageToWorker): void => {
           if (holdsMessages && message.type === 'run' && message.kind === 'migration')
             heldMessages.push(message);
-          else workerHost.send(message);
+          else worker.send(message);
         };
-        return { ...workerHost, send };
+        return { ...worker, send };
       },
     },
   });
@@ -36,7 +36,7 @@ afterAll(() => server.close());
 
 function releaseMessages(): void {
   holdsMessages = false;
-  for (const message of heldMessages.splice(0)) workerHost.send(message);
+  for (const message of heldMessages.splice(0)) worker.send(message);
 }
 
 let nameCount = 0;

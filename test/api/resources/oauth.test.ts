@@ -5,7 +5,7 @@ import { startServerFixture } from '../lab.js';
 import { clientFor, idOf, listOf, sendRequest, type Answer, type Client } from '../server.js';
 import { FormBrowser } from './browser.js';
 
-/* Tests OAuth2 by the sections of RFC 6749, 7636 (PKCE), 7009 (revocation) and 9700 (security), as threat A10 requires. */
+/* Tests OAuth2 section by section against RFC 6749, 7636 (PKCE), 7009 (revocation) and 9700 (security), as threat A10 requires. */
 
 const { server, ann } = await startServerFixture();
 const passphrase = 'correct horse battery';

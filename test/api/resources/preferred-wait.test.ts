@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { startHost } from '../../../scheduler/worker/host.js';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { pollUntil } from '../../until.js';
 import { startServerFixture } from '../lab.js';
@@ -12,14 +12,14 @@ let deliverMessage: (message: MessageToWorker) => void;
 
 const { ann, server, vaultId, newDataset, newFile } = await startServerFixture({
   scheduler: {
-    startHost: (...args) => {
-      const host = startHost(...args);
-      deliverMessage = (message) => host.send(message);
+    startWorker: (...args) => {
+      const worker = startWorker(...args);
+      deliverMessage = (message) => worker.send(message);
       const send = (message: MessageToWorker): void => {
         if (message.type === 'run' && message.kind === 'import') heldMessages.push(message);
-        else host.send(message);
+        else worker.send(message);
       };
-      return { ...host, send };
+      return { ...worker, send };
     },
   },
 });

@@ -10,7 +10,7 @@ import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 /* Tests refusals of requests that are valid, but not in the current state of a resource. */
 
 const holdableWorker = createHoldableWorker();
-const { server, ann, vaultId, newDataset } = await startServerFixture({ scheduler: { startHost: holdableWorker.startHost } }); // prettier-ignore
+const { server, ann, vaultId, newDataset } = await startServerFixture({ scheduler: { startWorker: holdableWorker.startWorker } }); // prettier-ignore
 const adminClient = await server.user('boss', { role: 'admin' });
 
 async function importInto(dataset_id: number, body: object, user = ann): Promise<Answer> {

@@ -5,7 +5,7 @@ import {
   isForbiddenAddress,
   isPublicAddress,
   parseAddress,
-  parseAddressBlock,
+  parseCidrBlock,
 } from '../../../engine/core/addresses.js';
 import { mayConnect, parseAllowedAddress } from '../../../engine/core/allowed-addresses.js';
 import { seededRandom as seeded } from '../../random.js';
@@ -222,7 +222,7 @@ describe('allowed addresses (N1)', () => {
   );
 
   test('a block of mapped addresses is a block of IPv4', () => {
-    expect(parseAddressBlock('::ffff:10.0.0.0/104')).toEqual(parseAddressBlock('10.0.0.0/8'));
+    expect(parseCidrBlock('::ffff:10.0.0.0/104')).toEqual(parseCidrBlock('10.0.0.0/8'));
     expect(isForbiddenAddress(parsedAddress('10.0.0.1'))).toBe(false);
   });
 });

@@ -205,7 +205,7 @@ describe('pages', () => {
     });
     for (const format of pageFormats) {
       let refusals = 0;
-      const engine = withRecordMaker(threadsFixture.engine, async (...[snapshot, some, layout, isContinued, options]) => {
+      const engine = withRecordReader(threadsFixture.engine, async (...[snapshot, some, layout, isContinued, options]) => {
         const found = await readRecordsOfShards(shards, snapshot, some, layout, isContinued, options);
         if ('unsupported' in found) refusals++;
         return found;
@@ -219,7 +219,7 @@ describe('pages', () => {
       }
       const expectedBytes = expectedPage(dataset, request, rows, format);
       expect([format, Buffer.concat(pieces).equals(expectedBytes)]).toEqual([format, true]);
-      const refusing = withRecordMaker(threadsFixture.engine, async () => {
+      const refusing = withRecordReader(threadsFixture.engine, async () => {
         refusals++;
         return { unsupported: 'a test' };
       });
@@ -240,7 +240,7 @@ describe('pages', () => {
     for (const format of pageFormats) {
       let askedCount = 0;
       const { records } = threadsFixture.engine.memory!;
-      const failing = withRecordMaker(threadsFixture.engine, (...args) => {
+      const failing = withRecordReader(threadsFixture.engine, (...args) => {
         if (++askedCount === 3) throw new Error('for a test');
         return records(...args);
       });
@@ -248,7 +248,7 @@ describe('pages', () => {
 
       askedCount = 0;
       const endedReads: Promise<unknown>[] = [];
-      const countingEngine = withRecordMaker(threadsFixture.engine, (...args) => {
+      const countingEngine = withRecordReader(threadsFixture.engine, (...args) => {
         askedCount++;
         const recordsRead = records(...args);
         endedReads.push(recordsRead.catch(() => undefined));
@@ -272,7 +272,7 @@ async function readToEnd(iterator: AsyncIterator<Uint8Array>): Promise<void> {
   while (!(await iterator.next()).done);
 }
 
-/** Returns the engine with another function that writes records in threads. */
-function withRecordMaker(engine: QueryEngine, records: MemoryExecutor['records']): QueryEngine {
+/** Returns a copy of the engine that calls `records` to have records written in threads. */
+function withRecordReader(engine: QueryEngine, records: MemoryExecutor['records']): QueryEngine {
   return { ...engine, memory: { ...engine.memory!, records } };
 }

@@ -7,7 +7,7 @@ import { checkArchive, unpackArchive, writeArchive } from '../../../engine/store
 import { openStore } from '../../../engine/store/open.js';
 import { tarEndBlocks, tarHeader, tarPadding } from '../../../engine/store/tar.js';
 import { Lake } from '../../scheduler/lake.js';
-import { startHostInProcess } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { pollUntil } from '../../until.js';
 
 let lake: Lake;
@@ -19,7 +19,7 @@ beforeAll(async () => {
     await lake.createDataset('b'),
     await lake.createDataset('c'),
   ];
-  const scheduler = await lake.startScheduler({ startHost: startHostInProcess });
+  const scheduler = await lake.startScheduler({ startWorker: startWorkerInProcess });
   for (const id of datasetIds) {
     for (const record of ['{"n":1}', '{"n":2}']) {
       const task = await lake.queueInlineImport(id, record);

@@ -66,7 +66,7 @@ test('earlier versions with many deleted rows are kept up to 64 MiB of them, or 
   versions.slice(0, 5).forEach(add);
   for (const version of [0, 1, 2, 3]) expect([version, await isCached(version)]).toEqual([version, true]); // prettier-ignore
   add(versions[5]!);
-  // The large version is kept apart from those that were asked for until it is asked for, too.
+  // The large version, which was replaced, does not evict the requested ones until it is requested, too.
   for (const version of [0, 4]) expect([version, await isCached(version)]).toEqual([version, true]);
   for (const version of [0, 1, 2, 3]) expect([version, await isCached(version)]).toEqual([version, false]); // prettier-ignore
 });

@@ -9,7 +9,7 @@ import { Lake } from '../lake.js';
 class MailServer {
   readonly messages: { readonly from: string; readonly to: string; readonly data: string }[] = [];
   readonly logins: string[] = [];
-  refusesMails = false;
+  refusesRecipients = false;
   readonly #server: Server;
 
   constructor() {
@@ -40,7 +40,7 @@ class MailServer {
             say('250 ok');
           } else if (line.startsWith('RCPT')) {
             to = line;
-            say(this.refusesMails ? '550 no such user' : '250 ok');
+            say(this.refusesRecipients ? '550 no such user' : '250 ok');
           } else if (line === 'DATA') {
             isData = true;
             say('354 go on');
@@ -137,7 +137,7 @@ test('the link has the base address that the request for the export had', async 
 });
 
 test('an e-mail that is refused is reported and noted, and the export is completed', async () => {
-  mailServer.refusesMails = true;
+  mailServer.refusesRecipients = true;
   const { id } = await newExport(true);
   const row = await waitForEmail(id);
   expect(row).toMatchObject({ status: 'completed', metadata: { email: { status: 'failed' }, progress: { percent: 100 } } }); // prettier-ignore

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { findFolderInconsistencies } from '../../faults/differences.js';
-import { startHostInProcess } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { Lake } from '../lake.js';
 import { KillableServer, recoverServer } from '../processes/killable.js';
 
@@ -74,7 +74,7 @@ test.each([...serverSteps, ...workerSteps])('killed at %s of the %s', async (ste
   const dataset = (await lake.catalog.datasets.get(id))!;
   const { id: userId, accountId } = lake.user;
   const { task } = await lake.catalog.restores.create({ dataset, storageClass: 'Standard', userId, accountId }); // prettier-ignore
-  scheduler = await lake.startScheduler({ startHost: startHostInProcess });
+  scheduler = await lake.startScheduler({ startWorker: startWorkerInProcess });
   expect((await scheduler.wait(task.id)).status).toBe('completed');
   const { files } = await lake.store.snapshot(id);
   const restored = (await readWithDuckdb(files, 'n')).columns[0] as bigint[];

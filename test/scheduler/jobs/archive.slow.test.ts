@@ -10,7 +10,7 @@ import { jobs } from '../../../scheduler/jobs/index.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { findFolderInconsistencies } from '../../faults/differences.js';
-import { startHostInProcess, startHostWithoutEngine } from '../../faults/in-process.js';
+import { startWorkerInProcess, startWorkerWithoutEngine } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { KillableServer, killServerRepeatedly, recoverServer } from '../processes/killable.js';
 import { forgetDeletedVersions, Lake } from '../lake.js';
@@ -38,7 +38,7 @@ async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<
   scheduler = await lake.startScheduler({
     config: { threads: 1, workerMemoryMb: 512 },
     report: (message) => reportedMessages.push(message),
-    startHost: startHostInProcess,
+    startWorker: startWorkerInProcess,
     ...options,
   });
   return scheduler;
@@ -139,7 +139,7 @@ const expectDone: Readonly<Record<ArchiveKind, () => Promise<void>>> = {
   restore: () => expectAvailable('Essential'),
 };
 
-/** Restores the dataset if it is archived, and expects that all of its bytes are back. */
+/** Restores the dataset if it is archived, and checks that all of its bytes are back. */
 async function expectRestorable(): Promise<void> {
   if ((await readDatasetRow()).availability === 'available') return;
   const taskId = await queueTask('restore');
@@ -207,8 +207,8 @@ describe('on a failing disk', () => {
     for (let nth = 1; ; nth += 1) {
       const root = await copyFolder(templateFolderByKind[kind]);
       lake = await Lake.open(root);
-      const host: SchedulerOptions['startHost'] = (...args) => {
-        const { send, ...rest } = startHostWithoutEngine(...args);
+      const startFailingWorker: SchedulerOptions['startWorker'] = (...args) => {
+        const { send, ...rest } = startWorkerWithoutEngine(...args);
         return {
           ...rest,
           send: (message) => {
@@ -218,14 +218,14 @@ describe('on a failing disk', () => {
         };
       };
       const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
-      const runningScheduler = await startScheduler({ startHost: host, retryMs: 5 });
+      const runningScheduler = await startScheduler({ startWorker: startFailingWorker, retryMs: 5 });
       const { status } = await runningScheduler.wait(rows[0]!.id);
       const hitOperations = faultHits();
       armFault(undefined);
       await runningScheduler.close();
       await lake.close();
       lake = await Lake.open(root);
-      await (await startScheduler({ startHost: startHostWithoutEngine })).close(); // a start removes the files that a failure leaves
+      await (await startScheduler({ startWorker: startWorkerWithoutEngine })).close(); // a start removes the files that a failure leaves
       if (status === 'completed') await expectDone[kind]();
       else if (kind === 'snapshot') await expectAvailable('Standard');
       else await expectArchived();

@@ -6,7 +6,7 @@ import { jobs } from '../../../scheduler/jobs/index.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake } from '../lake.js';
 
-/* Tests the limits on what a query may compute in order to filter by it. */
+/* Tests the tables of fields that a query computes to filter by them, and the limits on the time and the space that they take. */
 
 let lake: Lake;
 let scheduler: Scheduler;

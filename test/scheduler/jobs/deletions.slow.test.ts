@@ -139,7 +139,7 @@ test('C2b: a rollback that is in the log and not in the catalogue is there after
   const before = await readAllIds();
   const [commit] = await catalog.commits.ofImport((await lake.readTaskRow(taskId))!.resourceId);
   const failing = { ...catalog, publish: () => Promise.reject(new Error('the disk fails')) };
-  // The query engine is not used, because no record was added again.
+  // A rollback uses the query engine only if a later commit has added records, and none has.
   const context = {
     catalog: failing,
     store,

@@ -10,7 +10,7 @@ import type { SqlEngine } from '../../../engine/query/sql/sql-engine.js';
 import { exportJob } from '../../../scheduler/jobs/export/export.js';
 import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { startHostInProcess } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { Lake, vcfTextOf } from '../lake.js';
 import { byTier } from '../../tier.js';
 import { pollUntil } from '../../until.js';
@@ -131,7 +131,7 @@ test('an export that gives each element of a list its own column runs its query 
   const countedJobs: Jobs = jobs.map((job) => (job === exportJob ? countedJob : job));
   scheduler = await lake.startScheduler({
     jobs: countedJobs,
-    startHost: (...args) => startHostInProcess(...args, countedJobs),
+    startWorker: (...args) => startWorkerInProcess(...args, countedJobs),
   });
   const statementsOf = async (format: string, lines: readonly string[]): Promise<number> => {
     statementCount = 0;

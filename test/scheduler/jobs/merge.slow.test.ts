@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import { segmentFormat } from '../../../engine/store/segment.js';
 import { openStore } from '../../../engine/store/open.js';
-import type { startHost } from '../../../scheduler/worker/host.js';
+import type { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { type Scheduler, type SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
-import { startHostInProcess } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { Lake } from '../lake.js';
 import { pollUntil } from '../../until.js';
@@ -31,7 +31,7 @@ async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<
   scheduler = await lake.startScheduler({
     config: { threads: 1, workerMemoryMb: 512 },
     report: (message) => reportedMessages.push(message),
-    startHost: startHostInProcess,
+    startWorker: startWorkerInProcess,
     ...options,
   });
   return scheduler;
@@ -176,18 +176,18 @@ async function removeFormatFromLog(path: string): Promise<void> {
 describe('a merge on a failing disk', () => {
   /** Starts a worker that injects the fault when the merge begins. */
   const failing =
-    (fault: FileFault): typeof startHost =>
+    (fault: FileFault): typeof startWorker =>
     (...args) => {
-      const host = startHostInProcess(...args);
+      const worker = startWorkerInProcess(...args);
       let isArmed = false;
-      const send: typeof host.send = (message) => {
+      const send: typeof worker.send = (message) => {
         if (message.type === 'run' && message.kind === 'merge' && !isArmed) {
           isArmed = true;
           armFault(fault);
         }
-        host.send(message);
+        worker.send(message);
       };
-      return { ...host, send };
+      return { ...worker, send };
     };
 
   const faults: readonly Omit<FileFault, 'nth'>[] = [
@@ -201,7 +201,7 @@ describe('a merge on a failing disk', () => {
         const root = await copyTemplate();
         lake = await Lake.open(root);
         const runningScheduler = await startScheduler({
-          startHost: failing({ ...fault, nth }),
+          startWorker: failing({ ...fault, nth }),
           retryMs: 5,
         });
         const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });

@@ -6,7 +6,7 @@ import { armFault, faultHits, type FileFault } from '../../../engine/core/faultp
 import type { Store } from '../../../engine/store/store.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
-import { startHostWithoutEngine } from '../../faults/in-process.js';
+import { startWorkerWithoutEngine } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 import { KillableServer, killServerRepeatedly, recoverServer } from '../processes/killable.js';
@@ -29,7 +29,7 @@ async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<
   const report = (): void => undefined; // failures are expected and tried again
   scheduler = await lake.startScheduler({
     config,
-    startHost: startHostWithoutEngine,
+    startWorker: startWorkerWithoutEngine,
     report,
     ...options,
   });
@@ -161,18 +161,18 @@ describe('a vacuum on a failing disk', () => {
 test('a vacuum that is canceled leaves the versions that need no removed file', async () => {
   const root = await copyTemplate();
   lake = await Lake.open(root, keepNoVersions);
-  const canceling: typeof startHostWithoutEngine = (...args) => {
-    const host = startHostWithoutEngine(...args);
+  const canceling: typeof startWorkerWithoutEngine = (...args) => {
+    const worker = startWorkerWithoutEngine(...args);
     return {
-      ...host,
+      ...worker,
       send(message) {
-        host.send(message);
+        worker.send(message);
         if (message.type === 'run')
           void runningScheduler.cancel(message.taskId).catch(() => undefined);
       },
     };
   };
-  const runningScheduler = await startScheduler({ startHost: canceling });
+  const runningScheduler = await startScheduler({ startWorker: canceling });
   await runningScheduler.compacted();
   const { rows } = await lake.catalog.tasks.list({ viewer: null, kinds: ['vacuum'], classes: ['background'] }, { limit: 1, offset: 0 }); // prettier-ignore
   expect(rows.map(({ status }) => status)).toEqual(['canceled']);

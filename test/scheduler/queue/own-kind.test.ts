@@ -5,7 +5,7 @@ import { canceledError, InputError } from '../../../engine/core/errors.js';
 import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
 import type { Job } from '../../../scheduler/jobs/job.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { startHostInProcess } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { pollUntil } from '../../until.js';
 import { Lake } from '../lake.js';
 
@@ -80,7 +80,7 @@ beforeEach(async () => {
     retryMs: 1,
     report: (message) => reportedMessages.push(message),
     jobs: jobsWithCount,
-    startHost: (...args) => startHostInProcess(...args, jobsWithCount),
+    startWorker: (...args) => startWorkerInProcess(...args, jobsWithCount),
   });
 });
 afterEach(async () => {

@@ -15,7 +15,7 @@ import { randomBytes } from 'node:crypto';
 import { createUser } from '../../../engine/catalog/create-user.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import { startHostInProcess } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { forgetDeletedVersions, Lake } from '../lake.js';
 
 let lake: Lake;
@@ -31,7 +31,7 @@ afterEach(() => lake.remove());
 /** Starts a scheduler, runs `work`, and closes the scheduler. */
 async function withScheduler(work: (scheduler: Scheduler) => Promise<void>): Promise<void> {
   const scheduler = await lake.startScheduler({
-    startHost: startHostInProcess,
+    startWorker: startWorkerInProcess,
     recoverMs: 5,
     report: (message) => reportedMessages.push(message),
   });

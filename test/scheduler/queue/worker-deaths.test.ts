@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Progress } from '../../../scheduler/jobs/job.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import type { WorkerHostEvents } from '../../../scheduler/worker/host.js';
+import type { WorkerEvents } from '../../../scheduler/worker/worker-supervisor.js';
 import { Lake } from '../lake.js';
 import { pollUntil } from '../../until.js';
 
@@ -12,7 +12,7 @@ import { pollUntil } from '../../until.js';
 
 let lake: Lake;
 let scheduler: Scheduler;
-let workerEvents: WorkerHostEvents;
+let workerEvents: WorkerEvents;
 /** The attempt numbers of the tasks that the worker has, by task id. */
 const heldTasks = new Map<number, number>();
 
@@ -23,7 +23,7 @@ async function startScheduler(): Promise<void> {
     closeMs: 1,
     cancelMs: 1,
     report: () => undefined,
-    startHost: (_config, _timeout, events) => {
+    startWorker: (_config, _timeout, events) => {
       workerEvents = events;
       return {
         pid: null,

@@ -59,8 +59,8 @@ export interface ShiftedMoments {
   readonly squares: DoubleDouble;
 }
 
-/** Returns the spread of two sets of values together, around the pivot of the first. */
-export function joinShiftedMoments(a: ShiftedMoments, b: ShiftedMoments): ShiftedMoments {
+/** Merges the spreads of two sets of values to that of all values, around the pivot of the first set. */
+export function mergeShiftedMoments(a: ShiftedMoments, b: ShiftedMoments): ShiftedMoments {
   const by = twoSum(b.pivot, -a.pivot);
   const shift = multiplyDoubles(by, [b.count, 0]);
   const squares = addDoubles(

@@ -1,7 +1,7 @@
 import { aggregateCount, bucketlessAnswerJson } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
 import { doubleText, numberText } from '../../results/number-text.js';
-import { joinShiftedMoments, varianceOf, type ShiftedMoments } from './double-double.js';
+import { mergeShiftedMoments, varianceOf, type ShiftedMoments } from './double-double.js';
 import type { HugeValues, StatsPartial } from './partial.js';
 import {
   growExpansion,
@@ -48,7 +48,7 @@ export class StatsTotal {
       offs: [spread.offs[group]!, spread.offRests[group]!],
       squares: [spread.offSquares[group]!, spread.offSquareRests[group]!],
     };
-    this.#spread = this.#spread === undefined ? own : joinShiftedMoments(this.#spread, own);
+    this.#spread = this.#spread === undefined ? own : mergeShiftedMoments(this.#spread, own);
   }
 
   /** Returns the JSON text of the facet's answer, with the members that `facet-sql.ts` computes. */

@@ -1,5 +1,5 @@
 import {
-  joinShiftedMoments,
+  mergeShiftedMoments,
   addDoubles,
   splitter,
   type DoubleDouble,
@@ -228,7 +228,7 @@ export class Stats {
     const block: ShiftedMoments = { count, pivot: mean, offs, squares: distances };
     const before = this.#counts[0]! - (this.#huge.get(0)?.count ?? 0);
     const pivot = before === 0 ? values[start]! : this.#pivots[0]!;
-    const joined = joinShiftedMoments(
+    const merged = mergeShiftedMoments(
       {
         count: before,
         pivot,
@@ -238,8 +238,8 @@ export class Stats {
       block,
     );
     this.#pivots[0] = pivot;
-    [this.#offs[0], this.#offRests[0]] = joined.offs;
-    [this.#offSquares[0], this.#offSquareRests[0]] = joined.squares;
+    [this.#offs[0], this.#offRests[0]] = merged.offs;
+    [this.#offSquares[0], this.#offSquareRests[0]] = merged.squares;
   }
 
   /** Sums, without rounding, the differences from the first value of each group, and their squares (Dekker 1971). */

@@ -109,7 +109,7 @@ class BucketsNode implements FacetTreeNode {
       numbers.set(id, numbers.size);
       return numbers.size - 1;
     });
-    const keys = this.#source.keys([...numbers.keys()]);
+    const keys = this.#source.partialKeys([...numbers.keys()]);
     const nested = this.#nested.map((node) => node.partial());
     return { kind: 'buckets', keys, keyOf, parents, counts, nested };
   }
@@ -173,7 +173,7 @@ class StringIdSource {
     for (let i = 0; i < count; i++) into[i] = all[rows[i]!]!;
   }
 
-  keys(ids: readonly number[]): PartialKeys {
+  partialKeys(ids: readonly number[]): PartialKeys {
     return stringKeysWithin(
       ids.map((id) => this.#ids.text(id)),
       this.#overflow,
@@ -204,7 +204,7 @@ class NumberIdSource {
     this.#grouping.assign(this.#values, 0, count, into);
   }
 
-  keys(ids: readonly number[]): PartialKeys {
+  partialKeys(ids: readonly number[]): PartialKeys {
     return {
       kind: 'numbers',
       numbers: Float64Array.from(ids, (id) => this.#grouping.key(id)),

@@ -1,4 +1,4 @@
-import type { RangeEnd, FieldRef, OfKind, Scalar } from '../../predicate/predicate.js';
+import type { RangeEnd, FieldRef, PredicateOfKind, Scalar } from '../../predicate/predicate.js';
 
 /** The numbers from `from` to `to`, both included. */
 export interface NumberRange<T> {
@@ -17,7 +17,7 @@ const largestLong = 2n ** 63n - 1n;
 const maxExactInteger = 2n ** 53n;
 
 /** Returns the whole numbers in a range. */
-export function integersOfRange({ low, high }: OfKind<'range'>): NumberRange<bigint> {
+export function integersOfRange({ low, high }: PredicateOfKind<'range'>): NumberRange<bigint> {
   const step = (bound: RangeEnd): bigint => (bound.inclusive ? 0n : 1n);
   return {
     from: low ? (low.value as bigint) + step(low) : smallestLong,
@@ -44,7 +44,11 @@ export function safeIntegersOfRange({
 }
 
 /** Returns the finite doubles in a range, whose bounds are first rounded to the field's type. */
-export function doublesOfRange({ field, low, high }: OfKind<'range'>): NumberRange<number> {
+export function doublesOfRange({
+  field,
+  low,
+  high,
+}: PredicateOfKind<'range'>): NumberRange<number> {
   const from = low ? roundToFieldType(field, low.value) : -Infinity;
   const to = high ? roundToFieldType(field, high.value) : Infinity;
   return {

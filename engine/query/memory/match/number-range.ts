@@ -1,6 +1,6 @@
 import type { Numbers } from './column.js';
 import { acquireBytes, wordsOf } from './selection-bytes.js';
-import type { RangeEnd, OfKind } from '../../predicate/predicate.js';
+import type { RangeEnd, PredicateOfKind } from '../../predicate/predicate.js';
 import { roundToFieldType, type NumberRange } from './number-bounds.js';
 import { isSparse, type SelectionVector } from './selection-vector.js';
 
@@ -131,7 +131,7 @@ function selectFloatsInRange(
 export function selectNumbersOrderingNaN(
   values: Numbers['numbers'],
   count: number,
-  { field, low, high }: OfKind<'range'>,
+  { field, low, high }: PredicateOfKind<'range'>,
   within: SelectionVector,
 ): SelectionVector {
   const isAbove = (value: number, bound: RangeEnd, sign: 1 | -1): boolean => {

@@ -1,6 +1,6 @@
 import type { ColumnValues, Numbers } from './column.js';
 import { invert } from './selection-bytes.js';
-import type { OfKind, Scalar } from '../../predicate/predicate.js';
+import type { PredicateOfKind, Scalar } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
 import {
   selectLongsInRange,
@@ -23,7 +23,7 @@ import { isSparse, type SelectionVector, type TestResult } from './selection-vec
 import type { Unsupported } from '../../unsupported.js';
 
 /** Returns the test that selects the numbers or dates in a range. */
-export function numberRangeTest(predicate: OfKind<'range'>): ValueTest {
+export function numberRangeTest(predicate: PredicateOfKind<'range'>): ValueTest {
   return isIntegerType(predicate.field.type)
     ? integerRangeTest(integersOfRange(predicate))
     : floatRangeTest(predicate);
@@ -44,7 +44,7 @@ function isInt32s(numbers: Numbers['numbers']): boolean {
   return numbers instanceof Int32Array || numbers instanceof Uint8Array;
 }
 
-function floatRangeTest(predicate: OfKind<'range'>): ValueTest {
+function floatRangeTest(predicate: PredicateOfKind<'range'>): ValueTest {
   const span = doublesOfRange(predicate);
   return numericTest((values, count, within) => {
     if (values.kind === 'longs') return unsupportedKind('floats', 'whole numbers');
@@ -57,7 +57,7 @@ function floatRangeTest(predicate: OfKind<'range'>): ValueTest {
 }
 
 /** Returns the test that selects the numbers that equal one of the predicate's values. */
-export function numberEqualityTest({ field, values }: OfKind<'in'>): ValueTest {
+export function numberEqualityTest({ field, values }: PredicateOfKind<'in'>): ValueTest {
   const [only] = values;
   if (values.length === 1 && only !== undefined) {
     const end = { value: only, inclusive: true };

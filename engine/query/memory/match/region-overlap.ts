@@ -1,5 +1,5 @@
 import { lowerCase } from '../../../text/fold.js';
-import type { OfKind } from '../../predicate/predicate.js';
+import type { PredicateOfKind } from '../../predicate/predicate.js';
 import type { Utf8Strings } from './column.js';
 import type { ValueTest } from './row-test.js';
 import { testEachEntry, filterSparse, stringTest } from './string-test.js';
@@ -9,7 +9,7 @@ import { testEachEntry, filterSparse, stringTest } from './string-test.js';
  * of the regular expression of the SQL dialects, `^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$`, in any letter case: with
  * the shortest chromosome with which the whole string matches, and without `chr` if possible.
  */
-export function regionOverlapTest(condition: OfKind<'overlap'>): ValueTest {
+export function regionOverlapTest(condition: PredicateOfKind<'overlap'>): ValueTest {
   const region = encodeRegion(condition);
   return stringTest({
     entries: testEachEntry(overlapTest(condition)),
@@ -26,7 +26,7 @@ export function regionOverlapTest(condition: OfKind<'overlap'>): ValueTest {
 }
 
 /** Returns a function that tells whether one string overlaps the region. */
-export function overlapTest(condition: OfKind<'overlap'>): (text: string) => boolean {
+export function overlapTest(condition: PredicateOfKind<'overlap'>): (text: string) => boolean {
   const region = encodeRegion(condition);
   return (text) => {
     const bytes = Buffer.from(text);
@@ -43,7 +43,12 @@ interface EncodedRegion {
   readonly stop: bigint;
 }
 
-function encodeRegion({ build, chromosome, start, stop }: OfKind<'overlap'>): EncodedRegion {
+function encodeRegion({
+  build,
+  chromosome,
+  start,
+  stop,
+}: PredicateOfKind<'overlap'>): EncodedRegion {
   return {
     build: build?.toLowerCase().toWellFormed(),
     chromosome: chromosome.toLowerCase().toWellFormed(),

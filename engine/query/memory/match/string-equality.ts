@@ -1,6 +1,6 @@
 import { packTexts } from '../../../core/packed-texts.js';
 import { lowerCase } from '../../../text/fold.js';
-import type { OfKind } from '../../predicate/predicate.js';
+import type { PredicateOfKind } from '../../predicate/predicate.js';
 import type { Utf8Strings } from './column.js';
 import { hashBytes } from '../../../parquet/hash.js';
 import { dictionaryIndex } from './dictionary-index.js';
@@ -11,7 +11,7 @@ import { scanForEqualStrings, scanEnding } from './string-scan.js';
 import { filterSparse, stringAt, stringTest } from './string-test.js';
 
 /** Returns the test that selects the strings that equal one of the predicate's values, in any letter case if `ignoreCase`. */
-export function stringEqualityTest({ values, ignoreCase }: OfKind<'in'>): ValueTest {
+export function stringEqualityTest({ values, ignoreCase }: PredicateOfKind<'in'>): ValueTest {
   const form = ignoreCase ? lowerCase : (text: string) => text;
   // The structures that the two storage forms of a column need for the comparison are built at their first use and shared by all segments:
   // there may be a hundred segments and thousands of values.

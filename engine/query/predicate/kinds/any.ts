@@ -2,11 +2,11 @@ import { elementTest } from '../../memory/match/row-test.js';
 import { fieldExpression, elementStatement } from '../../sql/dialect/statement.js';
 import { nsPerRow, rowCost, sumOfCosts } from '../cost.js';
 import { unsupportedBecause, type PredicateKind } from './kind.js';
-import { allConditionsIn, type CaseVariants, type OfKind } from '../predicate.js';
+import { allConditionsIn, type CaseVariants, type PredicateOfKind } from '../predicate.js';
 import { columnFinder } from './segment-column.js';
 import { isInlineList } from './equality.js';
 
-type AnyCondition = OfKind<'any'>;
+type AnyCondition = PredicateOfKind<'any'>;
 
 /**
  * The predicate kind `any`: one element of a list of objects satisfies the inner conditions. Choice: a null element does not count as an

@@ -2,9 +2,9 @@ import { allOfTests, negatedTest, anyOfTests } from '../../memory/match/combine.
 import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { rowCost, sumOfCosts } from '../cost.js';
 import { supported, type PredicateKind, type MemoryContext, type SupportContext } from './kind.js';
-import { freezePredicate, type OfKind, type Predicate } from '../predicate.js';
+import { freezePredicate, type PredicateOfKind, type Predicate } from '../predicate.js';
 
-export const allRecords: PredicateKind<OfKind<'all'>> = {
+export const allRecords: PredicateKind<PredicateOfKind<'all'>> = {
   fields: () => [],
   cost: () => rowCost(0),
   memorySupport: () => supported,
@@ -20,7 +20,7 @@ export const allRecords: PredicateKind<OfKind<'all'>> = {
   describe: () => 'every record',
 };
 
-export const noRecords: PredicateKind<OfKind<'none'>> = {
+export const noRecords: PredicateKind<PredicateOfKind<'none'>> = {
   fields: () => [],
   cost: () => rowCost(0),
   memorySupport: () => supported,
@@ -33,7 +33,7 @@ export const noRecords: PredicateKind<OfKind<'none'>> = {
   describe: () => 'no record',
 };
 
-export const and: PredicateKind<OfKind<'and'>> = {
+export const and: PredicateKind<PredicateOfKind<'and'>> = {
   fields: ({ items }, fieldsOf) => items.flatMap(fieldsOf),
   cost: ({ items }, costOf) => sumOfCosts(items.map(costOf)),
   memorySupport: ({ items }, context) => supportOfEvery(items, context),
@@ -55,7 +55,7 @@ export const and: PredicateKind<OfKind<'and'>> = {
   describe: ({ items }, describe) => `(${items.map(describe).join(' and ')})`,
 };
 
-export const or: PredicateKind<OfKind<'or'>> = {
+export const or: PredicateKind<PredicateOfKind<'or'>> = {
   fields: ({ items }, fieldsOf) => items.flatMap(fieldsOf),
   cost: ({ items }, costOf) => sumOfCosts(mergeEqualities(items).map(costOf)),
   memorySupport: ({ items }, context) => supportOfEvery(items, context),
@@ -77,7 +77,7 @@ export const or: PredicateKind<OfKind<'or'>> = {
   describe: ({ items }, describe) => `(${items.map(describe).join(' or ')})`,
 };
 
-export const not: PredicateKind<OfKind<'not'>> = {
+export const not: PredicateKind<PredicateOfKind<'not'>> = {
   fields: ({ item }, fieldsOf) => fieldsOf(item),
   cost: ({ item }, costOf) => sumOfCosts([costOf(item), rowCost(0.2)]),
   memorySupport: ({ item }, { memorySupport }) => memorySupport(item),
@@ -119,7 +119,7 @@ function rowTestsByCost(items: readonly Predicate[], context: MemoryContext): re
 
 /** Returns the items of an `or`, with equality conditions on the same field merged, so that its values are read once. */
 function mergeEqualities(items: readonly Predicate[]): readonly Predicate[] {
-  const equalities = new Map<string, OfKind<'in'>[]>();
+  const equalities = new Map<string, PredicateOfKind<'in'>[]>();
   const otherItems: Predicate[] = [];
   for (const item of items) {
     if (item.kind !== 'in') {

@@ -1,10 +1,10 @@
 import { stringContainsTest } from '../../memory/match/string-parts.js';
 import { nsPerRow, rowCost } from '../cost.js';
-import type { OfKind } from '../predicate.js';
+import type { PredicateOfKind } from '../predicate.js';
 import { describeValues, requireStringField, valueKind } from './value-kind.js';
 
 /** The predicate kind `contains`: the value contains a string. */
-export const contains = valueKind<OfKind<'contains'>>({
+export const contains = valueKind<PredicateOfKind<'contains'>>({
   cost: () => rowCost(nsPerRow.scan),
   unsupportedOver: requireStringField,
   spans: () => undefined,

@@ -6,12 +6,12 @@ import type { FieldExpression, Statement } from '../../sql/dialect/statement.js'
 import { caseVariantsBetween, caseVariantsOf } from '../case-variants.js';
 import { nsPerRow } from '../cost.js';
 import { toPlainValue } from '../plain-values.js';
-import { type CaseVariants, type OfKind, type Scalar } from '../predicate.js';
+import { type CaseVariants, type PredicateOfKind, type Scalar } from '../predicate.js';
 import { variantsTest } from './variant-place.js';
 import type { BoundOrder, ValueRange } from '../value-bounds.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
-type EqualityCondition = OfKind<'in'>;
+type EqualityCondition = PredicateOfKind<'in'>;
 
 /** The predicate kind `in`: the value equals one of a list of values. */
 export const equality = valueKind<EqualityCondition>({

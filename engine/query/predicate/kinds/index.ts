@@ -12,10 +12,10 @@ import { range } from './range.js';
 import { regexp } from './regexp.js';
 import { phrase, terms } from './terms.js';
 import { wildcard } from './wildcard.js';
-import type { FieldRef, OfKind, Predicate } from '../predicate.js';
+import type { FieldRef, PredicateOfKind, Predicate } from '../predicate.js';
 
 /** One entry for each kind of predicate. */
-const predicateKinds: { readonly [K in Predicate['kind']]: PredicateKind<OfKind<K>> } = {
+const predicateKinds: { readonly [K in Predicate['kind']]: PredicateKind<PredicateOfKind<K>> } = {
   all: allRecords,
   none: noRecords,
   and,

@@ -5,10 +5,10 @@ import { isSparse } from '../../memory/match/selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 import { nsPerRow, rowCost, type ConditionCost } from '../cost.js';
 import { toTextQuery } from '../patterns.js';
-import type { FieldRef, OfKind } from '../predicate.js';
+import type { FieldRef, PredicateOfKind } from '../predicate.js';
 import { supported, unsupportedBecause, type PredicateKind } from './kind.js';
 
-type IndexedCondition = OfKind<'terms' | 'phrase' | 'wildcard'>;
+type IndexedCondition = PredicateOfKind<'terms' | 'phrase' | 'wildcard'>;
 
 /** Cost in nanoseconds of looking up a condition in a text index. */
 const indexLookupNs = 2_000_000;

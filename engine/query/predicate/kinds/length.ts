@@ -2,11 +2,11 @@ import { lengthTest } from '../../memory/match/row-test.js';
 import { fieldExpression } from '../../sql/dialect/statement.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import type { PredicateKind } from './kind.js';
-import type { OfKind } from '../predicate.js';
+import type { PredicateOfKind } from '../predicate.js';
 import { columnFinder } from './segment-column.js';
 import { presenceSupport } from './missing.js';
 
-type LengthCondition = OfKind<'length'>;
+type LengthCondition = PredicateOfKind<'length'>;
 
 /**
  * The predicate kind `length`: the number of values of a field lies in a range. Choice: `__length` counts the values of a list without its

@@ -9,11 +9,11 @@ import {
   type SqlContext,
   type SupportContext,
 } from './kind.js';
-import type { FieldRef, OfKind } from '../predicate.js';
+import type { FieldRef, PredicateOfKind } from '../predicate.js';
 import { columnFinder } from './segment-column.js';
 
 /** The predicate kind `missing`: the field has no value. Choice: a list whose elements are all null is missing, too. */
-export const missing: PredicateKind<OfKind<'missing'>> = {
+export const missing: PredicateKind<PredicateOfKind<'missing'>> = {
   fields: ({ field }) => [field],
   cost: () => rowCost(nsPerRow.presence),
   memorySupport: ({ field }, context) => presenceSupport(field, context),

@@ -1,11 +1,11 @@
 import { overlapTest, regionOverlapTest } from '../../memory/match/region-overlap.js';
 import { nsPerRow, rowCost } from '../cost.js';
-import type { OfKind } from '../predicate.js';
+import type { PredicateOfKind } from '../predicate.js';
 import { variantCoordinateRange } from './variant-place.js';
 import { requireStringField, valueKind } from './value-kind.js';
 
 /** The predicate kind `overlap`: the value is a region or variant that shares a base with the given region. */
-export const overlap = valueKind<OfKind<'overlap'>>({
+export const overlap = valueKind<PredicateOfKind<'overlap'>>({
   cost: () => rowCost(nsPerRow.region),
   unsupportedOver: requireStringField,
   spans: () => undefined,

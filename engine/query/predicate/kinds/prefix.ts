@@ -1,11 +1,11 @@
 import { stringPrefixTest } from '../../memory/match/string-parts.js';
 import { nsPerRow, rowCost } from '../cost.js';
-import type { OfKind } from '../predicate.js';
+import type { PredicateOfKind } from '../predicate.js';
 import { aboveAllStrings } from '../value-bounds.js';
 import { describeValues, requireStringField, valueKind } from './value-kind.js';
 
 /** The predicate kind `prefix`: the value starts with a string. */
-export const prefix = valueKind<OfKind<'prefix'>>({
+export const prefix = valueKind<PredicateOfKind<'prefix'>>({
   cost: () => rowCost(nsPerRow.prefix),
   unsupportedOver: requireStringField,
   spans({ text }, order) {

@@ -3,11 +3,11 @@ import { stringRangeTest } from '../../memory/match/string-parts.js';
 import { paramTypeOf } from '../../sql/dialect/params.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import { comparePlainValues, toPlainValue, type PlainTest } from '../plain-values.js';
-import type { RangeEnd, OfKind } from '../predicate.js';
+import type { RangeEnd, PredicateOfKind } from '../predicate.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
 /** The predicate kind `range`: the value lies between two bounds. */
-export const range = valueKind<OfKind<'range'>>({
+export const range = valueKind<PredicateOfKind<'range'>>({
   cost: ({ field }) =>
     rowCost(familyOf(field.type) === 'string' ? nsPerRow.order : nsPerRow.numbers),
   unsupportedOver: ({ field }, family) =>

@@ -3,14 +3,14 @@ import { stringPatternTest } from '../../memory/match/string-pattern.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import { requiredLiteral } from '../patterns.js';
 import { limitTextLength } from '../plain-values.js';
-import type { OfKind } from '../predicate.js';
+import type { PredicateOfKind } from '../predicate.js';
 import { describeValues, requireStringField, valueKind } from './value-kind.js';
 
 /** Maximum length of a compiled pattern: a longer one takes seconds for the strings of one test, which cannot be interrupted. */
 const maxProgramInstructions = 1_000;
 
 /** The predicate kind `regexp`: a regular expression matches the whole value. The request's parser has already compiled the expression. */
-export const regexp = valueKind<OfKind<'regexp'>>({
+export const regexp = valueKind<PredicateOfKind<'regexp'>>({
   cost: () => rowCost(nsPerRow.pattern),
   unsupportedOver(condition, family) {
     const size = RE2JS.compile(condition.pattern).programSize();

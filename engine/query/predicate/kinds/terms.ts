@@ -3,17 +3,17 @@ import { isToken } from '../../../text/tokenizer.js';
 import { stringPhraseTest, stringTermsTest } from '../../memory/match/string-terms.js';
 import { phrasePattern, termPattern } from '../patterns.js';
 import { containsTerms, countPhrase } from '../plain-values.js';
-import type { OfKind } from '../predicate.js';
+import type { PredicateOfKind } from '../predicate.js';
 import { indexedTerms, termCost } from './indexed-terms.js';
 import type { PredicateKind } from './kind.js';
 import { describeValues, requireStringField, valueKind, type TypeFamily } from './value-kind.js';
 
-type TermCondition = OfKind<'terms' | 'phrase'>;
+type TermCondition = PredicateOfKind<'terms' | 'phrase'>;
 
 /** The predicate kind `terms`: the value contains every term. */
-export const terms: PredicateKind<OfKind<'terms'>> = indexedTerms(
+export const terms: PredicateKind<PredicateOfKind<'terms'>> = indexedTerms(
   invalidTermReason,
-  valueKind<OfKind<'terms'>>({
+  valueKind<PredicateOfKind<'terms'>>({
     cost: termCost,
     unsupportedOver,
     spans: () => undefined,
@@ -36,9 +36,9 @@ export const terms: PredicateKind<OfKind<'terms'>> = indexedTerms(
 );
 
 /** The predicate kind `phrase`: the value contains the terms consecutively. */
-export const phrase: PredicateKind<OfKind<'phrase'>> = indexedTerms(
+export const phrase: PredicateKind<PredicateOfKind<'phrase'>> = indexedTerms(
   invalidTermReason,
-  valueKind<OfKind<'phrase'>>({
+  valueKind<PredicateOfKind<'phrase'>>({
     cost: termCost,
     unsupportedOver,
     spans: () => undefined,

@@ -4,15 +4,15 @@ import { stringWildcardTest } from '../../memory/match/string-terms.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import { toTextQuery, wildcardPattern } from '../patterns.js';
 import { limitTextLength } from '../plain-values.js';
-import type { OfKind, WildPart } from '../predicate.js';
+import type { PredicateOfKind, WildPart } from '../predicate.js';
 import { indexedTerms, termCost } from './indexed-terms.js';
 import type { PredicateKind } from './kind.js';
 import { describeValues, requireStringField, valueKind } from './value-kind.js';
 
 /** The predicate kind `wildcard`: the whole value, or one of its terms, matches a wildcard pattern. */
-export const wildcard: PredicateKind<OfKind<'wildcard'>> = indexedTerms(
+export const wildcard: PredicateKind<PredicateOfKind<'wildcard'>> = indexedTerms(
   wholeValueReason,
-  valueKind<OfKind<'wildcard'>>({
+  valueKind<PredicateOfKind<'wildcard'>>({
     cost: (condition) => (toTextQuery(condition) ? termCost(condition) : rowCost(nsPerRow.terms)),
     unsupportedOver: requireStringField,
     spans: () => undefined,
@@ -43,7 +43,7 @@ export const wildcard: PredicateKind<OfKind<'wildcard'>> = indexedTerms(
 );
 
 /** Returns why the text index cannot look up a pattern; undefined if it can. */
-function wholeValueReason(condition: OfKind<'wildcard'>): string | undefined {
+function wholeValueReason(condition: PredicateOfKind<'wildcard'>): string | undefined {
   if (toTextQuery(condition)) return undefined;
   return `the pattern may match a whole value of ${condition.field.name}, of which the index has only the terms`;
 }

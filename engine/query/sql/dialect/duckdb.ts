@@ -268,7 +268,7 @@ function sumSql(value: string, type: StoredType, over = ''): string {
 
 function meanSql(value: string, type: StoredType, over = ''): string {
   const count = `count(${value}) ${over}`;
-  // DuckDB rounds a sum of 128 bits to the nearest double only by way of its digits.
+  // DuckDB converts a 128-bit sum to the nearest double only by way of its decimal digits.
   if (!isReal(type)) return `CAST(CAST(${sumSql(value, type, over)} AS VARCHAR) AS DOUBLE) / ${count}`; // prettier-ignore
   const [all, scaled] = [
     `fsum(${castToDouble(value)}) ${over}`,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { AdmissionCache, newCacheCounts } from '../../../../engine/query/memory/admission-cache.js';
+import { AdmissionCache, newCacheStats } from '../../../../engine/query/memory/admission-cache.js';
 import { Random } from '../random.js';
 import { freshSeed } from '../../../seed.js';
 
@@ -41,7 +41,7 @@ describe('the cache of columns', () => {
   });
 
   test('counts its bytes, what queries found and what they did not, once for each query', () => {
-    const counts = newCacheCounts();
+    const counts = newCacheStats();
     const seen = structuredClone(counts);
     const cache = new AdmissionCache(1_000, counts);
     countCacheHits(cache, ['a', 'b'], 10);

@@ -6,7 +6,7 @@ import {
 } from '../../../../engine/query/predicate/kinds/index.js';
 import type { PredicateKind } from '../../../../engine/query/predicate/kinds/kind.js';
 import { noRecords } from '../../../../engine/query/predicate/kinds/combinators.js';
-import { and, not, or, freezePredicate, type FieldRef, type OfKind, type Predicate } from '../../../../engine/query/predicate/predicate.js'; // prettier-ignore
+import { and, not, or, freezePredicate, type FieldRef, type PredicateOfKind, type Predicate } from '../../../../engine/query/predicate/predicate.js'; // prettier-ignore
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { column, fieldRows, listColumn } from '../dataset.js';
 
@@ -64,15 +64,15 @@ test('costs add up, and comparisons of one field in an or cost once', () => {
 test('a kind that lacks the part of an executor does not compile', () => {
   const { cost, memorySupport, mayHold, mustHold, sql, memory, document, ...others } = noRecords;
   const parts = { cost, memorySupport, mayHold, mustHold, sql, memory, document, ...others };
-  const complete: PredicateKind<OfKind<'none'>> = parts;
+  const complete: PredicateKind<PredicateOfKind<'none'>> = parts;
   // @ts-expect-error The evaluation in memory is missing.
-  const withoutMemory: PredicateKind<OfKind<'none'>> = { ...others, cost, memorySupport, mayHold, mustHold, sql, document }; // prettier-ignore
+  const withoutMemory: PredicateKind<PredicateOfKind<'none'>> = { ...others, cost, memorySupport, mayHold, mustHold, sql, document }; // prettier-ignore
   // @ts-expect-error The SQL is missing.
-  const withoutSql: PredicateKind<OfKind<'none'>> = { ...others, cost, memorySupport, mayHold, mustHold, memory, document }; // prettier-ignore
+  const withoutSql: PredicateKind<PredicateOfKind<'none'>> = { ...others, cost, memorySupport, mayHold, mustHold, memory, document }; // prettier-ignore
   // @ts-expect-error The pruning by statistics is missing.
-  const withoutPruning: PredicateKind<OfKind<'none'>> = { ...others, cost, memorySupport, mustHold, sql, memory, document }; // prettier-ignore
+  const withoutPruning: PredicateKind<PredicateOfKind<'none'>> = { ...others, cost, memorySupport, mustHold, sql, memory, document }; // prettier-ignore
   // @ts-expect-error The evaluation in the search of the catalogue is missing.
-  const withoutDocuments: PredicateKind<OfKind<'none'>> = { ...others, cost, memorySupport, mayHold, mustHold, sql, memory }; // prettier-ignore
+  const withoutDocuments: PredicateKind<PredicateOfKind<'none'>> = { ...others, cost, memorySupport, mayHold, mustHold, sql, memory }; // prettier-ignore
   const incomplete = [withoutMemory, withoutSql, withoutPruning, withoutDocuments];
   expect(incomplete.map((one) => Object.keys(complete).length - Object.keys(one).length)).toEqual([1, 1, 1, 1]); // prettier-ignore
 });

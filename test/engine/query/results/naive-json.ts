@@ -35,7 +35,7 @@ export function naiveFloat(value: number): string {
 export function naiveDate(micros: bigint): string {
   const part = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
   const day = 86_400_000n;
-  // `Date` ends in the year 275760, so other years are shifted by multiples of 400 years (146,097 days).
+  // `Date` reaches only to the year 275760, so other years are shifted by multiples of 400 years (146,097 days).
   let millis = (micros - part) / 1000n;
   let years = 0;
   while (millis > 8_000_000_000_000_000n) [millis, years] = [millis - 146_097n * day * 100n, years + 40_000]; // prettier-ignore

@@ -8,7 +8,7 @@ import type { ImportRow } from '../../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../../engine/catalog/task-row.js';
 import type { Scheduler } from '../../../../scheduler/queue/scheduler.js';
 import type { ImportReport } from '../../../../scheduler/jobs/import/import-report.js';
-import { startHostInProcess } from '../../../faults/in-process.js';
+import { startWorkerInProcess } from '../../../faults/in-process.js';
 import { Lake, vcfTextOf } from '../../lake.js';
 
 let lake: Lake;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   // The worker runs in the test's process, so that a test can change a budget.
   scheduler = await lake.startScheduler({
     config: { threads: 2, workerMemoryMb: 512 },
-    startHost: startHostInProcess,
+    startWorker: startWorkerInProcess,
   });
 });
 afterAll(async () => {

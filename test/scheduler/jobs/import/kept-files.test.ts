@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import type { TaskRow } from '../../../../engine/catalog/task-row.js';
 import { sweepExpired } from '../../../../scheduler/queue/sweep.js';
 import type { Scheduler } from '../../../../scheduler/queue/scheduler.js';
-import { startHostInProcess } from '../../../faults/in-process.js';
+import { startWorkerInProcess } from '../../../faults/in-process.js';
 import { Lake } from '../../lake.js';
 
 /* An import reads the contents that its files had when it was created, even if they change before it runs. */
@@ -12,7 +12,7 @@ let lake: Lake;
 let scheduler: Scheduler;
 beforeAll(async () => {
   lake = await Lake.make();
-  scheduler = await lake.startScheduler({ startHost: startHostInProcess });
+  scheduler = await lake.startScheduler({ startWorker: startWorkerInProcess });
 });
 afterAll(async () => {
   await scheduler.close();

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { LruCache } from '../../../engine/core/recent-map.js';
+import { LruCache } from '../../../engine/core/lru-cache.js';
 
 test('what has not been asked for the longest is evicted', () => {
   const evicted: number[] = [];

@@ -22,14 +22,14 @@ const startTimeoutMs = 60_000;
 const allocatorEnvironment = { MALLOC_ARENA_MAX: '2' };
 
 /** Events of the worker process. */
-export interface WorkerHostEvents {
+export interface WorkerEvents {
   message(message: MessageFromWorker): void;
   /** Called when the worker process has died, or was killed because it was stuck, with all its tasks; a new process is being started. */
   lost(reason: string, pid: number | undefined): void;
 }
 
 /** Controls the worker process from the API process. */
-export interface WorkerHost {
+export interface WorkerSupervisor {
   readonly pid: number | null;
   send(message: MessageToWorker): void;
   /** Kills the worker process; `lost` is called and a new process starts. Returns false if none is running. */
@@ -41,11 +41,11 @@ export interface WorkerHost {
  * Starts the worker process, and restarts it when it dies or is stuck. Whether it is stuck is checked after `heartbeatTimeoutMs` without a
  * heartbeat. A stuck process is killed before the next one starts, so that two processes never write the files of the same task.
  */
-export function startHost(
+export function startWorker(
   config: WorkerConfig,
   heartbeatTimeoutMs: number,
-  events: WorkerHostEvents,
-): WorkerHost {
+  events: WorkerEvents,
+): WorkerSupervisor {
   let child: ChildProcess | null = null;
   let isClosing = false;
   let startedAt = 0;
