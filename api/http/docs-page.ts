@@ -42,7 +42,7 @@ fetch('openapi.json').then(r=>r.json()).then(doc=>{
   for(const [tag,list] of tags){main.append(el('h2',{textContent:tag}));for(const item of list)main.append(show(doc,...item))}
 });
 function show(doc,path,method,op){
-  const inputs=op.parameters.map(p=>{const i=el('input',{placeholder:p.description||''});return {p,i,row:el('label',{},el('code',{textContent:marked(p.name,p.required)+' '}),i)}});
+  const inputs=op.parameters.map(p=>{const i=el('input',{placeholder:[p.description,p.example&&'Example: '+p.example].filter(Boolean).join(' ')});return {p,i,row:el('label',{},el('code',{textContent:marked(p.name,p.required)+' '}),i)}});
   const contents=op.requestBody?op.requestBody.content:{};
   const content=contents['application/json'];
   const file=contents['*/*']?el('input',{type:'file'}):null;

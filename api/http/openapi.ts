@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { budgets } from '../../engine/core/budgets.js';
-import type { ListAnswer, OperationRow, RawContent } from './operation-row.js';
+import type { ListAnswer, OperationRow, RequestParameter, RawContent } from './operation-row.js';
 import type { NamedSchema, Schema } from './schema.js';
 
 /** The OpenAPI 3.1 description of the interface, made from its operations and schemas. */
@@ -38,17 +38,72 @@ export class OpenapiDocument {
 
 function pathsOf(operations: readonly OperationRow[]): Schema {
   const found: Record<string, Record<string, Schema>> = {};
+  const answers = new Map(operations.map((row) => [row.paths[0], row.answer]));
   for (const row of operations) {
+    const pathParams = describePathParams(row, answers);
     row.paths.forEach((path, index) => {
       const key = path.replaceAll(/:(\w+)/g, '{$1}');
       found[key] ??= {};
-      found[key][row.method.toLowerCase()] = describeOperation(row, path, index);
+      found[key][row.method.toLowerCase()] = describeOperation(row, pathParams, index);
     });
   }
   return found;
 }
 
-function describeOperation(row: OperationRow, path: string, index: number): Schema {
+/**
+ * Describes the parameters of the paths of an operation. One that the operation does not declare names one of the resources that are listed
+ * at the path before it, by the field of that name or by the id. `answers` has the answers of operations by their first paths.
+ */
+function describePathParams(
+  { paths: [path], pathParams = {} }: OperationRow,
+  answers: ReadonlyMap<string, OperationRow['answer']>,
+): readonly Schema[] {
+  return [...path.matchAll(/\/:(\w+)/g)].map(({ 1: name = '', index }) => {
+    const listAnswer = answers.get(path.slice(0, index));
+    const example = exampleOfField(listAnswer, name) ?? exampleOfField(listAnswer, 'id');
+    return {
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+      ...(pathParams[name] ?? { example }),
+    };
+  });
+}
+
+/** The query parameters of an operation, with the examples that its answer has for them. */
+export function queryParamsOf({
+  query = {},
+  answer,
+}: OperationRow): Readonly<Record<string, RequestParameter>> {
+  const paramOf = (name: string): RequestParameter => {
+    const declared = query[name]!;
+    if (typeof declared === 'string')
+      return { description: declared, example: exampleOfField(answer, name) };
+    if (!('sameAs' in declared)) return declared;
+    return { ...paramOf(declared.sameAs), description: `The same as ${declared.sameAs}.` };
+  };
+  return Object.fromEntries(Object.keys(query).map((name) => [name, paramOf(name)]));
+}
+
+/** The example of a field of an answer or of the listed resources, as it stands in an address; of a list, its first member. */
+function exampleOfField(
+  answer: OperationRow['answer'] | undefined,
+  name: string,
+): string | undefined {
+  if (answer === undefined || 'examples' in answer) return undefined;
+  const { example } = 'listOf' in answer ? answer.listOf : answer;
+  const [value] = [(example as Readonly<Record<string, unknown>>)[name]].flat();
+  return value === undefined || value === null
+    ? undefined
+    : String(value as string | number | boolean);
+}
+
+function describeOperation(
+  row: OperationRow,
+  pathParams: readonly Schema[],
+  index: number,
+): Schema {
   const name = row.id.replaceAll('.', '_');
   return {
     operationId: index === 0 ? name : `${name}_${index + 1}`,
@@ -59,18 +114,11 @@ function describeOperation(row: OperationRow, path: string, index: number): Sche
       description: `An alternative spelling of ${row.paths[0]}.`,
     }),
     parameters: [
-      ...[...path.matchAll(/:(\w+)/g)].map(([, key]) => ({
-        name: key,
-        in: 'path',
-        required: true,
-        schema: { type: 'string' },
-      })),
-      ...Object.entries(row.query ?? {}).map(([key, description]) => ({
-        name: key,
-        in: 'query',
-        description,
-        schema: { type: 'string' },
-      })),
+      ...pathParams,
+      ...Object.entries(queryParamsOf(row)).map(([name, param]) => {
+        const { with: _, ...described } = param;
+        return { name, in: 'query', ...described, schema: { type: 'string' } };
+      }),
       ...(row.status === 201 ? [idempotencyKey] : []),
     ],
     ...(row.body && { requestBody: describeBody(row.body) }),

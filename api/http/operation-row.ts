@@ -11,8 +11,9 @@ export interface OperationRow {
   readonly status: number;
   readonly tag: string;
   readonly summary: string;
-  /** The query parameters, each with its meaning. */
-  readonly query?: Readonly<Record<string, string>>;
+  /** The parameters of the paths, without those that name one of the resources listed at the path before them. */
+  readonly pathParams?: Readonly<Record<string, RequestParameter>>;
+  readonly query?: QueryDeclaration;
   readonly body?: NamedSchema | RawContent;
   /**
    * The schema of those members of the body that the handler checks and answers one by one, so that a mistake in one member refuses only
@@ -21,6 +22,24 @@ export interface OperationRow {
   readonly answeredApart?: NamedSchema;
   readonly answer: NamedSchema | ListAnswer | RawContent;
 }
+
+/** A parameter of a path or of a query string. */
+export interface RequestParameter {
+  readonly description: string;
+  /** An example of the value as it stands in an address; absent only if the server refuses every value. */
+  readonly example?: string | undefined;
+  readonly required?: boolean;
+  /** The values of other parameters without which this one has no effect. */
+  readonly with?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The query parameters of an operation. One that has only a description has the example of the field of that name in the answer or in the
+ * listed resources; `sameAs` declares another name of a parameter.
+ */
+type QueryDeclaration = Readonly<
+  Record<string, RequestParameter | string | { readonly sameAs: string }>
+>;
 
 /** A body or an answer that is not JSON with a declared schema. */
 export interface RawContent {
@@ -62,9 +81,9 @@ export function declareOperations<K extends string>(
 
 /** The query parameters of every list. */
 export const pagingParams = {
-  limit: 'Page size, 1 to 10,000.',
-  page: 'Page number, from 1.',
-  offset: 'Number of rows to skip; takes precedence over page.',
+  limit: { description: 'Page size, 1 to 10,000.', example: '10' },
+  page: { description: 'Page number, from 1.', example: '1' },
+  offset: { description: 'Number of rows to skip; takes precedence over page.', example: '0' },
 };
 
 /** The six usual operations on a resource. */
@@ -86,7 +105,7 @@ interface CrudDescription {
     readonly updateSchema: NamedSchema;
   };
   /** The query parameters of the list, except those of paging. */
-  readonly query: Readonly<Record<string, string>>;
+  readonly query: QueryDeclaration;
   /** Summaries that replace the general ones of the usual operations. */
   readonly summaries?: Partial<Readonly<Record<CrudAction, string>>>;
 }

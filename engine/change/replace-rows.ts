@@ -9,7 +9,12 @@ import { rowIdColumn } from '../store/row-ids.js';
 import { flushSegment, writeSegmentUnflushed } from '../store/segment.js';
 import type { Segment } from '../store/store.js';
 import { interleaveColumns, isValid, takeRows, validityBitmap } from './interleave.js';
-import { isCompleteReplacement, updateValues, type ClearedField } from './update-values.js';
+import {
+  clearedValuesOf,
+  isCompleteReplacement,
+  updateValues,
+  type ClearedField,
+} from './update-values.js';
 import { readRows, type RowsToRead } from './stored-rows.js';
 
 /** Records that replace others; they are written as one segment. */
@@ -82,11 +87,7 @@ export async function replaceRows(order: ReplaceRowsInput): Promise<Segment> {
   const olds = readDistinctRows(segments, matches.segments, matches.rows, wantedColumns);
   let next = isById ? 0 : 1;
   const rows = { given: news.rows, old: olds.rows };
-  const clearedValues = cleared.flatMap(({ path: clearedPath, by }) => {
-    if (by === null) return { path: clearedPath, by };
-    const at = columnsPresent.findIndex(({ name }) => name === by);
-    return at < 0 ? [] : { path: clearedPath, by: values[at]! };
-  });
+  const clearedValues = clearedValuesOf(cleared, columnsPresent, values);
   const changedValues = values.map((data, i) =>
     isRead[i]
       ? updateValues(columnsPresent[i]!, data, olds.columns[next++]!, rows, clearedValues)

@@ -1,6 +1,6 @@
 import type { Data, Struct, Utf8 } from 'apache-arrow';
 import { parseJson, stringifyJson } from '../core/json.js';
-import type { Column, Value } from '../core/types.js';
+import type { Column, Columns, Value } from '../core/types.js';
 import {
   interleaveColumns,
   isValid,
@@ -19,14 +19,40 @@ interface RowPairs {
 /** A field of which a record that is updated loses the former value, also if the new record lacks the field. */
 export interface ClearedField {
   readonly path: readonly string[];
-  /** The top-level field of which the new record must have a value for that; null if there is no such condition. */
-  readonly by: string | null;
+  /** The paths of fields of which the new record must have a value for that; null if there is no such condition. */
+  readonly by: readonly (readonly string[])[] | null;
 }
 
-/** A cleared field with the values of the field `by` in the new records. */
+/** A cleared field with the values of the fields `by` in the new records. */
 interface ClearedValues {
   readonly path: readonly string[];
-  readonly by: Data | null;
+  readonly by: readonly Data[] | null;
+}
+
+/** Returns the cleared fields with the values of the fields `by` among those of the new records, which have these columns. */
+export function clearedValuesOf(
+  cleared: readonly ClearedField[],
+  columns: Columns,
+  values: readonly Data[],
+): readonly ClearedValues[] {
+  return cleared.map(({ path, by }) => ({
+    path,
+    by: by && by.flatMap((one) => memberValues(one, columns, values) ?? []),
+  }));
+}
+
+/** Returns the values at a path; undefined if there is no such column, or if it is a member of the elements of lists or of JSON. */
+function memberValues(
+  [name, ...rest]: readonly string[],
+  columns: Columns,
+  values: readonly Data[],
+): Data | undefined {
+  const at = columns.findIndex((column) => column.name === name);
+  const column = columns[at];
+  if (column === undefined || rest.length === 0) return values[at];
+  return column.isList
+    ? undefined
+    : memberValues(rest, column.children ?? [], values[at]!.children);
 }
 
 /**
@@ -46,7 +72,7 @@ export function updateValues(
   );
   const ownEntry = clearedInside.find(({ path }) => path.length === 0);
   if (ownEntry?.by === null) return takeRows(given, rows.given);
-  const clearingBits = ownEntry && validityBitmap(ownEntry.by!);
+  const clearingBits = ownEntry && validityOfAny(ownEntry.by!, given.length).nullBitmap;
   const isCleared = clearedInside.length > 0;
   if (!isCleared && given.nullCount === given.length) return takeRows(old, rows.old);
   if (column.type === 'json' && !column.isList)
@@ -67,18 +93,13 @@ export function updateValues(
   const children = column.children.map((child, i) =>
     updateValues(child, given.children[i]!, old.children[i]!, rows, clearedInside),
   );
-  const validity = isCleared
-    ? validityOfMembers(children, length)
-    : validityOf([given, old], picks);
+  const validity = isCleared ? validityOfAny(children, length) : validityOf([given, old], picks);
   return makeArrowData<Struct>({ type: given.type, length, ...validity, children });
 }
 
-/** Returns the validity of objects that are null where all of their members are. */
-function validityOfMembers(
-  members: readonly Data[],
-  length: number,
-): ReturnType<typeof validityOf> {
-  const bits = members.map(validityBitmap);
+/** Returns the validity of rows, such as those of objects by their members, that are null where all of these columns are. */
+function validityOfAny(columns: readonly Data[], length: number) {
+  const bits = columns.map(validityBitmap);
   const nullBitmap = new Uint8Array((length + 7) >> 3);
   let nullCount = 0;
   for (let row = 0; row < length; row++) {
@@ -105,7 +126,7 @@ function mergeJsonColumn(
   const conditions = cleared.map(({ path, by }) => ({
     path,
     isAlways: by === null,
-    bits: by ? validityBitmap(by) : undefined,
+    bits: by ? validityOfAny(by, given.length).nullBitmap : undefined,
   }));
   const texts = Array.from(rows.given, (row, i) => {
     const paths = conditions.flatMap(({ path, isAlways, bits }) => isAlways || isValid(bits, row) ? [path] : []); // prettier-ignore

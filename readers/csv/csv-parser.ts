@@ -95,7 +95,8 @@ export class CsvParser extends CellScanner {
   #addColumn(k: number, { name, holdsText }: CsvColumn): void {
     const ownColumn = this.#existing.get(name);
     const path = ownColumn ? [ownColumn] : this.#objects.memberPath(name);
-    const knownColumn = path.at(-1);
+    const found = path.at(-1);
+    const knownColumn = path.length > 1 && hasOpenType(found) ? undefined : found;
     if (!hasOpenType(knownColumn)) {
       // A cell holds one value, even if the dataset has not determined yet whether the field is a list.
       const column = overlayColumn({ ...knownColumn, isList: false }, knownColumn);
@@ -322,17 +323,17 @@ export class CsvParser extends CellScanner {
     if (nonNumber === NonNumberKind.Null) return true;
     const code = nonFiniteCode(nonNumber);
     if (declaredNumber.isDeclared !== true)
-      this.#context.warn(code, column.name, nullStoredWarning(nonNumber));
+      this.#context.warn(code, column.path, nullStoredWarning(nonNumber));
     else
-      this.#context.rejectUnlessLenient(code, column.name, `the value ${nonFiniteText(nonNumber)}`);
+      this.#context.rejectUnlessLenient(code, column.path, `the value ${nonFiniteText(nonNumber)}`);
     return true;
   }
 
   #appendDeclared(column: ValueColumn, row: number): void {
     if (this.#isNullNumber(column)) return;
-    if (this.#isDamaged) this.#repair(column.name);
+    if (this.#isDamaged) this.#repair(column.path);
     const size = this.cellTo - this.cellFrom;
-    if (size > budgets.textBytes) return this.#tooLong(column.name, size);
+    if (size > budgets.textBytes) return this.#tooLong(column.path, size);
     column.padTo(row);
     const { builder } = column;
     const isNumber = builder instanceof DoubleBuilder || builder instanceof LongBuilder;

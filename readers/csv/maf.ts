@@ -43,6 +43,8 @@ export interface MafHeader {
   readonly variant: string;
   /** Whether coordinates are added; false if the file has a column `genomic_coordinates`. */
   readonly hasCoordinates: boolean;
+  /** Whether variants are added; false if the file has a column `variant`, and the dataset has that field but none of derived variants. */
+  readonly hasVariants: boolean;
 }
 
 /**
@@ -94,11 +96,14 @@ export function detectMaf(
       `NCBI_Build names ${otherBuilds.join(' and ')}, but ${requested} is asked for: positions are read as of ${requested}`,
     );
   if (variant !== 'variant')
-    warnings.push(`the file has a column variant: variants are named in ${variant}`);
+    warnings.push(
+      `the file has a column variant: variants are named in ${variant}, unless the dataset has a field variant and no ${variant}`,
+    );
   const hasCoordinates = !columns.includes('genomic_coordinates');
   if (!hasCoordinates)
     warnings.push('the file has a column genomic_coordinates: records have no others');
-  const header = { cells, build: requested ?? null, usualBuild, variant, hasCoordinates };
+  const build = requested ?? null;
+  const header = { cells, build, usualBuild, variant, hasCoordinates, hasVariants: true };
   return { header, build: requested ?? found, warnings };
 }
 
@@ -114,7 +119,7 @@ function buildOfCell(cell: string): GenomeBuild | null {
 export class MafRowBuilder {
   readonly #header: MafHeader;
   readonly #coordinates: CoordinatesBuilder | null;
-  readonly #variants: VariantBuilder;
+  readonly #variants: VariantBuilder | null;
   /** The cell for element i of `mafColumnNames` is `bytes[#from[i]..#to[i])`. */
   readonly #from = new Int32Array(mafColumnNames.length);
   readonly #to = new Int32Array(mafColumnNames.length);
@@ -133,12 +138,14 @@ export class MafRowBuilder {
     this.#coordinates = header.hasCoordinates
       ? new CoordinatesBuilder(add(coordinatesColumn), 'GRCh38')
       : null;
-    this.#variants = new VariantBuilder(add({ ...variantColumn, name: header.variant }));
+    this.#variants = header.hasVariants
+      ? new VariantBuilder(add({ ...variantColumn, name: header.variant }))
+      : null;
   }
 
   /** Returns whether `addRun` may be called; false if the dataset has a field `genomic_coordinates` or `variant` with other types. */
   get acceptsRuns(): boolean {
-    const isPlain = this.#variants.column.builder instanceof Utf8Builder;
+    const isPlain = !this.#variants || this.#variants.column.builder instanceof Utf8Builder;
     return isPlain && (this.#coordinates === null || this.#coordinates.acceptsRuns);
   }
 
@@ -201,6 +208,7 @@ export class MafRowBuilder {
       this.#coordinates.build = build;
       this.#coordinates.add(row, bytes, chromFrom, chromTo, start, stop);
     }
+    if (this.#variants === null) return;
     const allele = this.#differs(MafCellIndex.Allele2, bytes)
       ? MafCellIndex.Allele2
       : this.#differs(MafCellIndex.Allele1, bytes)

@@ -7,6 +7,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import { coordinatesColumn } from '../coordinates.js';
+import { variantColumn } from '../variants.js';
 import type { MafHeader } from './maf.js';
 
 /* Members of objects and lists in cells, as CSV exports write them. */
@@ -18,6 +19,7 @@ import type { MafHeader } from './maf.js';
  * name. It is a field of its own if the member is in a list, or in an object that is itself a column of the file.
  */
 export class CellObjects {
+  readonly #existingNames: ReadonlySet<string>;
   readonly #topColumns: Columns;
   readonly #fileColumns: ReadonlySet<string | undefined>;
   readonly #out: BatchBuilder;
@@ -25,6 +27,7 @@ export class CellObjects {
 
   /** `existing` are the columns of the dataset, `fileColumns` the names of the columns of the file. */
   constructor(existing: Columns, fileColumns: ReadonlySet<string | undefined>, out: BatchBuilder) {
+    this.#existingNames = new Set(existing.map(({ name }) => name));
     this.#topColumns = existing.filter(({ type, isList }) => type === 'object' && !isList);
     this.#fileColumns = fileColumns;
     this.#out = out;
@@ -40,12 +43,21 @@ export class CellObjects {
     return fillsMember ? path : [];
   }
 
-  /** Returns the header of a MAF file that derives no coordinates if members of these are cells. */
+  /**
+   * Returns the header of a MAF file that derives nothing that the file, such as the CSV of an export, has itself: no coordinates if members of
+   * these are cells, and no variants if the file has a column `variant` and the dataset has that field, but none of variants derived beside it.
+   */
   mafHeader(header: MafHeader): MafHeader {
     const areCells = this.#topColumns.some(
       (column) => column.name === coordinatesColumn.name && this.#objects.has(column),
     );
-    return { ...header, hasCoordinates: header.hasCoordinates && !areCells };
+    const isOwnVariant =
+      header.variant !== variantColumn.name && this.#existingNames.has(variantColumn.name);
+    return {
+      ...header,
+      hasCoordinates: header.hasCoordinates && !areCells,
+      hasVariants: !isOwnVariant || this.#existingNames.has(header.variant),
+    };
   }
 
   /** Adds a member of the innermost of these objects. */

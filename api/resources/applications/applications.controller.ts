@@ -26,9 +26,9 @@ export const applicationOperations = crudOperations('applications', {
   resource: application,
   query: {
     name: 'Exact name.',
-    q: 'Part of the name or the description.',
-    user: 'Id of the owner.',
-    user_id: 'The same as user.',
+    q: { description: 'Part of the name or the description.', example: 'browser' },
+    user_id: 'Id of the owner.',
+    user: { sameAs: 'user_id' },
     tags: 'Applications with all of these tags.',
   },
   summaries: {

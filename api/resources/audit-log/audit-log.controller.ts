@@ -29,12 +29,19 @@ import { presenterFor, type Presenter } from '../presenter.js';
 import { auditEntry } from './audit-entry.js';
 
 const filterParams = {
-  action: 'One or more actions.',
-  user_id: 'Who made the change.',
-  subject_type: 'vault, group, user, invitation, token, application or dataset.',
-  subject_id: 'What was changed.',
-  since: 'Changes at this time or later: a date or a time of ISO 8601, in UTC without an offset.',
-  until: 'Changes before this time.',
+  action: { description: 'One or more actions.', example: 'permission.grant,permission.revoke' },
+  user_id: { description: 'Who made the change.', example: '3' },
+  subject_type: {
+    description: 'vault, group, user, invitation, token, application or dataset.',
+    example: 'vault',
+  },
+  subject_id: { description: 'What was changed.', example: '12' },
+  since: {
+    description:
+      'Changes at this time or later: a date or a time of ISO 8601, in UTC without an offset.',
+    example: '2026-03-02',
+  },
+  until: { description: 'Changes before this time.', example: '2099-12-31T18:00:00+01:00' },
 };
 
 type AuditEntryView = Readonly<Record<string, unknown>>;
@@ -89,7 +96,10 @@ export const auditLogOperations = declareOperations('auditLog', 'Audit log', {
     method: 'GET',
     paths: ['/v2/audit_log/export'],
     summary: 'Returns all these changes as a file, newest first; for administrators.',
-    query: { format: 'csv or jsonl, the default.', ...filterParams },
+    query: {
+      format: { description: 'csv or jsonl, the default.', example: defaultFileFormat },
+      ...filterParams,
+    },
     answer: {
       description: 'A line for each change, newest first.',
       examples: Object.fromEntries(

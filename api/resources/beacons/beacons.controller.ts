@@ -13,7 +13,10 @@ import { requireResource } from '../../http/require-resource.js';
 import { presenterFor } from '../presenter.js';
 import { beacon, beaconSet, type BeaconContext, type BeaconSetContext } from './beacon.js';
 
-const datasetFilterParams = { vault_id: 'Vault of the dataset.', vault_object_id: 'Dataset.' };
+const datasetFilterParams = {
+  vault_id: { description: 'Vault of the dataset.', example: '12' },
+  vault_object_id: { description: 'Dataset.', example: '4812' },
+};
 
 /** The HTTP operations on beacon sets. */
 export const beaconSetOperations = crudOperations('beaconSets', {

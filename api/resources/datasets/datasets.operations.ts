@@ -18,7 +18,7 @@ export const datasetOperations = crudOperations('datasets', {
     vault_id: 'Vault.',
     name: 'Exact name.',
     tags: 'One tag.',
-    tag: 'The same as tags.',
+    tag: { sameAs: 'tags' },
     storage_class: 'Storage class.',
   },
   summaries: {

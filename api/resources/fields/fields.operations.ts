@@ -1,7 +1,7 @@
 import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
 import { anyType, answerSchema, integer } from '../../http/schema.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
-import { asOfAnswerProperty, asOfProperty } from '../records/as-of.js';
+import { asOfAnswerProperty, asOfParam } from '../records/as-of.js';
 import { field, fieldUpdate } from './field.js';
 
 /** A facet of one field. */
@@ -67,15 +67,40 @@ export const fieldOperations = declareOperations('fields', 'Dataset fields', {
     paths: fieldPaths('/facets'),
     summary: 'Returns a facet of a field over all records.',
     query: {
-      facet_type: 'terms, count, stats, histogram or percentiles.',
-      limit: 'Maximum number of terms; 10 when absent, 0 for all.',
-      interval:
-        'Width of a histogram bin: a number, a unit of time, or with `scale=log` the step of the exponent.',
-      scale: 'Of a histogram of numbers: linear or log.',
-      extended: 'true: stats with standard deviation, variance and sum of squares.',
-      percents: 'Of percentiles: numbers from 0 to 100, separated by commas or repeated.',
-      facets: 'Facets of each term or bin: field names, repeated, or facets as JSON.',
-      as_of: asOfProperty.description,
+      facet_type: {
+        description: 'terms, count, stats, histogram or percentiles.',
+        example: 'terms',
+      },
+      limit: {
+        description: 'Maximum number of terms; 10 when absent, 0 for all.',
+        example: '5',
+      },
+      interval: {
+        description:
+          'Width of a histogram bin: a number, a unit of time, or with `scale=log` the step of the exponent.',
+        example: '0.1',
+        with: { facet_type: 'histogram' },
+      },
+      scale: {
+        description: 'Of a histogram of numbers: linear or log.',
+        example: 'log',
+        with: { facet_type: 'histogram' },
+      },
+      extended: {
+        description: 'true: stats with standard deviation, variance and sum of squares.',
+        example: 'true',
+        with: { facet_type: 'stats' },
+      },
+      percents: {
+        description: 'Of percentiles: numbers from 0 to 100, separated by commas or repeated.',
+        example: '5,50,95',
+        with: { facet_type: 'percentiles' },
+      },
+      facets: {
+        description: 'Facets of each term or bin: field names, repeated, or facets as JSON.',
+        example: '{"clinical_significance":{"limit":3}}',
+      },
+      as_of: asOfParam,
     },
     answer: fieldFacets,
   },

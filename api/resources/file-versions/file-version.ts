@@ -11,7 +11,7 @@ import {
   enumOf,
 } from '../../http/schema.js';
 import { timestampFields, userField, type WithUser } from '../common-fields.js';
-import { downloadSchema } from '../objects/objects.operations.js';
+import { downloadParams, downloadSchema } from '../objects/objects.operations.js';
 
 /** The data that the view of a version shows and its row does not have. */
 interface FileVersionContext extends WithUser {
@@ -61,14 +61,17 @@ export const fileVersionOperations = declareOperations('fileVersions', 'Objects'
     method: 'GET',
     paths: ['/v2/objects/:id/versions'],
     summary: 'Lists the versions of a file, the newest first.',
-    query: { show_deleted: 'true: list deleted versions, too.', ...pagingParams },
+    query: {
+      show_deleted: { description: 'true: list deleted versions, too.', example: 'true' },
+      ...pagingParams,
+    },
     answer: { listOf: fileVersion.schema },
   },
   download: {
     method: 'GET',
     paths: versionPath,
     summary: 'Returns a signed address of the bytes of a version.',
-    query: { redirect: 'true: answer 302 to the address.' },
+    query: downloadParams,
     answer: downloadSchema,
   },
   undelete: {

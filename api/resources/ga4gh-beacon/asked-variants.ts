@@ -24,21 +24,21 @@ export interface QueriedVariants {
   readonly genomicAlleleShortForm: string | null;
 }
 
-/** The parameters of requests for variants, each with its meaning. */
+/** The parameters of requests for variants. */
 export const variantParameters = {
-  assemblyId: 'The genome build: GRCh38, hg38, GCF_000001405.40. Without it, that of referenceName, or any.',
-  referenceName: 'A chromosome: NC_000017.11, 17 or chr17.',
-  start: 'The start, 0-based; two values, separated by a comma, bracket it.',
-  end: 'The end, 0-based and excluded; two values, separated by a comma, bracket it.',
-  referenceBases: 'The reference allele; N and other codes stand for several bases.',
-  alternateBases: 'The alternate allele; N and other codes stand for several bases.',
-  variantType: 'SNP, INS, DEL, DUP, INV, CNV, BND, another type that the datasets have, or a term of EFO.',
-  geneId: 'A gene, by any of its names.',
-  aminoacidChange: 'A change of a protein: V600E.',
-  genomicAlleleShortForm: 'A variant in the notation of HGVS: NC_000013.11:g.32316461A>G.',
-  variantMinLength: 'Not supported: answered with 400.',
-  variantMaxLength: 'Not supported: answered with 400.',
-  mateName: 'Not supported: answered with 400.',
+  assemblyId: { description: 'The genome build: GRCh38, hg38, GCF_000001405.40. Without it, that of referenceName, or any.', example: 'GRCh38' },
+  referenceName: { description: 'A chromosome: NC_000017.11, 17 or chr17.', example: '14' },
+  start: { description: 'The start, 0-based; two values, separated by a comma, bracket it.', example: '23424839' },
+  end: { description: 'The end, 0-based and excluded; two values, separated by a comma, bracket it.', example: '23424840' },
+  referenceBases: { description: 'The reference allele; N and other codes stand for several bases.', example: 'C' },
+  alternateBases: { description: 'The alternate allele; N and other codes stand for several bases.', example: 'T' },
+  variantType: { description: 'SNP, INS, DEL, DUP, INV, CNV, BND, another type that the datasets have, or a term of EFO.', example: 'SNP' },
+  geneId: { description: 'A gene, by any of its names.', example: 'MYH7' },
+  aminoacidChange: { description: 'A change of a protein: V600E.', example: 'R403Q' },
+  genomicAlleleShortForm: { description: 'A variant in the notation of HGVS: NC_000013.11:g.32316461A>G.', example: 'NC_000014.9:g.23424840C>T' },
+  variantMinLength: { description: 'Not supported: answered with 400.' },
+  variantMaxLength: { description: 'Not supported: answered with 400.' },
+  mateName: { description: 'Not supported: answered with 400.' },
 }; // prettier-ignore
 
 /** The last position that a request may name; all chromosomes are shorter. */

@@ -46,24 +46,43 @@ export const defaultRequestSummary = {
   requestedGranularity: queryDefaults.granularity,
 };
 
-/** The parameters of GET requests besides those of variants, each with its meaning. */
+/** The parameters of GET requests besides those of variants. */
 export const commonParameters = {
-  requestedGranularity: 'boolean, count or record; an answer tells at most that much.',
-  includeResultsetResponses:
-    'With the granularity record: the datasets with hits (HIT, the default), without (MISS), ALL, or NONE.',
-  filters: 'Filters separated by commas, each a field, a colon, an operator (= < > ! <= >=) and a value.', // prettier-ignore
-  skip: 'Number of pages to skip.',
-  limit: 'Number of records of a page, 10 without it; 0 for the largest.',
-  testMode: 'true: no dataset is asked; the answer has the form of any other.',
-  requestedSchema: 'A schema for the records; the answer names the one that they have.',
+  requestedGranularity: {
+    description: 'boolean, count or record; an answer tells at most that much.',
+    example: 'record',
+  },
+  includeResultsetResponses: {
+    description:
+      'With the granularity record: the datasets with hits (HIT, the default), without (MISS), ALL, or NONE.',
+    example: 'ALL',
+  },
+  filters: {
+    description:
+      'Filters separated by commas, each a field, a colon, an operator (= < > ! <= >=) and a value.',
+    example: 'info.AF:<0.01',
+  },
+  skip: { description: 'Number of pages to skip.', example: '0' },
+  limit: {
+    description: 'Number of records of a page, 10 without it; 0 for the largest.',
+    example: '10',
+  },
+  testMode: {
+    description: 'true: no dataset is asked; the answer has the form of any other.',
+    example: 'false',
+  },
+  requestedSchema: {
+    description: 'A schema for the records; the answer names the one that they have.',
+    example: 'ga4gh-beacon-variant-v2.0.0',
+  },
 };
 
-/** All parameters of GET requests for variants, each with its meaning. */
+/** All parameters of GET requests for variants. */
 export const variantQueryParameters = {
   ...variantParameters,
-  geneid: 'Another spelling of geneId.',
-  allele: 'Another spelling of genomicAlleleShortForm.',
-  datasetIds: 'Ask these datasets only, separated by commas.',
+  geneid: { sameAs: 'geneId' },
+  allele: { sameAs: 'genomicAlleleShortForm' },
+  datasetIds: { description: 'Ask these datasets only, separated by commas.', example: '4812' },
   ...commonParameters,
 };
 

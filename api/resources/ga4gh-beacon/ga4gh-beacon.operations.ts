@@ -149,12 +149,12 @@ const datasetAnswer = entryTypeAnswer('BeaconDataset', 'A dataset of a beacon.',
 const positionsType: ValueType = { schema: { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] } }; // prettier-ignore
 const queryParameterTypes = {
   ...Object.fromEntries(
-    Object.entries(variantParameters).map(([name, description]) => [
+    Object.entries(variantParameters).map(([name, { description }]) => [
       name,
       { type: name === 'start' || name === 'end' ? positionsType : anyType, description },
     ]),
   ),
-  datasetIds: { type: strings, description: variantQueryParameters.datasetIds },
+  datasetIds: { type: strings, description: variantQueryParameters.datasetIds.description },
 };
 /** An object with these keys; the server reports other keys as ignored. */
 function openObjectType(properties: Parameters<typeof bodySchema>[2]): ValueType {
@@ -191,10 +191,10 @@ const beaconRequestBody = bodySchema(
           }),
         },
         filters: { type: { schema: { type: 'array', items: { anyOf: [filterType.schema, { type: 'string' }] } } } }, // prettier-ignore
-        includeResultsetResponses: { type: text, description: commonParameters.includeResultsetResponses }, // prettier-ignore
+        includeResultsetResponses: { type: text, description: commonParameters.includeResultsetResponses.description }, // prettier-ignore
         pagination: { type: paginationType },
-        requestedGranularity: { type: granularityType, description: commonParameters.requestedGranularity }, // prettier-ignore
-        testMode: { type: boolean, description: commonParameters.testMode },
+        requestedGranularity: { type: granularityType, description: commonParameters.requestedGranularity.description }, // prettier-ignore
+        testMode: { type: boolean, description: commonParameters.testMode.description },
       }),
     },
     requestedGranularity: { type: granularityType },
@@ -226,17 +226,27 @@ const post = 'POST' as const;
 const { skip, testMode, requestedSchema } = commonParameters;
 const listParams = {
   skip,
-  limit: 'Number of entries of a page; all without it.',
+  limit: { description: 'Number of entries of a page; all without it.', example: '10' },
   testMode,
   requestedSchema,
 };
 const { requestedGranularity, includeResultsetResponses } = commonParameters;
 const queryParams = { requestedGranularity, includeResultsetResponses, testMode, requestedSchema };
 
+const pathParams = {
+  account: { description: 'The domain of an account.', example: exampleAccount.domain },
+  dataset: { description: 'The id of a dataset.', example: exampleDataset.id },
+  variant: {
+    description: 'The `variantInternalId` of a variant.',
+    example: exampleVariation.variantInternalId,
+  },
+};
+
 /** The operations of the beacons. */
 export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Beacon', {
   info: {
     method: get,
+    pathParams,
     paths: [`${accountPath}/info`, accountPath],
     summary: 'Tells what the beacon of an account is.',
     query: { requestedSchema },
@@ -244,30 +254,35 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
   },
   serviceInfo: {
     method: get,
+    pathParams,
     paths: [`${accountPath}/service-info`],
     summary: 'Tells the same in the form of all services of GA4GH.',
     answer: serviceInfoAnswer,
   },
   configuration: {
     method: get,
+    pathParams,
     paths: [`${accountPath}/configuration`],
     summary: 'Tells who may ask the beacon, and for what.',
     answer: configurationAnswer,
   },
   map: {
     method: get,
+    pathParams,
     paths: [`${accountPath}/map`],
     summary: 'Lists the addresses of the beacon.',
     answer: mapAnswer,
   },
   entryTypes: {
     method: get,
+    pathParams,
     paths: [`${accountPath}/entry_types`],
     summary: 'Lists the types of entries, with their schemas.',
     answer: entryTypesAnswer,
   },
   filteringTerms: {
     method: get,
+    pathParams,
     paths: [`${accountPath}/filtering_terms`],
     summary: 'Lists the fields that filters may name.',
     query: listParams,
@@ -275,6 +290,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
   },
   datasets: {
     method: get,
+    pathParams,
     paths: [`${accountPath}/datasets`],
     summary: 'Lists the datasets that the caller may ask.',
     query: listParams,
@@ -282,6 +298,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
   },
   dataset: {
     method: get,
+    pathParams,
     paths: [datasetPath],
     summary: 'Returns a dataset of the beacon.',
     query: { requestedSchema, testMode },
@@ -289,6 +306,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
   },
   datasetFilteringTerms: {
     method: get,
+    pathParams,
     paths: [`${datasetPath}/filtering_terms`],
     summary: 'Lists the fields of a dataset that filters may name.',
     query: listParams,
@@ -296,6 +314,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
   },
   variants: {
     method: get,
+    pathParams,
     paths: [`${accountPath}/g_variants`],
     summary: 'Asks all datasets for variants. Positions are 0-based.',
     query: variantQueryParameters,
@@ -303,6 +322,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
   },
   queryVariants: {
     method: post,
+    pathParams,
     paths: [`${accountPath}/g_variants`],
     summary: 'Asks all datasets for variants. Positions are 0-based.',
     body: beaconRequestBody,
@@ -310,6 +330,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
   },
   datasetVariants: {
     method: get,
+    pathParams,
     paths: [`${datasetPath}/g_variants`],
     summary: 'Asks one dataset for variants.',
     query: variantQueryParameters,
@@ -317,6 +338,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
   },
   queryDatasetVariants: {
     method: post,
+    pathParams,
     paths: [`${datasetPath}/g_variants`],
     summary: 'Asks one dataset for variants.',
     body: beaconRequestBody,
@@ -324,6 +346,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
   },
   variant: {
     method: get,
+    pathParams,
     paths: [`${accountPath}/g_variants/:variant`],
     summary: 'Returns a variant by its variantInternalId.',
     query: queryParams,
@@ -331,6 +354,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
   },
   queryVariant: {
     method: post,
+    pathParams,
     paths: [`${accountPath}/g_variants/:variant`],
     summary: 'Returns a variant by its variantInternalId.',
     body: beaconRequestBody,

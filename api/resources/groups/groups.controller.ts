@@ -21,8 +21,8 @@ export const groupOperations = crudOperations('groups', {
   query: {
     id: 'One group.',
     name: 'Exact name, case-insensitive.',
-    query: 'Text in the name.',
-    user_id: 'Groups that this user is in.',
+    query: { description: 'Text in the name.', example: 'cardio' },
+    user_id: { description: 'Groups that this user is in.', example: '3' },
   },
   summaries: {
     create: 'Creates a group; for administrators of the account.',

@@ -124,15 +124,31 @@ export const oauthOperations = declareOperations('oauth', 'Applications', {
 const authorizePaths = ['/authorize', '/v1/oauth2/authorize'] as const;
 const signInPaths = ['/v1/oauth2/sign_in'] as const;
 const authorizationParams = {
-  response_type: 'code.',
-  client_id: 'Of the application.',
-  redirect_uri: 'One of those that the application has registered.',
-  scope: 'read or read write; all that the application may have when absent.',
-  state: 'Returned to the application.',
-  code_challenge: 'BASE64URL(SHA-256(code_verifier)); required for public applications.',
-  code_challenge_method: 'S256.',
+  response_type: { description: 'code.', example: 'code', required: true },
+  client_id: { description: 'Of the application.', example: '7', required: true },
+  redirect_uri: {
+    description: 'One of those that the application has registered.',
+    example: 'https://apps.example.org/callback',
+    required: true,
+  },
+  scope: {
+    description: 'read or read write; all that the application may have when absent.',
+    example: 'read',
+  },
+  state: { description: 'Returned to the application.', example: 'af0ifjsldkj' },
+  code_challenge: {
+    description: 'BASE64URL(SHA-256(code_verifier)); required for public applications.',
+    example: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  },
+  code_challenge_method: { description: 'S256.', example: 'S256' },
 };
-const linkParams = { code: 'Of the link.' };
+const linkParams = {
+  code: {
+    description: 'Of the link.',
+    example: 'mB3s7Qf0c9TtXv2aLkP1yZ8hRwNd5E',
+    required: true,
+  },
+};
 
 /** Declares a form as a body. Every form has the field `csrf_token`, whose value the page contains. */
 function formBody(description: string, fields: Readonly<Record<string, string>>): RawContent {

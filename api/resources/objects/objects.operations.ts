@@ -85,6 +85,11 @@ const fileAnswerSchema = answerSchema('FileAnswer', 'A page of the records of an
 
 export const objectSchemas = [downloadSchema, fileFieldsSchema, fileQueryBody, fileAnswerSchema];
 
+/** The query parameters of operations that answer where a file can be downloaded. */
+export const downloadParams = {
+  redirect: { description: 'true: answer 302 to the address.', example: 'false' },
+};
+
 const objectPath: [string] = ['/v2/objects/:id'];
 const changeDescription = `${updateDescription} \`parent_object_id\` moves an object, \`filename\` renames it.`;
 
@@ -106,26 +111,50 @@ export const objectOperations = declareOperations('objects', 'Objects', {
     query: {
       id: 'One object.',
       full_path: 'Exact full path.',
-      follow_shortcuts: 'true: follow the shortcuts on the way of full_path.',
+      follow_shortcuts: {
+        description: 'true: follow the shortcuts on the way of full_path.',
+        example: 'true',
+      },
       vault_id: 'Vault.',
       vault_name: 'Name of the vault.',
-      vault_full_path: '`domain:vault`.',
+      vault_full_path: {
+        description: '`domain:vault`.',
+        example: 'acme:Cardiomyopathy families',
+      },
       path: 'Exact path.',
       filename: 'Exact name.',
       object_type: 'file, folder, dataset or shortcut.',
-      type: 'The same as object_type.',
+      type: { sameAs: 'object_type' },
       parent_object_id: 'Children of this folder; null: of the root.',
-      ancestor_id: 'Everything below this folder; null: below the root.',
-      min_distance: 'With ancestor_id: minimum number of levels below that folder.',
+      ancestor_id: {
+        description: 'Everything below this folder; null: below the root.',
+        example: '4810',
+      },
+      min_distance: {
+        description: 'With ancestor_id: minimum number of levels below that folder.',
+        example: '1',
+      },
       depth: 'Level in the vault, 0 at the root.',
-      query: 'Text in the path, or a query string as of a search.',
-      q: 'The same as query.',
-      regex: 'Regular expression found anywhere in the path, case-insensitive.',
-      glob: 'Pattern of the full path with `*`, `?` and `**`.',
+      query: {
+        description: 'Text in the path, or a query string as of a search.',
+        example: 'family',
+      },
+      q: { sameAs: 'query' },
+      regex: {
+        description: 'Regular expression found anywhere in the path, case-insensitive.',
+        example: 'family-\\d+',
+      },
+      glob: {
+        description: 'Pattern of the full path with `*`, `?` and `**`.',
+        example: 'acme:*:/calls/**',
+      },
       tags: 'One tag.',
-      tag: 'The same as tags.',
-      storage_class: 'Datasets with this storage class.',
-      permission: 'read, write or admin: what the user may do in the vault.',
+      tag: { sameAs: 'tags' },
+      storage_class: { description: 'Datasets with this storage class.', example: 'Standard' },
+      permission: {
+        description: 'read, write or admin: what the user may do in the vault.',
+        example: 'read',
+      },
       ...pagingParams,
     },
     answer: { listOf: object.schema },
@@ -155,7 +184,7 @@ export const objectOperations = declareOperations('objects', 'Objects', {
     method: 'GET',
     paths: ['/v2/objects/:id/download'],
     summary: 'Returns a signed address of the bytes of a file.',
-    query: { redirect: 'true: answer 302 to the address.' },
+    query: downloadParams,
     answer: downloadSchema,
   },
   fields: {
@@ -198,11 +227,22 @@ const uploadAnswer = emptyAnswer(
   'The bytes are stored. The header `ETag` has their MD5, in quotes.',
 );
 
+/** The parameters of signed addresses. */
+const signedPathParams = {
+  id: {
+    description: 'Of the object, or of the export, import or migration that wrote the file.',
+    example: '4811',
+  },
+  revision: { description: 'The version of the file.', example: '1' },
+  number: { description: 'The part of the file, from 1.', example: '1' },
+};
+
 /** The HTTP operations that receive the content of files. */
 export const uploadOperations = declareOperations('uploads', 'Objects', {
   put: {
     method: 'PUT',
     paths: ['/v2/uploads/:id/:revision'],
+    pathParams: signedPathParams,
     summary: 'Stores the bytes of a file, sent to its signed `upload_url`.',
     body: uploadedBytes,
     answer: uploadAnswer,
@@ -210,6 +250,7 @@ export const uploadOperations = declareOperations('uploads', 'Objects', {
   part: {
     method: 'PUT',
     paths: ['/v2/uploads/:id/parts/:number'],
+    pathParams: signedPathParams,
     summary: 'Stores the bytes of a part of a file, sent to its signed `upload_url`.',
     body: uploadedBytes,
     answer: uploadAnswer,
@@ -221,12 +262,14 @@ export const downloadOperations = declareOperations('downloads', 'Objects', {
   object: {
     method: 'GET',
     paths: ['/v2/downloads/objects/:id/:revision'],
+    pathParams: signedPathParams,
     summary: 'Returns the bytes of a file. The signed address is the credential.',
     answer: downloadAnswer('The bytes as they were uploaded.', csvExample),
   },
   export: {
     method: 'GET',
     paths: ['/v2/downloads/exports/:id'],
+    pathParams: signedPathParams,
     tag: 'Exports',
     summary: 'Returns the file of an export. The signed address is the credential.',
     answer: downloadAnswer(
@@ -237,6 +280,7 @@ export const downloadOperations = declareOperations('downloads', 'Objects', {
   rejected: {
     method: 'GET',
     paths: ['/v2/downloads/rejected/:id'],
+    pathParams: signedPathParams,
     tag: 'Imports',
     summary:
       'Returns the records that an import or a migration rejected, with the reasons, as gzipped JSON lines. The signed address is the credential.',

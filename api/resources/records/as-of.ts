@@ -15,6 +15,9 @@ export const asOfProperty = {
     'Answer from an earlier version of the dataset: the id of one of its commits, or a time (2026-03-02T09:20:41Z), for the last commit that had completed then. A date is its first moment; UTC where no offset is given.',
 } as const;
 
+/** The query parameter `as_of`. */
+export const asOfParam = { description: asOfProperty.description, example: '5109' };
+
 /** The version from which an answer with `as_of` comes. */
 export const asOfSchema = answerSchema('AsOf', 'The version of a dataset that as_of names.', {
   commit_id: {

@@ -31,10 +31,21 @@ import { loadReadableData, runUnlessDeleted } from './query-records.js';
 
 /** The parameters of a comparison of two versions. */
 export const diffQuery = {
-  from: 'The version to compare with: the id of a commit or a time, as as_of takes them. The version before the commit of `to` unless given.',
-  to: 'The version to compare, in the same form; the newest unless given. It may be earlier than `from`.',
-  limit: '1 to 10,000; 100 when absent.',
-  cursor: 'The cursor of the previous answer; it stays on its two versions.',
+  from: {
+    description:
+      'The version to compare with: the id of a commit or a time, as as_of takes them. The version before the commit of `to` unless given.',
+    example: '2026-03-02T09:20:41Z',
+  },
+  to: {
+    description:
+      'The version to compare, in the same form; the newest unless given. It may be earlier than `from`.',
+    example: '5112',
+  },
+  limit: { description: '1 to 10,000; 100 when absent.', example: '10' },
+  cursor: {
+    description: 'The cursor of the previous answer; it stays on its two versions. `*` begins.',
+    example: '*',
+  },
 };
 
 const changeType = objectOf({

@@ -1,6 +1,6 @@
 import { declareOperations } from '../../http/operation-row.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
-import { asOfProperty } from './as-of.js';
+import { asOfParam } from './as-of.js';
 import { diffAnswer, diffQuery } from './diff.js';
 import {
   batchAnswer,
@@ -25,7 +25,13 @@ export const recordOperations = declareOperations('datasets', 'Datasets', {
     method: 'GET',
     paths: datasetPaths('/data/:ids'),
     summary: 'Returns records by `_id`, in the order of the ids; unknown ids are left out.',
-    query: { as_of: asOfProperty.description },
+    pathParams: {
+      ids: {
+        description: 'One or several values of `_id`, separated by commas.',
+        example: '0zg3d66smj00000000a,0zg3d66smj00000000b',
+      },
+    },
+    query: { as_of: asOfParam },
     answer: lookupSchema,
   },
   diff: {

@@ -31,10 +31,10 @@ interface JobNames {
 export const jobFilterParams = {
   id: 'One or several ids, separated by commas.',
   status: 'One or several statuses, separated by commas.',
-  dataset_id: 'Dataset.',
-  vault_id: 'Vault.',
+  dataset_id: { description: 'Dataset.', example: '4812' },
+  vault_id: { description: 'Vault.', example: '12' },
   user_id: 'The user who started it.',
-  user: 'The same as user_id.',
+  user: { sameAs: 'user_id' },
   ...pagingParams,
 };
 
@@ -84,7 +84,10 @@ function jobOperations<K extends string>(
 }
 
 const redirectParam = {
-  redirect: 'false or empty: answer the address as JSON instead of a redirect.',
+  redirect: {
+    description: 'false or empty: answer the address as JSON instead of a redirect.',
+    example: 'false',
+  },
 };
 
 /** The HTTP operations on imports. */
@@ -202,7 +205,9 @@ export const migrationOperations = jobOperations(
   },
 );
 
-const rollbackParams = { mode: 'records or strict; records unless given.' };
+const rollbackParams = {
+  mode: { description: 'records or strict; records unless given.', example: 'records' },
+};
 
 /** The HTTP operations on commits. */
 export const commitOperations = jobOperations(
@@ -263,14 +268,20 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
       id: 'One or several ids, separated by commas.',
       status: 'One or several statuses, separated by commas.',
       task_type: 'For example datasets.DatasetImport.',
-      class:
-        'One or several of interactive, standard and background, separated by commas; unless given, all with task_type, and otherwise interactive and standard. Only administrators see background tasks.',
-      target_object_id: 'The dataset that is written.',
-      source_object_id: 'The object that is read.',
-      parent_task_id: 'Tasks that this task created.',
+      class: {
+        description:
+          'One or several of interactive, standard and background, separated by commas; unless given, all with task_type, and otherwise interactive and standard. Only administrators see background tasks.',
+        example: 'interactive,standard',
+      },
+      target_object_id: { description: 'The dataset that is written.', example: '4812' },
+      source_object_id: { description: 'The object that is read.', example: '4811' },
+      parent_task_id: { description: 'Tasks that this task created.', example: '5100' },
       user_id: 'The user who started it.',
-      user: 'The same as user_id.',
-      ordering: 'created_at, updated_at, priority or status; `-` in front for descending.',
+      user: { sameAs: 'user_id' },
+      ordering: {
+        description: 'created_at, updated_at, priority or status; `-` in front for descending.',
+        example: '-created_at',
+      },
       ...pagingParams,
     },
     answer: { listOf: task.schema },

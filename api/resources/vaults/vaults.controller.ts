@@ -38,12 +38,21 @@ export const vaultOperations = crudOperations('vaults', {
     vault_type: 'user, personal or general.',
     provider: 'Provider.',
     tags: 'One tag.',
-    tag: 'The same as tags.',
-    storage_class: 'Default storage class.',
-    query: 'Text in the name or the description, or a query string as of a search.',
-    q: 'The same as query.',
-    permission: 'read, write or admin: what the user may do in the vault.',
-    exclude_group_id: 'A group whose permissions do not count for what the user may do.',
+    tag: { sameAs: 'tags' },
+    storage_class: { description: 'Default storage class.', example: 'Standard' },
+    query: {
+      description: 'Text in the name or the description, or a query string as of a search.',
+      example: 'cardiomyopathy',
+    },
+    q: { sameAs: 'query' },
+    permission: {
+      description: 'read, write or admin: what the user may do in the vault.',
+      example: 'write',
+    },
+    exclude_group_id: {
+      description: 'A group whose permissions do not count for what the user may do.',
+      example: '2',
+    },
   },
   summaries: {
     list: 'Lists the vaults that the user may read.',

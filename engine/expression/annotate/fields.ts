@@ -18,6 +18,8 @@ export interface AnnotationField {
   readonly isTransient: boolean;
   /** Whether the field is None, without an evaluation, in records that have none of the values that its expression reads. */
   readonly needsInput?: boolean;
+  /** The dotted names of fields that each record has as its key; a value of theirs counts for `needsInput` only if the expression reads no other. */
+  readonly keyNames?: readonly string[];
 }
 
 /** The variables of an annotation besides `record`; they precede those of the caller's `data`. */
@@ -61,7 +63,11 @@ export function neededPathsOf({ field, expression }: CompiledField): readonly Me
   const paths = expression?.pathsRead ?? 'all';
   if (field.needsInput !== true || paths === 'all') return null;
   const neededPaths = expression!.usesName('value') ? [...paths, [field.name]] : paths;
-  return neededPaths.length === 0 ? null : neededPaths;
+  if (neededPaths.length === 0) return null;
+  const otherPaths = neededPaths.filter(
+    (path) => field.keyNames?.includes(path.join('.')) !== true,
+  );
+  return otherPaths.length === 0 ? neededPaths : otherPaths;
 }
 
 /**

@@ -19,6 +19,8 @@ export interface FieldExpressions extends EvaluationOrigin {
   readonly fields: readonly JsonObject[];
   /** The names of those fields that are computed only for records with a value that their expressions read; absent for none. */
   readonly needingInput?: readonly string[];
+  /** The names of the fields by which the records name stored ones: their values alone are no reason to compute the fields in `needingInput`. */
+  readonly keyNames?: readonly string[];
   /** Expressions that produce new records from each record, before and after its fields are computed; empty for none. */
   readonly preExpression: string;
   readonly postExpression: string;
@@ -58,12 +60,13 @@ type JobRowWithTargetFields = Pick<
   ImportRow,
   'targetFields' | 'annotatorParams' | 'includeErrors' | 'datasetId'
 > &
-  Partial<Pick<DatasetMigrationRow, 'commitMode' | 'sourceId'>>;
+  Partial<Pick<DatasetMigrationRow, 'commitMode' | 'sourceId' | 'idFields'>>;
 
 /**
  * Returns the expressions of an import or a migration; null if it has none. `columns` are those that its dataset stores.
  * Choice: an upsert computes a field by the expression of the dataset only for records that have a value which the expression reads, because
- * the others may name a stored record, whose value of the field is still right. The records of a migration within one dataset are whole.
+ * the others may name a stored record, whose value of the field is still right. The fields that name the record do not count, unless the
+ * expression reads no others. The records of a migration within one dataset are whole.
  */
 export function fieldExpressionsOf(
   row: JobRowWithTargetFields,
@@ -83,7 +86,10 @@ export function fieldExpressionsOf(
   if (computedFields.length === 0 && preExpression === '' && postExpression === '') return null;
   return {
     fields: computedFields.map((field) => withDeclaredType(field, fields)),
-    ...(mayBePartial && { needingInput: storedFields.map(({ name }) => String(name)) }),
+    ...(mayBePartial && {
+      needingInput: storedFields.map(({ name }) => String(name)),
+      keyNames: row.idFields ?? ['_id'],
+    }),
     preExpression,
     postExpression,
     data: stringifyJson(data ?? {}),
@@ -150,10 +156,11 @@ export function annotationField(target: JsonObject): AnnotationField {
 export function annotationFieldsOf({
   fields,
   needingInput = [],
-}: Pick<FieldExpressions, 'fields' | 'needingInput'>): readonly AnnotationField[] {
+  keyNames = [],
+}: Pick<FieldExpressions, 'fields' | 'needingInput' | 'keyNames'>): readonly AnnotationField[] {
   return fields.map((target) => {
     const field = annotationField(target);
-    return needingInput.includes(field.name) ? { ...field, needsInput: true } : field;
+    return needingInput.includes(field.name) ? { ...field, needsInput: true, keyNames } : field;
   });
 }
 
@@ -170,7 +177,8 @@ let compiledExpressionsCache:
 /** Returns the compiled expressions in the order in which they are evaluated. */
 export function compiledExpressions(expressions: FieldExpressions): readonly CompiledField[] {
   const names = Array.from(expressionData(expressions).map.keys(), String);
-  const key = stringifyJson([expressions.fields, expressions.needingInput ?? [], names]);
+  const { fields, needingInput = [], keyNames = [] } = expressions;
+  const key = stringifyJson([fields, needingInput, keyNames, names]);
   if (compiledExpressionsCache?.key !== key)
     compiledExpressionsCache = {
       key,

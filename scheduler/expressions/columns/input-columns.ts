@@ -1,5 +1,6 @@
 import type { ClearedField } from '../../../engine/change/update-values.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
+import { neededPathsOf } from '../../../engine/expression/annotate/fields.js';
 import {
   compiledExpressions,
   producesRecords,
@@ -38,14 +39,16 @@ export function errorNames(expressions: FieldExpressions): ReadonlySet<string> {
 
 /**
  * Returns the errors in `_errors` of stored records that expressions make outdated. The error of a field that is not computed for all records
- * stays until the field gets a value.
+ * stays until the field is computed or gets a value.
  */
 export function outdatedErrors(expressions: FieldExpressions): readonly ClearedField[] {
-  const { needingInput = [] } = expressions;
-  return Array.from(errorNames(expressions), (name) => ({
-    path: [errorsField, name],
-    by: needingInput.includes(name) ? name : null,
-  }));
+  const neededPaths = new Map(
+    compiledExpressions(expressions).map((one) => [one.field.name, neededPathsOf(one)]),
+  );
+  return Array.from(errorNames(expressions), (name) => {
+    const paths = neededPaths.get(name) ?? null;
+    return { path: [errorsField, name], by: paths && [[name], ...paths] };
+  });
 }
 
 /**

@@ -60,7 +60,7 @@ function unknownKeyError(name: string, given: readonly Columns[]): AppError {
   return new AppError('input', hint === '' ? message : `${message}.${hint}`);
 }
 
-/** Whether a column at the top level can be or contain one of the key fields; all columns of a source need not be known yet. */
+/** Whether a column can be or contain one of the key fields, whose names begin beside it; all columns of a source need not be known yet. */
 export function mayHoldKey(column: string, names: readonly string[]): boolean {
   return names.some((name) => name === column || name.startsWith(`${column}.`));
 }

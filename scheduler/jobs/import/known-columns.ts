@@ -10,14 +10,15 @@ export type FieldDeclaration = Pick<NewField, 'name' | 'dataType' | 'isList'>;
 /**
  * Returns the columns whose types an import must keep: the stored ones, then those of declared fields. The name of a field inside an object
  * is dotted, but a field of a flat file may also have a dot in its name; a dotted name is therefore declared both ways, unless it is that of
- * a stored member.
+ * a stored member that such a file may fill, which those in lists are not.
  */
 export function knownColumns(stored: Columns, declarations: readonly FieldDeclaration[]): Columns {
   return declarations
     .filter(({ dataType, isList }) => dataType !== 'auto' || isList !== null)
     .reduce((columns, declaration) => {
       const { name } = declaration;
-      if ((columnPath(name, stored)?.length ?? 0) > 1) return columns;
+      const path = columnPath(name, stored) ?? [];
+      if (path.length > 1 && path.slice(0, -1).every(({ isList }) => !isList)) return columns;
       const flat = addDeclaredColumn(columns, [name], declaration, true);
       return name.includes('.')
         ? addDeclaredColumn(flat, name.split('.'), declaration, true)

@@ -2,7 +2,7 @@ import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { notFoundError } from '../../../engine/core/errors.js';
-import type { Column } from '../../../engine/core/types.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { checkPermission, evaluationOriginOf } from '../permissions.js';
 import type { PublishContext } from '../job.js';
 import { requireAppendableSnapshot } from '../visible-data.js';
@@ -39,13 +39,13 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
   const origin = await evaluationOriginOf(task, catalog);
   const expressions = fieldExpressionsOf(row, origin, fields, columns);
   const givenColumns = matchesById(row) ? [givenIdColumn] : [];
-  const isRead = readsColumn(row, expressions);
-  const stored = markDeclaredColumns(columns, fields).filter(isRead);
+  const stored = markDeclaredColumns(columns, fields);
+  const declarations = [...declaredFields, ...declarationsIn(row.targetFields)];
   return {
     commitId: row.commitId,
     change: recordChangeOf(row, expressions),
     sources: await importSourcesOf(row, task, context),
-    stored: [...givenColumns, ...stored],
+    stored: [...givenColumns, ...columnsToCheck(stored, row, expressions)],
     isUrgent: row.source === 'data_records',
     dryRun: row.isDryRun ? { fields, described: fieldPropertiesIn(row.targetFields) } : null,
     transient: transientFieldNames(row.targetFields),
@@ -53,9 +53,7 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     fixedEntities: fieldsWithFixedEntity(fields, row.targetFields),
     known: [
       ...givenColumns,
-      ...knownColumns(stored, [...declaredFields, ...declarationsIn(row.targetFields)]).filter(
-        isRead,
-      ),
+      ...columnsToCheck(knownColumns(stored, declarations), row, expressions),
     ],
     declared: declaredFields,
   };
@@ -71,16 +69,30 @@ function recordChangeOf(
 }
 
 /**
- * Returns whether the values of a column must fit its type. Those of an import that deletes records by `id_fields` only do if the column is a
- * key or if an expression may read it, because other values are ignored.
+ * Returns the columns whose types values must fit. Of an import that deletes records by `id_fields`, these are only the keys, with the objects
+ * around them, and what an expression may read, because other values are ignored.
  */
-function readsColumn(
+function columnsToCheck(
+  columns: Columns,
   { commitMode, idFields }: ImportRow,
   expressions: FieldExpressions | null,
-): (column: Column) => boolean {
-  if (commitMode !== 'delete' || idFields === null) return () => true;
+): Columns {
+  if (commitMode !== 'delete' || idFields === null) return columns;
   const inputs = expressions === null ? new Set<string>() : inputFieldsOf(expressions);
-  return ({ name }) => mayHoldKey(name, idFields) || inputs === 'all' || inputs.has(name);
+  return columns.flatMap((column) =>
+    inputs === 'all' || inputs.has(column.name) ? [column] : keyColumnsIn([column], idFields),
+  );
+}
+
+/** Returns the columns that can be key fields, and those that can contain some, without their other members. */
+function keyColumnsIn(columns: Columns, names: readonly string[]): Columns {
+  return columns.flatMap((column) => {
+    const { name, children } = column;
+    if (!mayHoldKey(name, names)) return [];
+    if (children === undefined || names.includes(name)) return [column];
+    const inside = names.flatMap((key) => key.startsWith(`${name}.`) ? [key.slice(name.length + 1)] : []); // prettier-ignore
+    return [{ ...column, children: keyColumnsIn(children, inside) }];
+  });
 }
 
 /** Whether the records of an import name stored records by their `_id`. */

@@ -5,6 +5,7 @@ import { exportResource } from '../../../api/resources/exports/export.js';
 import { operations } from '../../../api/resources/index.js';
 import { startServerFixture } from '../lab.js';
 import { idOf, waitForJob } from '../server.js';
+import { exampleQueriesOf } from './example-queries.js';
 
 /*
  * Carries out every operation whose body or answer is not JSON with a declared schema: with the example of its body, and once for each media
@@ -17,6 +18,7 @@ const { server, ann, vaultId, newDataset } = await startServerFixture({
 });
 const password = new URLSearchParams(exampleBodyOf('authorization.decide')).get('password');
 let ada: Awaited<ReturnType<typeof server.user>>;
+let sharedVaultId: number;
 let authorizePath: string;
 let singleUploadUrl: string;
 let partUploadUrl: string;
@@ -26,11 +28,11 @@ let rejectedUrl: string;
 beforeAll(async () => {
   ada = await server.user('ada', { role: 'admin' });
   await ada.put('/v1/user/password', { password });
-  await ada.post('/v1/groups', { name: 'Readers' }); // makes an entry of the audit log
+  sharedVaultId = idOf(await ada.post('/v2/vaults', { name: 'Shared' }));
+  await ada.put(`/v2/vaults/${sharedVaultId}/permissions`, { user_id: ann.user.id, permission: 'read' }); // prettier-ignore
   const application = { name: 'Browser', redirect_uris: 'https://apps.example.org/callback' };
-  const client_id = String(idOf(await ada.post('/v2/applications', application)));
-  const query = { response_type: 'code', client_id, redirect_uri: application.redirect_uris };
-  authorizePath = `/authorize?${new URLSearchParams(query)}`;
+  const client_id = idOf(await ada.post('/v2/applications', application));
+  authorizePath = `/authorize?${exampleQueryOf('authorization.page', { client_id })}`;
   const newFile = (more: object) =>
     ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a.csv', ...more });
   singleUploadUrl = String((await newFile({})).json['upload_url']);
@@ -61,10 +63,13 @@ const requests: Readonly<Record<string, (mediaType: string) => Promise<Response>
   docs: () => send('/docs'),
   join: () => send('/join'),
   metrics: () => send('/metrics'),
-  'auditLog.export': (mediaType) =>
-    send(`/v2/audit_log/export?format=${mediaType === 'text/csv' ? 'csv' : 'jsonl'}`, {
+  'auditLog.export': (mediaType) => {
+    const format = mediaType === 'text/csv' ? 'csv' : 'jsonl';
+    const live = { format, user_id: ada.user.id, subject_id: sharedVaultId };
+    return send(`/v2/audit_log/export?${exampleQueryOf('auditLog.export', live)}`, {
       headers: { authorization: `Bearer ${ada.token}` },
-    }),
+    });
+  },
   'uploads.put': () => send(singleUploadUrl, { method: 'PUT', body: uploadExample }),
   'uploads.part': () => send(partUploadUrl, { method: 'PUT', body: exampleBodyOf('uploads.part') }),
   'downloads.object': async () => {
@@ -159,7 +164,12 @@ async function submitForm(path: string, example: string): Promise<Response> {
 
 async function signInLink(): Promise<string> {
   const code = await server.catalog.signIns.create('link', ada.user.id, server.key);
-  return `/v1/oauth2/sign_in?code=${code}`;
+  return `/v1/oauth2/sign_in?${exampleQueryOf('authorization.linkPage', { code })}`;
+}
+
+/** Returns the query string with all examples of an operation's parameters, and `live` in place of those of that name. */
+function exampleQueryOf(id: string, live: Readonly<Record<string, string | number>>): string {
+  return exampleQueriesOf(operations[id]!, live).at(-1)!;
 }
 
 async function downloadUrl(path: string): Promise<string> {

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exampleOfAnswer, schemaOfAnswer } from '../../../api/http/openapi.js';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import type { NamedSchema } from '../../../api/http/schema.js';
-import { operations, schemas } from '../../../api/resources/index.js';
+import { operations } from '../../../api/resources/index.js';
 import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { schemaErrors } from '../json-schema.js';
+import { exampleQueriesOf } from './example-queries.js';
 import {
   idOf,
   listOf,
@@ -39,6 +40,8 @@ let server: TestServer;
 let ann: Client;
 /** Ids of the live server, by the keys of request examples and by the first segment of paths. */
 let liveIds: Record<string, number | string>;
+/** Values of the live server, by the names of query parameters. */
+let liveParams: Readonly<Record<string, number | string>>;
 let emptyDatasetId: number;
 /** While true, the worker receives a task's work only when the task is canceled. */
 let holdsMessages = false;
@@ -73,6 +76,10 @@ beforeAll(async () => {
     {
       gene: 'MYH7',
       variant: 'GRCH38-14-23424840-23424840-T',
+      reference_allele: 'C',
+      variant_type: 'SNP',
+      protein_change: 'R403Q',
+      hgvs_g: 'NC_000014.9:g.23424840C>T',
       clinical_significance: 'Pathogenic',
       info: { AF: 0.0001 },
     },
@@ -86,7 +93,8 @@ beforeAll(async () => {
     records,
     target_fields,
   });
-  const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=gene`));
+  const fieldId = async (name: string) =>
+    Number(listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`))[0]?.['id']);
   const [commit] = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
   const bareDataset = { vault_id: createdFixture.vaultId, name: 'empty' };
   emptyDatasetId = idOf(await ann.post('/v2/datasets', bareDataset));
@@ -165,7 +173,8 @@ beforeAll(async () => {
     dataset: datasetId,
     dataset_id: datasetId,
     vault_object_id: datasetId,
-    dataset_fields: Number(field?.['id']),
+    dataset_fields: await fieldId('gene'),
+    numeric_field: await fieldId('info.AF'),
     dataset_imports: idOf(importAnswer),
     dataset_exports: createdFixture.exportId,
     dataset_migrations: await makeMigration(ann, datasetId),
@@ -191,6 +200,18 @@ beforeAll(async () => {
     beacon_set_id: setId,
     beacons: idOf(await ann.post('/v2/beacons', beacon)),
   };
+  liveParams = {
+    ...liveIds,
+    user: ann.user.id,
+    user_id: ann.user.id,
+    subject_id: createdFixture.vaultId,
+    ancestor_id: createdFixture.folderId,
+    exclude_group_id: groupId,
+    target_object_id: datasetId,
+    datasetIds: datasetId,
+    as_of: Number(commit?.['id']),
+    to: Number(commit?.['id']),
+  };
   // The resources that need no other preparation are created from their request examples.
   for (const { id, paths, body } of operationsWithBody) {
     const name = paths[0].split('/')[2]!;
@@ -206,6 +227,7 @@ afterAll(() => server.close());
  */
 const specialTargetNames = new Map([
   ['globalBeacons', 'datasets'],
+  ['fields.facets', 'numeric_field'],
   ['multipart.abort', 'aborted'],
   ['objects.put', 'patched'],
   ['objects.patch', 'patched'],
@@ -214,7 +236,7 @@ const specialTargetNames = new Map([
 ]);
 
 /** Returns the address of an operation on the live server. */
-function liveAddressOf({ paths: [path], id }: OperationRow): string {
+function liveAddressOf({ paths: [path], id, pathParams = {} }: OperationRow): string {
   const name =
     specialTargetNames.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ??
     path.split('/')[2] ??
@@ -222,12 +244,16 @@ function liveAddressOf({ paths: [path], id }: OperationRow): string {
   const ownId = liveIds[name];
   if (ownId === undefined && path.includes(':id')) throw new Error(`add ${name} to \`ids\``);
   return path
-    .replace(':ids', 'x')
-    .replace(':id', String(ownId))
     .replace(':version', path.includes('/versions/') ? '1' : '0')
-    .replaceAll(/:(?:(?:user|permission)_id|account|dataset|variant)\b/g, (name) =>
-      String(liveIds[name]),
+    .replaceAll(/:(\w+)/g, (_, name: string) =>
+      String(name === 'id' ? ownId : (liveIds[`:${name}`] ?? pathParams[name]?.example)),
     );
+}
+
+/** Returns the query strings of an operation's examples, with the ids of the live server in place of theirs. */
+function liveQueriesOf(row: OperationRow): readonly string[] {
+  const ownId = liveIds[row.paths[0].split('/')[2] ?? ''];
+  return exampleQueriesOf(row, { ...liveParams, ...(ownId !== undefined && { id: ownId }) });
 }
 
 /** Returns a request example with the ids of the live server in place of its own. */
@@ -244,49 +270,23 @@ function expectDeclaredAnswer({ id, answer }: OperationRow, json: unknown): void
   expect([id, schemaErrors(schemaOfAnswer(answer), json)]).toEqual([id, []]);
 }
 
-describe('the schemas', () => {
-  test.each(schemas.map((one) => [one.name, one] as const))(
-    '%s: its example satisfies it',
-    (_, { schema, example }: NamedSchema) => {
-      expect(schemaErrors(schema, example)).toEqual([]);
-    },
-  );
-
-  test.each([
-    ['an unknown key', { detail: 'a', other: 1 }, '$.other is not declared'],
-    ['a missing key', {}, '$.detail is missing'],
-    ['another type', { detail: 1 }, '$.detail is 1, not string'],
-  ])('the checker finds %s', (_, value, expected) => {
-    const { schema } = schemas.find(({ name }) => name === 'Detail')!;
-    expect(schemaErrors(schema, value)).toEqual([expected]);
-  });
-
-  test('every operation with a body has a request example, every one with JSON an example of its answer', () => {
-    expect(
-      operationsWithBody.filter(({ body }) => (body as NamedSchema).example === undefined),
-    ).toEqual([]);
-    for (const row of jsonOperations)
-      expectDeclaredAnswer(row, exampleOfAnswer(row.answer as NamedSchema));
-  });
-
-  test('all that operations use stand in the description', async () => {
-    const document = (await ann.get('/openapi.json')).text;
-    const usedSchemas = [...document.matchAll(/#\/components\/schemas\/(\w+)/g)].map(
-      ([, name]) => name,
-    );
-    const knownSchemas = new Set(schemas.map(({ name }) => name));
-    expect(usedSchemas.filter((name) => !knownSchemas.has(name!))).toEqual([]);
-  });
-});
-
 describe('the live answers', () => {
   test.each(readOperations.map((row) => [row.id, row] as const))(
-    '%s satisfies its schema',
+    '%s satisfies its schema, also with the examples of its parameters',
     async (_, row) => {
-      const place = row.id === 'datasets.beacon' ? '&chromosome=14&coordinate=23424840' : '';
-      const answer = await ann.get(`${liveAddressOf(row)}?redirect=${place}`);
-      expect([row.id, answer.status]).toEqual([row.id, 200]);
-      expectDeclaredAnswer(row, answer.json);
+      for (const query of liveQueriesOf(row)) {
+        const answer = await ann.get(`${liveAddressOf(row)}?redirect=&${query}`);
+        expect([row.id, query, answer.status, answer.text]).toEqual([
+          row.id,
+          query,
+          200,
+          answer.text,
+        ]);
+        expectDeclaredAnswer(row, answer.json);
+        // The examples of all parameters of a beacon together find the record.
+        if (query.includes('referenceBases=')) expect(answer.json).toHaveProperty('responseSummary.exists', true); // prettier-ignore
+        if (query.includes('coordinate=')) expect(answer.json).toHaveProperty('exist', true);
+      }
     },
   );
 
@@ -296,7 +296,8 @@ describe('the live answers', () => {
       const { example } = row.body as NamedSchema;
       const code = liveIds[`${id} code`];
       const body = { ...(withLiveIds(example) as object), ...(code && { code }) };
-      const answer = await ann.call(row.method, liveAddressOf(row), body);
+      const address = `${liveAddressOf(row)}?${liveQueriesOf(row).at(-1)}`;
+      const answer = await ann.call(row.method, address, body);
       expect([id, answer.status, answer.text]).toEqual([id, row.status, answer.text]);
       const json: unknown = JSON.parse(answer.text);
       expectDeclaredAnswer(row, json);

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { startServerFixture } from '../lab.js';
 import { idOf, listOf, waitForJob } from '../server.js';
@@ -154,17 +155,22 @@ test('the CSV of an export, edited, changes members of objects and lists', async
   expect(found).toEqual([{ id: 'a' }, { id: 'b' }]);
 });
 
-test.each(['spec_4.4.vcf', 'freebayes_7_samples.vcf', 'structural.vcf', 'mutect2_tumour.vcf'])(
-  'the CSV of %s, imported into its dataset, changes nothing',
-  async (name) => {
-    const datasetId = await newDataset(name);
-    const object_id = await newFile(name, readFileSync(`test/fixtures/vcf/${name}`));
-    await importInto(datasetId, { object_id });
-    const before = await stateOf(datasetId);
-    expect(await upsertFile(datasetId, await exportCsv(datasetId))).toMatchObject({ records_added: 0 }); // prettier-ignore
-    expect(await stateOf(datasetId)).toEqual(before);
-  },
-);
+test.each([
+  'vcf/spec_4.4.vcf',
+  'vcf/freebayes_7_samples.vcf',
+  'vcf/structural.vcf',
+  'vcf/mutect2_tumour.vcf',
+  'csv/tcga_test.maf',
+  'csv/tcga_ov_head.maf',
+])('the CSV of %s, imported into its dataset, changes nothing', async (path) => {
+  const name = basename(path);
+  const datasetId = await newDataset(name);
+  const object_id = await newFile(name, readFileSync(`test/fixtures/${path}`));
+  await importInto(datasetId, { object_id });
+  const before = await stateOf(datasetId);
+  expect(await upsertFile(datasetId, await exportCsv(datasetId))).toMatchObject({ records_added: 0 }); // prettier-ignore
+  expect(await stateOf(datasetId)).toEqual(before);
+});
 
 test('a dotted header of a declared type fills the member that the dataset has', async () => {
   const datasetId = await newDataset('declared');
@@ -179,4 +185,29 @@ test('a dotted header of a declared type fills the member that the dataset has',
   });
   await waitForJob(ann, `/v2/dataset_imports/${idOf(later)}`);
   expect(await fetchRecords(datasetId)).toEqual([{ id: 'a', info: { AF: 0.25 } }]);
+});
+
+test('a dotted header of a declared type is a field of that type where the dataset has such a member in a list', async () => {
+  const datasetId = await newDataset('declared in a list');
+  await importInto(datasetId, { records: [{ id: 'a', calls: [{ GT: '0/1' }] }] });
+  const object_id = await newFile('calls.csv', 'id,calls.GT\nb,1\n');
+  const target_fields = [{ name: 'calls.GT', data_type: 'string' }];
+  await importInto(datasetId, { object_id, target_fields });
+  expect(await fetchRecords(datasetId)).toEqual([
+    { id: 'a', calls: [{ GT: '0/1' }], 'calls.GT': null },
+    { id: 'b', calls: null, 'calls.GT': '1' },
+  ]);
+});
+
+test('a dotted header of an object of which only members are declared is a field of its own', async () => {
+  const datasetId = await newDataset('declared below');
+  const object_id = await newFile('below.csv', 'sub,info.sub\nx,1\ny,2\n');
+  const target_fields = [{ name: 'info.sub.AF', data_type: 'double' }];
+  await importInto(datasetId, { object_id, target_fields });
+  const filters = [['info.sub', 2]];
+  expect(await fetchRecords(datasetId)).toEqual([
+    { sub: 'x', 'info.sub': 1 },
+    { sub: 'y', 'info.sub': 2 },
+  ]);
+  expect(await fetchRecords(datasetId, { filters })).toEqual([{ sub: 'y', 'info.sub': 2 }]);
 });

@@ -104,6 +104,22 @@ test('a deletion ignores the values of other fields, whatever their types', asyn
   expect(unknown['metadata']).toMatchObject({ deletions: { records_deleted: 0, ids_not_found: 1 } }); // prettier-ignore
 });
 
+test('a deletion by a member ignores the values of the other members', async () => {
+  const datasetId = await newDataset();
+  await runImport(datasetId, { records: [1, 2, 3].map((id) => ({ info: { id, af: id / 10, more: { 'a.b': id, n: 1 } } })) }); // prettier-ignore
+  const deleteBy = (id_fields: string[], info: object): Promise<Json> =>
+    runImport(datasetId, { commit_mode: 'delete', id_fields, records: [{ info }] });
+  const deletion = await deleteBy(['info.id'], { id: 1, af: 'n/a', more: 'none', fresh: [] });
+  expect(deletion['metadata']).toMatchObject({ deletions: { records_deleted: 1, ids_not_found: 0 }, validation: { errors: [] } }); // prettier-ignore
+  await deleteBy(['info.more.a.b'], { id: 'x', more: { 'a.b': 2, n: 'x' } });
+  const none = await deleteBy(['info.fresh'], { fresh: 1 });
+  expect(none['metadata']).toMatchObject({ deletions: { records_deleted: 0, ids_not_found: 1 } });
+  expect(await fetchRecords(datasetId)).toEqual([{ info: { id: 3, af: 0.3, more: { 'a.b': 3, n: 1 } } }]); // prettier-ignore
+  const object_id = await newFile('gone.csv', 'info.id,info.af\n3,x\n');
+  await runImport(datasetId, { commit_mode: 'delete', id_fields: ['info.id'], object_id });
+  expect(await fetchRecords(datasetId)).toEqual([]);
+});
+
 test('an upsert whose records all lack a field of the key fails, and a record without a value of it is added', async () => {
   const datasetId = await newDataset();
   await runImport(datasetId, { records: [{ variant: 'v1', info: { id: 1 }, n: 1 }, { variant: 'v2', info: { id: 2 }, n: 2 }] }); // prettier-ignore

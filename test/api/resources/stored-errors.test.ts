@@ -142,3 +142,28 @@ test.each([
   await run('dataset_migrations', { source_id, target_id: corrected_id, annotator_params, target_fields: [failsFor('symbol')] });
   expect(await fetchRecords(corrected_id)).toEqual([{ i: 0, symbol: 0, failed: ['q'] }, { i: 1, q: 10, symbol: 10 }, { i: 2, q: 20, symbol: 20 }]);
 }); // prettier-ignore
+
+test.each([
+  ['typed', []],
+  ['stored as JSON', [{ i: 8, _errors: 'unknown' }, { i: 9, _errors: { old: 'no' } }]],
+])('an upsert that computes a field of the dataset to None removes its error (errors %s)', async (_, others) => {
+  const dataset_id = await newDataset();
+  if (others.length > 0) await run('dataset_imports', { dataset_id, data_records: others });
+  const fields = [['q', 'record.x'], ['deep', 'record.info.x']] as const;
+  for (const [name, input] of fields)
+    await ann.post('/v2/dataset_fields', { dataset_id, name, expression: `10 / ${input} if ${input} < 5 else None`, data_type: 'double' });
+  const failing = { x: 0, info: { x: 0 } };
+  await run('dataset_imports', { dataset_id, data_records: [0, 1, 2, 3].map((i) => ({ i, ...failing })) });
+  const failed = ['deep', 'q'];
+  const stored = await fetchRecords(dataset_id);
+  expect(stored.slice(others.length)).toEqual([0, 1, 2, 3].map((i) => ({ i, ...failing, failed })));
+  const data_records = [{ i: 0, x: 7, info: { x: 7 } }, { i: 1, x: 7 }, { i: 2, info: { x: 7 } }, { i: 3, info: { y: 1 } }];
+  await run('dataset_imports', { dataset_id, commit_mode: 'upsert', id_fields: ['i'], data_records });
+  expect((await fetchRecords(dataset_id)).slice(others.length)).toMatchObject([
+    { i: 0, x: 7, info: { x: 7 } },
+    { i: 1, x: 7, failed: ['deep'] },
+    { i: 2, info: { x: 7 }, failed: ['q'] },
+    { i: 3, info: { x: 0, y: 1 }, failed },
+  ]);
+  expect((await fetchRecords(dataset_id))[others.length]).not.toHaveProperty('failed');
+}); // prettier-ignore

@@ -148,3 +148,25 @@ test('an upsert from another dataset leaves fields as they are where its records
   await runJob('migrations', { source_id: source, target_id: datasetId, commit_mode: 'upsert', id_fields: ['chrom'], target_fields }); // prettier-ignore
   expect(await fetchStoredRecords(datasetId)).toMatchObject(before.map((one, i) => ({ ...one, note: `n${i}`, label: `by n${i}`, title: `by n${i}!`, ...(i === 1 && { gene: 'egfr', symbol: 'EGFR', _errors: { twice: expect.any(String) } }) }))); // prettier-ignore
 });
+
+test.each([
+  ['records', {}],
+  ['records that expressions produce', { pre_annotation_expression: 'record' }],
+])('an upsert of %s by id_fields does not take the key for a value that is given', async (_, annotator_params) => {
+  const datasetId = await newDataset([
+    { name: 'name', expression: "record.variant + ' ' + (record.gene or 'none')" },
+    { name: 'chrom', expression: "record.variant.split('-')[0]" },
+    { name: 'place', expression: "record.info.id + ' ' + (record.info.gene or 'none')" },
+  ]);
+  const stored = { variant: '1-5-A-T', gene: 'TP53', info: { id: 'a', gene: 'TP53' } };
+  await runJob('imports', { dataset_id: datasetId, data_records: [stored] });
+  const computed = { name: '1-5-A-T TP53', chrom: '1', place: 'a TP53' };
+  expect(await fetchStoredRecords(datasetId)).toMatchObject([{ ...stored, ...computed }]);
+  const upsert = { dataset_id: datasetId, commit_mode: 'upsert', annotator_params };
+  const [variant, info] = [stored.variant, { id: 'a' }];
+  await runJob('imports', { ...upsert, id_fields: ['variant'], data_records: [{ variant, note: 'x' }] });
+  await runJob('imports', { ...upsert, id_fields: ['info.id'], data_records: [{ info, more: 'y' }] });
+  expect(await fetchStoredRecords(datasetId)).toMatchObject([{ ...stored, ...computed, note: 'x', more: 'y' }]);
+  await runJob('imports', { ...upsert, id_fields: ['variant'], data_records: [{ variant, gene: 'EGFR' }, { variant: '2-7-C-G' }] });
+  expect(await fetchStoredRecords(datasetId)).toMatchObject([{ ...computed, name: '1-5-A-T EGFR' }, { name: null, chrom: '2' }]);
+}); // prettier-ignore

@@ -177,6 +177,19 @@ describe('the rows of a MAF file', () => {
     );
   });
 
+  test.each([
+    ['none, if the dataset has that column', ['variant'], undefined],
+    ['others, if the dataset has others as well', ['variant', 'variant_2'], 'GRCH37-1-5-5-T'],
+    ['others, if the dataset does not have that column', [], 'GRCH37-1-5-5-T'],
+  ])('of a file with a column variant: %s', async (_, names, variant_2) => {
+    const known = names.map((name) => ({ name, physical: name, type: 'string', isList: false }) as const); // prettier-ignore
+    const header = mafHeader.replace('Hugo_Symbol', 'variant');
+    const lines = mafLine('37', '1', '5', '5', '+', 'A', 'A', 'T').repeat(3);
+    const { rows, columns } = await importSource(header + lines, 'tsv', { known });
+    expect(rows.map((row) => [row['variant'], row['variant_2']])).toEqual(rows.map(() => ['g', variant_2])); // prettier-ignore
+    expect(columns.some(({ name }) => name === 'variant_2')).toBe(variant_2 !== undefined);
+  });
+
   test('keep the types of the dataset, and reject what does not fit them', async () => {
     const variantColumn = {
       name: 'variant',

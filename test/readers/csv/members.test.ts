@@ -47,6 +47,14 @@ describe('columns with the dotted names of members', () => {
     expect(rows.map(({ id, info }) => [id, info])).toEqual([['a', { AF: 1, genes: ['x'] }], ['c', null], ['d', { AF: 4 }]]); // prettier-ignore
   });
 
+  test('are named as a whole in findings', async () => {
+    const isDeclared = true;
+    const declared = [column('info', 'object', { children: [column('AF', 'double'), column('DP', 'double', { isDeclared }), column('note', 'string')] })]; // prettier-ignore
+    const text = Buffer.from('info.AF,info.DP,info.note\nNaN,inf,caf\xe9\n', 'latin1');
+    const { findings } = await importSource(text, 'csv', { known: declared, validation: lenientParams, params: { encoding: 'utf-8' } }); // prettier-ignore
+    expect(findings.examples.map(({ field }) => field).toSorted()).toEqual(['info.AF', 'info.DP', 'info.note']); // prettier-ignore
+  });
+
   test('are not derived from the cells of a MAF file', async () => {
     const coordinates = column('genomic_coordinates', 'object', { children: [column('start', 'long')] }); // prettier-ignore
     const header = 'Chromosome,Start_Position,Reference_Allele,Tumor_Seq_Allele2,NCBI_Build';
