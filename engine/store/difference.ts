@@ -7,6 +7,8 @@ import type { LogEntry } from './log.js';
 import {
   deletedAndRestoredRows,
   rowNumbersOf,
+  traceBack,
+  traceForward,
   TracedRowSet,
   type DeletedRowsChange,
   type MovedRows,
@@ -77,11 +79,11 @@ async function computeDifference(
   const [first, last] = from < to ? [from, to] : [to, from];
   for await (const { entry, live } of readEntriesBetween(folder, datasetId, first, last)) {
     const step = tracedEntry(entry, live);
-    onwards.followEntry(step);
+    await onwards.followEntry(step);
     steps.push(step);
   }
   const backwards = new GainedRowsTrace();
-  for (const step of steps.toReversed()) backwards.followEntryBack(step);
+  for (const step of steps.toReversed()) await backwards.followEntryBack(step);
   const [later, earlier] = [onwards.gainedRows.rows, backwards.gainedRows.rows];
   return from < to ? { added: later, removed: earlier } : { added: earlier, removed: later };
 }
@@ -129,18 +131,16 @@ class GainedRowsTrace {
   /** The rows that were records in the first version and are now deleted: restoring such a row is not a gain. */
   readonly #lost = new TracedRowSet(new Map());
 
-  followEntry({ entry, before }: TracedEntry): void {
-    this.gainedRows.traceForward(entry, before);
-    this.#lost.traceForward(entry, before);
+  async followEntry({ entry, before }: TracedEntry): Promise<void> {
+    await traceForward([this.gainedRows, this.#lost], entry, before);
     if (entry.isRewrite) return;
     const { deleted, restored } = deletedAndRestoredRows(entry);
     this.#exchange(deleted, restored, before);
     for (const segment of entry.add) this.#gain(segment);
   }
 
-  followEntryBack({ entry, before }: TracedEntry): void {
-    this.gainedRows.traceBack(entry, before);
-    this.#lost.traceBack(entry, before);
+  async followEntryBack({ entry, before }: TracedEntry): Promise<void> {
+    await traceBack([this.gainedRows, this.#lost], entry, before);
     if (entry.isRewrite) return;
     const { deleted, restored } = deletedAndRestoredRows(entry);
     this.#exchange(restored, deleted, before);

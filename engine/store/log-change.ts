@@ -8,18 +8,18 @@ import { refuseChangedColumns, areColumnsEqual } from './snapshot.js';
 import { liveRowCount, type DatasetChange, type Rewrite } from './store.js';
 
 /** Returns the entry that a change or a rewrite adds to the log; `moves` has the segments with their names in the dataset's folder. */
-export function logEntryOfChange(
+export async function logEntryOfChange(
   state: LogState,
   change: DatasetChange | Rewrite,
   moves: readonly SegmentMove[],
   time: number,
-): LogEntry {
+): Promise<LogEntry> {
   const isRewrite = !('columns' in change);
   const isSame =
     isRewrite || (state.version >= 0 && areColumnsEqual(state.columns, change.columns));
   const update = (isRewrite ? undefined : change.update) ?? [];
   const segments = moves.map(({ segment }) => segment);
-  const rewrite = isRewrite ? rebaseRewrite(change, segments, state.live) : undefined;
+  const rewrite = isRewrite ? await rebaseRewrite(change, segments, state.live) : undefined;
   let next = state.nextRowId;
   const add = (rewrite?.add ?? segments).map((segment) => {
     if (segment.baseRowId !== undefined || storesRowIds(segment)) return segment;

@@ -166,7 +166,7 @@ class FileStore implements Store {
         await linkSegments(this.#folder, datasetId, moves);
         for (;;) {
           this.#refuseLostEntry(datasetId, state.version);
-          const entry = logEntryOfChange(state, change, moves, this.#now());
+          const entry = await logEntryOfChange(state, change, moves, this.#now());
           const after = applyEntry(datasetId, state, entry); // throws if the entry would damage the log
           // Everything that can fail comes before the log entry, because the commit has happened as soon as the entry is written.
           const freshState = {

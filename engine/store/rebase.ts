@@ -5,7 +5,7 @@ import { deletedRows, withMoreDeleted } from './deletion-vector.js';
 import { changesRecords } from './log.js';
 import type { LogState } from './log-state.js';
 import { encodeOrigins } from './origins.js';
-import { rowNumbersOf, TracedRowSet } from './row-trace.js';
+import { rowNumbersOf, traceForward, TracedRowSet } from './row-trace.js';
 import { readEntriesBetween } from './snapshot.js';
 import type { Rewrite, Segment } from './store.js';
 
@@ -25,7 +25,7 @@ export async function rebaseDeletions(
   for await (const { entry, live } of readEntriesBetween(folder, datasetId, base, newest.version)) {
     if (changesRecords(entry)) return undefined;
     trace ??= new TracedRowSet(newlyDeletedRows(update, live));
-    trace.traceForward(entry, live);
+    await traceForward([trace], entry, live);
   }
   return [...(trace?.rows ?? [])].map(([path, rows]) => {
     const segment = newest.live.get(path)!;
@@ -44,11 +44,11 @@ interface RebasedRewrite extends Pick<Rewrite, 'origins'> {
  * deleted rows of the added segments. `live` has the segments of the newest version, `add` those of the rewrite. Throws `conflict` if rows
  * were restored, because the rewrite may have left them out.
  */
-export function rebaseRewrite(
+export async function rebaseRewrite(
   { replace, origins }: Rewrite,
   add: readonly Segment[],
   live: ReadonlyMap<string, Segment>,
-): RebasedRewrite {
+): Promise<RebasedRewrite> {
   const remove = replace.map(({ path }) => live.get(path)!);
   const changedSegments = replace.flatMap((planned, i) => {
     const newest = remove[i]!;
@@ -72,7 +72,7 @@ export function rebaseRewrite(
   // Without origins, later versions would assume that the rewrite has left out all rows that are deleted now.
   const concatenated = origins ?? concatenationOrigins(plannedSegments, add);
   const entry = { isRewrite: true, remove: plannedSegments, add, origins: concatenated };
-  trace.traceForward(entry, plannedLive);
+  await traceForward([trace], entry, plannedLive);
   return {
     remove,
     add: add.map((segment) => {

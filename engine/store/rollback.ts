@@ -3,14 +3,14 @@ import { mergeAscending, subtractAscending } from '../core/ascending.js';
 import { AppError } from '../core/errors.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
-import { deletedAndRestoredRows, rowNumbersOf, TracedRowSet } from './row-trace.js';
+import { deletedAndRestoredRows, rowNumbersOf, traceForward, TracedRowSet } from './row-trace.js';
 import { storesRowIds } from './row-ids.js';
 import { readEntriesBetween } from './snapshot.js';
 import type { Rollback, Segment } from './store.js';
 
 /**
  * Computes the rollback of a version, as a change to the version `base`: the records that it added are removed, and those that it deleted come back, wherever merges have
- * moved them since. The cost is proportional to the log entries since that version and the rows that they change.
+ * moved them since. The cost is proportional to the log entries since that version and the rows that they change, or move in sorting merges.
  */
 export async function computeRollback(
   folder: DataFolder,
@@ -37,8 +37,7 @@ export async function computeRollback(
       deletedTrace = new TracedRowSet(more);
       continue;
     }
-    for (const trace of [added, replacing, deletedTrace, ...deletedLater.values()])
-      trace.traceForward(entry, live);
+    await traceForward([added, replacing, deletedTrace, ...deletedLater.values()], entry, live);
     deletedTrace.remove(restored, live);
     for (const trace of deletedLater.values()) trace.remove(restored, live);
     const hit = added.intersectionWith(more);

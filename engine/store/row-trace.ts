@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { intersectAscending, mergeAscending, subtractAscending } from '../core/ascending.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
@@ -95,17 +96,10 @@ export class TracedRowSet {
     }
   }
 
-  /**
-   * Moves the set from the version before a log entry to the version of the entry, following the rows that a merge moves; `live` has the
-   * segments of the version before.
-   */
-  traceForward(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
+  /** Follows the rows through an entry that is not a sorting merge; `live` has the segments of the version before the entry. */
+  followForward(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
     if (!entry.isRewrite) {
       for (const { path } of entry.remove) this.rows.delete(path);
-      return;
-    }
-    if (entry.origins !== undefined) {
-      this.#traceSortedForward(entry, live);
       return;
     }
     const [target] = entry.add;
@@ -123,15 +117,8 @@ export class TracedRowSet {
     if (target !== undefined && found.length > 0) this.#set(target, found);
   }
 
-  /**
-   * Moves the set from the version of a log entry to the version before it, following the rows that a merge moved; `live` has the segments
-   * of the version before.
-   */
-  traceBack(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
-    if (entry.origins !== undefined) {
-      this.#traceSortedBack(entry, live);
-      return;
-    }
+  /** Follows the rows back through an entry that is not a sorting merge; `live` has the segments of the version before the entry. */
+  followBack(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
     const [target] = entry.add;
     const ownRows = target && entry.isRewrite ? this.rows.get(target.path) : undefined;
     for (const { path } of entry.add) this.rows.delete(path);
@@ -144,10 +131,10 @@ export class TracedRowSet {
     }
   }
 
-  /** Follows the rows through a merge that sorts the rows of its sources. */
-  #traceSortedForward(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
+  /** Begins to follow the rows through a merge that sorts the rows of its sources: takes the rows of these from the set. */
+  beginSorted({ remove }: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): SortedTrace {
     let count = 0;
-    const wantedRows = entry.remove.map(({ path }) => {
+    const flags = remove.map(({ path }) => {
       const ownRows = this.rows.get(path);
       if (ownRows === undefined) return undefined;
       this.rows.delete(path);
@@ -155,33 +142,95 @@ export class TracedRowSet {
       count += ownRows === 'all' ? source.rows : ownRows.length;
       return rowFlags(ownRows, source);
     });
-    if (count === 0) return;
-    for (const [target, { sources, rows }] of decodedOriginsOf(entry)) {
-      const found: number[] = [];
-      for (let row = 0; row < rows.length; row++)
-        if (wantedRows[sources[row]!]?.[rows[row]!] === 1) found.push(row);
-      count -= found.length;
-      if (found.length > 0) this.#set(target, Int32Array.from(found));
-      if (count === 0) return;
-    }
-    this.droppedCount += count;
+    return {
+      get rowsLeft() {
+        return count;
+      },
+      addRowsOf: (target, { sources, rows }) => {
+        const found: number[] = [];
+        for (let row = 0; row < rows.length; row++)
+          if (flags[sources[row]!]?.[rows[row]!] === 1) found.push(row);
+        count -= found.length;
+        if (found.length > 0) this.#set(target, Int32Array.from(found));
+      },
+    };
   }
 
-  #traceSortedBack(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
-    const found: number[][] = entry.remove.map(() => []);
-    for (const [target, { sources, rows }] of decodedOriginsOf(entry)) {
-      const ownRows = this.rows.get(target.path);
-      if (ownRows === undefined) continue;
-      this.rows.delete(target.path);
-      for (const row of rowNumbersOf(ownRows, target)) found[sources[row]!]!.push(rows[row]!);
-    }
-    for (const [i, { path }] of entry.remove.entries())
-      if (found[i]!.length > 0) this.#set(live.get(path)!, Int32Array.from(found[i]!).sort());
+  /** Begins to follow the rows back through a merge that has sorted the rows of its sources. */
+  beginSortedBack(
+    { remove }: MovedRows,
+    live: ReadonlyMap<string, SegmentWithDeletions>,
+  ): Pick<SortedTrace, 'addRowsOf'> & { readonly end: () => void } {
+    const found: number[][] = remove.map(() => []);
+    return {
+      addRowsOf: (target, { sources, rows }) => {
+        const ownRows = this.rows.get(target.path);
+        if (ownRows === undefined) return;
+        this.rows.delete(target.path);
+        for (const row of rowNumbersOf(ownRows, target)) found[sources[row]!]!.push(rows[row]!);
+      },
+      end: () => {
+        for (const [i, { path }] of remove.entries())
+          if (found[i]!.length > 0) this.#set(live.get(path)!, Int32Array.from(found[i]!).sort());
+      },
+    };
   }
 
   #set(segment: SegmentWithDeletions, rows: Int32Array): void {
     this.rows.set(segment.path, rows.length === segment.rows ? 'all' : rows);
   }
+}
+
+/** Follows the rows of a set through a sorting merge, from one segment that the merge has added to the next. */
+interface SortedTrace {
+  /** Number of rows that have not been found in the segments so far. */
+  readonly rowsLeft: number;
+  addRowsOf(target: SegmentWithDeletions, origins: RowOrigins): void;
+}
+
+/**
+ * Moves sets of rows from the version before a log entry to the version of the entry, following the rows that a merge moves; `live` has the
+ * segments of the version before. The origins of a sorting merge are decoded once for all sets, and other requests are answered between its
+ * segments.
+ */
+export async function traceForward(
+  sets: readonly TracedRowSet[],
+  entry: MovedRows,
+  live: ReadonlyMap<string, SegmentWithDeletions>,
+): Promise<void> {
+  if (!entry.isRewrite || entry.origins === undefined) {
+    for (const set of sets) set.followForward(entry, live);
+    return;
+  }
+  const traces = sets.map((set) => ({ set, trace: set.beginSorted(entry, live) }));
+  for (const [i, target] of entry.add.entries()) {
+    const unfinished = traces.filter(({ trace }) => trace.rowsLeft > 0);
+    if (unfinished.length === 0) break;
+    const origins = decodeOrigins(entry.origins[i]!, target.rows);
+    for (const { trace } of unfinished) trace.addRowsOf(target, origins);
+    await setImmediate();
+  }
+  for (const { set, trace } of traces) set.droppedCount += trace.rowsLeft;
+}
+
+/** Moves sets of rows from the version of a log entry to the version before it; the parameters are those of `traceForward`. */
+export async function traceBack(
+  sets: readonly TracedRowSet[],
+  entry: MovedRows,
+  live: ReadonlyMap<string, SegmentWithDeletions>,
+): Promise<void> {
+  if (entry.origins === undefined) {
+    for (const set of sets) set.followBack(entry, live);
+    return;
+  }
+  const traces = sets.map((set) => set.beginSortedBack(entry, live));
+  for (const [i, target] of entry.add.entries()) {
+    if (!sets.some((set) => set.rows.has(target.path))) continue;
+    const origins = decodeOrigins(entry.origins[i]!, target.rows);
+    for (const trace of traces) trace.addRowsOf(target, origins);
+    await setImmediate();
+  }
+  for (const trace of traces) trace.end();
 }
 
 /**
@@ -207,14 +256,6 @@ function mergedSources(
     next += source.rows - goneRows.length;
     return { source, gone: goneRows, first };
   });
-}
-
-/** Yields the segments into which a merge has sorted rows, each with the origins of its rows. */
-function* decodedOriginsOf({
-  add,
-  origins,
-}: MovedRows): Generator<readonly [SegmentWithDeletions, RowOrigins]> {
-  for (const [i, target] of add.entries()) yield [target, decodeOrigins(origins![i]!, target.rows)];
 }
 
 /** Returns one byte for each row of a segment: 1 for rows of the set. */

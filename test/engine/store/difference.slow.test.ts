@@ -10,7 +10,7 @@ import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 import { NumbersDataset } from './numbers.js';
 
-const roundCount = Number(process.env['STRANDLAKE_CASES'] ?? 12);
+const roundCount = Number(process.env['STRANDLAKE_CASES'] ?? 6);
 
 let root: string;
 let folder: DataFolder;
