@@ -1,45 +1,40 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import { openConnections, type Connections } from './connections.js';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { openConnections } from './connections.js';
 import { cacheFolder, generateFile } from './generate.js';
 import { recordLines } from './query-commits.js';
+import { seededRandom } from './random.js';
 import { segmentsOf } from './segments.js';
-import { type BenchServer, startServer } from './server.js';
+import { startServer } from './server.js';
 import {
   type ResultLine,
   lineOrFailure,
   machineText,
   markdownTable,
-  median,
   writeResult,
 } from './table.js';
+import {
+  changeRecords,
+  fetchLastCommit,
+  measuredRuns,
+  measureSeconds,
+  resultLineOfChange,
+  warmupRuns,
+  writeIdFile,
+  writeUpsertFile,
+  type VersionsSetup,
+} from './version-changes.js';
+import { measureQueries, sortedRollbackLine } from './version-queries.js';
 
-/** Number of consecutive changes after which the queries are measured again. */
-const consecutiveChanges = 20;
-const measuredRuns = 9;
-const warmupRuns = 2;
+const seed = 12;
 /** The defaults of `--api-memory-mb` and `--worker-memory-mb`, with which the server runs. */
 const memorySettingsMb = 1_024 + 1_024;
 
-/** What all rows of the result table of `versions` need. */
-interface VersionsSetup {
-  readonly server: BenchServer;
-  readonly datasetId: number;
-  readonly duckdb: DuckDBConnection;
-  readonly connections: Connections;
-  readonly records: number;
-  /** The number of records that a delete names. */
-  readonly few: number;
-  /** The ids of all records. */
-  readonly ids: readonly string[];
-  readonly folder: string;
-}
-
 /**
  * `npm run bench -- versions`: compares deletes, upserts, rollbacks and archives with DuckDB on its own table with an index on the id
- * (changes in both are durable), and queries of changed and of earlier versions with queries of the newest version before the changes.
+ * (changes in both are durable), and queries of changed and of earlier versions with queries of the newest version.
  */
 export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
   const isQuick = flags.has('--quick');
@@ -62,7 +57,7 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     await duckdb.run('CHECKPOINT');
     const connections = openConnections(server.origin, server.token, 1);
     const fewRecords = Math.min(100_000, records / 50);
-    const ids = (await duckdb.runAndReadAll('SELECT _id FROM t')).getRows().map(([id]) => String(id)); // prettier-ignore
+    const ids = shuffledIds((await duckdb.runAndReadAll('SELECT _id FROM t')).getRows().map(([id]) => String(id))); // prettier-ignore
     const setup = { server, datasetId, duckdb, connections, records, few: fewRecords, ids, folder };
     const lines = [
       ...(await measureDeletes(setup)),
@@ -71,8 +66,9 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
       ...(await memoryLines(setup)),
       await lineOrFailure('rollback of an append', () => measureAppend(setup)),
       ...(await measureQueries(setup, 'upserts')),
-      ...(await measureQueries(setup, 'deletes')),
+      await lineOrFailure('rollback after a sort', () => sortedRollbackLine(setup)),
       await lineOrFailure('archive and restore', () => measureArchive(setup)),
+      ...(await measureQueries(setup, 'deletes')),
     ];
     connections.close();
     const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
@@ -204,14 +200,6 @@ async function memoryLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
   return lines;
 }
 
-/** Writes a file of some records, with the value of `depth` increased by one, as JSON lines. */
-async function writeUpsertFile(setup: VersionsSetup, run: number): Promise<string> {
-  const { duckdb, folder } = setup;
-  const file = join(folder, `upsert-${run}.json`);
-  await duckdb.run(`COPY (SELECT t.* EXCLUDE (_commit) REPLACE (t.depth + 1 AS depth) FROM t SEMI JOIN read_json('${writeIdFile(setup, run)}') AS g ON t._id = g._id) TO '${file}' (FORMAT json)`); // prettier-ignore
-  return file;
-}
-
 /** Measures archiving the whole dataset and restoring it; DuckDB exports its database and imports it again. */
 async function measureArchive({
   server,
@@ -274,87 +262,15 @@ async function measureAppend({
   );
 }
 
-/** Measures a set of queries before and after many changes, and on an earlier version. */
-async function measureQueries(
-  setup: VersionsSetup,
-  what: 'deletes' | 'upserts',
-): Promise<readonly ResultLine[]> {
-  const { server, datasetId, records, few } = setup;
-  const requests: readonly (readonly [name: string, request: object])[] = [
-    ['first page', {}],
-    ['filter', { filters: [['depth__gt', 50], ['significance', 'Pathogenic']] }], // prettier-ignore
-    ['terms facet', { limit: 0, facets: { gene: { facet_type: 'terms', limit: 10 } } }],
-    ['stats', { limit: 0, facets: { frequency: { facet_type: 'stats' } } }],
-    ['variant lookup', { filters: [['variant', `GRCH38-1-${12_345_001}-${12_345_001}-T`]] }],
-    ['sorted', { ordering: '-frequency', limit: 10 }],
-  ];
-  const before = await timeChange(setup, requests);
-  const earlierCommit = await fetchLastCommit(server, datasetId);
-  for (let run = 0; run < consecutiveChanges; run++) {
-    if (what === 'upserts') {
-      const objectId = await server.upload(await writeUpsertFile(setup, 70 + run));
-      await changeRecords(setup, objectId, records, 'upsert');
-    } else {
-      const objectId = await server.upload(writeIdFile(setup, 100 + run));
-      await changeRecords(setup, objectId, records - (run + 1) * few, 'delete');
-    }
+/** Returns the elements of a list in random order. */
+function shuffledIds(ids: readonly string[]): readonly string[] {
+  const random = seededRandom(seed);
+  const shuffled = [...ids];
+  for (let i = shuffled.length - 1; i > 0; i--) {
+    const other = Math.floor(random.next() * (i + 1));
+    [shuffled[i], shuffled[other]] = [shuffled[other]!, shuffled[i]!];
   }
-  await server.idle();
-  const after = await timeChange(setup, requests);
-  const asOf = await timeChange(
-    setup,
-    requests.map(([name, request]) => [name, { ...request, as_of: earlierCommit }] as const),
-  );
-  return requests.flatMap(([name], i) => [
-    resultLineOfChange(`${name}, after ${consecutiveChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
-    resultLineOfChange(`${name}, as of the version before the ${what}`, asOf[i]!, 'when it was the newest', before[i]!, 1.2), // prettier-ignore
-  ]);
-}
-
-/** Writes a file of the ids of some records, as JSON lines; different runs name different records. */
-function writeIdFile({ folder, few, ids }: VersionsSetup, run: number, more = ''): string {
-  const step = Math.floor(ids.length / few);
-  const lines = Array.from({ length: few }, (_, i) => `{"_id":"${ids[i * step + ((run * 7919) % step)]!}"${more}}\n`); // prettier-ignore
-  const file = join(folder, `ids-${run}.json`);
-  writeFileSync(file, lines.join(''));
-  return file;
-}
-
-/** Changes the records that a file names; returns the seconds that it takes. */
-async function changeRecords(
-  { server, datasetId }: VersionsSetup,
-  objectId: number,
-  left: number,
-  mode: 'delete' | 'upsert',
-): Promise<number> {
-  return server.import(datasetId, objectId, left, undefined, { commit_mode: mode });
-}
-
-async function fetchLastCommit(server: BenchServer, datasetId: number): Promise<number> {
-  const { data } = await server.call('GET', `/v2/datasets/${datasetId}/commits?limit=1`);
-  return data[0]!.id;
-}
-
-async function timeChange(
-  { connections, datasetId }: VersionsSetup,
-  requests: readonly (readonly [name: string, request: object])[],
-): Promise<readonly (readonly number[])[]> {
-  const requestTimes: number[][] = requests.map(() => []);
-  for (let run = -warmupRuns; run < measuredRuns; run++) {
-    for (const [i, [name, request]] of requests.entries()) {
-      const from = performance.now();
-      const reply = await connections.post(`/v2/datasets/${datasetId}/data`, JSON.stringify(request)); // prettier-ignore
-      if (run >= 0) requestTimes[i]!.push((performance.now() - from) / 1000);
-      if (reply.status !== 200) throw new Error(`${name}: ${reply.status} ${reply.text}`);
-    }
-  }
-  return requestTimes;
-}
-
-async function measureSeconds(work: () => Promise<unknown>): Promise<number> {
-  const from = performance.now();
-  await work();
-  return (performance.now() - from) / 1000;
+  return shuffled;
 }
 
 /** Returns the result line of repeated changes, without the first ones, which are warm-up. */
@@ -367,26 +283,4 @@ function resultLineOfChangeAfterWarmup(...line: Parameters<typeof resultLineOfCh
     theirs.slice(warmupRuns),
     limit,
   );
-}
-
-function resultLineOfChange(
-  question: string,
-  ours: readonly number[],
-  peer: string,
-  theirs: readonly number[],
-  limit: number,
-): ResultLine {
-  const [mine, other] = [median(ours), median(theirs)];
-  process.stderr.write(`${question}: ${timeText(mine)}, ${peer} ${timeText(other)}\n`);
-  return {
-    question,
-    ours: timeText(mine),
-    peer: `${peer} ${timeText(other)}`,
-    ratio: mine / other,
-    limit,
-  };
-}
-
-function timeText(time: number): string {
-  return time < 1 ? `${(1000 * time).toFixed(1)} ms` : `${time.toFixed(2)} s`;
 }

@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Connections } from './connections.js';
+import type { BenchServer } from './server.js';
+import { median, type ResultLine } from './table.js';
+
+export const measuredRuns = 9;
+export const warmupRuns = 2;
+
+/** What all rows of the result table of `versions` need. */
+export interface VersionsSetup {
+  readonly server: BenchServer;
+  readonly datasetId: number;
+  readonly duckdb: DuckDBConnection;
+  readonly connections: Connections;
+  readonly records: number;
+  /** The number of records that a delete names. */
+  readonly few: number;
+  /** The ids of all records, in random order. */
+  readonly ids: readonly string[];
+  readonly folder: string;
+}
+
+/** Writes a file of some records, with the value of `depth` increased by one, as JSON lines. */
+export async function writeUpsertFile(setup: VersionsSetup, run: number): Promise<string> {
+  const { duckdb, folder } = setup;
+  const file = join(folder, `upsert-${run}.json`);
+  await duckdb.run(`COPY (SELECT t.* EXCLUDE (_commit) REPLACE (t.depth + 1 AS depth) FROM t SEMI JOIN read_json('${writeIdFile(setup, run)}') AS g ON t._id = g._id ORDER BY hash(t._id)) TO '${file}' (FORMAT json)`); // prettier-ignore
+  return file;
+}
+
+/** Writes a file of the ids of random records, in random order, as JSON lines; up to `records / few` consecutive runs name different records. */
+export function writeIdFile({ folder, few, ids }: VersionsSetup, run: number, more = ''): string {
+  const first = (run * few) % ids.length;
+  const lines = ids.slice(first, first + few).map((id) => `{"_id":"${id}"${more}}\n`);
+  const file = join(folder, `ids-${run}.json`);
+  writeFileSync(file, lines.join(''));
+  return file;
+}
+
+/** Changes the records that a file names; returns the seconds that it takes. */
+export async function changeRecords(
+  { server, datasetId }: VersionsSetup,
+  objectId: number,
+  left: number,
+  mode: 'delete' | 'upsert',
+): Promise<number> {
+  return server.import(datasetId, objectId, left, undefined, { commit_mode: mode });
+}
+
+export async function fetchLastCommit(server: BenchServer, datasetId: number): Promise<number> {
+  const { data } = await server.call('GET', `/v2/datasets/${datasetId}/commits?limit=1`);
+  return data[0]!.id;
+}
+
+export async function measureSeconds(work: () => Promise<unknown>): Promise<number> {
+  const from = performance.now();
+  await work();
+  return (performance.now() - from) / 1000;
+}
+
+export function resultLineOfChange(
+  question: string,
+  ours: readonly number[],
+  peer: string,
+  theirs: readonly number[],
+  limit: number,
+): ResultLine {
+  const [mine, other] = [median(ours), median(theirs)];
+  process.stderr.write(`${question}: ${timeText(mine)}, ${peer} ${timeText(other)}\n`);
+  return {
+    question,
+    ours: timeText(mine),
+    peer: `${peer} ${timeText(other)}`,
+    ratio: mine / other,
+    limit,
+  };
+}
+
+function timeText(time: number): string {
+  return time < 1 ? `${(1000 * time).toFixed(1)} ms` : `${time.toFixed(2)} s`;
+}

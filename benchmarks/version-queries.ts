@@ -1,0 +1,107 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { BenchServer } from './server.js';
+import type { ResultLine } from './table.js';
+import {
+  changeRecords,
+  fetchLastCommit,
+  measuredRuns,
+  measureSeconds,
+  resultLineOfChange,
+  warmupRuns,
+  writeIdFile,
+  writeUpsertFile,
+  type VersionsSetup,
+} from './version-changes.js';
+
+/** Number of consecutive changes after which the queries are measured again. */
+const consecutiveChanges = 20;
+/** A dataset without commits for five seconds is merged further. */
+const restMs = 7_000;
+
+/** Waits until all merges have ended, those included that begin when the dataset has had no commit for some time. */
+async function waitForRest(server: BenchServer): Promise<void> {
+  await server.idle();
+  await pause(restMs);
+  await server.idle();
+}
+
+/**
+ * Measures a set of queries before and after many changes, and on earlier versions: the one before the changes, and the one after half of
+ * them, which no merge has sorted. An earlier version is compared with the newest one; before deletes, with the same version when it was the
+ * newest, because the newest has fewer records.
+ */
+export async function measureQueries(
+  setup: VersionsSetup,
+  what: 'deletes' | 'upserts',
+): Promise<readonly ResultLine[]> {
+  const { server, datasetId, records, few } = setup;
+  const requests: readonly (readonly [name: string, request: object])[] = [
+    ['first page', {}],
+    ['filter', { filters: [['depth__gt', 50], ['significance', 'Pathogenic']] }], // prettier-ignore
+    ['terms facet', { limit: 0, facets: { gene: { facet_type: 'terms', limit: 10 } } }],
+    ['stats', { limit: 0, facets: { frequency: { facet_type: 'stats' } } }],
+    ['variant lookup', { filters: [['variant', `GRCH38-1-${12_345_001}-${12_345_001}-T`]] }],
+    ['sorted', { ordering: '-frequency', limit: 10 }],
+  ];
+  await waitForRest(server);
+  const before = await timeChange(setup, requests);
+  const earlierCommit = await fetchLastCommit(server, datasetId);
+  let middleCommit = earlierCommit;
+  for (let run = 0; run < consecutiveChanges; run++) {
+    if (what === 'upserts') {
+      const objectId = await server.upload(await writeUpsertFile(setup, 70 + run));
+      await changeRecords(setup, objectId, records, 'upsert');
+    } else {
+      const objectId = await server.upload(writeIdFile(setup, 100 + run));
+      await changeRecords(setup, objectId, records - (run + 1) * few, 'delete');
+    }
+    if (run === consecutiveChanges / 2) middleCommit = await fetchLastCommit(server, datasetId);
+  }
+  await waitForRest(server);
+  const after = await timeChange(setup, requests);
+  const timeAsOf = (commit: number): ReturnType<typeof timeChange> =>
+    timeChange(
+      setup,
+      requests.map(([name, request]) => [name, { ...request, as_of: commit }] as const),
+    );
+  const asOf = await timeAsOf(earlierCommit);
+  const asOfMiddle = await timeAsOf(middleCommit);
+  const isSameSize = what === 'upserts';
+  return requests.flatMap(([name], i) => [
+    resultLineOfChange(`${name}, after ${consecutiveChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
+    resultLineOfChange(`${name}, as of the version before the ${what}`, asOf[i]!, isSameSize ? 'newest' : 'when it was the newest', (isSameSize ? after : before)[i]!, 1.2), // prettier-ignore
+    ...(isSameSize ? [resultLineOfChange(`${name}, as of the version after half of the ${what}`, asOfMiddle[i]!, 'newest', after[i]!, 1.2)] : []), // prettier-ignore
+  ]);
+}
+
+/**
+ * Measures the rollback of the last of many upserts after a merge has sorted the records. DuckDB replaces the records by the earlier ones
+ * again.
+ */
+export async function sortedRollbackLine(setup: VersionsSetup): Promise<ResultLine> {
+  const { server, datasetId, duckdb, few } = setup;
+  const file = await writeUpsertFile(setup, 70 + consecutiveChanges - 1);
+  await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
+  const commit = await fetchLastCommit(server, datasetId);
+  const ours = await measureSeconds(() =>
+    server.call('POST', `/v2/dataset_commits/${commit}/rollback`),
+  );
+  const theirs = await measureSeconds(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone'));
+  return resultLineOfChange(`rollback of the last of ${consecutiveChanges} upserts of ${few.toLocaleString('en-US')}, after a sorting merge`, [ours], 'DuckDB INSERT OR REPLACE of the earlier records', [theirs], 0.5); // prettier-ignore
+}
+
+async function timeChange(
+  { connections, datasetId }: VersionsSetup,
+  requests: readonly (readonly [name: string, request: object])[],
+): Promise<readonly (readonly number[])[]> {
+  const requestTimes: number[][] = requests.map(() => []);
+  for (let run = -warmupRuns; run < measuredRuns; run++) {
+    for (const [i, [name, request]] of requests.entries()) {
+      const from = performance.now();
+      const reply = await connections.post(`/v2/datasets/${datasetId}/data`, JSON.stringify(request)); // prettier-ignore
+      if (run >= 0) requestTimes[i]!.push((performance.now() - from) / 1000);
+      if (reply.status !== 200) throw new Error(`${name}: ${reply.status} ${reply.text}`);
+    }
+  }
+  return requestTimes;
+}
