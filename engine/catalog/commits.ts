@@ -1,4 +1,5 @@
 import type { Database } from './database.js';
+import { notFoundError } from '../core/errors.js';
 import { jobColumns, listJobs, type JobFilter, type JobRow } from './jobs.js';
 import type { ListedRows, Page } from './list-page.js';
 import { sql, type Sql } from './sql.js';
@@ -173,6 +174,8 @@ export function commitTable(db: Database): CommitTable {
       versionWhere(sql`dataset_id = ${datasetId} AND log_version < ${logVersion} ORDER BY log_version DESC LIMIT 1`), // prettier-ignore
     delete: async (id) => {
       await db.atomic(async (tx) => {
+        // Another request may have deleted the commit meanwhile.
+        if ((await commitTable(tx).get(id)) === undefined) throw notFoundError();
         const version = await commitTable(tx).version(id);
         if (version !== undefined) await tx.run(deletedCommits.insert(version));
         await tx.run(sql`DELETE FROM commits WHERE id = ${id}`);

@@ -10,7 +10,6 @@ import {
   traceBack,
   traceForward,
   TracedRowSet,
-  type DeletedRowsChange,
   type MovedRows,
   type SegmentWithDeletions,
 } from './row-trace.js';
@@ -88,30 +87,33 @@ async function computeDifference(
   return from < to ? { added: later, removed: earlier } : { added: earlier, removed: later };
 }
 
-/** The parts of a log entry that say which rows it changes, and the segments that it removes or changes as they were before it. */
-interface TracedEntry {
-  readonly entry: MovedRows & DeletedRowsChange;
+/** The rows that a log entry changes or moves, and the segments of these rows as they were before it. */
+interface TracedEntry extends ReturnType<typeof deletedAndRestoredRows> {
+  readonly entry: MovedRows;
+  /** The segments that the entry removes, and, without their deleted rows, those of which it deletes or restores rows. */
   readonly before: ReadonlyMap<string, SegmentWithDeletions>;
 }
 
-/** Returns the parts of a log entry that are needed to follow rows; an entry as a whole has the columns and statistics of all segments. */
+/**
+ * Returns what is needed of a log entry to follow rows. An entry as a whole has the columns and statistics of all segments, and all deleted
+ * rows of each segment that it changes, which take much more memory than the rows that it changes.
+ */
 function tracedEntry(
   { isRewrite, add, remove, update, origins }: LogEntry,
   live: ReadonlyMap<string, Segment>,
 ): TracedEntry {
-  const touchedPaths = [...remove, ...update.map(({ segment }) => segment)].map(({ path }) => path);
   return {
+    ...deletedAndRestoredRows({ update }),
     entry: {
       isRewrite,
       add: add.map(withoutStatistics),
       remove: remove.map(({ path }) => ({ path })),
-      update: update.map(({ segment, before }) => ({
-        segment: withoutStatistics(segment),
-        before,
-      })),
       origins,
     },
-    before: new Map(touchedPaths.map((path) => [path, withoutStatistics(live.get(path)!)])),
+    before: new Map([
+      ...update.map(({ segment: { path, rows } }) => [path, { path, rows }] as const),
+      ...remove.map(({ path }) => [path, withoutStatistics(live.get(path)!)] as const),
+    ]),
   };
 }
 
@@ -131,18 +133,16 @@ class GainedRowsTrace {
   /** The rows that were records in the first version and are now deleted: restoring such a row is not a gain. */
   readonly #lost = new TracedRowSet(new Map());
 
-  async followEntry({ entry, before }: TracedEntry): Promise<void> {
+  async followEntry({ entry, before, deleted, restored }: TracedEntry): Promise<void> {
     await traceForward([this.gainedRows, this.#lost], entry, before);
     if (entry.isRewrite) return;
-    const { deleted, restored } = deletedAndRestoredRows(entry);
     this.#exchange(deleted, restored, before);
     for (const segment of entry.add) this.#gain(segment);
   }
 
-  async followEntryBack({ entry, before }: TracedEntry): Promise<void> {
+  async followEntryBack({ entry, before, deleted, restored }: TracedEntry): Promise<void> {
     await traceBack([this.gainedRows, this.#lost], entry, before);
     if (entry.isRewrite) return;
-    const { deleted, restored } = deletedAndRestoredRows(entry);
     this.#exchange(restored, deleted, before);
     for (const { path } of entry.remove) this.#gain(before.get(path)!);
   }

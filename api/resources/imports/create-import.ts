@@ -24,7 +24,7 @@ import {
   requireResource,
 } from '../../http/require-resource.js';
 import { readTemplate, withTemplateFields } from '../templates/named-template.js';
-import { checkIdFields, checkTargetFields } from './import-options.js';
+import { checkCommitMode, checkTargetFields } from './import-options.js';
 
 /**
  * Checks the request for an import, reports all its errors at once, and queues the import. Returns the import: queued if it reads
@@ -43,7 +43,7 @@ export async function createImport(
   if (dataset && options.targetFields) {
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
   }
-  checkIdFields(form, options);
+  checkCommitMode(form, options);
   const serverKeys = serverMetadataKeys(form);
   if (serverKeys.length > 0)
     form.fail('metadata', `The server sets ${serverKeys.join(', ')}; choose other names.`);

@@ -31,13 +31,23 @@ export function readIdFields(form: Form, key: string): readonly string[] | null 
 
 const maxIdFields = 16;
 
-/** Adds an error to the form if the request has `id_fields` but its commit mode only adds records. */
-export function checkIdFields(
+/**
+ * Adds an error to the form if the request has `id_fields` but its commit mode only adds records, or expressions over records of which only
+ * the `_id` is read.
+ */
+export function checkCommitMode(
   form: Form,
-  { commitMode, idFields }: { readonly commitMode?: CommitMode | undefined; readonly idFields?: readonly string[] | null | undefined }, // prettier-ignore
+  { commitMode, idFields, annotatorParams }: { readonly commitMode?: CommitMode | undefined; readonly idFields?: readonly string[] | null | undefined; readonly annotatorParams?: JsonObject | null | undefined }, // prettier-ignore
 ): void {
   if (idFields && (commitMode ?? 'append') === 'append')
     form.fail('id_fields', 'Only with commit_mode overwrite, upsert or delete: append adds all records.'); // prettier-ignore
+  if (commitMode !== 'delete' || idFields) return;
+  for (const key of ['pre_annotation_expression', 'post_annotation_expression'])
+    if (annotatorParams?.[key])
+      form.fail(
+        'annotator_params',
+        `${key}: Not with commit_mode delete by _id, which reads no other field: select the records by a query (a migration with source_params.filters), or delete by id_fields.`,
+      );
 }
 
 /** Reads the fields to create; unknown keys are dropped. */

@@ -12,7 +12,7 @@ import {
   requireNoSnapshot,
 } from '../../http/require-resource.js';
 import { checkRejectionParams } from '../imports/create-import.js';
-import { checkIdFields, checkTargetFields } from '../imports/import-options.js';
+import { checkCommitMode, checkTargetFields } from '../imports/import-options.js';
 import { readAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
 import { migrationResource } from './migration.js';
@@ -32,7 +32,7 @@ export async function createMigration(
   form.boolean('parallel');
   if (target && options.targetFields)
     checkTargetFields(form, options.targetFields, await catalog.fields.all(target.id));
-  checkIdFields(form, options);
+  checkCommitMode(form, options);
   checkRejectionParams(form, options.validationParams ?? null, []);
   form.throwIfInvalid();
   if (!source || !target || !params) throw new Error('done() lets no incomplete form pass');

@@ -157,13 +157,10 @@ async function loadComparedVersions(
 ): Promise<ComparedVersions> {
   const earlierData = await loadReadableData(context, dataset, from.version);
   const laterData = await loadReadableData(context, dataset, to.version);
-  const difference = await context.store.difference(dataset.id, from.version, to.version);
-  return {
-    from: earlierData.snapshot,
-    to: laterData.snapshot,
-    fields: laterData.fields,
-    difference,
-  };
+  const [earlier, later] = [earlierData.snapshot, laterData.snapshot];
+  // A merge makes a version that the catalogue names only afterwards: until then, the snapshot is that of the version before the merge.
+  const difference = await context.store.difference(dataset.id, earlier.version, later.version);
+  return { from: earlier, to: later, fields: laterData.fields, difference };
 }
 
 function readLimit(query: QueryParams): number {
@@ -186,7 +183,7 @@ async function readDiffState(
     firstParamValue(query, 'to')?.trim() ?? '',
   ] as const;
   const cursor = firstParamValue(query, 'cursor');
-  if (cursor !== undefined && cursor !== '*' && cursor.toLowerCase() !== 'true')
+  if (cursor !== undefined && !['', '*', 'true'].includes(cursor.trim().toLowerCase()))
     return diffStateOfCursor(context, dataset, cursor, givenVersions);
   const to =
     (await resolveAsOf(context, dataset.id, givenVersions[1], 'to')) ??

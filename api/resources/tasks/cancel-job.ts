@@ -1,5 +1,6 @@
 import type { JobRow } from '../../../engine/catalog/jobs.js';
 import { isActiveStatus } from '../../../engine/catalog/task-row.js';
+import { invalidError } from '../../../engine/core/errors.js';
 import { Form } from '../../http/form.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
@@ -23,7 +24,9 @@ export async function cancelJobIfActive(context: AppContext, job: JobRow): Promi
   if (isActiveStatus(job.status)) await context.scheduler.end(job.taskId!);
 }
 
-/** Cancels the task of a job and waits for its end. */
+/** Cancels the task of a job and waits for its end. Throws a 400 for a job that has ended; its task may be deleted. */
 export async function cancelJob(context: AppContext, job: JobRow): Promise<void> {
-  await context.scheduler.cancel(job.taskId!);
+  if (job.taskId === null)
+    throw invalidError('status', `The task is ${job.status} and cannot be canceled.`);
+  await context.scheduler.cancel(job.taskId);
 }

@@ -23,7 +23,7 @@ export class RowSequence {
     this.#order = order;
   }
 
-  /** Returns a sequence of rows in insertion order; `rows` has them by the path of their segment. */
+  /** Returns a sequence of rows in insertion order; `rows` has them by the path of their segment, which the snapshot must have. */
   static async fromSnapshot(
     snapshot: Snapshot,
     rows: ReadonlyMap<string, TracedRows>,
@@ -40,6 +40,8 @@ export class RowSequence {
         end: first + (ownRows === 'all' ? all : ownRows.length),
       });
     }
+    if (parts.length < rows.size)
+      throw new Error(`version ${snapshot.version} lacks segments of the rows`);
     const storedOrder = new RowSequence(parts);
     if (!snapshot.isInterleaved) return storedOrder;
     const order = ascendingOrder(await storedOrder.rowIds(snapshot));

@@ -108,6 +108,17 @@ test('id_fields find records by their values, several for one as well', async ()
   ]);
 });
 
+test.each(['pre_annotation_expression', 'post_annotation_expression'])('a deletion by _id, which reads no records, refuses a %s', async (key) => {
+  const { datasetId } = await newDatasetOfThree();
+  const body = { commit_mode: 'delete', annotator_params: { [key]: 'record if record.pos > 1 else None' } };
+  const expected = [400, { annotator_params: [expect.stringMatching(`^${key}: Not with commit_mode delete by _id`)] }];
+  const importAnswer = await ann.post('/v2/dataset_imports', { ...body, dataset_id: datasetId, records: [{ _id: 'x' }] });
+  expect([importAnswer.status, importAnswer.json]).toEqual(expected);
+  const migrationAnswer = await ann.post('/v2/dataset_migrations', { ...body, source_id: datasetId, target_id: datasetId });
+  expect([migrationAnswer.status, migrationAnswer.json]).toEqual(expected);
+  expect(await fetchRecords(datasetId)).toHaveLength(3);
+}); // prettier-ignore
+
 test('widens the type of a field that a replacing record needs wider', async () => {
   const datasetId = await newDataset();
   await importRecords(datasetId, { records: [{ n: 1 }, { n: 2 }, { n: 3 }] });

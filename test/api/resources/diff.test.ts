@@ -215,6 +215,33 @@ describe('changed records', () => {
     ]);
   });
 
+  test('are right while a merge is in the log and not yet in the catalogue', async () => {
+    const id = await newDataset();
+    for (let n = 0; n < 15; n++) await addRecords(id, n, 1);
+    const { rewritten } = server.catalog.datasets;
+    const [merged, mayPublish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    Object.assign(server.catalog.datasets, {
+      rewritten: async (...parameters: Parameters<typeof rewritten>) => {
+        merged.resolve();
+        await mayPublish.promise;
+        return rewritten(...parameters);
+      },
+    });
+    const expected = { counts: { added: 1, changed: 0, removed: 0 }, results: [{ record: { n: 15 } }] }; // prettier-ignore
+    try {
+      await addRecords(id, 15, 1);
+      await merged.promise;
+      const to = await newestCommit(id);
+      expect((await askDiff({ to }, id)).json).toMatchObject(expected);
+      mayPublish.resolve();
+      await server.scheduler.compacted();
+      expect((await askDiff({ to }, id)).json).toMatchObject(expected);
+    } finally {
+      mayPublish.resolve();
+      Object.assign(server.catalog.datasets, { rewritten });
+    }
+  });
+
   test('are found once for requests that come at the same time', async () => {
     const id = await newDataset();
     await addRecords(id, 0, 3);

@@ -301,6 +301,8 @@ describe('the resource', () => {
     const list = listOf(await ann.get('/v2/dataset_migrations?limit=1000'));
     const { id } = second.json;
     expect(list.find((one) => one['id'] === id)).toMatchObject({ source: null, source_id: source, target: { id: target }, status: 'completed' }); // prettier-ignore
+    const cancelAnswer = await ann.put(`/v2/dataset_migrations/${String(id)}/cancel`, { status: 'canceled' }); // prettier-ignore
+    expect([cancelAnswer.status, cancelAnswer.json]).toEqual([400, { status: ['The task is completed and cannot be canceled.'] }]); // prettier-ignore
     expect((await ann.get('/v2/tasks')).status).toBe(200);
     expect((await ann.delete(`/v2/datasets/${target}`)).status).toBe(200);
     expect((await ann.get(`/v2/dataset_migrations/${String(id)}`)).status).toBe(404);

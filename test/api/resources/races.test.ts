@@ -91,6 +91,7 @@ const deleteActions: Readonly<Record<string, RaceAction>> = {
   vault: ({ vaultId }) => ann.delete(`/v2/vaults/${vaultId}`),
   import: ({ importId }) => ann.delete(`/v2/dataset_imports/${importId}`),
   export: ({ exportId }) => ann.delete(`/v2/dataset_exports/${exportId}`),
+  commit: ({ commitId }) => ann.delete(`/v2/dataset_commits/${commitId}`),
   'beacon set': ({ setId }) => ann.delete(`/v2/beacon_sets/${setId}`),
 };
 

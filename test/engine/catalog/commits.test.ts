@@ -76,6 +76,8 @@ test('passes over commits that are not completed, and those that completed later
 
 test('finds versions whose commits have no row any more', async () => {
   for (const i of [29, 12, 0]) await commits.delete(createdCommitIds[i]!);
+  // prettier-ignore
+  await expect(commits.delete(createdCommitIds[12]!)).rejects.toMatchObject({ code: 'not-found' });
   for (const [i, time] of commitTimes.entries()) {
     expect(await findNewestCommitAt(time)).toBe(createdCommitIds[i]);
     expect((await commits.lastBefore(datasetId, 2 * i + 2))?.id).toBe(createdCommitIds[i]);
