@@ -9,7 +9,7 @@ import type { Segment, TracedRows } from './store.js';
 export type SegmentWithDeletions = Pick<Segment, 'path' | 'rows' | 'deletion'>;
 
 /** The parts of a log entry that say which rows it deletes and restores. */
-export interface DeletedRowsChange {
+interface DeletedRowsChange {
   readonly update: readonly {
     readonly segment: SegmentWithDeletions;
     readonly before: LogEntry['update'][number]['before'];
