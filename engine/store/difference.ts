@@ -105,10 +105,7 @@ function tracedEntry(
       isRewrite,
       add: add.map(withoutStatistics),
       remove: remove.map(({ path }) => ({ path })),
-      update: update.map(({ segment, before }) => ({
-        segment: withoutStatistics(segment),
-        before,
-      })),
+      update,
       origins,
     },
     before: new Map(touchedPaths.map((path) => [path, withoutStatistics(live.get(path)!)])),
