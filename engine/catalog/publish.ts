@@ -64,7 +64,8 @@ export interface Publication {
 export type LoggedPublication = Omit<Publication, 'columns'>;
 
 /** Returns the part of a publication that its log entry contains. */
-export function loggedPublication({ columns: _, ...logged }: Publication): LoggedPublication {
+export function loggedPublication(publication: Publication): LoggedPublication {
+  const { columns: _, ...logged } = publication;
   return logged;
 }
 
