@@ -15,11 +15,7 @@ export class OutdatedResults {
   add(taskId: number): void {
     const count = (this.#countByTask.get(taskId) ?? 0) + 1;
     this.#countByTask.set(taskId, count);
-    if (count < budgets.outdatedResults) return;
-    throw new AppError(
-      'conflict',
-      `other tasks changed the dataset ${count} times while this one worked; try again when fewer changes are made at the same time`,
-    );
+    if (count >= budgets.outdatedResults) throw outdatedResultsError(count);
   }
 
   /** The ids of the tasks that must run alone on their target. */
@@ -33,4 +29,9 @@ export class OutdatedResults {
   forgetTask(taskId: number): void {
     this.#countByTask.delete(taskId);
   }
+}
+
+function outdatedResultsError(count: number): AppError {
+  const message = `other tasks changed the dataset ${count} times while this one worked; try again when fewer changes are made at the same time`;
+  return new AppError('conflict', message);
 }
