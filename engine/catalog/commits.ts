@@ -156,8 +156,8 @@ export function commitTable(db: Database): CommitTable {
     changesAfter: async (datasetId, logVersion) => {
       const rows = await db.all(sql`SELECT ${commitVersions.columns} FROM commit_versions
         WHERE dataset_id = ${datasetId} AND log_version > ${logVersion} AND mode IN ('overwrite', 'upsert', 'delete')
-          AND id NOT IN (SELECT parent_job_id FROM commit_versions
-            WHERE dataset_id = ${datasetId} AND parent_job_model = 'datasets.DatasetCommit')
+          AND NOT EXISTS (SELECT 1 FROM commit_versions rollback
+            WHERE rollback.parent_job_id = commit_versions.id AND rollback.parent_job_model = 'datasets.DatasetCommit')
         ORDER BY log_version`);
       return rows.map((row) => commitVersions.parse(row));
     },

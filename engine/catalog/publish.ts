@@ -17,7 +17,7 @@ import { insertTask, setStatus } from './task-status.js';
 import { taskTable } from './tasks.js';
 import { userTable, type UserRow } from './users.js';
 
-/** Everything that publishing a commit changes in the catalogue. The log entry contains it too, so that a restart can replay it. */
+/** Everything that publishing a commit changes in the catalogue. With the log entry, a restart can replay it (`loggedPublication`). */
 export interface Publication {
   readonly datasetId: number;
   /** The import that made the commit; 0 if no import did. */
@@ -58,6 +58,15 @@ export interface Publication {
   /** The import's final metadata (progress, validation). */
   readonly metadata: JsonObject;
   readonly time: Millis;
+}
+
+/** The part of a publication that the `info` of its log entry contains; the columns of the dataset are in the log anyway. */
+export type LoggedPublication = Omit<Publication, 'columns'>;
+
+/** Returns the part of a publication that its log entry contains. */
+export function loggedPublication(publication: Publication): LoggedPublication {
+  const { columns: _, ...logged } = publication;
+  return logged;
 }
 
 const commitPriority = 30; // the priority that the original service shows (contract 15.1)
@@ -273,7 +282,7 @@ async function publishCommit(
 }
 
 /** Returns the version of a dataset that a publication makes. */
-export function commitVersionOf(publication: Publication): CommitVersion {
+export function commitVersionOf(publication: LoggedPublication): CommitVersion {
   const { reverted, migration, importId, changes } = publication;
   return {
     id: publication.commitId,

@@ -53,7 +53,9 @@ export interface TaskTable {
   list(filter: TaskFilter, page: Page): Promise<ListedRows<TaskRow>>;
   /**
    * Marks the next queued task as running, increments its number of attempts, and returns it; undefined if there is none. Tasks are ordered
-   * by priority, then by age. Tasks of `idleKinds` wait until all earlier tasks on their target have ended and none is running.
+   * by priority, then by age. Tasks of `idleKinds` wait until all earlier tasks on their target have ended and none is running. A task of
+   * `exclusiveIds` waits until no other task on its target is running, and the other tasks on its target until it has ended, apart from
+   * background tasks.
    */
   claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
   /**
@@ -104,6 +106,8 @@ interface ClaimOptions {
   readonly refusedKinds?: readonly string[];
   /** Kinds whose tasks begin only when no other task works on their target. */
   readonly idleKinds?: readonly string[];
+  /** Tasks that change their target alone; of several with the same target, the oldest goes first. */
+  readonly exclusiveIds?: readonly number[];
   /** Restricts the list to tasks with these ids. */
   readonly ids?: readonly number[];
 }
@@ -159,6 +163,7 @@ export function taskTable(db: Database): TaskTable {
       exceptKinds = [],
       refusedKinds = [],
       idleKinds = [],
+      exclusiveIds = [],
       ids,
     } = {}) =>
       db.atomic(async (tx) => {
@@ -174,6 +179,7 @@ export function taskTable(db: Database): TaskTable {
             SELECT 1 FROM tasks other WHERE other.id <> tasks.id
             AND (other.status = 'running' OR other.id < tasks.id)
             AND ${isActiveOnObject(sql`other`, sql`tasks.target_object_id`)}))
+          AND NOT ${waitsForExclusiveTask(exclusiveIds)}
           AND tasks.account_id NOT IN (
             SELECT running.account_id FROM tasks running
             WHERE running.status = 'running' AND running.class <> 'background'
@@ -311,6 +317,19 @@ function isActiveOnObject(table: Sql, objectId: Sql): Sql {
 function isOnObject(table: Sql, objectId: Sql, condition: Sql): Sql {
   return sql`((${table}.target_object_id = ${objectId} AND ${condition})
     OR (${table}.source_object_id = ${objectId} AND ${condition}))`;
+}
+
+/** The condition that a task has to wait because of tasks that change their target alone: for one of them, or as one of them. */
+function waitsForExclusiveTask(exclusiveIds: readonly number[]): Sql {
+  if (exclusiveIds.length === 0) return sql`(1 = 0)`;
+  const isExclusive = isOneOf(sql`tasks.id`, exclusiveIds);
+  return sql`(tasks.class <> 'background' AND (
+    EXISTS (SELECT 1 FROM tasks other WHERE ${isOneOf(sql`other.id`, exclusiveIds)} AND ${isActiveTask(sql`other`)}
+      AND other.target_object_id = tasks.target_object_id
+      AND (other.id < tasks.id OR (other.id > tasks.id AND NOT ${isExclusive})))
+    OR (${isExclusive} AND EXISTS (SELECT 1 FROM tasks other
+      WHERE other.status = 'running' AND other.class <> 'background' AND other.target_object_id = tasks.target_object_id
+      AND other.id <> tasks.id AND ${isActiveTask(sql`other`)}))))`;
 }
 
 async function requireTask(tx: Database, id: number): Promise<TaskRow> {

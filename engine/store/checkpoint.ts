@@ -24,7 +24,7 @@ import {
 import { emptyState, type LogState } from './log-state.js';
 import { createdBy } from './segment.js';
 import type { Segment } from './store.js';
-import type { RemovedFile } from './vacuum-entry.js';
+import { RemovedFiles, type RemovedFile } from './removed-files.js';
 
 /*
  * A checkpoint of Delta Lake (protocol, "Checkpoints", V1): a Parquet file with one row per action; together, the actions make up the state
@@ -200,7 +200,7 @@ export async function readCheckpoint(
   const checksum = new RowsChecksum(datasetId, version);
   const live = new Map<string, Segment>();
   const removed = new Map<string, RemovedFile>();
-  const state = { ...emptyState, version, live, removed };
+  const state = { ...emptyState, version, live };
   let isWhole = false;
   const readRow = (row: ParquetRow): void => {
     const { txn, add, remove, metaData, protocol } = row as Readonly<Record<string, LogAction>>;
@@ -227,7 +227,7 @@ export async function readCheckpoint(
   for await (const rows of readRowGroups(folder.checkpoint(datasetId, version)))
     rows.forEach(readRow);
   if (!isWhole) throw new Error('does not match its checksum');
-  return state;
+  return { ...state, removed: RemovedFiles.of(removed) };
 }
 
 /** Yields the rows of a checkpoint by row groups, between which other work of the process can run. */

@@ -4,6 +4,7 @@ import type { Columns } from '../core/types.js';
 import { columnsOfDelta, deltaSchema } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
 import { deltaStats, parseLeafStats } from './delta-stats.js';
+import { rowIdColumn, storesRowIds } from './row-ids.js';
 import type { IdRun, LeafStats, Segment } from './store.js';
 
 /*
@@ -47,6 +48,24 @@ export function addAction(
   };
 }
 
+/**
+ * Returns the `add` action, without `dataChange`, of a segment of which only the deleted rows change: it has no statistics and tags but the
+ * number of rows, which the protocol requires beside a deletion vector.
+ */
+export function updateAction(
+  { path, rows, bytes, deletion }: Segment,
+  time: number,
+): Readonly<Record<string, unknown>> {
+  return {
+    path,
+    partitionValues: {},
+    size: bytes,
+    modificationTime: time,
+    stats: stringifyJson({ numRecords: rows }),
+    ...(deletion && { deletionVector: deletionVectorDescriptor(deletion) }),
+  };
+}
+
 /** Returns the `protocol` action of a table, with or without deleted rows. */
 export function protocolAction(hasDeletions: boolean): object {
   return hasDeletions ? deletionProtocol : plainProtocol;
@@ -78,16 +97,20 @@ export function deletionVectorOf(action: LogAction): DeletionVector | undefined 
   };
 }
 
-/** Returns the properties of a segment that Delta's `add` lacks. Columns are omitted if they equal those of the dataset. */
+/**
+ * Returns the properties of a segment that Delta's `add` lacks. Columns are omitted if they equal those of the dataset, apart from the column of
+ * row ids.
+ */
 function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
-  const ownSchema = deltaSchema(segment.columns);
+  const storesIds = storesRowIds(segment);
+  const ownSchema = deltaSchema(storesIds ? segment.columns.slice(1) : segment.columns);
   const tags = {
     'strandlake.checksum': segment.checksum,
     ...(segment.blockChecksums && { 'strandlake.blocks': segment.blockChecksums }),
     'strandlake.format': String(segment.format),
     ...(segment.areVariantsPlaced && { 'strandlake.variants': 'placed' }),
     ...(segment.baseRowId !== undefined && { 'strandlake.baseRowId': String(segment.baseRowId) }),
-    ...(segment.isAscending && { 'strandlake.rowIds': 'ascending' }),
+    ...(storesIds && { 'strandlake.rowIds': segment.isAscending ? 'ascending' : 'stored' }),
     ...(segment.idRuns && {
       'strandlake.ids': segment.idRuns.map(({ firstId, rows }) => `${firstId}:${rows}`).join(','),
     }),
@@ -106,7 +129,13 @@ export function protocolHasDeletions(protocol: LogAction): boolean {
 export function segmentOfAddAction(add: LogAction, columns: Columns): Segment {
   const tags = add['tags'] as Record<string, string>;
   const ownSchema = tags['strandlake.columns'];
-  const segmentColumns = ownSchema === undefined ? columns : columnsOfDelta(ownSchema);
+  const ownColumns = ownSchema === undefined ? columns : columnsOfDelta(ownSchema);
+  const rowIds = tags['strandlake.rowIds'];
+  // Entries of early releases have the column of row ids in the schema of the segment.
+  const segmentColumns =
+    rowIds === undefined || storesRowIds({ columns: ownColumns })
+      ? ownColumns
+      : [rowIdColumn, ...ownColumns];
   const { rows, stats } = parseLeafStats(requireText(add, 'stats'), segmentColumns);
   return {
     path: requireText(add, 'path'),
@@ -120,7 +149,7 @@ export function segmentOfAddAction(add: LogAction, columns: Columns): Segment {
     areVariantsPlaced: tags['strandlake.variants'] === 'placed',
     deletion: deletionVectorOf(add),
     baseRowId: parseRowId(tags['strandlake.baseRowId']),
-    ...(tags['strandlake.rowIds'] === 'ascending' && { isAscending: true }),
+    ...(rowIds === 'ascending' && { isAscending: true }),
     idRuns: parseIdRuns(tags['strandlake.ids']),
   };
 }

@@ -30,7 +30,7 @@ export class DiskUses {
       version,
       readableSince,
       live: totalOf(Array.from(live.values(), ({ bytes }) => bytes)),
-      old: totalOf(Array.from(removed.values(), ({ bytes }) => bytes)),
+      old: { files: removed.size, bytes: removed.bytes },
       // Nothing is kept of a dataset without a log: it may be in its archive, from which the log comes back.
       entries: version < 0 ? totalOf([]) : await this.#entrySizes(datasetId).upTo(version),
       checkpoints: totalOf(version < 0 ? [] : await this.#checkpointSizes(datasetId)),

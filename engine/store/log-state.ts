@@ -1,6 +1,6 @@
 import type { Columns } from '../core/types.js';
+import { RemovedFiles } from './removed-files.js';
 import type { Segment } from './store.js';
-import type { RemovedFile } from './vacuum-entry.js';
 
 /** The state of a dataset's log, replayed up to a version. Immutable. */
 export interface LogState {
@@ -8,8 +8,8 @@ export interface LogState {
   readonly columns: Columns;
   /** The live segments by path, in insertion order. */
   readonly live: ReadonlyMap<string, Segment>;
-  /** The removed segments that earlier versions need, by path. A sweep keeps their files until a vacuum has removed them. */
-  readonly removed: ReadonlyMap<string, RemovedFile>;
+  /** The removed segments that earlier versions need. A sweep keeps their files until a vacuum has removed them. */
+  readonly removed: RemovedFiles;
   /** Versions that were the newest at some time since this one, in milliseconds since 1970, can be read; 0 before the first vacuum. */
   readonly readableSince: number;
   /** Whether any entry has deleted rows, so that readers must support deletion vectors. */
@@ -23,7 +23,7 @@ export const emptyState: LogState = {
   version: -1,
   columns: [],
   live: new Map(),
-  removed: new Map(),
+  removed: RemovedFiles.of([]),
   readableSince: 0,
   hasDeletions: false,
   nextRowId: 0,

@@ -10,6 +10,7 @@ import { columnsOfDelta } from './arrow.js';
 import type { DeletionVector } from './deletion-vector.js';
 import {
   addAction,
+  updateAction,
   protocolHasDeletions,
   deletionVectorOf,
   deletionVectorDescriptor,
@@ -19,6 +20,7 @@ import {
   requireText,
   type LogAction,
 } from './delta-actions.js';
+import type { LogState } from './log-state.js';
 import type { Segment } from './store.js';
 import { vacuumStepOf } from './vacuum-entry.js';
 
@@ -59,9 +61,12 @@ interface RemovedSegment {
   readonly deletion?: DeletionVector | undefined;
 }
 
-/** A segment whose deleted rows an entry changes. */
+/**
+ * A segment whose deleted rows an entry changes, with the rows that are deleted from then on. Nothing else about a segment changes; entries of
+ * early releases describe it whole.
+ */
 interface UpdatedSegment {
-  readonly segment: Segment;
+  readonly segment: Pick<Segment, 'path' | 'deletion'>;
   readonly before: DeletionVector | undefined;
 }
 
@@ -113,7 +118,7 @@ export async function appendEntry(
   folder: DataFolder,
   datasetId: number,
   entry: LogEntry,
-  after: { readonly columns: Columns; readonly hasDeletions: boolean },
+  after: LogState,
 ): Promise<boolean> {
   const bytes = encodeEntry(datasetId, entry, after);
   return publishFile(folder.logEntry(datasetId, entry.version), bytes, {
@@ -141,7 +146,7 @@ export async function readEntry(
 function encodeEntry(
   datasetId: number,
   entry: LogEntry,
-  { columns, hasDeletions }: { readonly columns: Columns; readonly hasDeletions: boolean },
+  { columns, hasDeletions, live }: LogState,
 ): Uint8Array {
   const { version, time } = entry;
   const dataChange = !entry.isRewrite;
@@ -156,14 +161,13 @@ function encodeEntry(
     const vector = deletion && { deletionVector: deletionVectorDescriptor(deletion) };
     actions.push({ remove: { path, deletionTimestamp: time, dataChange, ...vector } });
   };
-  const add = (segment: Segment): void =>
-    void actions.push({ add: { ...addAction(segment, columns, time), dataChange } });
   for (const { path, deletion } of entry.remove) remove(path, deletion);
   for (const { segment, before } of entry.update) {
     remove(segment.path, before);
-    add(segment);
+    actions.push({ add: { ...updateAction(live.get(segment.path)!, time), dataChange } });
   }
-  entry.add.forEach(add);
+  for (const segment of entry.add)
+    actions.push({ add: { ...addAction(segment, columns, time), dataChange } });
   const body = actions.map((action) => `${stringifyJson(action)}\n`).join('');
   const commitInfo = {
     timestamp: time,
@@ -212,26 +216,28 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
     throw new Error(`has ${metaData.length} metaData lines`);
   }
   const columns = metaData[0] && columnsOfDelta(requireText(metaData[0][1], 'schemaString'));
-  const added = actions
-    .filter(([kind]) => kind === 'add')
-    .map(([, action]) => segmentOfAddAction(action, columns ?? current));
   const removedSegments = new Map<string, RemovedSegment>();
   for (const [kind, action] of actions) {
     if (kind !== 'remove') continue;
     const path = requireText(action, 'path');
     removedSegments.set(path, { path, deletion: deletionVectorOf(action) });
   }
-  const update = added.flatMap((segment) => {
-    const before = removedSegments.get(segment.path);
-    return before && removedSegments.delete(segment.path)
-      ? [{ segment, before: before.deletion }]
-      : [];
-  });
-  const updatedSegments = new Set(update.map(({ segment }) => segment));
+  const added: Segment[] = [];
+  const update: UpdatedSegment[] = [];
+  for (const [kind, action] of actions) {
+    if (kind !== 'add') continue;
+    const before = removedSegments.get(requireText(action, 'path'));
+    if (before !== undefined && action['tags'] === undefined)
+      update.push({ segment: { path: before.path, deletion: deletionVectorOf(action) }, before: before.deletion }); // prettier-ignore
+    else if (before !== undefined)
+      update.push({ segment: segmentOfAddAction(action, columns ?? current), before: before.deletion }); // prettier-ignore
+    else added.push(segmentOfAddAction(action, columns ?? current));
+    removedSegments.delete(requireText(action, 'path'));
+  }
   return {
     version,
     columns,
-    add: added.filter((segment) => !updatedSegments.has(segment)),
+    add: added,
     remove: [...removedSegments.values()],
     update,
     beginsDeletions: begun.includes(true),

@@ -260,7 +260,8 @@ class FileStore implements Store {
     const last = await this.version(datasetId);
     if (fromVersion > last) return;
     const entries = readEntriesBetween(this.#folder, datasetId, fromVersion - 1, last);
-    for await (const { entry } of entries) yield { version: entry.version, info: entry.info };
+    for await (const { entry, columns } of entries)
+      yield { version: entry.version, columns, info: entry.info };
   }
 
   async rebase(

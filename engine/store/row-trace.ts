@@ -11,7 +11,7 @@ export type SegmentWithDeletions = Pick<Segment, 'path' | 'rows' | 'deletion'>;
 /** The parts of a log entry that say which rows it deletes and restores. */
 interface DeletedRowsChange {
   readonly update: readonly {
-    readonly segment: SegmentWithDeletions;
+    readonly segment: Pick<Segment, 'path' | 'deletion'>;
     readonly before: LogEntry['update'][number]['before'];
   }[];
 }

@@ -129,12 +129,16 @@ function earlierKey(datasetId: number, version: number): string {
   return `${datasetId} ${version}`;
 }
 
+/** What a snapshot takes for each segment, above all for the path of its file, in bytes. */
+const bytesPerSegment = 200;
+
 /**
- * Returns how much a snapshot counts in a cache: the bytes of its deletion vectors, encoded and decoded, which grow with the records. They
- * count for each snapshot, although neighbouring versions share many of them. A snapshot above the limit is cached alone.
+ * Returns how much a snapshot counts in a cache: the bytes of its lists of segments and files, and those of its deletion vectors, encoded and
+ * decoded, which grow with the records. Vectors count for each snapshot, although neighbouring versions share many of them. A snapshot
+ * above the limit is cached alone.
  */
 function snapshotBytes({ segments }: Snapshot): number {
-  let bytes = 0;
+  let bytes = segments.length * bytesPerSegment;
   for (const { deletion } of segments)
     if (deletion !== undefined)
       bytes += deletion.encoded.length + deletion.rows * Int32Array.BYTES_PER_ELEMENT;

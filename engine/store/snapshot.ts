@@ -10,9 +10,10 @@ import { readCheckpoint } from './checkpoint.js';
 import { damagedLogEntryError, readLogContents, readEntry, type LogEntry } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
 import { areRowIdsInterleaved, nextRowId, storesRowIds } from './row-ids.js';
+import type { RemovedFiles } from './removed-files.js';
 import { encodeSchemaFile, schemaFilePath } from './schema-file.js';
 import { liveRowCount, type Segment, type Snapshot } from './store.js';
-import { applyVacuum, vacuumStepOf, type RemovedFile } from './vacuum-entry.js';
+import { applyVacuum, vacuumStepOf } from './vacuum-entry.js';
 
 /**
  * Returns the state after all versions of the log, or after those up to `last`. The replay begins at the state `from` if given, otherwise
@@ -95,6 +96,15 @@ export function applyEntry(datasetId: number, from: LogState, entry: LogEntry): 
   return state;
 }
 
+/** An entry of the log with what the log says of the versions around it. */
+interface ReplayedEntry {
+  readonly entry: LogEntry;
+  /** The live segments before the entry. */
+  readonly live: ReadonlyMap<string, Segment>;
+  /** The columns from the entry on. */
+  readonly columns: Columns;
+}
+
 /**
  * Yields the entries after version `from` up to version `to`, each with the live segments before it, which are valid only until the next
  * entry is requested. All entries have the same `live`; after the last one, it has the segments of version `to`.
@@ -104,11 +114,11 @@ export async function* readEntriesBetween(
   datasetId: number,
   from: number,
   to: number,
-): AsyncGenerator<{ readonly entry: LogEntry; readonly live: ReadonlyMap<string, Segment> }> {
+): AsyncGenerator<ReplayedEntry> {
   const state = copyState(await replayLog(folder, datasetId, from));
   while (state.version < to) {
     const entry = await readEntry(folder, datasetId, state.version + 1, state.columns);
-    yield { entry, live: state.live };
+    yield { entry, live: state.live, columns: entry.columns ?? state.columns };
     applyToState(datasetId, state, entry);
   }
 }
@@ -137,14 +147,14 @@ interface MutableState {
   version: number;
   columns: Columns;
   readonly live: Map<string, Segment>;
-  readonly removed: Map<string, RemovedFile>;
+  removed: RemovedFiles;
   readableSince: number;
   hasDeletions: boolean;
   nextRowId: number;
 }
 
 function copyState(state: LogState): MutableState {
-  return { ...state, live: new Map(state.live), removed: new Map(state.removed) };
+  return { ...state, live: new Map(state.live) };
 }
 
 function applyToState(datasetId: number, state: MutableState, entry: LogEntry): void {
@@ -164,14 +174,15 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
     checkKnown(path, deletion);
     const { bytes } = state.live.get(path)!;
     state.live.delete(path);
-    state.removed.set(path, { bytes, removedAt: entry.time, isVacuumed: false });
+    state.removed = state.removed.with(path, bytes, entry.time);
   }
   for (const { segment, before } of entry.update) {
     checkKnown(segment.path, before);
-    state.live.set(segment.path, withDeletionTime(segment, entry.time));
+    const updatedSegment = { ...state.live.get(segment.path)!, deletedAt: undefined, ...segment };
+    state.live.set(segment.path, withDeletionTime(updatedSegment, entry.time));
   }
   for (const segment of entry.add) {
-    if (state.live.has(segment.path) || state.removed.has(segment.path)) {
+    if (state.live.has(segment.path) || state.removed.get(segment.path) !== undefined) {
       throw damagedLogEntryError(datasetId, entry.version, `adds ${segment.path} a second time`);
     }
     const placedSegment = withBaseRowId(

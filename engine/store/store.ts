@@ -31,7 +31,7 @@ export interface Segment {
   /** The deleted rows; absent if there are none. The statistics and indexes of the file still include them. */
   readonly deletion?: DeletionVector | undefined;
   /** When rows of the segment were last deleted or restored, in milliseconds since 1970; present with `deletion`. */
-  readonly deletedAt?: number;
+  readonly deletedAt?: number | undefined;
   /**
    * The row id of the segment's first row (row-ids.ts), if the segment does not store row ids. Every segment in a snapshot of a log has it
    * or stores row ids.
@@ -145,7 +145,7 @@ export interface Rollback {
 }
 
 /** A later version that prevents a rollback. */
-interface RollbackBlocker extends HistoryEntry {
+interface RollbackBlocker extends Omit<HistoryEntry, 'columns'> {
   /** Number of records that both versions changed. */
   readonly records: number;
   /** Number of these records that a merge has left out, because of which the later version cannot be rolled back. */
@@ -168,6 +168,8 @@ export interface VersionDifference {
 /** A version and its `info` from the log. */
 export interface HistoryEntry {
   readonly version: number;
+  /** The columns of the dataset from this version on. */
+  readonly columns: Columns;
   readonly info: Readonly<Record<string, unknown>>;
 }
 

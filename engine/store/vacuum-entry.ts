@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.js';
+import { RemovedFiles, type RemovedFile } from './removed-files.js';
 
 /*
  * How the log records which files were removed from the disk. As in Delta Lake, a vacuum writes two entries: `VACUUM START` before the
@@ -6,22 +7,13 @@ import { AppError } from '../core/errors.js';
  * is read.
  */
 
-/** A segment that a version of the log has removed: a tombstone of Delta. */
-export interface RemovedFile {
-  readonly bytes: number;
-  /** The time of the log entry that removed the segment, in milliseconds since 1970. Earlier versions were the newest until then. */
-  readonly removedAt: number;
-  /** Whether a vacuum has begun to remove the file. */
-  readonly isVacuumed: boolean;
-}
-
 /** The `info.vacuum` of a log entry: one step of a vacuum. */
 export type VacuumStep =
   { readonly step: 'start'; readonly files: readonly string[] } | { readonly step: 'end' };
 
 /** The parts of a log's state that vacuums change. */
 interface VacuumState {
-  readonly removed: Map<string, RemovedFile>;
+  removed: RemovedFiles;
   readableSince: number;
 }
 
@@ -34,15 +26,20 @@ export function vacuumStepOf(info: Readonly<Record<string, unknown>>): VacuumSte
 export function applyVacuum(state: VacuumState, step: VacuumStep): string | undefined {
   const { removed } = state;
   if (step.step === 'end') {
-    for (const [path, { isVacuumed }] of removed) if (isVacuumed) removed.delete(path);
+    state.removed = RemovedFiles.of([...removed].filter(([, { isVacuumed }]) => !isVacuumed));
     return undefined;
   }
   for (const path of step.files) {
     const file = removed.get(path);
     if (file === undefined) return `vacuums ${path}, which no version has removed`;
-    removed.set(path, { ...file, isVacuumed: true });
     state.readableSince = Math.max(state.readableSince, file.removedAt);
   }
+  const vacuumedPaths = new Set(step.files);
+  const marked = Array.from(removed, ([path, file]): [string, RemovedFile] => [
+    path,
+    vacuumedPaths.has(path) ? { ...file, isVacuumed: true } : file,
+  ]);
+  state.removed = RemovedFiles.of(marked);
   return undefined;
 }
 

@@ -110,7 +110,7 @@ export class Vacuums {
     const { keepMs, now } = this.#options;
     const before = now() - keepMs - keepMs / 7;
     // The files are in the order of their removal, so the first one decides.
-    const [first] = removed.values();
+    const [[, first] = []] = removed;
     return first !== undefined && (first.isVacuumed || first.removedAt <= before);
   }
 

@@ -164,7 +164,7 @@ async function findLeftoverFiles(
     name === logFolderName ||
     name === schemaFolderName ||
     state.live.has(name) ||
-    state.removed.has(name);
+    state.removed.get(name) !== undefined;
   return [
     ...top.filter((name) => !isKnown(name)),
     ...(await filesBelow(logFolderName)),

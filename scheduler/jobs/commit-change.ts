@@ -1,4 +1,4 @@
-import type { Publication } from '../../engine/catalog/publish.js';
+import { loggedPublication, type Publication } from '../../engine/catalog/publish.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
 import type { Columns } from '../../engine/core/types.js';
@@ -70,7 +70,6 @@ export async function commitDeletion(
       add: [],
       remove: [],
       update: rebased,
-      info: { publication },
       base: version,
     };
     return commitChange(task, publication, change, context);
@@ -84,13 +83,14 @@ export async function commitDeletion(
 export async function commitChange(
   task: TaskRow,
   publication: Publication,
-  change: DatasetChange,
+  change: Omit<DatasetChange, 'info'>,
   context: PublishContext,
 ): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
   const { datasetId } = publication;
   const scratch = data.taskScratch(task.id, attempt);
-  const version = await store.commit(datasetId, change, scratch).then(
+  const info = { publication: loggedPublication(publication) };
+  const version = await store.commit(datasetId, { ...change, info }, scratch).then(
     (after) => after.version,
     (error: unknown) => {
       if ((error as { code?: unknown }).code === 'conflict') return undefined;

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../engine/catalog/catalog.js';
-import { commitVersionOf, type Publication } from '../../engine/catalog/publish.js';
+import { commitVersionOf, type LoggedPublication } from '../../engine/catalog/publish.js';
 import type { Store } from '../../engine/store/store.js';
 
 /**
@@ -15,7 +15,7 @@ export async function completeDeletedCommits(
   const incompleteIds = new Set(deletedCommits.flatMap(({ id, logVersion }) => (logVersion === null ? [id] : []))); // prettier-ignore
   if (incompleteIds.size === 0) return;
   for await (const { version, info } of store.history(datasetId, 0)) {
-    const publication = info['publication'] as Publication | undefined;
+    const publication = info['publication'] as LoggedPublication | undefined;
     if (publication === undefined || !incompleteIds.has(publication.commitId)) continue;
     const commit = commitVersionOf({ ...publication, logVersion: version });
     await catalog.commits.completeDeleted(commit);

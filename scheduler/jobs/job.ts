@@ -3,7 +3,7 @@ import type { TaskRow, TaskStatus } from '../../engine/catalog/task-row.js';
 import type { BackgroundTask } from '../../engine/catalog/tasks.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError } from '../../engine/core/errors.js';
-import type { JsonObject } from '../../engine/core/types.js';
+import type { Columns, JsonObject } from '../../engine/core/types.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Snapshot, Store } from '../../engine/store/store.js';
 import type { HostCallHandler, ThreadPool } from './thread-jobs.js';
@@ -111,6 +111,8 @@ interface LogEntryKind {
     readonly catalog: Catalog;
     readonly datasetId: number;
     readonly version: number;
+    /** The columns of the dataset from this version on. */
+    readonly columns: Columns;
     readonly info: unknown;
   }): Promise<void>;
 }

@@ -253,6 +253,7 @@ export class JobQueue implements TaskQueue {
       exceptKinds: fullKinds.map(({ kind }) => kind),
       refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
       idleKinds: jobs.flatMap((job) => (job.requiresIdleTarget ? [job.kind] : [])),
+      exclusiveIds: this.#runner.exclusiveTaskIds,
       // Only tasks in standard slots count against the account's share: users wait for interactive tasks.
       ...(slot === 'standard'
         ? { classes: ['interactive', 'standard'] }

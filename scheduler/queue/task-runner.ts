@@ -21,6 +21,7 @@ import {
 import { jobOfKind, type Jobs } from '../jobs/index.js';
 import { isTerminal, type Job, type PublishContext } from '../jobs/job.js';
 import type { MessageFromWorker, MessageToWorker } from '../worker/messages.js';
+import { OutdatedResults } from './outdated-results.js';
 import { RunningTask, type SlotKind } from './running-task.js';
 import { sweepAttempts } from './sweep.js';
 import type { TaskWaiters } from './waiting.js';
@@ -62,8 +63,7 @@ export class TaskRunner {
   readonly #slotFreed: () => void;
   readonly #running = new Map<number, RunningTask>();
   readonly #deaths = new WorkerDeaths();
-  /** How many results of a task, by its id, were outdated when they were to be published. */
-  readonly #outdatedResults = new Map<number, number>();
+  readonly #outdatedResults = new OutdatedResults();
   /** Whether the worker was killed on purpose, so that its death counts against no task. */
   #hasKilledWorker = false;
   #isClosing = false;
@@ -87,6 +87,11 @@ export class TaskRunner {
   /** The ids of the tasks of which one may be started now; `any` if no task is suspected of killing the worker. */
   get startableTaskIds(): 'any' | readonly number[] {
     return this.#deaths.startableTaskIds(this.runningTasks);
+  }
+
+  /** The ids of the tasks that must run alone on their target, because other tasks have outdated their results several times. */
+  get exclusiveTaskIds(): readonly number[] {
+    return this.#outdatedResults.exclusiveTaskIds;
   }
 
   /** Ends the suspicion of tasks that `startableTaskIds` has returned but that cannot be claimed. */
@@ -172,6 +177,7 @@ export class TaskRunner {
 
   /** Removes all files of a task that will not complete. */
   async discardTaskFiles(task: TaskRow): Promise<void> {
+    this.#outdatedResults.forgetTask(task.id);
     await this.#sweep(task);
     // The task of a commit has no job to discard: it only records what its import did.
     await this.#jobIfAny(task)?.discard?.(task, this.#options.data);
@@ -247,9 +253,7 @@ export class TaskRunner {
   /** Queues a task whose result was outdated when it was to be published, or fails it if that has happened too often. */
   async #runAgain(running: RunningTask): Promise<void> {
     const { task } = running;
-    const count = (this.#outdatedResults.get(task.id) ?? 0) + 1;
-    this.#outdatedResults.set(task.id, count);
-    if (count >= budgets.outdatedResults) throw outdatedResultsError(count);
+    this.#outdatedResults.add(task.id);
     await this.#job(task).discard?.(task, this.#options.data);
     return this.#requeue(running, false);
   }
@@ -331,7 +335,7 @@ export class TaskRunner {
     running.phase = 'ended';
     const { task } = running;
     this.#deaths.forgetTask(task.id);
-    this.#outdatedResults.delete(task.id);
+    this.#outdatedResults.forgetTask(task.id);
     // A full disk may make the removal of files fail for a while; the task ends without waiting for it.
     const isSwept = await this.#sweep(task).then(
       () => true,
@@ -384,11 +388,6 @@ function isTaskGone(error: unknown): boolean {
   return (
     error instanceof TransitionError || (error instanceof AppError && error.code === 'not-found')
   );
-}
-
-function outdatedResultsError(count: number): AppError {
-  const message = `other tasks changed the dataset ${count} times while this one worked; try again when fewer changes are made at the same time`;
-  return new AppError('conflict', message);
 }
 
 function poisonTaskError(deaths: number, reason: string): AppError {

@@ -4,7 +4,7 @@ import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { FileVersionRow } from '../../engine/catalog/file-versions.js';
 import { unlimitedPage } from '../../engine/catalog/list-page.js';
-import type { Publication } from '../../engine/catalog/publish.js';
+import type { LoggedPublication } from '../../engine/catalog/publish.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { toErrorValue } from '../../engine/core/errors.js';
 import { readFileStats, listFolder, modifiedAt, openFile } from '../../engine/core/files.js';
@@ -70,9 +70,10 @@ async function verifyDataset(
   if (version !== dataset.logVersion) {
     report(place, `the log is at version ${version}, the catalogue at ${dataset.logVersion}`);
   }
-  const publications: Publication[] = [];
+  const publications: LoggedPublication[] = [];
   for await (const { info } of store.history(id, 0)) {
-    if (info['publication'] !== undefined) publications.push(info['publication'] as Publication);
+    if (info['publication'] !== undefined)
+      publications.push(info['publication'] as LoggedPublication);
   }
   const commits = await catalog.commits.list({ viewer: null, datasetId: id }, unlimitedPage);
   const commitsById = new Map(commits.rows.map((commit) => [commit.id, commit]));
@@ -104,7 +105,7 @@ async function verifyDataset(
 async function verifyCounts(
   { store }: VerifyOptions,
   dataset: DatasetRow,
-  publications: readonly Publication[],
+  publications: readonly LoggedPublication[],
   report: ReportProblem,
 ): Promise<void> {
   const place = `dataset ${dataset.id}`;

@@ -1,4 +1,4 @@
-import type { Publication } from '../../../engine/catalog/publish.js';
+import type { LoggedPublication } from '../../../engine/catalog/publish.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { isTerminal, type Job } from '../job.js';
 import { keepRejected, keepsRejected } from './rejected-file.js';
@@ -37,8 +37,8 @@ export const importJob: Job<'import', ImportParams, ImportResult> = {
   ownsRejected: async (id, catalog) => keepsRejected(await catalog.imports.get(id)),
   logEntry: {
     key: 'publication',
-    async replay({ catalog, version, info }) {
-      await catalog.publish({ ...(info as Publication), logVersion: version });
+    async replay({ catalog, version, columns, info }) {
+      await catalog.publish({ ...(info as LoggedPublication), columns, logVersion: version });
     },
   },
 };

@@ -57,7 +57,6 @@ export async function publishImport(
       add: result.segments,
       remove: [],
       update,
-      info: { publication },
       base,
     };
     return commitChange(task, publication, change, context);

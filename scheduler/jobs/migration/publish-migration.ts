@@ -66,7 +66,6 @@ export async function publishMigration(
       add: result.segments,
       remove: [],
       update,
-      info: { publication },
       base,
     };
     return commitChange(task, publication, change, context);

@@ -1,7 +1,11 @@
 import type { Catalog } from '../../../engine/catalog/catalog.js';
 import type { CommitRow, CommitVersion } from '../../../engine/catalog/commits.js';
 import { currentIdempotencyKey } from '../../../engine/catalog/idempotency-keys.js';
-import type { Publication } from '../../../engine/catalog/publish.js';
+import {
+  loggedPublication,
+  type LoggedPublication,
+  type Publication,
+} from '../../../engine/catalog/publish.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
@@ -111,7 +115,8 @@ export async function rollBack(
       time: Date.now(),
     };
     const { columns } = snapshot;
-    const change = { columns, add: [], remove, update, info: { publication }, base };
+    const info = { publication: loggedPublication(publication) };
+    const change = { columns, add: [], remove, update, info, base };
     const { version } = await store.commit(datasetId, change, '');
     // The rollback is durable now: after a crash, reconciliation applies it to the catalogue.
     crashpoint('rollback.before-catalog');
@@ -190,7 +195,7 @@ async function prepareRollback(
       const example = i >= firstShown ? anyExample : undefined; // its `_id` is read from a segment
       const segment = snapshot.segments.findIndex(({ path }) => path === example?.path);
       const [cells] = example ? reservedCells(snapshot, [[segment, example.row]]) : [];
-      const { commitId } = info['publication'] as Publication;
+      const { commitId } = info['publication'] as LoggedPublication;
       return { commitId, records, exampleId: cells?.[0] ?? null };
     });
     const withLost = rollback.blockers.filter(({ lost }) => lost > 0);

@@ -147,7 +147,9 @@ async function verifyStoredDataset(
   // A vacuum may have removed segments of earlier versions meanwhile, and the log says so before it does.
   const now = ofSegments.length > 0 ? await replayOrDamage(context.data, datasetId) : state;
   const isVacuumed = (path: string): boolean =>
-    state.removed.has(path) && 'removed' in now && now.removed.get(path)?.isVacuumed !== false;
+    state.removed.get(path) !== undefined &&
+    'removed' in now &&
+    now.removed.get(path)?.isVacuumed !== false;
   differences.push(...ofSegments.filter(({ path }) => !isVacuumed(path)));
   const oldVersions = { files: old.length, bytes: totalCountsOf(old).bytes };
   const { rows: records, bytes } = found;

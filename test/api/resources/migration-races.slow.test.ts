@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unlimitedPage } from '../../../engine/catalog/list-page.js';
 import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
 import { startWorker, type WorkerSupervisor } from '../../../scheduler/worker/worker-supervisor.js';
@@ -116,6 +117,35 @@ test('a deletion by rows finds them again after another commit', async () => {
   );
   expect((await fetchRecords(dataset)).map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, 5, 2]);
   expect(done.json['metadata']).toMatchObject({ deletions: { records_deleted: 5 } });
+});
+
+test('a migration that commits outdate three times runs while no other task changes its dataset', async () => {
+  const dataset = await newFilledDataset([{ n: 1 }, { n: 2 }]);
+  const otherDataset = await newFilledDataset([]);
+  const source_params = { filters: [['n__gte', 2]] };
+  const body = { source_id: dataset, target_id: dataset, commit_mode: 'delete', source_params };
+  holdsMessages = true;
+  const migrationId = idOf(await ann.post('/v2/dataset_migrations', body));
+  const deliverHeld = (): void =>
+    heldMessages.splice(0).forEach((message) => deliverMessage(message));
+  for (let n = 3; n <= 5; n++) {
+    await pollUntil(() => heldMessages.length > 0);
+    await ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n }] });
+    deliverHeld();
+  }
+  await pollUntil(() => heldMessages.length > 0);
+  const late = ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n: 6 }] });
+  const importsOfDataset = async () => (await server.catalog.imports.list({ viewer: null, datasetId: dataset }, unlimitedPage)).rows; // prettier-ignore
+  await pollUntil(async () => (await importsOfDataset()).length === 5);
+  // Tasks are started in the order of their ids, so the earlier import would have been started before this one.
+  await ann.post('/v2/dataset_imports', { dataset_id: otherDataset, records: [{ n: 7 }] });
+  expect(await fetchRecords(otherDataset)).toEqual([{ n: 7 }]);
+  expect((await importsOfDataset())[0]!.status).toBe('queued');
+  holdsMessages = false;
+  deliverHeld();
+  expect((await waitForJob(ann, `/v2/dataset_migrations/${migrationId}`)).json['status']).toBe('completed'); // prettier-ignore
+  expect((await late).json['status']).toBe('completed');
+  expect((await fetchRecords(dataset)).map(({ n }) => n)).toEqual([1, 6]);
 });
 
 test('a dataset that is deleted meanwhile gets nothing', async () => {

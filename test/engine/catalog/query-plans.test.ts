@@ -93,6 +93,7 @@ test.each<readonly [string, (db: Database) => Promise<unknown>, ...string[]]>([
   ['the completed commits of a dataset', (db) => commitTable(db).list({ viewer, datasetId, statuses: ['completed'] }, page), 'commits_dataset'],
   ['the last commit at a time', (db) => commitTable(db).lastAt(datasetId, 7), 'sqlite_autoindex_commits_2', 'deleted_commits_version'],
   ['the last commit before a version', (db) => commitTable(db).lastBefore(datasetId, 7), 'sqlite_autoindex_commits_2', 'deleted_commits_version'],
+  ['the next task beside one that runs alone', (db) => taskTable(db).claim({ exclusiveIds: [5] }), 'tasks_queue', ...activeOnObject],
 ])('reads no more tasks and commits than needed for %s', async (_, run, ...indexes) => {
   const steps: string[] = [];
   await run(new ExplainingDatabase(db, steps));
@@ -102,3 +103,12 @@ test.each<readonly [string, (db: Database) => Promise<unknown>, ...string[]]>([
   const reads = steps.filter((step) => /^(SCAN|SEARCH) (tasks|other|running|commits|deleted_commits|commit_versions)\b/.test(step));
   expect(reads.filter((step) => !allowed.includes(/^SEARCH .* INDEX (\w+)/.exec(step)?.[1] ?? ''))).toEqual([]);
 }); // prettier-ignore
+
+test('looks up the rollbacks of the commits after a version only, not all rollbacks of the dataset', async () => {
+  const steps: string[] = [];
+  await commitTable(new ExplainingDatabase(db, steps)).changesAfter(datasetId, 7);
+  const searches = steps.filter((step) => /\b(commits|deleted_commits)\b/.test(step));
+  const [ofVersions, ofRollbacks] = ['log_version>?', 'parent_job_id=?'].map((terms) => searches.filter((step) => step.includes(terms))); // prettier-ignore
+  expect([ofVersions!.length > 0, ofRollbacks!.length > 0]).toEqual([true, true]);
+  expect(searches.length).toBe(ofVersions!.length + ofRollbacks!.length);
+});

@@ -124,6 +124,19 @@ test('tasks start by priority, then age', async () => {
   expect((await tasks.get(first.id))?.attempts).toBe(1);
 });
 
+test('a task that changes its target alone waits for running tasks on it, and the others wait for it', async () => {
+  const { tasks } = catalogFixture.catalog;
+  const ids: number[] = [];
+  for (const id of [datasetId, datasetId, datasetId, await catalogFixture.createDataset(ann, 'other')]) ids.push((await catalogFixture.queueImport(ann, id, 5)).id); // prettier-ignore
+  const claim = async (): Promise<number> => ids.indexOf((await tasks.claim({ exclusiveIds: ids.slice(1, 3) }))?.id ?? 0); // prettier-ignore
+  expect((await tasks.claim())?.id).toBe(ids[0]);
+  expect([await claim(), await claim()]).toEqual([3, -1]);
+  for (const i of [0, 1]) {
+    await tasks.complete(ids[i]!);
+    expect([await claim(), await claim()]).toEqual([i + 1, -1]);
+  }
+});
+
 test('an account at its limit of running tasks waits, and others go first (T0: tasksRunningPerAccount)', async () => {
   const { tasks } = catalogFixture.catalog;
   const bob = await catalogFixture.createUserOf('bob@elsewhere.org', 'elsewhere');

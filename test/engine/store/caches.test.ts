@@ -56,7 +56,7 @@ function versionWithDeletedRows(version: number, rows: number): Snapshot {
 test('earlier versions with many deleted rows are kept up to 64 MiB of them, or one larger one', async () => {
   const cache = new SnapshotCache(folder);
   const versions = [4, 4, 4, 4, 20, 1].map((millions, version) =>
-    versionWithDeletedRows(version, millions << 20),
+    versionWithDeletedRows(version, (millions << 20) - 50),
   );
   const add = (snapshot: Snapshot): void =>
     cache.setCurrent(2, { state: { ...emptyState, version: snapshot.version }, snapshot });

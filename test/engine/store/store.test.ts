@@ -129,8 +129,8 @@ describe('a dataset', () => {
     const seenEntries = [];
     for await (const entry of openStore(folder).history(datasetId, 1)) seenEntries.push(entry);
     expect(seenEntries).toEqual([
-      { version: 1, info: { task: taskCount - 1 } },
-      { version: 2, info: { task: taskCount } },
+      { version: 1, columns: numberColumns, info: { task: taskCount - 1 } },
+      { version: 2, columns: numberColumns, info: { task: taskCount } },
     ]);
   });
 

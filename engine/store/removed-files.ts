@@ -1,0 +1,75 @@
+/** A segment that a version of the log has removed: a tombstone of Delta. */
+export interface RemovedFile {
+  readonly bytes: number;
+  /** The time of the log entry that removed the segment, in milliseconds since 1970. Earlier versions were the newest until then. */
+  readonly removedAt: number;
+  /** Whether a vacuum has begun to remove the file. */
+  readonly isVacuumed: boolean;
+}
+
+/** A file with its place in the order of removal. */
+interface NumberedFile extends RemovedFile {
+  readonly number: number;
+}
+
+/**
+ * The removed segments of a log's state by path, in the order of their removal. Immutable. The states of a log share one map, of which each
+ * has the first `size` files, so that the state after an entry costs what the entry removes. Only a vacuum copies the map, and an entry
+ * that does not follow the files as the map has them.
+ */
+export class RemovedFiles implements Iterable<readonly [string, RemovedFile]> {
+  readonly size: number;
+  /** The total size of the files. */
+  readonly bytes: number;
+  readonly #files: Map<string, NumberedFile>;
+
+  private constructor(files: Map<string, NumberedFile>, size: number, bytes: number) {
+    this.#files = files;
+    this.size = size;
+    this.bytes = bytes;
+  }
+
+  static of(files: Iterable<readonly [string, RemovedFile]>): RemovedFiles {
+    const numbered = new Map<string, NumberedFile>();
+    let total = 0;
+    for (const [path, { bytes, removedAt, isVacuumed }] of files) {
+      numbered.set(path, { bytes, removedAt, isVacuumed, number: numbered.size });
+      total += bytes;
+    }
+    return new RemovedFiles(numbered, numbered.size, total);
+  }
+
+  get(path: string): RemovedFile | undefined {
+    const file = this.#files.get(path);
+    return file !== undefined && file.number < this.size ? file : undefined;
+  }
+
+  *[Symbol.iterator](): Generator<readonly [string, RemovedFile]> {
+    let left = this.size;
+    for (const entry of this.#files) {
+      if (left-- === 0) return;
+      yield entry;
+    }
+  }
+
+  /** Returns these files and one more, which has another path. */
+  with(path: string, bytes: number, removedAt: number): RemovedFiles {
+    const file = { bytes, removedAt, isVacuumed: false, number: this.size };
+    const files = this.#isNext(path, file) ? this.#files : RemovedFiles.of(this).#files;
+    if (!files.has(path)) files.set(path, file);
+    return new RemovedFiles(files, this.size + 1, this.bytes + bytes);
+  }
+
+  /** Returns whether a file is the one that follows these files in the shared map, or can be added to it. */
+  #isNext(path: string, { bytes, removedAt, number }: NumberedFile): boolean {
+    const known = this.#files.get(path);
+    // All logs begin with the same empty state.
+    if (known === undefined) return number > 0 && this.#files.size === number;
+    return (
+      known.number === number &&
+      known.bytes === bytes &&
+      known.removedAt === removedAt &&
+      !known.isVacuumed
+    );
+  }
+}
