@@ -18,11 +18,14 @@ export function intersectAscending(a: Int32Array, b: Int32Array): Int32Array {
 
 /** Returns the numbers of `a` that `b` does not contain. */
 export function subtractAscending(a: Int32Array, b: Int32Array): Int32Array {
-  let k = 0;
-  return a.filter((row) => {
-    while (k < b.length && b[k]! < row) k++;
-    return b[k] !== row;
-  });
+  const result = new Int32Array(a.length);
+  let count = 0;
+  for (let i = 0, k = 0; i < a.length; i++) {
+    const number = a[i]!;
+    while (k < b.length && b[k]! < number) k++;
+    if (k === b.length || b[k] !== number) result[count++] = number;
+  }
+  return result.slice(0, count);
 }
 
 /** The union of two ascending lists of numbers. */

@@ -97,20 +97,27 @@ export function applyEntry(datasetId: number, from: LogState, entry: LogEntry): 
 
 /**
  * Yields the entries after version `from` up to version `to`, each with the live segments before it, which are valid only until the next
- * entry is requested. All entries have the same `live`; after the last one, it has the segments of version `to`.
+ * entry is requested. All entries have the same `live`; after the last one, it has the segments of version `to`. If the snapshot `start` of version `from`
+ * is given, the log before it is not read; the row ids in `live` may then differ from those of version `to` (`withBaseRowId`).
  */
 export async function* readEntriesBetween(
   folder: DataFolder,
   datasetId: number,
   from: number,
   to: number,
+  start?: Snapshot,
 ): AsyncGenerator<{ readonly entry: LogEntry; readonly live: ReadonlyMap<string, Segment> }> {
-  const state = copyState(await replayLog(folder, datasetId, from));
+  const state = copyState(start ? stateOf(start) : await replayLog(folder, datasetId, from));
   while (state.version < to) {
     const entry = await readEntry(folder, datasetId, state.version + 1, state.columns);
     yield { entry, live: state.live };
     applyToState(datasetId, state, entry);
   }
+}
+
+/** Returns the state of a snapshot, without what a snapshot does not have. */
+function stateOf({ version, columns, segments }: Snapshot): LogState {
+  return { ...emptyState, version, columns, live: new Map(segments.map((one) => [one.path, one])) };
 }
 
 /**
