@@ -20,10 +20,12 @@ export function intersectAscending(a: Int32Array, b: Int32Array): Int32Array {
 export function subtractAscending(a: Int32Array, b: Int32Array): Int32Array {
   const result = new Int32Array(a.length);
   let count = 0;
-  for (let i = 0, k = 0; i < a.length; i++) {
+  let k = 0;
+  let other = b[0] ?? Infinity;
+  for (let i = 0; i < a.length; i++) {
     const number = a[i]!;
-    while (k < b.length && b[k]! < number) k++;
-    if (k === b.length || b[k] !== number) result[count++] = number;
+    while (other < number) other = b[++k] ?? Infinity;
+    if (other !== number) result[count++] = number;
   }
   return result.slice(0, count);
 }

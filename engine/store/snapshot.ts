@@ -111,7 +111,8 @@ export async function* readEntriesBetween(
   while (state.version < to) {
     const entry = await readEntry(folder, datasetId, state.version + 1, state.columns);
     yield { entry, live: state.live };
-    applyToState(datasetId, state, entry);
+    // A vacuum changes no live segments, and a snapshot does not have the removed ones that it names.
+    applyToState(datasetId, state, start ? { ...entry, info: {} } : entry);
   }
 }
 
