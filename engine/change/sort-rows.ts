@@ -7,7 +7,7 @@ import { SegmentFile } from '../store/segment-file.js';
 import { reservedColumns } from '../store/arrow.js';
 import { deletedRows, deletionVector } from '../store/deletion-vector.js';
 import { presentColumns, type MergeSource } from '../store/merge.js';
-import { encodeOrigins } from '../store/origins.js';
+import { encodeOrigins, type EncodedOrigins } from '../store/origins.js';
 import { maxIdRuns, rowIdColumn } from '../store/row-ids.js';
 import type { IdRun, Segment } from '../store/store.js';
 import { storedRowIds } from './find-rows.js';
@@ -46,7 +46,7 @@ export interface SortRowsInput extends SortSources {
 export interface SortedSegment {
   readonly segment: Segment;
   /** For each row, the segment and row from which it comes, encoded as in the log. */
-  readonly origins: string;
+  readonly origins: EncodedOrigins;
 }
 
 /** The row ids of a segment, and which of its rows are deleted. */

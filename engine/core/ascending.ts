@@ -18,11 +18,16 @@ export function intersectAscending(a: Int32Array, b: Int32Array): Int32Array {
 
 /** Returns the numbers of `a` that `b` does not contain. */
 export function subtractAscending(a: Int32Array, b: Int32Array): Int32Array {
+  const result = new Int32Array(a.length);
+  let count = 0;
   let k = 0;
-  return a.filter((row) => {
-    while (k < b.length && b[k]! < row) k++;
-    return b[k] !== row;
-  });
+  let other = b[0] ?? Infinity;
+  for (let i = 0; i < a.length; i++) {
+    const number = a[i]!;
+    while (other < number) other = b[++k] ?? Infinity;
+    if (other !== number) result[count++] = number;
+  }
+  return result.slice(0, count);
 }
 
 /** The union of two ascending lists of numbers. */

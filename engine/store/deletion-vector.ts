@@ -217,8 +217,11 @@ function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Arra
         for (let value = first; value <= first + runLength; value++) rows[found++] = high | value;
       }
     } else if (cardinality > maxArrayContainerValues) {
-      for (let value = 0; value < 65_536; value++)
-        if ((bytes[at + (value >> 3)]! & (1 << (value & 7))) !== 0) rows[found++] = high | value;
+      for (let value = 0; value < 65_536; value += 32) {
+        // `word & -word` is the lowest bit that is left.
+        for (let word = view.getInt32(at + (value >> 3), true); word !== 0; word &= word - 1)
+          rows[found++] = high | (value + 31 - Math.clz32(word & -word));
+      }
       at += bitmapContainerBytes;
     } else {
       for (let value = 0; value < cardinality; value++, at += 2)
@@ -231,9 +234,10 @@ function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Arra
 const z85Alphabet = Buffer.from(
   '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#',
 );
-const valueByZ85Digit = new Map(
-  Array.from(z85Alphabet, (character, value) => [character, value] as const),
-);
+/** The value of each digit by its character code; `noZ85Digit` for all other characters. */
+const noZ85Digit = 255;
+const valueByCharacter = new Uint8Array(128).fill(noZ85Digit);
+for (const [value, character] of z85Alphabet.entries()) valueByCharacter[character] = value;
 
 /** Encodes bytes in Z85: four bytes become five characters; missing bytes at the end count as zero. */
 function encodeZ85(bytes: Uint8Array): string {
@@ -253,17 +257,15 @@ function encodeZ85(bytes: Uint8Array): string {
 
 function decodeZ85(text: string): Uint8Array {
   const bytes = new Uint8Array(4 * Math.ceil(text.length / 5));
+  const view = new DataView(bytes.buffer);
   for (let at = 0, to = 0; at < text.length; at += 5, to += 4) {
     let value = 0;
-    for (let i = 0; i < 5; i++) {
-      const digit = valueByZ85Digit.get(text.charCodeAt(at + i));
-      if (digit === undefined) throw damagedVectorError('is no Z85 text');
+    for (let i = at; i < at + 5; i++) {
+      const digit = valueByCharacter[text.charCodeAt(i)] ?? noZ85Digit;
+      if (digit === noZ85Digit) throw damagedVectorError('is no Z85 text');
       value = value * 85 + digit;
     }
-    for (let i = 3; i >= 0; i--) {
-      bytes[to + i] = value % 256;
-      value = Math.floor(value / 256);
-    }
+    view.setUint32(to, value); // modulo 2^32
   }
   return bytes;
 }

@@ -111,7 +111,9 @@ function tracedEntry(
       origins,
     },
     before: new Map([
-      ...update.map(({ segment: { path, rows } }) => [path, { path, rows }] as const),
+      ...update.map(
+        ({ segment: { path } }) => [path, { path, rows: live.get(path)!.rows }] as const,
+      ),
       ...remove.map(({ path }) => [path, withoutStatistics(live.get(path)!)] as const),
     ]),
   };

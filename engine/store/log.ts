@@ -21,6 +21,7 @@ import {
   type LogAction,
 } from './delta-actions.js';
 import type { LogState } from './log-state.js';
+import type { EncodedOrigins } from './origins.js';
 import type { Segment } from './store.js';
 import { vacuumStepOf } from './vacuum-entry.js';
 
@@ -50,7 +51,7 @@ export interface LogEntry {
    * For each added segment, the removed segment and row from which each of its rows comes (origins.ts); absent unless a merge has sorted
    * rows, or has left out rows and more rows were deleted while it was made.
    */
-  readonly origins?: readonly string[] | undefined;
+  readonly origins?: readonly EncodedOrigins[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;
   readonly time: number;
 }
@@ -274,7 +275,7 @@ function verifyCommitInfo(
   }
   return {
     info: ownInfo['info'] as Record<string, unknown>,
-    origins: ownInfo['origins'] as readonly string[] | undefined,
+    origins: ownInfo['origins'] as readonly EncodedOrigins[] | undefined,
     time: Number(commitInfo['timestamp']),
   };
 }

@@ -274,8 +274,12 @@ class FileStore implements Store {
     return rebaseDeletions(this.#folder, datasetId, base, update, state);
   }
 
-  rollback(datasetId: number, version: number, base: number): Promise<Rollback> {
-    return computeRollback(this.#folder, datasetId, version, base);
+  async rollback(datasetId: number, version: number, base: number): Promise<Rollback> {
+    if (version < 0 || version > base)
+      throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
+    const before = await this.#snapshots.version(datasetId, version - 1);
+    const newest = await this.#snapshots.version(datasetId, base);
+    return computeRollback(this.#folder, version, before, newest);
   }
 
   async difference(datasetId: number, from: number, to: number): Promise<VersionDifference> {

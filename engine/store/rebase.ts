@@ -4,7 +4,7 @@ import type { DataFolder } from '../core/data-folder.js';
 import { deletedRows, withMoreDeleted } from './deletion-vector.js';
 import { changesRecords } from './log.js';
 import type { LogState } from './log-state.js';
-import { encodeOrigins } from './origins.js';
+import { encodeOrigins, type EncodedOrigins } from './origins.js';
 import { rowNumbersOf, traceForward, TracedRowSet } from './row-trace.js';
 import { readEntriesBetween } from './snapshot.js';
 import type { Rewrite, Segment } from './store.js';
@@ -87,7 +87,7 @@ export async function rebaseRewrite(
 function concatenationOrigins(
   sources: readonly Segment[],
   [target]: readonly Segment[],
-): readonly string[] | undefined {
+): readonly EncodedOrigins[] | undefined {
   const count = target?.rows ?? 0;
   if (count === sources.reduce((sum, { rows }) => sum + rows, 0)) return undefined;
   const origins = { sources: new Uint16Array(count), rows: new Int32Array(count) };

@@ -1,49 +1,49 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { mergeAscending, subtractAscending } from '../core/ascending.js';
-import { AppError } from '../core/errors.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
 import { deletedAndRestoredRows, rowNumbersOf, traceForward, TracedRowSet } from './row-trace.js';
 import { storesRowIds } from './row-ids.js';
 import { readEntriesBetween } from './snapshot.js';
-import type { Rollback, Segment } from './store.js';
+import type { Rollback, Segment, Snapshot } from './store.js';
 
 /**
- * Computes the rollback of a version, as a change to the version `base`: the records that it added are removed, and those that it deleted come back, wherever merges have
- * moved them since. The cost is proportional to the log entries since that version and the rows that they change, or move in sorting merges.
+ * Computes the rollback of a version, as a change to the snapshot `base`: the records that it added are removed, and those that it deleted come back, wherever merges have
+ * moved them since. `before` is the snapshot before the version. The cost is proportional to the log entries since that version and the rows that they change, or move in
+ * sorting merges.
  */
 export async function computeRollback(
   folder: DataFolder,
-  datasetId: number,
   version: number,
-  base: number,
+  before: Snapshot,
+  base: Snapshot,
 ): Promise<Rollback> {
-  if (version < 0 || version > base)
-    throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
   let added = new TracedRowSet(new Map());
   let replacing = added;
   let deletedTrace = added;
   /** For each later version, those rows that it deleted among the rows that the version to be rolled back added. */
   const deletedLater = new Map<DeletingVersion, TracedRowSet>();
-  let live: ReadonlyMap<string, Segment> = new Map();
-  for await (const each of readEntriesBetween(folder, datasetId, version - 1, base)) {
-    const { entry } = each;
-    ({ live } = each);
+  const entries = readEntriesBetween(folder, base.datasetId, before.version, base.version, before);
+  for await (const { entry, live } of entries) {
     const { deleted: more, restored } = deletedAndRestoredRows(entry);
     if (entry.version === version) {
       added = wholeSegments(entry.add);
       // Only a segment of records that replace others stores row ids, those of the replaced ones.
-      replacing = wholeSegments(entry.add.filter(storesRowIds));
-      deletedTrace = new TracedRowSet(more);
+      replacing = entry.add.every(storesRowIds)
+        ? added
+        : wholeSegments(entry.add.filter(storesRowIds));
+      deletedTrace = new TracedRowSet(more, true);
       continue;
     }
-    await traceForward([added, replacing, deletedTrace, ...deletedLater.values()], entry, live);
+    const sets = new Set([added, replacing, deletedTrace, ...deletedLater.values()]);
+    await traceForward([...sets], entry, live);
     deletedTrace.remove(restored, live);
     for (const trace of deletedLater.values()) trace.remove(restored, live);
     const hit = added.intersectionWith(more);
     if (hit.size > 0)
-      deletedLater.set({ version: entry.version, info: entry.info }, new TracedRowSet(hit));
+      deletedLater.set({ version: entry.version, info: entry.info }, new TracedRowSet(hit, true));
   }
+  const live = new Map(base.segments.map((segment) => [segment.path, segment]));
   const blockers = [...deletedLater].flatMap(([{ version: blockedBy, info }, trace]) => {
     const lost = trace.droppedCount;
     const records = tracedRowCount(trace.rows, live) + lost;
@@ -53,7 +53,7 @@ export async function computeRollback(
     return [{ version: blockedBy, info, records, lost, example }];
   });
   return {
-    base,
+    base: base.version,
     ...rollbackChange(live, added, deletedTrace),
     changed: tracedRowCount(replacing.rows, live),
     lost: deletedTrace.droppedCount,

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { intersectAscending, mergeAscending, subtractAscending } from '../core/ascending.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
-import { decodeOrigins, type RowOrigins } from './origins.js';
+import { originRuns, type RowRuns } from './origins.js';
 import type { Segment, TracedRows } from './store.js';
 
 /** The parts of a segment that matter for following its rows. */
@@ -26,9 +26,9 @@ export function deletedAndRestoredRows({
     const earlierRows = before ? deletedRows(before) : noRows;
     const laterRows = segment.deletion ? deletedRows(segment.deletion) : noRows;
     const addedRows = subtractAscending(laterRows, earlierRows);
-    const fewer = subtractAscending(earlierRows, laterRows);
     if (addedRows.length > 0) deletedRowsByPath.set(segment.path, addedRows);
-    if (fewer.length > 0) restored.set(segment.path, fewer);
+    if (laterRows.length - addedRows.length === earlierRows.length) continue;
+    restored.set(segment.path, subtractAscending(earlierRows, laterRows));
   }
   return { deleted: deletedRowsByPath, restored };
 }
@@ -46,9 +46,12 @@ export class TracedRowSet {
   readonly rows: Map<string, TracedRows>;
   /** Number of rows of the set that a merge has left out because they had been deleted. */
   droppedCount = 0;
+  /** Whether all rows of the set are deleted rows, so that none is in a segment without deleted rows. */
+  readonly areDeleted: boolean;
 
-  constructor(rows: ReadonlyMap<string, TracedRows>) {
+  constructor(rows: ReadonlyMap<string, TracedRows>, areDeleted = false) {
     this.rows = new Map(rows);
+    this.areDeleted = areDeleted;
   }
 
   /** Returns the rows of the set that are also in `others`. */
@@ -134,24 +137,27 @@ export class TracedRowSet {
   /** Begins to follow the rows through a merge that sorts the rows of its sources: takes the rows of these from the set. */
   beginSorted({ remove }: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): SortedTrace {
     let count = 0;
-    const flags = remove.map(({ path }) => {
+    const takenRows = remove.map(({ path }) => {
       const ownRows = this.rows.get(path);
       if (ownRows === undefined) return undefined;
       this.rows.delete(path);
-      const source = live.get(path)!;
-      count += ownRows === 'all' ? source.rows : ownRows.length;
-      return rowFlags(ownRows, source);
+      count += rowCountOf(ownRows, live.get(path)!);
+      return ownRows;
     });
     return {
       get rowsLeft() {
         return count;
       },
-      addRowsOf: (target, { sources, rows }) => {
-        const found: number[] = [];
-        for (let row = 0; row < rows.length; row++)
-          if (flags[sources[row]!]?.[rows[row]!] === 1) found.push(row);
-        count -= found.length;
-        if (found.length > 0) this.#set(target, Int32Array.from(found));
+      hasRowsOf: (source) => takenRows[source] !== undefined,
+      addRowsOf: (target, runsOfSources) => {
+        const ownRuns = runsOfSources.filter(([source]) => takenRows[source] !== undefined);
+        if (ownRuns.length === 0) return;
+        const flags = newFlags(target.rows);
+        let found = 0;
+        for (const [source, runs] of ownRuns)
+          found += flagMovedRows(flags, takenRows[source]!, runs);
+        count -= found;
+        if (found > 0) this.#set(target, flaggedRows(flags, found));
       },
     };
   }
@@ -163,11 +169,20 @@ export class TracedRowSet {
   ): Pick<SortedTrace, 'addRowsOf'> & { readonly end: () => void } {
     const found: number[][] = remove.map(() => []);
     return {
-      addRowsOf: (target, { sources, rows }) => {
+      addRowsOf: (target, runsOfSources) => {
         const ownRows = this.rows.get(target.path);
         if (ownRows === undefined) return;
         this.rows.delete(target.path);
-        for (const row of rowNumbersOf(ownRows, target)) found[sources[row]!]!.push(rows[row]!);
+        const flags = rowFlags(ownRows, target);
+        for (const [source, runs] of runsOfSources) {
+          const ofSource = found[source]!;
+          for (let i = 0; i < runs.length; i += 3) {
+            const row = runs[i]!;
+            const first = runs[i + 1]!;
+            const count = runs[i + 2]!;
+            for (let k = 0; k < count; k++) if (flags[first + k] === 1) ofSource.push(row + k);
+          }
+        }
       },
       end: () => {
         for (const [i, { path }] of remove.entries())
@@ -185,13 +200,18 @@ export class TracedRowSet {
 interface SortedTrace {
   /** Number of rows that have not been found in the segments so far. */
   readonly rowsLeft: number;
-  addRowsOf(target: SegmentWithDeletions, origins: RowOrigins): void;
+  /** Returns whether the set has rows of a source, given by its index. */
+  hasRowsOf(source: number): boolean;
+  addRowsOf(target: SegmentWithDeletions, runsOfSources: RunsOfSources): void;
 }
+
+/** The runs of rows that went from sources, given by their indices, to one segment. */
+type RunsOfSources = readonly (readonly [source: number, runs: RowRuns])[];
 
 /**
  * Moves sets of rows from the version before a log entry to the version of the entry, following the rows that a merge moves; `live` has the
- * segments of the version before. The origins of a sorting merge are decoded once for all sets, and other requests are answered between its
- * segments.
+ * segments of the version before. Of the origins of a sorting merge, those of sources with rows of a set are decoded, once for all sets, and
+ * other requests are answered between its segments.
  */
 export async function traceForward(
   sets: readonly TracedRowSet[],
@@ -204,10 +224,16 @@ export async function traceForward(
   }
   const traces = sets.map((set) => ({ set, trace: set.beginSorted(entry, live) }));
   for (const [i, target] of entry.add.entries()) {
-    const unfinished = traces.filter(({ trace }) => trace.rowsLeft > 0);
-    if (unfinished.length === 0) break;
-    const origins = decodeOrigins(entry.origins[i]!, target.rows);
-    for (const { trace } of unfinished) trace.addRowsOf(target, origins);
+    const concerned = traces.filter(
+      ({ set, trace }) => trace.rowsLeft > 0 && (target.deletion !== undefined || !set.areDeleted),
+    );
+    if (concerned.length === 0) continue;
+    const runsOf = originRuns(entry.origins[i]!, target.rows);
+    const runs = entry.remove.flatMap((_, source): RunsOfSources => {
+      const isWanted = concerned.some(({ trace }) => trace.hasRowsOf(source));
+      return isWanted ? [[source, runsOf(source)]] : [];
+    });
+    for (const { trace } of concerned) trace.addRowsOf(target, runs);
     await setImmediate();
   }
   for (const { set, trace } of traces) set.droppedCount += trace.rowsLeft;
@@ -226,8 +252,9 @@ export async function traceBack(
   const traces = sets.map((set) => set.beginSortedBack(entry, live));
   for (const [i, target] of entry.add.entries()) {
     if (!sets.some((set) => set.rows.has(target.path))) continue;
-    const origins = decodeOrigins(entry.origins[i]!, target.rows);
-    for (const trace of traces) trace.addRowsOf(target, origins);
+    const runsOf = originRuns(entry.origins[i]!, target.rows);
+    const runs = entry.remove.map((_, source) => [source, runsOf(source)] as const);
+    for (const trace of traces) trace.addRowsOf(target, runs);
     await setImmediate();
   }
   for (const trace of traces) trace.end();
@@ -256,6 +283,45 @@ function mergedSources(
     next += source.rows - goneRows.length;
     return { source, gone: goneRows, first };
   });
+}
+
+function rowCountOf(rows: TracedRows, { rows: count }: SegmentWithDeletions): number {
+  return rows === 'all' ? count : rows.length;
+}
+
+/** Sets the bytes of those rows of a target to 1 to which rows of a source went that are in `rows`; returns their number. */
+function flagMovedRows(flags: Uint8Array, rows: TracedRows, runs: RowRuns): number {
+  let found = 0;
+  for (let i = 0, next = 0; i < runs.length; i += 3) {
+    const row = runs[i]!;
+    const target = runs[i + 1]!;
+    const count = runs[i + 2]!;
+    if (rows === 'all') {
+      flags.fill(1, target, target + count);
+      found += count;
+      continue;
+    }
+    while (next < rows.length && rows[next]! < row) next++;
+    for (; next < rows.length && rows[next]! < row + count; next++, found++)
+      flags[target + rows[next]! - row] = 1;
+  }
+  return found;
+}
+
+/** Returns a byte for each row, and a few more, so that they are whole words. */
+function newFlags(rows: number): Uint8Array {
+  return new Uint8Array((rows + 3) & ~3);
+}
+
+/** Returns the numbers of the `count` rows whose bytes are 1. */
+function flaggedRows(flags: Uint8Array, count: number): Int32Array {
+  const rows = new Int32Array(count);
+  const words = new Int32Array(flags.buffer);
+  for (let i = 0, found = 0; found < count; i++) {
+    if (words[i] === 0) continue;
+    for (let row = 4 * i; row < 4 * i + 4; row++) if (flags[row] === 1) rows[found++] = row;
+  }
+  return rows;
 }
 
 /** Returns one byte for each row of a segment: 1 for rows of the set. */

@@ -107,20 +107,28 @@ interface ReplayedEntry {
 
 /**
  * Yields the entries after version `from` up to version `to`, each with the live segments before it, which are valid only until the next
- * entry is requested. All entries have the same `live`; after the last one, it has the segments of version `to`.
+ * entry is requested. All entries have the same `live`; after the last one, it has the segments of version `to`. If the snapshot `start` of version `from`
+ * is given, the log before it is not read; the row ids in `live` may then differ from those of version `to` (`withBaseRowId`).
  */
 export async function* readEntriesBetween(
   folder: DataFolder,
   datasetId: number,
   from: number,
   to: number,
+  start?: Snapshot,
 ): AsyncGenerator<ReplayedEntry> {
-  const state = copyState(await replayLog(folder, datasetId, from));
+  const state = copyState(start ? stateOf(start) : await replayLog(folder, datasetId, from));
   while (state.version < to) {
     const entry = await readEntry(folder, datasetId, state.version + 1, state.columns);
     yield { entry, live: state.live, columns: entry.columns ?? state.columns };
-    applyToState(datasetId, state, entry);
+    // A vacuum changes no live segments, and a snapshot does not have the removed ones that it names.
+    applyToState(datasetId, state, start ? { ...entry, info: {} } : entry);
   }
+}
+
+/** Returns the state of a snapshot, without what a snapshot does not have. */
+function stateOf({ version, columns, segments }: Snapshot): LogState {
+  return { ...emptyState, version, columns, live: new Map(segments.map((one) => [one.path, one])) };
 }
 
 /**

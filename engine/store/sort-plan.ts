@@ -50,12 +50,26 @@ export function planSort(
     if (chosenUnit !== undefined && unit.last - chosenUnit.first >= maxSegmentsPerSort) break;
     chosenUnit = { first: chosenUnit?.first ?? unit.first, last: unit.last };
   }
-  if (chosenUnit === undefined) return undefined;
+  if (chosenUnit === undefined) return isQuiet ? restoredSegments(segments) : undefined;
   let end = chosenUnit.last + 1;
   while (end < segments.length && liveRowCount(segments[end]!) === 0) end++;
   return segments
     .slice(chosenUnit.first, end)
     .filter((one) => liveRowCount(one) > 0 || isSmall(one));
+}
+
+/**
+ * Returns the first neighbours that have records, but at least as many deleted rows, because a rollback has restored rows of them. They are
+ * sorted by themselves, so that queries no longer read the other rows: their records are few, and still out of order afterwards.
+ */
+function restoredSegments(segments: readonly Segment[]): readonly Segment[] | undefined {
+  const isRestored = (one: Segment): boolean => 2 * liveRowCount(one) <= one.rows;
+  const withRecords = segments.filter((one) => liveRowCount(one) > 0);
+  const first = withRecords.findIndex(isRestored);
+  if (first < 0) return undefined;
+  const count = withRecords.slice(first).findIndex((one) => !isRestored(one));
+  const limit = count < 0 ? maxSegmentsPerSort : Math.min(count, maxSegmentsPerSort);
+  return withRecords.slice(first, first + limit);
 }
 
 /** Groups the segments with records into as many units as possible whose row ids do not overlap, in the order of the segments. */

@@ -1,6 +1,7 @@
 import type { CheckedFile } from '../core/block-checksums.js';
 import type { Columns } from '../core/types.js';
 import type { DeletionVector } from './deletion-vector.js';
+import type { EncodedOrigins } from './origins.js';
 
 /** Statistics of one leaf of a segment, by which queries decide whether to skip the segment. */
 export interface LeafStats {
@@ -108,7 +109,7 @@ export interface Rewrite {
   /** The segments that replace the ones in `replace`; they have the same records in the same order as these had when they were read. */
   readonly add: readonly Segment[];
   /** For each added segment, the origins of its rows (origins.ts); absent if the rows of the replaced segments are only concatenated. */
-  readonly origins?: readonly string[] | undefined;
+  readonly origins?: readonly EncodedOrigins[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;
 }
 

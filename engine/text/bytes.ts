@@ -53,6 +53,11 @@ export class ByteCursor {
   /** Reads an unsigned LEB128 number of at most five bytes. */
   readVarint(): number {
     const bytes = this.#bytes;
+    const first = bytes[this.at]!;
+    if (first < 0x80) {
+      this.at++;
+      return first;
+    }
     let value = 0;
     for (let factor = 1; factor < 2 ** 35; factor *= 128) {
       const byte = bytes[this.at++];

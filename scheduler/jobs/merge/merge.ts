@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
+import type { EncodedOrigins } from '../../../engine/store/origins.js';
 import { liveRowCount, type Mergeable, type Segment } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
 import type { MergeJobInput } from '../thread-jobs.js';
@@ -19,7 +20,7 @@ interface MergeResult {
   /**
    * For each new segment, the replaced segment and row from which each of its rows comes (origins.ts); absent if the rows were not sorted.
    */
-  readonly origins?: readonly string[];
+  readonly origins?: readonly EncodedOrigins[];
 }
 
 /** The value of `info.compaction` in a log entry, from which reconciliation updates the catalogue. */

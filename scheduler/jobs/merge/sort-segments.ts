@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import { rowsPerSegment } from '../../../engine/store/compaction.js';
 import type { MergeSource } from '../../../engine/store/merge.js';
+import type { EncodedOrigins } from '../../../engine/store/origins.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import {
   footerCounts,
@@ -14,7 +15,7 @@ import type { RunContext } from '../job.js';
 /** The segments in the scratch folder into which rows were sorted, and where each row comes from. */
 interface SortedSegments {
   readonly merged: readonly Segment[];
-  readonly origins: readonly string[];
+  readonly origins: readonly EncodedOrigins[];
 }
 
 /**
@@ -30,7 +31,7 @@ export async function sortSegments(
   const rowsPerSpan = rowsPerSegment(sources.map(({ segment }) => segment));
   const spans = await pool.run('divide', () => ({ sources, rowsPerSpan, dropsDeleted }), signal);
   const mergedSegments: Segment[] = [];
-  const origins: string[] = [];
+  const origins: EncodedOrigins[] = [];
   for (const [i, span] of spans.entries()) {
     const order = (attempt: number) => ({
       sources,

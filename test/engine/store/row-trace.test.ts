@@ -1,77 +1,98 @@
+import { zstdCompressSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { encodeOrigins } from '../../../engine/store/origins.js';
+import { encodeOrigins, type RowOrigins } from '../../../engine/store/origins.js';
 import { traceBack, traceForward, TracedRowSet } from '../../../engine/store/row-trace.js';
 import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 
-test(`several sets of rows are followed through a sorting merge and back, and other work is done between its segments (STRANDLAKE_SEED=${seed})`, async () => {
-  const next = seededRandom(seed);
-  const sources = Array.from({ length: 5 }, (_, i) => ({ path: `source ${i}`, rows: 400, deletion: undefined })); // prettier-ignore
-  const origins = shuffled(
-    next,
-    sources.flatMap(({ rows }, source) =>
-      Array.from({ length: rows }, (_, row) => ({ source, row })),
-    ),
-  );
-  const rowsPerTarget = 100;
-  const parts = Array.from({ length: origins.length / rowsPerTarget }, (_, i) =>
-    origins.slice(rowsPerTarget * i, rowsPerTarget * (i + 1)),
-  );
-  const add = parts.map((part, i) => ({
-    path: `target ${i}`,
-    rows: part.length,
-    deletion: undefined,
-  }));
-  const entry = {
-    isRewrite: true,
-    add,
-    remove: sources,
-    origins: parts.map((part) =>
-      encodeOrigins({
-        sources: Uint16Array.from(part, ({ source }) => source),
-        rows: Int32Array.from(part, ({ row }) => row),
-      }),
-    ),
-  };
-  const live = new Map(sources.map((source) => [source.path, source]));
-  const chosen = Array.from(
-    { length: 4 },
-    (_, set) =>
-      new Set(origins.filter(() => next() < set / 4).map(({ source, row }) => `${source} ${row}`)),
-  );
-  const rowsBefore = chosen.map(
-    (names) =>
-      new Map(
-        sources.flatMap(({ path, rows }, source) => {
-          const own = Int32Array.from({ length: rows }, (_, row) => row).filter((row) =>
-            names.has(`${source} ${row}`),
-          );
-          return own.length === 0 ? [] : [[path, own] as const];
+test.each([
+  ['this', encodeOrigins],
+  ['an earlier', encodeRowByRow],
+])(
+  `several sets of rows are followed through a sorting merge of %s release and back, and other work is done between its segments (STRANDLAKE_SEED=${seed})`,
+  async (_, encode) => {
+    const next = seededRandom(seed);
+    const sources = Array.from({ length: 5 }, (_, i) => ({ path: `source ${i}`, rows: 400, deletion: undefined })); // prettier-ignore
+    const origins = shuffled(
+      next,
+      sources.flatMap(({ rows }, source) =>
+        Array.from({ length: rows }, (_, row) => ({ source, row })),
+      ),
+    );
+    const rowsPerTarget = 100;
+    const parts = Array.from({ length: origins.length / rowsPerTarget }, (_, i) =>
+      origins.slice(rowsPerTarget * i, rowsPerTarget * (i + 1)),
+    );
+    const add = parts.map((part, i) => ({
+      path: `target ${i}`,
+      rows: part.length,
+      deletion: undefined,
+    }));
+    const entry = {
+      isRewrite: true,
+      add,
+      remove: sources,
+      origins: parts.map((part) =>
+        encode({
+          sources: Uint16Array.from(part, ({ source }) => source),
+          rows: Int32Array.from(part, ({ row }) => row),
         }),
       ),
-  );
-  const sets = rowsBefore.map((rows) => new TracedRowSet(rows));
-  let turns = 0;
-  let isDone = false;
-  const takeTurns = (): void => {
-    turns++;
-    if (!isDone) setImmediate(takeTurns);
-  };
-  setImmediate(takeTurns);
-  await traceForward(sets, entry, live);
-  isDone = true;
-  expect(turns).toBeGreaterThanOrEqual(parts.length - 1);
-  for (const [i, set] of sets.entries()) {
-    expect(set.droppedCount).toBe(0);
-    const expected = parts.flatMap((part, target) => {
-      const rows = [...part.keys()].filter((row) => chosen[i]!.has(`${part[row]!.source} ${part[row]!.row}`)); // prettier-ignore
-      return rows.length === 0 ? [] : [[`target ${target}`, rows] as const];
-    });
-    expect([...set.rows].map(([path, rows]) => [path, rows === 'all' ? [...parts[0]!.keys()] : [...rows]])).toEqual(expected); // prettier-ignore
+    };
+    const live = new Map(sources.map((source) => [source.path, source]));
+    const chosen = Array.from(
+      { length: 4 },
+      (_, set) =>
+        new Set(
+          origins.filter(() => next() < set / 4).map(({ source, row }) => `${source} ${row}`),
+        ),
+    );
+    const rowsBefore = chosen.map(
+      (names) =>
+        new Map(
+          sources.flatMap(({ path, rows }, source) => {
+            const own = Int32Array.from({ length: rows }, (_, row) => row).filter((row) =>
+              names.has(`${source} ${row}`),
+            );
+            return own.length === 0 ? [] : [[path, own] as const];
+          }),
+        ),
+    );
+    const sets = rowsBefore.map((rows) => new TracedRowSet(rows));
+    let turns = 0;
+    let isDone = false;
+    const takeTurns = (): void => {
+      turns++;
+      if (!isDone) setImmediate(takeTurns);
+    };
+    setImmediate(takeTurns);
+    await traceForward(sets, entry, live);
+    isDone = true;
+    expect(turns).toBeGreaterThanOrEqual(parts.length - 1);
+    for (const [i, set] of sets.entries()) {
+      expect(set.droppedCount).toBe(0);
+      const expected = parts.flatMap((part, target) => {
+        const rows = [...part.keys()].filter((row) => chosen[i]!.has(`${part[row]!.source} ${part[row]!.row}`)); // prettier-ignore
+        return rows.length === 0 ? [] : [[`target ${target}`, rows] as const];
+      });
+      expect([...set.rows].map(([path, rows]) => [path, rows === 'all' ? [...parts[0]!.keys()] : [...rows]])).toEqual(expected); // prettier-ignore
+    }
+    await traceBack(sets, entry, live);
+    for (const [i, set] of sets.entries()) {
+      const byPath = [...set.rows].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      expect(byPath).toEqual([...rowsBefore[i]!]);
+    }
+  },
+);
+
+/** Encodes origins as earlier releases did: the sources of all rows, then their rows as differences from the previous row of the same source. */
+function encodeRowByRow({ sources, rows }: RowOrigins): string {
+  const bytes = Buffer.alloc(6 * rows.length);
+  const last = new Map<number, number>();
+  for (const [i, source] of sources.entries()) {
+    bytes.writeUInt16LE(source, 2 * i);
+    bytes.writeInt32LE(rows[i]! - (last.get(source) ?? -1), 2 * rows.length + 4 * i);
+    last.set(source, rows[i]!);
   }
-  await traceBack(sets, entry, live);
-  for (const [i, set] of sets.entries()) {
-    const byPath = [...set.rows].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    expect(byPath).toEqual([...rowsBefore[i]!]);
-  }
-});
+  return zstdCompressSync(bytes).toString('base64');
+}

@@ -91,6 +91,18 @@ describe('the choice of segments to sort', () => {
     expect(planSort(all.slice(0, 7), true, isSmallSegment)?.length).toBe(5);
   });
 
+  test('falls on segments of deleted rows some of which were restored, after a time without commits', () => {
+    const base = segmentOfRowIds(rowIdRange(0, 50_000), 100);
+    const dead = segmentOfRowIds(rowIdRange(1, 5_000, 2), 2_500);
+    const restored = [segmentOfRowIds(rowIdRange(0, 3_000, 2), 1_450), segmentOfRowIds(rowIdRange(3_000, 6_000, 2), 1_450)]; // prettier-ignore
+    expect(plannedSegments([base, dead, ...restored], false)).toBeUndefined();
+    expect(plannedSegments([base, dead, ...restored], true)).toEqual([2, 3]);
+    expect(plannedSegments([base, restored[0]!, dead, restored[1]!], true)).toEqual([1, 3]);
+    // What the sort of these makes is not sorted again.
+    const sorted = [segmentOfRowIds(rowIdRange(0, 6_000, 60)), segmentOfRowIds(rowIdRange(0, 5_800, 2), 2_900)]; // prettier-ignore
+    expect(plannedSegments([base, dead, ...sorted], true)).toBeUndefined();
+  });
+
   test('falls on rows that do not ascend', () => {
     const { isAscending, ...unsorted } = segmentOfRowIds(rowIdRange(0, 100, 2));
     expect(isAscending).toBe(true);

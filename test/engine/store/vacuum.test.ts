@@ -179,6 +179,22 @@ test('a vacuum reads no version that was used only while it was the newest', asy
   }
 });
 
+test('a rollback of a version before a vacuum is the same as before the vacuum', async () => {
+  const id = 3_800;
+  const store = newStore(0, 0);
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(5));
+  while (numbers.versions.length < 20) await numbers.changeRandomly();
+  const versions = [...numbers.versions.keys()];
+  const base = versions.at(-1)!;
+  const expected = await Promise.all(versions.map((version) => store.rollback(id, version, base)));
+  clockMs += 10;
+  await removePlannedFiles(id, (await store.beginVacuum(id, noVacuumNeeds))!);
+  const endedVacuum = (await store.endVacuum(id))!;
+  for (const each of [store, newStore(0, 0)])
+    for (const version of versions)
+      expect([version, await each.rollback(id, version, endedVacuum)]).toEqual([version, { ...expected[version], base: endedVacuum }]); // prettier-ignore
+});
+
 test('schema files that no version in use has go, and come back with a version that is read again', async () => {
   const id = 4_000;
   const store = newStore(0, 0);
