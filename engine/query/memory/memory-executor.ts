@@ -12,7 +12,7 @@ import { facetJson } from './facets/facet-json.js';
 import { unsupportedSelection } from './evaluate.js';
 import { indexExecutor, mergeRanked, searchIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
-import { candidateComparator, rowIdKey, type TopRow } from './top-rows.js';
+import { candidateComparator, rowIdKey, unpackTopRows, type TopRow } from './top-rows.js';
 import { rowRefsOfPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
 import { countNodesByPredicate } from './node-counts.js';
 import { recordsOfAnswers, readRecordsOfShards } from './shard-records.js';
@@ -292,7 +292,7 @@ function sortedRows(
   limit: number,
 ): readonly TopRow[] {
   const candidates = answers
-    .flatMap((answer) => answer.candidates)
+    .flatMap((answer) => unpackTopRows(answer.candidates))
     .sort(candidateComparator(ordering));
   return candidates.slice(offset, offset + limit);
 }
