@@ -11,7 +11,7 @@ import { cachedRowOrder } from './row-order.js';
 import { rowIdKey } from './top-rows.js';
 
 /**
- * Returns the fields that a query reads if it looks at nothing of the records but columns, and at least at one of a field; otherwise none.
+ * Returns the fields that a query reads if it looks at nothing but columns, and not at row ids alone; otherwise none.
  * `isPaged` tells whether its predicate can be evaluated on single pages, and so on any rows.
  */
 export function fieldsOfPlainScan(
@@ -24,6 +24,8 @@ export function fieldsOfPlainScan(
   const counted = (facets ?? []).flatMap(facetFields);
   const fields = [...fieldsRead(predicate), ...sorted, ...counted];
   if (fields.every(({ name }) => name === rowIdKey.field.name)) return [];
+  // Conditions on texts look terms up in an index.
+  if (fields.some(({ type }) => type === 'text')) return [];
   return [...new Map(fields.map((field) => [fieldCacheKey(field), field])).values()];
 }
 
