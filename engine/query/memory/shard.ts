@@ -38,7 +38,6 @@ import {
   type ShardQuery,
   type ShardRecordsRequest,
   type ShardSearch,
-  type ShardSegment,
   type ShardSnapshot,
   type TextFrequencies,
 } from './protocol.js';
