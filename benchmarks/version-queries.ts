@@ -55,7 +55,7 @@ export async function measureQueries(
       const objectId = await server.upload(writeIdFile(setup, 100 + run));
       await changeRecords(setup, objectId, records - (run + 1) * few, 'delete');
     }
-    if (run === consecutiveChanges / 2) middleCommit = await fetchLastCommit(server, datasetId);
+    if (run + 1 === consecutiveChanges / 2) middleCommit = await fetchLastCommit(server, datasetId);
   }
   await waitForRest(server);
   const after = await timeChange(setup, requests);

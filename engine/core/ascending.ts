@@ -48,9 +48,7 @@ export function mergeAscending(a: Int32Array, b: Int32Array): Int32Array {
  * Returns the indices of whole numbers in ascending order of the numbers; equal numbers keep their order. Returns undefined if the numbers
  * are already ascending.
  */
-export function ascendingOrder(
-  numbers: Float64Array | Int32Array | readonly number[],
-): Int32Array | undefined {
+export function ascendingOrder(numbers: ArrayLike<number>): Int32Array | undefined {
   const count = numbers.length;
   let [least, most] = [Infinity, -Infinity];
   let isSorted = true;
@@ -82,11 +80,7 @@ const radixBuckets = 1 << radixBits;
  * Returns the order of numbers from `least` to `most`, which differ by less than 2^32, by a radix sort that begins with the lowest digit.
  * 100,000 numbers take 2 ms; sorting each number combined with its index takes 10 ms.
  */
-function radixOrder(
-  numbers: Float64Array | Int32Array | readonly number[],
-  least: number,
-  most: number,
-): Int32Array {
+function radixOrder(numbers: ArrayLike<number>, least: number, most: number): Int32Array {
   const count = numbers.length;
   let [keys, order] = [new Uint32Array(count), new Int32Array(count)];
   for (let i = 0; i < count; i++) {

@@ -317,7 +317,7 @@ function newFlags(rows: number): Uint8Array {
 function flaggedRows(flags: Uint8Array, count: number): Int32Array {
   const rows = new Int32Array(count);
   const words = new Int32Array(flags.buffer);
-  for (let i = 0, found = 0; found < count; i++) {
+  for (let i = 0, found = 0; found < count && i < words.length; i++) {
     if (words[i] === 0) continue;
     for (let row = 4 * i; row < 4 * i + 4; row++) if (flags[row] === 1) rows[found++] = row;
   }

@@ -161,6 +161,9 @@ export class AdmissionCache {
   }
 }
 
+/** Estimated size of an entry beyond its value, in bytes. */
+export const entryOverheadBytes = 256;
+
 /** Statistics of a cache, in memory that other threads can read. */
 export type CacheStats = Float64Array<SharedArrayBuffer>;
 

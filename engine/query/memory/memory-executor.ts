@@ -12,7 +12,7 @@ import { facetJson } from './facets/facet-json.js';
 import { unsupportedSelection } from './evaluate.js';
 import { indexExecutor, mergeRanked, searchIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
-import { candidateComparator, rowIdKey, type TopRow } from './top-rows.js';
+import { candidateComparator, rowIdKey, unpackTopRows, type TopRow } from './top-rows.js';
 import { rowRefsOfPairs, type ShardAnswer, type ShardQuery } from './protocol.js';
 import { countNodesByPredicate } from './node-counts.js';
 import { recordsOfAnswers, readRecordsOfShards } from './shard-records.js';
@@ -164,6 +164,8 @@ async function selectInShards(
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
   if (selection.scores.length > 0) return selectRanked(shards, snapshot, selection, options);
+  if (isPageOfAllRecords(snapshot, selection))
+    return selectFirstRows(shards, snapshot, selection, options);
   const { predicate, offset, limit, facets, cursor } = selection;
   const { isInterleaved = false } = snapshot;
   const ordering = isInterleaved ? [...selection.ordering, rowIdKey] : selection.ordering;
@@ -216,6 +218,46 @@ async function selectInShards(
     access: totalAccess(answers),
     ...(cursor && isInterleaved && { position: best.length > 0 ? cursorPositionOf(best.at(-1)!) : undefined }), // prettier-ignore
   };
+}
+
+/** The first rows of interleaved snapshots in the order of their row ids, as pairs of a segment and a row; plans ask for few thousand. */
+const firstRowsBySnapshot = new WeakMap<Snapshot, Float64Array>();
+/** The number of first rows that are looked for is a multiple of this. */
+const firstRowsStep = 1_000;
+
+/** Returns whether a page is one of all records of an interleaved snapshot, in the order of their row ids. */
+function isPageOfAllRecords(
+  { isInterleaved = false }: Snapshot,
+  { predicate, ordering, limit, facets, cursor }: Selection,
+): boolean {
+  const isPlain = facets === null && cursor === undefined && ordering.length === 0;
+  return isInterleaved && predicate.kind === 'all' && isPlain && limit > 0;
+}
+
+/**
+ * Selects a page of all records. The first rows are cached, because clients page through a version and ask for its first page again; when
+ * they do not reach as far as the page, at least twice as many are looked for.
+ */
+async function selectFirstRows(
+  shards: Shards,
+  snapshot: Snapshot,
+  { predicate, offset, limit }: Selection,
+  options: RunOptions,
+): Promise<SelectedRows | Unsupported> {
+  const end = Math.min(offset + limit, snapshot.rows);
+  let pairs = firstRowsBySnapshot.get(snapshot) ?? new Float64Array(0);
+  if (pairs.length < 2 * end) {
+    const prepared = await prepareQuery(shards, snapshot, predicate, 0);
+    const first = Math.max(pairs.length, Math.ceil(end / firstRowsStep) * firstRowsStep);
+    const query = { predicate, ordering: [rowIdKey], first, facets: null };
+    const answers = await askShardsOfSegments(shards, prepared, query, options);
+    if (isUnsupported(answers)) return answers;
+    const found = sortedRows(answers, query.ordering, 0, first);
+    pairs = Float64Array.from(found.flatMap(({ segment, row }) => [segment, row]));
+    firstRowsBySnapshot.set(snapshot, pairs);
+  }
+  const rows = rowRefsOfPairs(pairs.subarray(2 * offset, 2 * end));
+  return { total: snapshot.rows, rows, facets: null };
 }
 
 /** Returns the cursor position after a row of an interleaved snapshot (one whose rows are ordered by row ids). */
@@ -292,7 +334,7 @@ function sortedRows(
   limit: number,
 ): readonly TopRow[] {
   const candidates = answers
-    .flatMap((answer) => answer.candidates)
+    .flatMap((answer) => unpackTopRows(answer.candidates))
     .sort(candidateComparator(ordering));
   return candidates.slice(offset, offset + limit);
 }

@@ -14,7 +14,7 @@ import type { FacetPartial } from './facets/partial.js';
 import type { RankedTexts, TextSearch } from '../../text/ranked-search.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { Relevance } from './ranked-rows.js';
-import type { TopRow } from './top-rows.js';
+import type { PackedTopRows } from './top-rows.js';
 import type { Unsupported } from '../unsupported.js';
 
 /** A version of a dataset, with only the segments that are assigned to one shard. */
@@ -115,8 +115,8 @@ export interface ShardAnswer {
   readonly counts: Float64Array;
   /** Pairs of segment and row number, ascending, at most `ShardQuery.first` of them. Present only for queries without an ordering. */
   readonly rows: Float64Array;
-  /** At most `ShardQuery.first` rows, in order. Present only for queries with an ordering. */
-  readonly candidates: readonly TopRow[];
+  /** At most `ShardQuery.first` rows, in order; none for queries without an ordering. */
+  readonly candidates: PackedTopRows;
   /** The partial results of the facets; empty if the query has none. */
   readonly facets: readonly FacetPartial[];
   /** The rows up to the end of the page, in order of relevance. Present only for queries with `relevance`. */
@@ -128,7 +128,8 @@ export interface ShardAnswer {
 
 /** Returns the rows of an answer in the order of the page. */
 export function rowsOfAnswer({ rows, candidates, ranked }: ShardAnswer): readonly RowRef[] {
-  if (candidates.length > 0) return candidates.map(({ segment, row }) => [segment, row]);
+  if (candidates.rows.length > 0)
+    return Array.from(candidates.rows, (row, i) => [candidates.segments[i]!, row]);
   if (ranked.length > 0) return ranked.map(({ segment, row }) => [segment, row]);
   return rowRefsOfPairs(rows);
 }

@@ -5,7 +5,7 @@ import { indexedName } from '../../text/index-writer.js';
 import { physicalType } from '../../parquet/schema.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
-import { AdmissionCache, type CacheStats } from './admission-cache.js';
+import { AdmissionCache, entryOverheadBytes, type CacheStats } from './admission-cache.js';
 import { fieldCacheKey, fieldKeysOf, type FieldKeys, type FieldScope } from './field-keys.js';
 import type { LoadedColumns } from './cached-records.js';
 import type {
@@ -25,9 +25,7 @@ import type { ShardSegment, ShardSnapshot } from './protocol.js';
 import { SegmentFile, type SegmentChunk } from '../../store/segment-file.js';
 import { logicalPathOf, physicalPath, type SegmentLeaf } from '../../store/segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
-
-/** Estimated size of a cache entry beyond its value, in bytes. */
-const entryOverheadBytes = 256;
+import { cachedRowOrder } from './row-order.js';
 
 /** Functions that read single pages of a segment through the cache. */
 export interface SegmentPages {
@@ -110,6 +108,7 @@ export class SegmentCache {
     const view = {
       ...this.#viewOf(scope),
       deleted: segment.deletion && deletedRows(segment.deletion),
+      rowOrder: () => cachedRowOrder(this.admissionCache, segment.path, (field) => this.#column(scope, field)), // prettier-ignore
       selections: this.#selections(segment),
       text: (field: FieldRef) => this.#text(scope, texts, field),
     };

@@ -21,11 +21,12 @@ import type { FieldRef } from '../predicate/predicate.js';
 import { cachedRecords } from './cached-records.js';
 import { compileMatchers } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
+import { fieldsOfPlainScan, liveViewOf } from './live-view.js';
 import { storedBytes } from './load.js';
 import { pageQuery, readPageIndex } from './page-match.js';
 import { PageMatcher } from './page-matcher.js';
 import { RankedRows } from './ranked-rows.js';
-import { TopRows } from './top-rows.js';
+import { packTopRows, TopRows } from './top-rows.js';
 import {
   rowRefsOfPairs,
   rowsOfAnswer,
@@ -37,7 +38,6 @@ import {
   type ShardQuery,
   type ShardRecordsRequest,
   type ShardSearch,
-  type ShardSegment,
   type ShardSnapshot,
   type TextFrequencies,
 } from './protocol.js';
@@ -91,6 +91,7 @@ export class Shard {
       query.ordering.length > 0
         ? new TopRows(query.ordering, query.first, query.afterRowId)
         : undefined;
+    const scannedFields = fieldsOfPlainScan(query, paged !== undefined);
     /** True if only the number of selected rows is needed, so that each selection can be released immediately. */
     const isCounted = best === undefined && facets === undefined;
     const counts = new Float64Array(2 * segments.length);
@@ -106,10 +107,15 @@ export class Shard {
         yield;
         continue;
       }
-      const found = ofPages?.found ?? (yield* this.#interruptibly(match!(view)));
+      const live =
+        ofPages === undefined
+          ? liveViewOf(this.#cache.admissionCache, snapshot, segment, view, scannedFields)
+          : undefined;
+      const scanned = live ?? view;
+      const found = ofPages?.found ?? (yield* this.#interruptibly(match!(scanned)));
       if (isUnsupported(found)) return this.#rested(found);
       access[ofPages?.by ?? 'columns']++;
-      const count = countOf(found, segment.rows);
+      const count = countOf(found, scanned.rows);
       counts[2 * i] = segment.number;
       counts[2 * i + 1] = count;
       if (count > 0) {
@@ -121,13 +127,10 @@ export class Shard {
         }
         const unranked = ranked?.add(segment.number, view, found, ofSides);
         if (unranked) return this.#rested(unranked);
-        if (best === undefined) collectRowPairs(rows, found, segment, query);
-        if (best !== undefined || facets !== undefined) {
-          const selection = selectionBytesOf(found, segment.rows);
-          best?.add(view, selection, segment);
-          const refusal = facets?.add(view, selection);
-          if (refusal) return this.#rested(refusal);
-        }
+        if (best === undefined) collectRowPairs(rows, found, scanned, segment.number, query);
+        best?.add(scanned, found, segment);
+        const refusal = facets?.add(scanned, selectionBytesOf(found, scanned.rows));
+        if (refusal) return this.#rested(refusal);
       }
       if (isCounted && typeof found === 'object') releaseBytes(found);
       this.#cache.releaseIdle();
@@ -139,7 +142,7 @@ export class Shard {
     const answer = {
       counts,
       rows: Float64Array.from(rows),
-      candidates: best?.inSortOrder() ?? [],
+      candidates: packTopRows(best?.inSortOrder() ?? [], query.ordering.length),
       facets: partials,
       ranked: ranked?.page() ?? [],
       access,
@@ -372,7 +375,8 @@ const maxRowsWithRecords = 16;
 function collectRowPairs(
   pairs: number[],
   found: SelectionVector,
-  { number, rows }: ShardSegment,
+  { rows, rowOf }: SegmentView,
+  number: number,
   { first, after }: ShardQuery,
 ): void {
   const room = first - pairs.length / 2;
@@ -381,5 +385,5 @@ function collectRowPairs(
   const some = isSparse(found)
     ? found.filter((row) => row >= from).subarray(0, room)
     : firstRows(found, rows, room, from);
-  for (const row of some) pairs.push(number, row);
+  for (const row of some) pairs.push(number, rowOf?.(row) ?? row);
 }

@@ -1,7 +1,8 @@
 import { compareCodePoints } from '../../core/code-points.js';
 import type { OrderKey } from '../request/request.js';
 import { rowIdColumn } from '../../store/row-ids.js';
-import type { ColumnValues, MemoryColumn, SelectionBytes, SegmentView } from './match/column.js';
+import type { ColumnValues, MemoryColumn, SegmentView } from './match/column.js';
+import { isSparse, selectionBytesOf, type SelectionVector } from './match/selection-vector.js';
 
 /** The sort key for row ids, which determine the order of an interleaved snapshot (engine/store/row-ids.ts). */
 export const rowIdKey: OrderKey = {
@@ -17,6 +18,35 @@ export interface TopRow {
   readonly values: readonly SortValue[];
   readonly segment: number;
   readonly row: number;
+}
+
+/** Rows with their sort keys as arrays, which are sent to another thread in a tenth of the time of as many objects. */
+export interface PackedTopRows {
+  /** The values of each sort key: doubles if all of them are numbers. */
+  readonly keys: readonly (Float64Array | readonly SortValue[])[];
+  readonly segments: Uint32Array;
+  readonly rows: Uint32Array;
+}
+
+/** Packs rows that have `keyCount` sort keys. */
+export function packTopRows(rows: readonly TopRow[], keyCount: number): PackedTopRows {
+  const keys = Array.from({ length: keyCount }, (_, key) => {
+    const values = rows.map((row) => row.values[key]!);
+    return values.every((value) => typeof value === 'number') ? Float64Array.from(values) : values;
+  });
+  return {
+    keys,
+    segments: Uint32Array.from(rows, ({ segment }) => segment),
+    rows: Uint32Array.from(rows, ({ row }) => row),
+  };
+}
+
+export function unpackTopRows({ keys, segments, rows }: PackedTopRows): readonly TopRow[] {
+  return Array.from(rows, (row, i) => ({
+    values: keys.map((values) => values[i]!),
+    segment: segments[i]!,
+    row,
+  }));
 }
 
 /** Returns a comparator that sorts by the keys, then by segment and row. Rows without a value come last in both directions. */
@@ -66,24 +96,25 @@ export class TopRows {
     this.#compare = candidateComparator(ordering);
   }
 
-  add(
-    view: SegmentView,
-    selection: SelectionBytes,
-    { number: segment, baseRowId }: NumberedSegment,
-  ): void {
+  add(view: SegmentView, selection: SelectionVector, segment: NumberedSegment): void {
     if (selection === 'none' || this.#count === 0) return;
+    const { number, baseRowId } = segment;
     const keys = this.#ordering.map((key) =>
-      key === rowIdKey || key.field.name === rowIdColumn.name
+      isRowIdKey(key)
         ? rowIdReader(view, baseRowId)
         : sortKeyReader(view.column(key.field), key.descending),
     );
-    const selected = selection === 'all' ? undefined : selection;
     const insert = (row: number): void => {
-      this.#kept.push({ values: keys.map((get) => get(row)), segment, row });
+      this.#kept.push({
+        values: keys.map((get) => get(row)),
+        segment: number,
+        row: view.rowOf?.(row) ?? row,
+      });
       if (this.#kept.length >= 2 * this.#count + 64) this.#cut();
     };
-    if (this.#ordering[0]!.field.name === rowIdColumn.name)
-      return this.#addInOrder(view.rows, keys[0]!, baseRowId !== undefined, selected, insert);
+    if (isRowIdKey(this.#ordering[0]!)) return this.#addByRowId(view, selection, segment, insert);
+    const bytes = selectionBytesOf(selection, view.rows);
+    const selected = typeof bytes === 'string' ? undefined : bytes;
     const first = view.column(this.#ordering[0]!.field);
     const isPlain =
       first !== undefined && first.offsets === undefined && areAllNumbersFinite(first.values);
@@ -103,22 +134,35 @@ export class TopRows {
     this.#worst = this.#kept.at(-1)!.values[0]!;
   }
 
-  /** Adds rows whose row ids ascend; stops at the first row id that is too great for the first `count` rows. */
-  #addInOrder(
-    rows: number,
-    get: (row: number) => SortValue,
-    ascends: boolean,
-    selected: Uint8Array | undefined,
+  /**
+   * Adds rows by their row ids alone: few selected rows one by one, others in the order of their row ids up to the first one that is too
+   * great for the first `count` rows.
+   */
+  #addByRowId(
+    view: SegmentView,
+    selection: SelectionVector,
+    { baseRowId }: NumberedSegment,
     insert: (row: number) => void,
   ): void {
     const after = this.#afterRowId;
-    for (let row = 0; row < rows; row++) {
+    const idOf = rowIdReader(view, baseRowId);
+    const isKept = (id: number): boolean =>
+      this.#worst === undefined || id < (this.#worst as number);
+    if (isSparse(selection)) {
+      for (const row of selection) {
+        const id = idOf(row);
+        if (id > after && isKept(id)) insert(row);
+      }
+      return;
+    }
+    const selected = typeof selection === 'string' ? undefined : selection;
+    const order = baseRowId === undefined ? view.rowOrder?.() : undefined;
+    const rowAt = (i: number): number => order?.[i] ?? i;
+    for (let i = countUpTo(after, view.rows, (at) => idOf(rowAt(at))); i < view.rows; i++) {
+      const row = rowAt(i);
       if (selected !== undefined && selected[row] === 0) continue;
-      const id = get(row) as number;
-      if (id <= after) continue;
-      const worst = this.#worst as number | undefined;
-      if (worst === undefined || id < worst) insert(row);
-      else if (ascends) return;
+      if (!isKept(idOf(row))) return;
+      insert(row);
     }
   }
 
@@ -178,6 +222,21 @@ export class TopRows {
   }
 }
 
+function isRowIdKey({ field }: OrderKey): boolean {
+  return field.name === rowIdColumn.name;
+}
+
+/** Returns how many of `count` ascending numbers are at most `limit`. */
+function countUpTo(limit: number, count: number, numberAt: (i: number) => number): number {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numberAt(middle) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Returns true for numbers without NaN and infinities. */
 function areAllNumbersFinite(values: ColumnValues): boolean {
   if (values.kind === 'number-dictionary') return areAllNumbersFinite(values.entries);
@@ -186,7 +245,7 @@ function areAllNumbersFinite(values: ColumnValues): boolean {
 
 /** Returns a function from a row to its row id. */
 function rowIdReader(view: SegmentView, baseRowId: number | undefined): (row: number) => number {
-  if (baseRowId !== undefined) return (row) => baseRowId + row;
+  if (baseRowId !== undefined) return (row) => baseRowId + (view.rowOf?.(row) ?? row);
   const values = view.column(rowIdKey.field)?.values;
   if (values?.kind !== 'numbers') throw new Error('a segment has no row ids');
   return (row) => values.numbers[row]!;

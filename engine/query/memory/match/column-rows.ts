@@ -29,3 +29,62 @@ function sliceValues(values: ColumnValues, from: number, to: number): ColumnValu
       return { ...values, offsets: values.offsets.subarray(from, to + 1) };
   }
 }
+
+/** Returns these rows of a column, ascending, as a column of their own; undefined for strings without a dictionary. */
+export function pickRows(column: MemoryColumn, rows: Int32Array): MemoryColumn | undefined {
+  const offsets = column.offsets && new Int32Array(rows.length + 1);
+  let picked = rows;
+  if (offsets !== undefined) {
+    const starts = column.offsets!;
+    for (let i = 0; i < rows.length; i++)
+      offsets[i + 1] = offsets[i]! + starts[rows[i]! + 1]! - starts[rows[i]!]!;
+    picked = new Int32Array(offsets[rows.length]!);
+    for (let i = 0; i < rows.length; i++)
+      for (let k = offsets[i]!, from = starts[rows[i]!]! - k; k < offsets[i + 1]!; k++)
+        picked[k] = from + k;
+  }
+  const found = pickValues(column.values, picked);
+  if (found === undefined) return undefined;
+  const present = column.present && pick(column.present, rows);
+  const bytes = found.bytes + (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
+  return { rows: rows.length, offsets, present, values: found.values, bytes };
+}
+
+function pickValues(
+  values: ColumnValues,
+  rows: Int32Array,
+): { readonly values: ColumnValues; readonly bytes: number } | undefined {
+  switch (values.kind) {
+    case 'numbers': {
+      const numbers = pick(values.numbers, rows);
+      return { values: { ...values, numbers }, bytes: numbers.byteLength };
+    }
+    case 'number-dictionary': {
+      const indices = pick(values.indices, rows);
+      return { values: { ...values, indices }, bytes: indices.byteLength };
+    }
+    case 'longs': {
+      const longs = pick(values.longs, rows);
+      return { values: { ...values, longs }, bytes: longs.byteLength };
+    }
+    case 'flags': {
+      const flags = pick(values.flags, rows);
+      return { values: { ...values, flags }, bytes: flags.byteLength };
+    }
+    case 'dictionary': {
+      const indices = pick(values.indices, rows);
+      return { values: { ...values, indices }, bytes: indices.byteLength };
+    }
+    case 'strings':
+      return undefined;
+  }
+}
+
+type TypedArray =
+  Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array | BigInt64Array;
+
+function pick<A extends TypedArray>(array: A, rows: Int32Array): A {
+  const picked = new (array.constructor as new (length: number) => A)(rows.length);
+  for (let i = 0; i < rows.length; i++) picked[i] = array[rows[i]!]!;
+  return picked;
+}

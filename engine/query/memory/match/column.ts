@@ -92,7 +92,9 @@ export type DistinctStrings = Pick<DictionaryValues, 'dictionary'> & {
 /** The columns of one segment, as conditions and facets access them. */
 export interface SegmentView {
   readonly rows: number;
-  /** The deleted rows of the segment, ascending, which no predicate selects; absent if there are none. */
+  /** Returns the row of the segment that a row of a view without deleted rows is; absent if they are the same. */
+  rowOf?(row: number): number;
+  /** The deleted rows of the segment, ascending, which no predicate selects; absent if the view has none. */
   readonly deleted?: Int32Array | undefined;
   /** Returns the column of a field; undefined if the segment does not store it, so that no row has a value. */
   column(field: FieldRef): MemoryColumn | undefined;
@@ -113,6 +115,8 @@ export interface SegmentView {
    * of the field. A view without this function has no text indexes.
    */
   text?(field: FieldRef): ColumnMatcher | 'absent' | Unsupported;
+  /** Returns the rows in the order of the row ids that the segment stores; undefined if these ascend. */
+  rowOrder?(): Int32Array | undefined;
   /** Selections of earlier queries; absent if none are cached. */
   readonly selections?: SelectionCache;
 }

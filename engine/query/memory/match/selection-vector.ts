@@ -95,7 +95,8 @@ function selectionMask(selection: SelectionVector, rows: number): Uint8Array {
 /** Returns the number of selected rows. */
 export function countOf(selection: SelectionVector, rows: number): number {
   if (typeof selection === 'string') return selection === 'all' ? rows : 0;
-  return isSparse(selection) ? selection.length : countOnes(selection);
+  if (isSparse(selection)) return selection.length;
+  return countByComplementMask.get(selection) ?? countOnes(selection);
 }
 
 /** Returns the rows that both `a` and `b` select. May overwrite both: use only the result. */
@@ -140,7 +141,7 @@ export function complement(
 
 /**
  * Returns the selected rows without those in `others`, which are ascending row numbers. Masks are cached by the `others` object, so later
- * calls should pass the same object. May write into `selection`.
+ * calls should pass the same object. May write into `selection`. The result may be a cached mask, into which the caller must not write.
  */
 export function withoutRows(
   selection: SelectionVector,
@@ -149,13 +150,10 @@ export function withoutRows(
 ): SelectionVector {
   if (selection === 'none') return 'none';
   if (isSparse(selection)) return subtractAscending(selection, others);
-  if (others.length * sparseDivisor > rows) {
-    const rest = complementMask(others, rows);
-    if (selection === 'all') return rest.slice();
-    intersectInto(selection, rest);
-    return selection;
-  }
-  return clearRows(selectionMask(selection, rows), others);
+  if (selection === 'all') return complementMask(others, rows);
+  if (others.length * sparseDivisor <= rows) return clearRows(selection, others);
+  intersectInto(selection, complementMask(others, rows));
+  return selection;
 }
 
 /**
@@ -166,10 +164,15 @@ const complementMaskByRows = new WeakMap<Int32Array, Uint8Array>();
 
 function complementMask(others: Int32Array, rows: number): Uint8Array {
   let rest = complementMaskByRows.get(others);
-  if (rest === undefined)
-    complementMaskByRows.set(others, (rest = clearRows(selectionMask('all', rows), others)));
+  if (rest === undefined) {
+    complementMaskByRows.set(others, (rest = clearRows(new Uint8Array(rows).fill(1), others)));
+    countByComplementMask.set(rest, rows - others.length);
+  }
   return rest;
 }
+
+/** The number of selected rows of each mask in `complementMaskByRows`. */
+const countByComplementMask = new WeakMap<Uint8Array, number>();
 
 function clearRows(mask: Uint8Array, others: Int32Array): Uint8Array {
   for (let i = 0; i < others.length; i++) mask[others[i]!] = 0;

@@ -104,8 +104,8 @@ export function startsWithBytes(bytes: Buffer, from: number, to: number, start: 
 }
 
 /**
- * Calls `each` with every value whose last four bytes do not rule out that it equals a wanted string, which is in lower case if case is
- * ignored. This excludes most values with one comparison.
+ * Calls `each` with every value whose last eight bytes do not rule out that it equals a wanted string, which is in lower case if case is
+ * ignored. The last four exclude most values with one comparison; the four before them, most of those that end alike, as variants do.
  */
 export function scanEnding(
   { bytes, offsets }: Utf8Strings,
@@ -121,14 +121,22 @@ export function scanEnding(
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const fold = ignoreCase ? asciiCaseBits : 0;
   const wanted = text.readInt32LE(text.length - 4) | fold;
-  let start = offsets[0]!;
+  const wantedBefore = text.length < 8 ? undefined : text.readInt32LE(text.length - 8) | fold;
+  let end = offsets[0]!;
   for (let value = 0; value < count; value++) {
-    const end = offsets[value + 1]!;
-    // Strings that end in characters outside ASCII always pass, because their lower case may have other bytes and another length; with -1,
-    // strings of fewer than four bytes pass, too.
+    const start = end;
+    end = offsets[value + 1]!;
+    // Words with characters outside ASCII always pass, because their lower case may have other bytes and another length; with -1, strings
+    // of fewer bytes pass, too.
     const last = end - start < 4 ? -1 : view.getInt32(end - 4, true);
-    start = end;
-    if ((last | fold) === wanted || (last & 0x80808080) !== 0) each(value);
+    if ((last & asciiHighBits) === 0) {
+      if ((last | fold) !== wanted) continue;
+      if (wantedBefore !== undefined) {
+        const before = end - start < 8 ? -1 : view.getInt32(end - 8, true);
+        if ((before | fold) !== wantedBefore && (before & asciiHighBits) === 0) continue;
+      }
+    }
+    each(value);
   }
 }
 
@@ -167,6 +175,8 @@ export function scanForEqualStrings(
 
 /** The bit in which the two cases of an ASCII letter differ, in each of four bytes. */
 const asciiCaseBits = 0x20202020;
+/** The bit that only bytes of characters outside ASCII have, in each of four bytes. */
+const asciiHighBits = 0x80808080;
 
 /**
  * Returns a hash of the last eight bytes that ignores letter case; -1 if a byte is not ASCII, because the lower case may have other bytes.
@@ -175,7 +185,7 @@ function hashOfLastBytes(view: DataView, start: number, end: number): number {
   if (end - start < 8) return hashOfShortString(view, start, end);
   const low = view.getInt32(end - 8, true);
   const high = view.getInt32(end - 4, true);
-  if (((low | high) & 0x80808080) !== 0) return -1;
+  if (((low | high) & asciiHighBits) !== 0) return -1;
   const hash = Math.imul(
     Math.imul(low | asciiCaseBits, 0x9e3779b1) ^ (high | asciiCaseBits),
     0x85ebca6b,

@@ -7,6 +7,9 @@ import type {
 import {
   TopRows,
   candidateComparator,
+  packTopRows,
+  rowIdKey,
+  unpackTopRows,
   type TopRow,
 } from '../../../../engine/query/memory/top-rows.js';
 import type { FieldRef } from '../../../../engine/query/predicate/predicate.js';
@@ -34,6 +37,11 @@ function numberColumn(random: Random, values: readonly (number | null)[]): Memor
       : { kind: 'numbers', numbers: Float64Array.from(all), hasNonFinite },
     bytes: 0,
   };
+}
+
+function idColumn(ids: readonly number[]): MemoryColumn {
+  const values = { kind: 'numbers', numbers: Int32Array.from(ids), hasNonFinite: false } as const;
+  return { rows: ids.length, offsets: undefined, present: undefined, values, bytes: 0 };
 }
 
 describe('records in order', () => {
@@ -74,9 +82,44 @@ describe('records in order', () => {
       }
       const naive = everything.sort((a, b) => naiveOrder(ordering, a, b)).slice(0, count);
       expect(best.inSortOrder()).toEqual(naive);
+      expect(unpackTopRows(packTopRows(naive, ordering.length))).toEqual(naive);
       expect(best.inSortOrder()).toEqual(
         [...best.inSortOrder()].sort(candidateComparator(ordering)),
       );
+    }
+  });
+
+  test(`the first by row ids are the least of all (STRANDLAKE_SEED=${seed})`, () => {
+    const random = new Random(seed + 1);
+    for (let i = 0; i < 300; i++) {
+      const count = random.integerBelow(30);
+      const after = random.chance(0.5) ? -1 : random.integerBelow(300);
+      const best = new TopRows([rowIdKey], count, after);
+      const everything: TopRow[] = [];
+      const ids = Array.from({ length: 300 }, (_, id) => [random.integerBelow(1e6), id] as const)
+        .sort(([a], [b]) => a - b)
+        .map(([, id]) => id);
+      for (let segment = 0; segment < 4; segment++) {
+        const baseRowId = segment === 0 ? 300 : undefined;
+        const own = segment === 0 ? [300, 301, 302, 303] : ids.splice(0, random.integerBelow(100));
+        if (random.chance(0.3)) own.sort((a, b) => a - b);
+        const order = own.map((_, row) => row).sort((a, b) => own[a]! - own[b]!);
+        const isWanted = own.map(() => random.chance(0.5));
+        const selected = own.flatMap((_, row) => (isWanted[row] ? row : []));
+        const view: SegmentView = {
+          rows: own.length,
+          column: () => idColumn(own),
+          rowOrder: () => (order.every((row, at) => row === at) ? undefined : Int32Array.from(order)), // prettier-ignore
+        };
+        const form = random.integerBelow(3);
+        const selection = form === 0 ? 'all' : form === 1 ? Int32Array.from(selected) : Uint8Array.from(isWanted, Number); // prettier-ignore
+        best.add(view, selection, { number: segment, baseRowId });
+        for (const [row, id] of own.entries())
+          if ((form === 0 || isWanted[row]) && id > after)
+            everything.push({ segment, row, values: [id] });
+      }
+      everything.sort((a, b) => Number(a.values[0]) - Number(b.values[0]));
+      expect(best.inSortOrder()).toEqual(everything.slice(0, count));
     }
   });
 });

@@ -1,0 +1,22 @@
+import { ascendingOrder } from '../../core/ascending.js';
+import { entryOverheadBytes, type AdmissionCache } from './admission-cache.js';
+import type { SegmentView } from './match/column.js';
+import { rowIdKey } from './top-rows.js';
+
+/**
+ * Returns the rows in the order of the row ids of a column, which `column` returns; undefined if these ascend. The order is cached under a
+ * key that contains `name`, because pages of an interleaved snapshot need it again: 100,000 rows take 2 ms.
+ */
+export function cachedRowOrder(
+  cache: AdmissionCache,
+  name: string,
+  column: SegmentView['column'],
+): Int32Array | undefined {
+  const key = `order\n${name}`;
+  const known = cache.get(key) as Int32Array | 'ascending' | undefined;
+  if (known !== undefined) return known === 'ascending' ? undefined : known;
+  const values = column(rowIdKey.field)?.values;
+  const order = values?.kind === 'numbers' ? ascendingOrder(values.numbers) : undefined;
+  cache.set(key, order ?? 'ascending', (order?.byteLength ?? 0) + entryOverheadBytes);
+  return order;
+}
