@@ -118,29 +118,14 @@ function interleavedOffsets(
   const bits = columns.map(validityBitmap);
   const starts = columns.map(({ valueOffsets }) => valueOffsets as Int32Array);
   const offsets = new Int32Array(rows.length + 1);
-  for (let i = 0; i < rows.length;) {
-    const next = endOfRun(from, rows, i);
-    addOffsets(offsets, i, next, rows[i]!, starts[from[i]!]!, bits[from[i]!]);
-    i = next;
-  }
-  return offsets;
-}
-
-/** Sets the offsets of the new rows from `i` to before `next`, which come from consecutive rows of a column, starting at `first`. */
-function addOffsets(
-  offsets: Int32Array,
-  i: number,
-  next: number,
-  first: number,
-  starts: Int32Array,
-  bits: Uint8Array | undefined,
-): void {
-  let end = offsets[i]!;
-  for (let row = first; i < next; i++, row++) {
-    if (isValid(bits, row)) end += starts[row + 1]! - starts[row]!;
+  let end = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const [source, row] = [from[i]!, rows[i]!];
+    if (isValid(bits[source], row)) end += starts[source]![row + 1]! - starts[source]![row]!;
     if (end > 0x7fff_ffff) throw new RangeError('more than 2 GB of strings in one column');
     offsets[i + 1] = end;
   }
+  return offsets;
 }
 
 function interleaveStrings(
@@ -149,19 +134,20 @@ function interleaveStrings(
 ): { readonly valueOffsets: Int32Array; readonly data: Uint8Array } {
   const valueOffsets = interleavedOffsets(columns, { from, rows });
   const data = new Uint8Array(valueOffsets[rows.length]!);
+  const target = new CopyableBytes(data);
+  const sources = columns.map(({ values }) => new CopyableBytes(values as Uint8Array));
+  const starts = columns.map((column) => column.valueOffsets as Int32Array);
   for (let i = 0; i < rows.length;) {
     const next = endOfRun(from, rows, i);
-    const { values, valueOffsets: starts } = columns[from[i]!]!;
-    const bytes = values as Uint8Array;
-    const first = rows[i]!;
+    const [source, ownStarts, first] = [sources[from[i]!]!, starts[from[i]!]!, rows[i]!];
     const [begin, size] = [valueOffsets[i]!, valueOffsets[next]! - valueOffsets[i]!];
-    if (size > 0 && starts[first + next - i]! - starts[first]! === size) {
-      copyBytes(bytes, starts[first]!, size, data, begin);
+    if (size > 0 && ownStarts[first + next - i]! - ownStarts[first]! === size) {
+      copyBytes(source, ownStarts[first]!, size, target, begin);
     } else if (size > 0) {
       // A null value may still have bytes, which are not copied.
       for (let at = i; at < next; at++) {
         const length = valueOffsets[at + 1]! - valueOffsets[at]!;
-        copyBytes(bytes, starts[first + at - i]!, length, data, valueOffsets[at]!);
+        copyBytes(source, ownStarts[first + at - i]!, length, target, valueOffsets[at]!);
       }
     }
     i = next;
@@ -178,16 +164,35 @@ function endOfRun(from: Uint8Array, rows: Int32Array, i: number): number {
   return end;
 }
 
+/** Bytes, also as a view that reads and writes four of them at any position. */
+class CopyableBytes {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+}
+
+/**
+ * Copies bytes. For a short string, a loop is faster than a call of `set`, and copying four bytes at a time takes half as long as copying
+ * single ones; the last four may overlap those before.
+ */
 function copyBytes(
-  bytes: Uint8Array,
+  { bytes, view }: CopyableBytes,
   first: number,
   length: number,
-  into: Uint8Array,
+  into: CopyableBytes,
   at: number,
 ): void {
-  // For a short string, a loop is faster than a call of `set`.
-  if (length > 48) into.set(bytes.subarray(first, first + length), at);
-  else for (let i = 0; i < length; i++) into[at + i] = bytes[first + i]!;
+  if (length > 64) into.bytes.set(bytes.subarray(first, first + length), at);
+  else if (length < 4) for (let i = 0; i < length; i++) into.bytes[at + i] = bytes[first + i]!;
+  else {
+    const last = length - 4;
+    for (let i = 0; i < last; i += 4) into.view.setInt32(at + i, view.getInt32(first + i));
+    into.view.setInt32(at + last, view.getInt32(first + last));
+  }
 }
 
 function interleaveBits(columns: readonly Data[], from: Uint8Array, rows: Int32Array): Uint8Array {

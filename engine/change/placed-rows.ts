@@ -11,8 +11,11 @@ interface SegmentWithIdRuns {
   readonly deletion: DeletionVector | undefined;
 }
 
-const deletedMark = 1;
-const foundMark = 2;
+/** Bitmaps of the rows of a segment: those that are deleted (undefined if there are none), and those that have been found. */
+interface RowBits {
+  readonly deleted: Uint8Array | undefined;
+  readonly found: Uint8Array;
+}
 
 /**
  * Runs of rows whose `_id`s belong to consecutive records of one chunk, ordered by chunk. Run i has the records of the chunk from
@@ -35,8 +38,8 @@ export class RowLocator {
   readonly #runs: IdRunTable;
   /** For each chunk, by number, the index of its first run; at the end, the number of runs. */
   readonly #firstRuns: Int32Array;
-  /** For each segment, one byte per row: 0, `deletedMark` or `foundMark`; undefined until a row of the segment is found. */
-  readonly #states: (Uint8Array | undefined)[];
+  /** The bitmaps of each segment; undefined until a row of the segment is looked up. */
+  readonly #rowBits: (RowBits | undefined)[];
   /** The last `_id` and the number of its chunk: the next `_id` often belongs to the same chunk. */
   #lastBytes: Buffer = emptyChunkId;
   #lastView = dataViewOf(emptyChunkId);
@@ -45,7 +48,7 @@ export class RowLocator {
 
   constructor(segments: readonly SegmentWithIdRuns[]) {
     this.#segments = segments;
-    this.#states = segments.map(() => undefined);
+    this.#rowBits = segments.map(() => undefined);
     const found: { chunk: number; segment: number; offset: number; first: number; end: number }[] =
       [];
     for (const [segment, { idRuns = [] }] of segments.entries()) {
@@ -103,13 +106,14 @@ export class RowLocator {
     for (let run = this.#firstRuns[chunk]!; run < endOfRuns; run++) {
       if (number < firsts[run]! || number >= ends[run]!) continue;
       const segment = segments[run]!;
-      const states = (this.#states[segment] ??= rowStatesOf(this.#segments[segment]!));
+      const { deleted, found } = (this.#rowBits[segment] ??= rowBitsOf(this.#segments[segment]!));
       const row = offsets[run]! + number - firsts[run]!;
-      if (states[row] === deletedMark) continue;
+      const [byte, bit] = [row >> 3, 1 << (row & 7)];
+      if (deleted !== undefined && (deleted[byte]! & bit) !== 0) continue;
       this.segment = segment;
       this.row = row;
-      if (states[row] === foundMark) return 'again';
-      states[row] = foundMark;
+      if ((found[byte]! & bit) !== 0) return 'again';
+      found[byte]! |= bit;
       return 'first';
     }
     return undefined;
@@ -128,10 +132,12 @@ export class RowLocator {
   }
 }
 
-function rowStatesOf({ rows, deletion }: SegmentWithIdRuns): Uint8Array {
-  const states = new Uint8Array(rows);
-  if (deletion) for (const row of deletedRows(deletion)) states[row] = deletedMark;
-  return states;
+function rowBitsOf({ rows, deletion }: SegmentWithIdRuns): RowBits {
+  const found = new Uint8Array((rows + 7) >> 3);
+  if (deletion === undefined) return { deleted: undefined, found };
+  const deleted = new Uint8Array(found.length);
+  for (const row of deletedRows(deletion)) deleted[row >> 3]! |= 1 << (row & 7);
+  return { deleted, found };
 }
 
 const emptyChunkId = Buffer.alloc(chunkLength);
