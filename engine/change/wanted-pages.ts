@@ -106,7 +106,7 @@ function pagesByContent(
     const chunk = group.chunks[leaf.index]!;
     const entries = entriesOf(leaf, group);
     if (entries !== undefined) {
-      if (!wanted.areAmong(entries)) left = [];
+      if (!wanted.areAmong(entries, leaf.physical)) left = [];
       continue;
     }
     const rows = left.reduce((sum, page) => sum + page.rows, 0);

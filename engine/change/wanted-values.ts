@@ -66,8 +66,8 @@ export class WantedValues {
     return orderedStrings(this.#strings, remaining);
   }
 
-  /** Whether one of the entries of a dictionary is wanted. */
-  areAmong(entries: DecodedValues): boolean {
+  /** Whether one of the entries of a dictionary of this physical type is wanted. */
+  areAmong(entries: DecodedValues, physical: number): boolean {
     if (entries.kind === 'strings') {
       const { bytes, offsets } = entries;
       const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -75,9 +75,7 @@ export class WantedValues {
         if (this.#strings.find(all, offsets[i]!, offsets[i + 1]!) >= 0) return true;
       return false;
     }
-    if (entries.kind !== 'int64s') return true;
-    const { buffer, byteOffset, length } = entries.int32s;
-    return new Float64Array(buffer, byteOffset, length / 2).some((one) => this.#hasNumber(one));
+    return numbersOf(entries, physical).some((one) => this.#hasNumber(Number(one)));
   }
 
   /** Returns those of the rows, or of all rows, whose value is wanted; rows with null are not. */
@@ -160,6 +158,25 @@ function testOnce(
 
 function utf8Of(values: Utf8Strings | DictionaryValues): Utf8Strings {
   return values.kind === 'dictionary' ? values.dictionary.utf8 : values;
+}
+
+/** Returns the values of a leaf of this physical type that is not one of strings. */
+function numbersOf(
+  entries: Exclude<DecodedValues, { readonly kind: 'strings' }>,
+  physical: number,
+): readonly (number | bigint)[] {
+  if (entries.kind === 'booleans') return [...entries.booleans];
+  const { buffer, byteOffset, length } = entries.int32s;
+  switch (physical) {
+    case physicalType.float:
+      return [...new Float32Array(buffer, byteOffset, length)];
+    case physicalType.double:
+      return [...new Float64Array(buffer, byteOffset, length / 2)];
+    case physicalType.int64:
+      return [...new BigInt64Array(buffer, byteOffset, length / 2)];
+    default:
+      return [...entries.int32s];
+  }
 }
 
 /** Returns a reader of numbers, dates and booleans; whole numbers beyond 2^53 are rounded, which keeps their order. */
