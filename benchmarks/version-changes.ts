@@ -81,7 +81,9 @@ export function resultLineOfChange(
 }
 
 /** Returns the result line of repeated changes, without the first ones, which are warm-up. */
-export function resultLineOfChangeAfterWarmup(...line: Parameters<typeof resultLineOfChange>): ResultLine {
+export function resultLineOfChangeAfterWarmup(
+  ...line: Parameters<typeof resultLineOfChange>
+): ResultLine {
   const [question, ours, peer, theirs, limit] = line;
   return resultLineOfChange(
     question,
