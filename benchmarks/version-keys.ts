@@ -45,7 +45,7 @@ async function upsertLine(
     const file = await writeKeyFile({ ...setup, few: count }, 80 + run, '* EXCLUDE (_id, _commit) REPLACE (depth + 1 AS depth)'); // prettier-ignore
     const objectId = await server.upload(file);
     ours.push(await changeRecords(setup, objectId, records, 'upsert', idFields));
-    theirs.push(await measureSeconds(() => duckdb.run(`MERGE INTO k USING (FROM read_json('${file}')) AS g ${onVariant} WHEN MATCHED THEN UPDATE SET ${values} `))); // prettier-ignore
+    theirs.push(await measureSeconds(() => duckdb.run(`MERGE INTO k USING (FROM read_json('${file}')) AS g ${onVariant} WHEN MATCHED THEN UPDATE SET ${values}`))); // prettier-ignore
     await rollBackLastCommit(setup);
   }
   return resultLineOfChangeAfterWarmup(`upsert of ${count.toLocaleString('en-US')} records by variant`, ours, 'DuckDB MERGE', theirs, limit); // prettier-ignore

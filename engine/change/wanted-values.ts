@@ -126,8 +126,8 @@ export class WantedValues {
 }
 
 /**
- * A set of hashes, at least 16 bits for each string, of which the string sets one: bit `hash & 31` of a word. A tenth of the strings that are
- * not wanted have to be looked up in the table, most of whose memory is not in the processor's cache.
+ * A set of hashes, at least 16 bits for each string, of which the string sets one: bit `hash & 31` of a word. At most one in 16 of the strings
+ * that are not wanted is looked up in the table, most of whose memory is not in the processor's cache.
  */
 interface HashBits {
   readonly words: Int32Array;
