@@ -39,14 +39,16 @@ export function writeIdFile({ folder, few, ids }: VersionsSetup, run: number, mo
   return file;
 }
 
-/** Changes the records that a file names; returns the seconds that it takes. */
+/** Changes the records that a file names by `idFields`, or else by their ids; returns the seconds that it takes. */
 export async function changeRecords(
   { server, datasetId }: VersionsSetup,
   objectId: number,
   left: number,
   mode: 'delete' | 'upsert',
+  idFields?: readonly string[],
 ): Promise<number> {
-  return server.import(datasetId, objectId, left, undefined, { commit_mode: mode });
+  const more = { commit_mode: mode, ...(idFields && { id_fields: idFields }) };
+  return server.import(datasetId, objectId, left, undefined, more);
 }
 
 export async function fetchLastCommit(server: BenchServer, datasetId: number): Promise<number> {
@@ -65,7 +67,7 @@ export function resultLineOfChange(
   ours: readonly number[],
   peer: string,
   theirs: readonly number[],
-  limit: number,
+  limit: number | null,
 ): ResultLine {
   const [mine, other] = [median(ours), median(theirs)];
   process.stderr.write(`${question}: ${timeText(mine)}, ${peer} ${timeText(other)}\n`);
@@ -76,6 +78,20 @@ export function resultLineOfChange(
     ratio: mine / other,
     limit,
   };
+}
+
+/** Returns the result line of repeated changes, without the first ones, which are warm-up. */
+export function resultLineOfChangeAfterWarmup(
+  ...line: Parameters<typeof resultLineOfChange>
+): ResultLine {
+  const [question, ours, peer, theirs, limit] = line;
+  return resultLineOfChange(
+    question,
+    ours.slice(warmupRuns),
+    peer,
+    theirs.slice(warmupRuns),
+    limit,
+  );
 }
 
 function timeText(time: number): string {

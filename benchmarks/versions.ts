@@ -21,11 +21,13 @@ import {
   measuredRuns,
   measureSeconds,
   resultLineOfChange,
+  resultLineOfChangeAfterWarmup,
   warmupRuns,
   writeIdFile,
   writeUpsertFile,
   type VersionsSetup,
 } from './version-changes.js';
+import { measureKeyedChanges, writeKeyFile } from './version-keys.js';
 import { measureQueries, sortedRollbackLine } from './version-queries.js';
 
 const seed = 12;
@@ -63,6 +65,7 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
       ...(await measureDeletes(setup)),
       ...(await measureUpserts(setup)),
       await lineOrFailure('rollback after an upsert', () => readdingLine(setup)),
+      ...(await measureKeyedChanges(setup)),
       ...(await memoryLines(setup)),
       await lineOrFailure('rollback of an append', () => measureAppend(setup)),
       ...(await measureQueries(setup, 'upserts')),
@@ -179,15 +182,26 @@ async function memoryLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
   const { server, datasetId, records } = setup;
   const many = { ...setup, few: records / 5 };
   const lines: ResultLine[] = [];
-  for (const mode of ['upsert', 'delete'] as const) {
-    const file = writeIdFile(many, 150, mode === 'upsert' ? ',"depth":7' : '');
+  const changes = [
+    ['upsert', '_id'],
+    ['delete', '_id'],
+    ['upsert', 'variant'],
+    ['delete', 'variant'],
+  ] as const;
+  for (const [mode, key] of changes) {
+    const file = await writeKeyFile(
+      many,
+      150,
+      `t.${key}${mode === 'upsert' ? ', 7 AS depth' : ''}`,
+    );
     const objectId = await server.upload(file);
     await server.idle();
     server.peakMb();
-    await changeRecords(setup, objectId, mode === 'delete' ? records - many.few : records, mode);
+    const left = mode === 'delete' ? records - many.few : records;
+    await changeRecords(setup, objectId, left, mode, key === '_id' ? undefined : [key]);
     const peakMb = server.peakMb();
     await server.call('POST', `/v2/dataset_commits/${await fetchLastCommit(server, datasetId)}/rollback`); // prettier-ignore
-    const question = `peak memory, API and worker, ${mode} of ${many.few.toLocaleString('en-US')} records by _id`;
+    const question = `peak memory, API and worker, ${mode} of ${many.few.toLocaleString('en-US')} records by ${key}`;
     process.stderr.write(`${question}: ${peakMb.toFixed(0)} MB\n`);
     lines.push({
       question,
@@ -271,16 +285,4 @@ function shuffledIds(ids: readonly string[]): readonly string[] {
     [shuffled[i], shuffled[other]] = [shuffled[other]!, shuffled[i]!];
   }
   return shuffled;
-}
-
-/** Returns the result line of repeated changes, without the first ones, which are warm-up. */
-function resultLineOfChangeAfterWarmup(...line: Parameters<typeof resultLineOfChange>): ResultLine {
-  const [question, ours, peer, theirs, limit] = line;
-  return resultLineOfChange(
-    question,
-    ours.slice(warmupRuns),
-    peer,
-    theirs.slice(warmupRuns),
-    limit,
-  );
 }

@@ -3,6 +3,7 @@ import type { CheckedFile } from '../core/block-checksums.js';
 import { ascendingOrder } from '../core/ascending.js';
 import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
+import { physicalType } from '../parquet/schema.js';
 import { loadColumn } from '../query/memory/load.js';
 import { FacetOverflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
@@ -11,7 +12,8 @@ import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import { liveRowCount, type IdRun } from '../store/store.js';
 import { RowLocator } from './placed-rows.js';
-import { forEachKey, type KeyColumn, type KeyVisitor } from './row-keys.js';
+import { forEachStoredKey, forEachWantedKey, type KeyColumn, type KeyVisitor } from './row-keys.js';
+import { mayLieBetween, WantedValues } from './wanted-values.js';
 
 /** A search for records by a key: their `_id`, or the values of fields. */
 export interface RowSearch {
@@ -77,16 +79,18 @@ type LocatedRows = Pick<SegmentMatches, 'rows' | 'given'>;
 
 /** Maximum number of distinct keys. */
 const maxDistinctKeys = 100_000_000;
-/** If there are more wanted keys than this, nearly every segment may contain one of them. */
-const maxKeysForBounds = 10_000;
 
 /**
- * Finds the rows that have a wanted key, reading only the columns of the key. Throws `damaged`, and `budget` if there are too many keys.
+ * Finds the rows that have a wanted key, reading only the columns of the key, and of these only the pages that may contain one. Throws `damaged`, and `budget` if there are too many keys.
  */
 export function findRows({ wanted, columns, segments, isUnique }: RowSearch): FoundRows {
   const overflow = new FacetOverflow();
   /** The wanted keys whose rows cannot be found from the log alone. */
   const table = new StringTable(maxDistinctKeys, overflow);
+  const values = columns.map(
+    () =>
+      new WantedValues(columns.length === 1 ? table : new StringTable(maxDistinctKeys, overflow)),
+  );
   const first: { readonly files: number[]; readonly rows: number[] } = { files: [], rows: [] };
   const placedRows = new RowLocator(segments);
   const found = segments.map(() => new MatchCollector());
@@ -95,7 +99,7 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   let repeatedKey: FoundRows['repeated'];
   for (const [number, checked] of wanted.entries()) {
     withSegmentFile(checked, (file) =>
-      forEachKey(file, columns, 'given', (row, bytes, start, end) => {
+      forEachWantedKey(file, columns, values, (row, bytes, start, end) => {
         if (start < 0) {
           missing ??= [number, row];
           return;
@@ -127,19 +131,19 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   }
   if (overflow.firstReason !== undefined || table.size + places > maxDistinctKeys)
     throw new AppError('budget', `an import names at most ${maxDistinctKeys} different records`);
-  const fewKeysList = table.size > maxKeysForBounds ? undefined : Array.from({ length: table.size }, (_, i) => Buffer.from(table.text(i))); // prettier-ignore
   return {
     segments: segments.map((segment, i): SegmentMatches => {
       const matches = found[i]!;
       const isRead =
         segment.idRuns === undefined &&
         liveRowCount(segment) > 0 &&
-        (fewKeysList === undefined || mayContainKey(segment, fewKeysList));
+        table.size > 0 &&
+        mayContainKey(segment, values);
       if (!isRead)
         return matches.toSegmentMatches((rows) => rowIdsOf(rows, segment, () => withSegmentFile(segment, storedRowIds))); // prettier-ignore
       return withSegmentFile(segment, (file) => {
-        forEachLiveKey(file, segment, columns, (row, bytes, start, end) => {
-          const key = start < 0 ? -1 : table.find(bytes, start, end);
+        forEachLiveKey(file, segment, columns, values, (row, bytes, start, end) => {
+          const key = table.find(bytes, start, end);
           if (key >= 0) matches.add(row, first.files[key]!, first.rows[key]!);
         });
         return matches.toSegmentMatches((rows) =>
@@ -271,18 +275,19 @@ class MatchCollector {
   }
 }
 
-/** Calls `visit` for each row of a segment that is not deleted. */
+/** Does the same as `forEachStoredKey` without the deleted rows. */
 function forEachLiveKey(
   file: SegmentFile,
   { deletion }: KeySegment,
   columns: readonly KeyColumn[],
+  values: readonly WantedValues[],
   visit: KeyVisitor,
 ): void {
   const deletedRowList = deletion ? deletedRows(deletion) : [];
   let next = 0;
-  forEachKey(file, columns, 'stored', (row, bytes, start, end) => {
-    if (deletedRowList[next] === row) next++;
-    else visit(row, bytes, start, end);
+  forEachStoredKey(file, columns, values, (row, bytes, start, end) => {
+    while (next < deletedRowList.length && deletedRowList[next]! < row) next++;
+    if (deletedRowList[next] !== row) visit(row, bytes, start, end);
   });
 }
 
@@ -316,9 +321,9 @@ function withSegmentFile<T>(checked: CheckedFile, work: (file: SegmentFile) => T
   }
 }
 
-/** Whether one of the keys is within the bounds of a segment, so that the segment may contain it. */
-function mayContainKey({ bounds }: KeySegment, keys: readonly Buffer[]): boolean {
-  if (bounds === undefined) return true;
+/** Whether one of the keys may be within the bounds of a segment. */
+function mayContainKey({ bounds }: KeySegment, [values]: readonly WantedValues[]): boolean {
+  if (bounds === undefined || !values!.canExclude(physicalType.byteArray)) return true;
   const [min, max] = bounds.map((bound) => Buffer.from(bound)) as [Buffer, Buffer];
-  return keys.some((key) => key.compare(min) >= 0 && key.compare(max) <= 0);
+  return mayLieBetween(values!.ordered, min, max);
 }

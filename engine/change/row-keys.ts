@@ -2,7 +2,10 @@ import type { StoredType } from '../core/types.js';
 import { GrowingDictionary } from '../query/memory/growing-dictionary.js';
 import { loadColumn, withDoubles } from '../query/memory/load.js';
 import type { MemoryColumn } from '../query/memory/match/column.js';
+import { loadPage } from '../query/memory/page-column.js';
 import type { SegmentFile } from '../store/segment-file.js';
+import { wantedPages, type WantedLeaf } from './wanted-pages.js';
+import type { WantedValues } from './wanted-values.js';
 
 /** A column of the key: its physical path in the files with the wanted keys (`given`), and in the segments (`stored`). */
 export interface KeyColumn {
@@ -16,55 +19,119 @@ export interface KeyColumn {
 export type KeyVisitor = (row: number, bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Calls `visit` for each row of a file with the wanted keys (`given`) or of a segment (`stored`), in their order. If the key is one column
- * of strings, the key of a row is its value; otherwise it is the values of the columns as text. A row in which one of the values is null
- * has no key. Whole numbers of a field that has become one of doubles are compared as the doubles that queries show.
+ * Calls `visit` for each row of a file with the wanted keys, in their order, and adds the values of the columns to `wanted`. If the key is
+ * one column of strings, the key of a row is its value, which is not added to the strings of `wanted`; otherwise it is the values of the
+ * columns as text. A row in which one of the values is null has no key. Whole numbers of a field that has become one of doubles are compared
+ * as the doubles that queries show.
  */
-export function forEachKey(
+export function forEachWantedKey(
   file: SegmentFile,
   key: readonly KeyColumn[],
-  side: 'given' | 'stored',
+  wanted: readonly WantedValues[],
   visit: KeyVisitor,
 ): void {
-  const columns = key.map((column) => {
-    const loaded = loadColumn(file, column[side], new GrowingDictionary());
-    return loaded !== undefined && column.type === 'double' ? withDoubles(loaded) : loaded;
-  });
-  const [first] = columns;
-  if (columns.includes(undefined) || first === undefined) {
+  const loaded = key.map((column) =>
+    comparable(column, loadColumn(file, column.given, new GrowingDictionary())),
+  );
+  const columns = loaded.filter((column) => column !== undefined);
+  if (columns.length < key.length) {
     for (let row = 0; row < file.rows; row++) visit(row, emptyBuffer, -1, -1);
-  } else if (columns.length === 1 && isStringColumn(first)) forEachStringKey(first, visit);
-  else forEachTextKey(columns as readonly MemoryColumn[], file.rows, visit);
+    return;
+  }
+  for (const [i, column] of columns.entries()) wanted[i]!.add(column, key.length > 1);
+  forEachKeyOf(columns, undefined, 0, visit);
+}
+
+/**
+ * Calls `visit` for rows of a segment that have a key, in their order, with their keys as `forEachWantedKey` passes them; rows whose keys are
+ * certainly not wanted are left out. If at most one page in two may contain a wanted key (`wantedPages`), only these pages are read; otherwise
+ * whole columns are, which takes less time per row. The column that rules out most pages is read first, and the others only where it has a
+ * wanted value.
+ */
+export function forEachStoredKey(
+  file: SegmentFile,
+  key: readonly KeyColumn[],
+  wanted: readonly WantedValues[],
+  visit: KeyVisitor,
+): void {
+  const columns = key.flatMap((column, i) => {
+    const leaf = file.leaf(column.stored);
+    return leaf === undefined ? [] : [{ ...column, leaf, wanted: wanted[i]! }];
+  });
+  if (columns.length < key.length) return;
+  const found = wantedPages(file, columns);
+  const order = [...columns.keys()];
+  if (found) order.sort((a, b) => found.pagesLeft[a]! - found.pagesLeft[b]!);
+  const visitPart = (
+    first: number,
+    load: (column: WantedLeaf & KeyColumn) => MemoryColumn | undefined,
+  ): void => {
+    const loaded: MemoryColumn[] = [];
+    let rows: Int32Array | undefined;
+    for (const i of order) {
+      const column = columns[i]!;
+      loaded[i] = comparable(column, load(column))!;
+      rows = column.wanted.rowsIn(loaded[i], rows);
+      if (rows.length === 0) return;
+    }
+    forEachKeyOf(loaded, rows, first, visit);
+  };
+  const rowsLeft = found?.pages.reduce((sum, { rows }) => sum + rows, 0);
+  if (found === undefined || 2 * rowsLeft! > file.rows)
+    visitPart(0, ({ stored }) => loadColumn(file, stored, new GrowingDictionary()));
+  else
+    for (const page of found.pages)
+      visitPart(page.first, ({ leaf }) =>
+        loadPage(file, leaf, page, found.entriesOf(leaf, page.group)),
+      );
+}
+
+/** Returns a column with its numbers as keys compare them. */
+function comparable(
+  { type }: KeyColumn,
+  column: MemoryColumn | undefined,
+): MemoryColumn | undefined {
+  return column !== undefined && type === 'double' ? withDoubles(column) : column;
 }
 
 const emptyBuffer = Buffer.alloc(0);
 
-function isStringColumn({ values: { kind } }: MemoryColumn): boolean {
-  return kind === 'strings' || kind === 'dictionary';
-}
-
-function forEachStringKey({ values, present, rows }: MemoryColumn, visit: KeyVisitor): void {
-  const isDictionary = values.kind === 'dictionary';
-  if (!isDictionary && values.kind !== 'strings') throw new Error('not a column of strings');
-  const { bytes, offsets } = isDictionary ? values.dictionary.utf8 : values;
-  for (let row = 0; row < rows; row++) {
-    const at = isDictionary ? values.indices[row]! : row;
-    if (present?.[row] === 0) visit(row, emptyBuffer, -1, -1);
-    else visit(row, bytes, offsets[at]!, offsets[at + 1]!);
+/** Calls `visit` for the given rows of columns, or for all; the first row of the columns has the number `first`. */
+function forEachKeyOf(
+  columns: readonly MemoryColumn[],
+  rows: Int32Array | undefined,
+  first: number,
+  visit: KeyVisitor,
+): void {
+  const count = rows?.length ?? columns[0]!.rows;
+  const read = keyReaderOf(columns);
+  for (let i = 0; i < count; i++) {
+    const row = rows === undefined ? i : rows[i]!;
+    if (columns.some(({ present }) => present?.[row] === 0))
+      visit(first + row, emptyBuffer, -1, -1);
+    else read(row, first + row, visit);
   }
 }
 
-/** The key is a JSON array, in which equal numbers of different types have the same text. */
-function forEachTextKey(columns: readonly MemoryColumn[], rows: number, visit: KeyVisitor): void {
+/** Returns a function that passes the key of a row of columns to a visitor, together with another number of the row. */
+function keyReaderOf(
+  columns: readonly MemoryColumn[],
+): (row: number, number: number, visit: KeyVisitor) => void {
+  const [{ values }] = columns as readonly [MemoryColumn];
+  if (columns.length === 1 && (values.kind === 'strings' || values.kind === 'dictionary')) {
+    const indices = values.kind === 'dictionary' ? values.indices : undefined;
+    const { bytes, offsets } = values.kind === 'dictionary' ? values.dictionary.utf8 : values;
+    return (row, number, visit) => {
+      const at = indices === undefined ? row : indices[row]!;
+      visit(number, bytes, offsets[at]!, offsets[at + 1]!);
+    };
+  }
   const texts = columns.map(textReaderOf);
-  for (let row = 0; row < rows; row++) {
-    if (columns.some(({ present }) => present?.[row] === 0)) {
-      visit(row, emptyBuffer, -1, -1);
-      continue;
-    }
+  return (row, number, visit) => {
+    // In a JSON array, equal numbers of different types have the same text.
     const key = Buffer.from(JSON.stringify(texts.map((text) => text(row))));
-    visit(row, key, 0, key.length);
-  }
+    visit(number, key, 0, key.length);
+  };
 }
 
 function textReaderOf({ values }: MemoryColumn): (row: number) => string {

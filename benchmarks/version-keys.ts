@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import type { ResultLine } from './table.js';
+import {
+  changeRecords,
+  fetchLastCommit,
+  measuredRuns,
+  measureSeconds,
+  resultLineOfChangeAfterWarmup,
+  warmupRuns,
+  writeIdFile,
+  type VersionsSetup,
+} from './version-changes.js';
+
+const idFields = ['variant'];
+const onVariant = 'ON k.variant = g.variant';
+
+/**
+ * Measures upserts and deletes of random records by `id_fields`, and upserts of a hundred records. All are rolled back. DuckDB changes a
+ * table with a unique index on the field, which is dropped at the end.
+ */
+export async function measureKeyedChanges(setup: VersionsSetup): Promise<readonly ResultLine[]> {
+  const { duckdb, few } = setup;
+  await duckdb.run('CREATE TABLE k AS FROM t');
+  await duckdb.run('CREATE UNIQUE INDEX variants ON k (variant)');
+  await duckdb.run('CHECKPOINT');
+  const lines = [
+    await upsertLine(setup, few, 0.5),
+    await deleteLine(setup),
+    await upsertLine(setup, 100, null),
+  ];
+  await duckdb.run('DROP TABLE k');
+  await duckdb.run('CHECKPOINT');
+  return lines;
+}
+
+async function upsertLine(
+  setup: VersionsSetup,
+  count: number,
+  limit: number | null,
+): Promise<ResultLine> {
+  const { server, duckdb, records } = setup;
+  const values = 'gene = g.gene, significance = g.significance, depth = g.depth, frequency = g.frequency, remark = g.remark'; // prettier-ignore
+  const [ours, theirs]: [number[], number[]] = [[], []];
+  for (let run = 0; run < warmupRuns + measuredRuns; run++) {
+    const file = await writeKeyFile({ ...setup, few: count }, 80 + run, '* EXCLUDE (_id, _commit) REPLACE (depth + 1 AS depth)'); // prettier-ignore
+    const objectId = await server.upload(file);
+    ours.push(await changeRecords(setup, objectId, records, 'upsert', idFields));
+    theirs.push(await measureSeconds(() => duckdb.run(`MERGE INTO k USING (FROM read_json('${file}')) AS g ${onVariant} WHEN MATCHED THEN UPDATE SET ${values}`))); // prettier-ignore
+    await rollBackLastCommit(setup);
+  }
+  return resultLineOfChangeAfterWarmup(`upsert of ${count.toLocaleString('en-US')} records by variant`, ours, 'DuckDB MERGE', theirs, limit); // prettier-ignore
+}
+
+async function deleteLine(setup: VersionsSetup): Promise<ResultLine> {
+  const { server, duckdb, records, few } = setup;
+  const [ours, theirs]: [number[], number[]] = [[], []];
+  for (let run = 0; run < warmupRuns + measuredRuns; run++) {
+    const file = await writeKeyFile(setup, 100 + run, 'variant');
+    await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT k.* FROM k SEMI JOIN read_json('${file}') AS g ${onVariant}`); // prettier-ignore
+    const objectId = await server.upload(file);
+    ours.push(await changeRecords(setup, objectId, records - few, 'delete', idFields));
+    theirs.push(await measureSeconds(() => duckdb.run(`DELETE FROM k USING read_json('${file}') AS g WHERE k.variant = g.variant`))); // prettier-ignore
+    await duckdb.run('INSERT INTO k FROM gone');
+    await rollBackLastCommit(setup);
+  }
+  return resultLineOfChangeAfterWarmup(`delete of ${few.toLocaleString('en-US')} records by variant`, ours, 'DuckDB DELETE', theirs, 0.5); // prettier-ignore
+}
+
+/** Writes a file of random records, with the given columns, in random order, as JSON lines. */
+export async function writeKeyFile(
+  setup: VersionsSetup,
+  run: number,
+  columns: string,
+): Promise<string> {
+  const file = join(setup.folder, `keys-${run}.json`);
+  await setup.duckdb.run(`COPY (SELECT ${columns} FROM t SEMI JOIN read_json('${writeIdFile(setup, run)}') AS g ON t._id = g._id ORDER BY hash(t._id)) TO '${file}' (FORMAT json)`); // prettier-ignore
+  return file;
+}
+
+async function rollBackLastCommit({ server, datasetId }: VersionsSetup): Promise<void> {
+  await server.call('POST', `/v2/dataset_commits/${await fetchLastCommit(server, datasetId)}/rollback`); // prettier-ignore
+}
