@@ -114,6 +114,8 @@ test('a migration that only renames a field evaluates an expression for each rec
   ];
   const calls = await findCallsPerRecord({ targetFields });
   expect(calls.filter((call) => ofRecords.test(call))).toEqual([]);
+  const ofMigrations = calls.filter((call) => call.startsWith('scheduler/jobs/migration/'));
+  expect(ofMigrations).toEqual([countFailed, `${countFailed}lineOf`]);
   expect(calls).toContain('engine/expression/expression #run');
 });
 

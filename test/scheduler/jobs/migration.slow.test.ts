@@ -206,6 +206,76 @@ describe('C2: killed at', () => {
   });
 });
 
+describe('C2: killed at', () => {
+  const points = [
+    ['segment.partial', 'worker'],
+    ['segment.flushed', 'worker'],
+    ['migration.written', 'worker'],
+    ['segment.renamed', 'server'],
+    ['log.temp-written', 'server'],
+    ['log.linked', 'server'],
+    ['catalog.before-commit', 'server'],
+    ['catalog.after-commit', 'server'],
+    ['task.before-done', 'server'],
+  ] as const;
+  /** The records of the dataset before the upsert, which are in two segments. */
+  const before = Array.from({ length: 3_000 }, (_, n) => ({ n, group: n % 10, state: -1 }));
+  /** The records that the upsert finds in another dataset: some that the target has too, and new ones. */
+  const others = [5, 1_499, 1_500, 2_999, 3_000, 3_001].map((n) => ({ n, group: 3, state: n }));
+  const changedNumbers = new Set(others.map(({ n }) => n));
+
+  async function newDatasetOf(filename: string, parts: readonly (readonly object[])[]): Promise<number> {
+    const datasetId = await lake.createDataset(filename);
+    await withScheduler(async (scheduler) => {
+      for (const records of parts)
+        await migrateAndReadRecords(scheduler, lake.queueInlineImport(datasetId, records.map((one) => JSON.stringify(one)).join('\n')));
+    });
+    return datasetId;
+  } // prettier-ignore
+
+  test.each([
+    {
+      where: 'in place',
+      job: { targetFields: [{ name: 'state', data_type: 'long', expression: 'record.n' }] },
+      sourceParams: { filters: [['group', 3]] },
+      expected: before.map((one) => (one.group === 3 ? { ...one, state: one.n } : one)),
+      counts: { recordsModified: 300, recordsAdded: 0, recordsChanged: 300 },
+    },
+    {
+      where: 'from another dataset',
+      job: { idFields: ['n'] },
+      sourceParams: {},
+      expected: [
+        ...before.map((one) => (changedNumbers.has(one.n) ? { ...one, group: 3, state: one.n } : one)),
+        ...others.filter(({ n }) => n >= before.length),
+      ],
+      counts: { recordsModified: 6, recordsAdded: 2, recordsChanged: 4 },
+    },
+  ].flatMap((change) => points.map(([point, victim]) => ({ ...change, point, victim }))))(
+    '$point, an upsert $where is carried out once',
+    async ({ where, job, sourceParams, expected, counts, point, victim }) => {
+      const target = await newDatasetOf(`${where} ${point}`, [before.slice(0, 1_500), before.slice(1_500)]);
+      const source = where === 'in place' ? target : await newDatasetOf(`for ${point}`, [others]);
+      const task = await lake.queueMigration(source, target, { commitMode: 'upsert', sourceParams, ...job });
+      await lake.close();
+      try {
+        const crashing = new KillableServer(root, point, victim);
+        await crashing.waitForExit();
+        expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+        await recoverServer(root);
+      } finally {
+        lake = await Lake.open(root);
+      }
+      const attempts = ['catalog.before-commit', 'catalog.after-commit', 'log.linked', 'task.before-done'].includes(point) ? 1 : 2;
+      expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', attempts });
+      expect(await lake.catalog.commits.ofMigration(task.resourceId)).toMatchObject([{ mode: 'upsert', recordsTotal: expected.length, ...counts }]);
+      const lines = await withScheduler((scheduler) => exportLines(scheduler, target));
+      expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(expected);
+      expect(await findFolderInconsistencies()).toEqual([]);
+    },
+  ); // prettier-ignore
+});
+
 test('C2: killed at rejected.renamed, a migration fails with its rejected records, once', async () => {
   const target = await lake.createDataset('killed while it rejects');
   const task = await lake.queueMigration(sourceDatasetId, target, {
