@@ -118,6 +118,35 @@ test('a deletion by rows finds them again after another commit', async () => {
   expect(done.json['metadata']).toMatchObject({ deletions: { records_deleted: 5 } });
 });
 
+test('a migration in place beside commits that never end fails after twenty attempts, and says why', async () => {
+  const dataset = await newFilledDataset(Array.from({ length: 10 }, (_, n) => ({ n, seen: 0 })));
+  holdsMessages = true;
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id: dataset,
+    target_id: dataset,
+    commit_mode: 'overwrite',
+    source_params: { exclude_fields: ['seen'] },
+  });
+  for (let commits = 1; commits <= 20; commits++) {
+    await pollUntil(() => heldMessages.length > 0);
+    const records = [{ n: 3, seen: commits }];
+    const body = { dataset_id: dataset, commit_mode: 'upsert', id_fields: ['n'], records };
+    expect((await ann.post('/v2/dataset_imports', body)).json['status']).toBe('completed');
+    for (const message of heldMessages.splice(0)) deliverMessage(message);
+  }
+  holdsMessages = false;
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  expect(json).toMatchObject({
+    status: 'failed',
+    error_message: expect.stringMatching(/^other tasks changed the dataset 20 times/),
+    dataset_commits: [],
+  });
+  const expected = Array.from({ length: 10 }, (_, n) => ({ n, seen: n === 3 ? 20 : 0 }));
+  expect(await fetchRecords(dataset)).toEqual(expected);
+  await migrate({ source_id: dataset, target_id: dataset, commit_mode: 'overwrite', source_params: { exclude_fields: ['seen'] } }); // prettier-ignore
+  expect((await fetchRecords(dataset)).map(({ seen }) => seen)).toEqual(Array(10).fill(null));
+});
+
 test('a dataset that is deleted meanwhile gets nothing', async () => {
   const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
   holdsMessages = true;

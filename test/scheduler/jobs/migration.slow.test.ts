@@ -218,62 +218,72 @@ describe('C2: killed at', () => {
     ['catalog.after-commit', 'server'],
     ['task.before-done', 'server'],
   ] as const;
-  /** The records of the dataset before the upsert, which are in two segments. */
-  const before = Array.from({ length: 3_000 }, (_, n) => ({ n, group: n % 10, state: -1 }));
-  /** The records that the upsert finds in another dataset: some that the target has too, and new ones. */
-  const others = [5, 1_499, 1_500, 2_999, 3_000, 3_001].map((n) => ({ n, group: 3, state: n }));
-  const changedNumbers = new Set(others.map(({ n }) => n));
+  const newRecord = (n: number, group: number, state: number) => ({ n, group, state });
+  const recordsPerGroup = 300;
+  /** The records before the upserts, which are in two segments: a group for each point. */
+  const before = Array.from({ length: points.length * recordsPerGroup }, (_, n) => newRecord(n, n % points.length, -1)); // prettier-ignore
+  /** For each point, the records of another dataset: some that the target has too, and a new one. */
+  const others = points.flatMap((_, i) => [i, before.length - points.length + i, before.length + i].map((n) => newRecord(n, i, n))); // prettier-ignore
+  const datasetIds = { target: 0, targetOfOthers: 0, others: 0 };
 
-  async function newDatasetOf(filename: string, parts: readonly (readonly object[])[]): Promise<number> {
-    const datasetId = await lake.createDataset(filename);
+  beforeAll(async () => {
+    const half = before.length / 2;
     await withScheduler(async (scheduler) => {
-      for (const records of parts)
-        await migrateAndReadRecords(scheduler, lake.queueInlineImport(datasetId, records.map((one) => JSON.stringify(one)).join('\n')));
+      const newDatasetOf = async (filename: string, ...parts: (readonly object[])[]): Promise<number> => {
+        const datasetId = await lake.createDataset(filename);
+        for (const records of parts)
+          await migrateAndReadRecords(scheduler, lake.queueInlineImport(datasetId, records.map((one) => JSON.stringify(one)).join('\n')));
+        return datasetId;
+      };
+      datasetIds.target = await newDatasetOf('upserted in place', before.slice(0, half), before.slice(half));
+      datasetIds.targetOfOthers = await newDatasetOf('upserted', before.slice(0, half), before.slice(half));
+      datasetIds.others = await newDatasetOf('others', others);
     });
-    return datasetId;
-  } // prettier-ignore
+  }); // prettier-ignore
 
-  test.each([
-    {
-      where: 'in place',
-      job: { targetFields: [{ name: 'state', data_type: 'long', expression: 'record.n' }] },
-      sourceParams: { filters: [['group', 3]] },
-      expected: before.map((one) => (one.group === 3 ? { ...one, state: one.n } : one)),
-      counts: { recordsModified: 300, recordsAdded: 0, recordsChanged: 300 },
-    },
-    {
-      where: 'from another dataset',
-      job: { idFields: ['n'] },
-      sourceParams: {},
-      expected: [
-        ...before.map((one) => (changedNumbers.has(one.n) ? { ...one, group: 3, state: one.n } : one)),
-        ...others.filter(({ n }) => n >= before.length),
-      ],
-      counts: { recordsModified: 6, recordsAdded: 2, recordsChanged: 4 },
-    },
-  ].flatMap((change) => points.map(([point, victim]) => ({ ...change, point, victim }))))(
-    '$point, an upsert $where is carried out once',
-    async ({ where, job, sourceParams, expected, counts, point, victim }) => {
-      const target = await newDatasetOf(`${where} ${point}`, [before.slice(0, 1_500), before.slice(1_500)]);
-      const source = where === 'in place' ? target : await newDatasetOf(`for ${point}`, [others]);
-      const task = await lake.queueMigration(source, target, { commitMode: 'upsert', sourceParams, ...job });
-      await lake.close();
-      try {
-        const crashing = new KillableServer(root, point, victim);
-        await crashing.waitForExit();
-        expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
-        await recoverServer(root);
-      } finally {
-        lake = await Lake.open(root);
-      }
-      const attempts = ['catalog.before-commit', 'catalog.after-commit', 'log.linked', 'task.before-done'].includes(point) ? 1 : 2;
-      expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', attempts });
-      expect(await lake.catalog.commits.ofMigration(task.resourceId)).toMatchObject([{ mode: 'upsert', recordsTotal: expected.length, ...counts }]);
-      const lines = await withScheduler((scheduler) => exportLines(scheduler, target));
-      expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(expected);
-      expect(await findFolderInconsistencies()).toEqual([]);
-    },
-  ); // prettier-ignore
+  /** Carries out the upsert of a point, and expects the records after this upsert and those of the points before. */
+  async function upsert(
+    at: number,
+    [source, target]: readonly [source: number, target: number],
+    more: Partial<NewDatasetMigration>,
+    expected: readonly object[],
+    counts: object,
+  ): Promise<void> {
+    const [point, victim] = points[at]!;
+    const sourceParams = { filters: [['group', at]] };
+    const task = await lake.queueMigration(source, target, { commitMode: 'upsert', sourceParams, ...more }); // prettier-ignore
+    await lake.close();
+    try {
+      const crashing = new KillableServer(root, point, victim);
+      await crashing.waitForExit();
+      expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+      if (victim === 'server') await recoverServer(root);
+    } finally {
+      lake = await Lake.open(root);
+    }
+    const isInLog = points.findIndex(([name]) => name === 'log.linked') <= at;
+    expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', attempts: isInLog ? 1 : 2 }); // prettier-ignore
+    const commits = await lake.catalog.commits.ofMigration(task.resourceId);
+    expect(commits).toMatchObject([{ mode: 'upsert', recordsTotal: expected.length, ...counts }]);
+    const lines = await withScheduler((scheduler) => exportLines(scheduler, target));
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(expected);
+    expect(await findFolderInconsistencies()).toEqual([]);
+  }
+
+  test.each(points.map(([point], at) => [point, at] as const))('%s, an upsert in place is carried out once', async (_, at) => {
+    const targetFields = [{ name: 'state', data_type: 'long', expression: 'record.n' }];
+    const expected = before.map((one) => (one.group <= at ? { ...one, state: one.n } : one));
+    const counts = { recordsModified: recordsPerGroup, recordsAdded: 0, recordsChanged: recordsPerGroup };
+    await upsert(at, [datasetIds.target, datasetIds.target], { targetFields }, expected, counts);
+  }); // prettier-ignore
+
+  test.each(points.map(([point], at) => [point, at] as const))('%s, an upsert from another dataset is carried out once', async (_, at) => {
+    const upserted = new Map(others.filter(({ group }) => group <= at).map((one) => [one.n, one]));
+    const added = [...upserted.values()].filter(({ n }) => n >= before.length);
+    const expected = [...before.map((one) => upserted.get(one.n) ?? one), ...added];
+    const counts = { recordsModified: 3, recordsAdded: 1, recordsChanged: 2 };
+    await upsert(at, [datasetIds.others, datasetIds.targetOfOthers], { idFields: ['n'] }, expected, counts);
+  }); // prettier-ignore
 });
 
 test('C2: killed at rejected.renamed, a migration fails with its rejected records, once', async () => {
