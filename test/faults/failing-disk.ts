@@ -18,11 +18,13 @@ export interface FailingDisk {
   readonly reportedMessages: string[];
   /**
    * Repeats an operation with an injected fault, at a later step each time, until the operation has fewer steps. Expects that the files are
-   * consistent after each repetition. Returns how often the operation was done and how often it failed.
+   * consistent after each repetition. `prepare` runs before each repetition, on a disk that does not fail. Returns how often the operation
+   * was done and how often it failed.
    */
   failAtEveryStep(
     fault: DiskFault,
     operation: (where: string) => Promise<'done' | 'failed'>,
+    prepare?: () => Promise<void>,
   ): Promise<{ readonly done: number; readonly failed: number }>;
   /** Removes what a start of the server removes. */
   sweepAsAtStart(): Promise<void>;
@@ -79,9 +81,11 @@ export function useFailingDisk(): FailingDisk {
   async function failAtEveryStep(
     fault: DiskFault,
     operation: (where: string) => Promise<'done' | 'failed'>,
+    prepare?: () => Promise<void>,
   ): ReturnType<FailingDisk['failAtEveryStep']> {
     const ends = { done: 0, failed: 0 };
     for (let nth = 1; ; nth += stepsBetweenFaults) {
+      await prepare?.();
       armFault({ ...fault, nth });
       const caseText = `${faultName(fault)}, step ${nth}`;
       const end = await operation(caseText);

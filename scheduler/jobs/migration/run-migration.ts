@@ -1,6 +1,7 @@
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { canceledError } from '../../../engine/core/errors.js';
 import { applyChange, deleteFoundRows } from '../change/apply-change.js';
 import { readSampleOfSegments, maxSampleRecords } from '../import/dry-run.js';
@@ -70,6 +71,7 @@ async function migrateWithEngine(
   const result = changed
     ? await applyChange(change, migratedRecords, origins, changed, context)
     : migratedRecords;
+  crashpoint('migration.written');
   if (dryRun === null || change?.mode === 'delete') return result;
   const first =
     writer.firstChunkRows === undefined

@@ -206,6 +206,86 @@ describe('C2: killed at', () => {
   });
 });
 
+describe('C2: killed at', () => {
+  const points = [
+    ['segment.partial', 'worker'],
+    ['segment.flushed', 'worker'],
+    ['migration.written', 'worker'],
+    ['segment.renamed', 'server'],
+    ['log.temp-written', 'server'],
+    ['log.linked', 'server'],
+    ['catalog.before-commit', 'server'],
+    ['catalog.after-commit', 'server'],
+    ['task.before-done', 'server'],
+  ] as const;
+  const newRecord = (n: number, group: number, state: number) => ({ n, group, state });
+  const recordsPerGroup = 300;
+  /** The records before the upserts, which are in two segments: a group for each point. */
+  const before = Array.from({ length: points.length * recordsPerGroup }, (_, n) => newRecord(n, n % points.length, -1)); // prettier-ignore
+  /** For each point, the records of another dataset: some that the target has too, and a new one. */
+  const others = points.flatMap((_, i) => [i, before.length - points.length + i, before.length + i].map((n) => newRecord(n, i, n))); // prettier-ignore
+  const datasetIds = { target: 0, targetOfOthers: 0, others: 0 };
+
+  beforeAll(async () => {
+    const half = before.length / 2;
+    await withScheduler(async (scheduler) => {
+      const newDatasetOf = async (filename: string, ...parts: (readonly object[])[]): Promise<number> => {
+        const datasetId = await lake.createDataset(filename);
+        for (const records of parts)
+          await migrateAndReadRecords(scheduler, lake.queueInlineImport(datasetId, records.map((one) => JSON.stringify(one)).join('\n')));
+        return datasetId;
+      };
+      datasetIds.target = await newDatasetOf('upserted in place', before.slice(0, half), before.slice(half));
+      datasetIds.targetOfOthers = await newDatasetOf('upserted', before.slice(0, half), before.slice(half));
+      datasetIds.others = await newDatasetOf('others', others);
+    });
+  }); // prettier-ignore
+
+  /** Carries out the upsert of a point, and expects the records after this upsert and those of the points before. */
+  async function upsert(
+    at: number,
+    [source, target]: readonly [source: number, target: number],
+    more: Partial<NewDatasetMigration>,
+    expected: readonly object[],
+    counts: object,
+  ): Promise<void> {
+    const [point, victim] = points[at]!;
+    const sourceParams = { filters: [['group', at]] };
+    const task = await lake.queueMigration(source, target, { commitMode: 'upsert', sourceParams, ...more }); // prettier-ignore
+    await lake.close();
+    try {
+      const crashing = new KillableServer(root, point, victim);
+      await crashing.waitForExit();
+      expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+      if (victim === 'server') await recoverServer(root);
+    } finally {
+      lake = await Lake.open(root);
+    }
+    const isInLog = points.findIndex(([name]) => name === 'log.linked') <= at;
+    expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', attempts: isInLog ? 1 : 2 }); // prettier-ignore
+    const commits = await lake.catalog.commits.ofMigration(task.resourceId);
+    expect(commits).toMatchObject([{ mode: 'upsert', recordsTotal: expected.length, ...counts }]);
+    const lines = await withScheduler((scheduler) => exportLines(scheduler, target));
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(expected);
+    expect(await findFolderInconsistencies()).toEqual([]);
+  }
+
+  test.each(points.map(([point], at) => [point, at] as const))('%s, an upsert in place is carried out once', async (_, at) => {
+    const targetFields = [{ name: 'state', data_type: 'long', expression: 'record.n' }];
+    const expected = before.map((one) => (one.group <= at ? { ...one, state: one.n } : one));
+    const counts = { recordsModified: recordsPerGroup, recordsAdded: 0, recordsChanged: recordsPerGroup };
+    await upsert(at, [datasetIds.target, datasetIds.target], { targetFields }, expected, counts);
+  }); // prettier-ignore
+
+  test.each(points.map(([point], at) => [point, at] as const))('%s, an upsert from another dataset is carried out once', async (_, at) => {
+    const upserted = new Map(others.filter(({ group }) => group <= at).map((one) => [one.n, one]));
+    const added = [...upserted.values()].filter(({ n }) => n >= before.length);
+    const expected = [...before.map((one) => upserted.get(one.n) ?? one), ...added];
+    const counts = { recordsModified: 3, recordsAdded: 1, recordsChanged: 2 };
+    await upsert(at, [datasetIds.others, datasetIds.targetOfOthers], { idFields: ['n'] }, expected, counts);
+  }); // prettier-ignore
+});
+
 test('C2: killed at rejected.renamed, a migration fails with its rejected records, once', async () => {
   const target = await lake.createDataset('killed while it rejects');
   const task = await lake.queueMigration(sourceDatasetId, target, {
