@@ -98,18 +98,23 @@ interface TableFormat extends TableReading {
   readonly reader: string;
 }
 
+const tableFormats: readonly TableFormat[] = readers.flatMap(({ name, tables = [] }) =>
+  tables.map((table) => ({ ...table, reader: name })),
+);
+
+/** The extensions of files that are queried without an import: `.csv`; also before `.gz` or `.bz2`. */
+export const tableExtensions: readonly string[] = tableFormats.flatMap(({ extensions }) =>
+  extensions.map((one) => `.${one}`),
+);
+
 /** Returns the table format for a file name; throws `invalid` for a file that cannot be queried. */
 export function tableFormatOf(filename: string): TableFormat {
-  const formats = readers.flatMap(({ name, tables = [] }) =>
-    tables.map((table) => ({ ...table, reader: name })),
-  );
   const extension = extensionOf(filename);
-  const found = formats.find(({ extensions }) => extensions.includes(extension));
+  const found = tableFormats.find(({ extensions }) => extensions.includes(extension));
   if (found !== undefined) return found;
-  const knownExtensions = formats.flatMap(({ extensions }) => extensions.map((one) => `.${one}`));
   throw new AppError(
     'invalid',
-    `${filename}: a file of this kind cannot be queried; ${knownExtensions.join(', ')} can, also with .gz or .bz2`,
+    `${filename}: a file of this kind cannot be queried; ${tableExtensions.join(', ')} can, also with .gz or .bz2`,
   );
 }
 

@@ -17,6 +17,7 @@ import {
   type ImportedFile,
 } from './architecture/graph.js';
 import {
+  allowedApiImports,
   allowedEngineImports,
   filesLoadedBy,
   allowedFolderImports,
@@ -28,6 +29,7 @@ import {
 } from './architecture/rules.js';
 import { readSource } from './architecture/source.js';
 import { readSourceFiles } from './architecture/sources.js';
+import { jobs } from '../scheduler/jobs/index.js';
 import { writers } from '../writers/index.js';
 
 const allTexts = readSourceFiles();
@@ -38,7 +40,7 @@ const parsedSources = allSources.slice(0, sourceTexts.length);
 const maxReadmeLines = 15;
 const maxReadmeWords = 240;
 /** The READMEs that hold a table of rooms. */
-const tablesOfRooms = ['engine/README.md', 'engine/query/README.md', 'scheduler/README.md'];
+const tablesOfRooms = ['api/README.md', 'engine/README.md', 'engine/query/README.md', 'scheduler/README.md']; // prettier-ignore
 /** The limit on ARCHITECTURE.md: one page. */
 const maxArchitectureWords = 700;
 
@@ -119,6 +121,14 @@ describe('the sources', () => {
     expect(found).toEqual([]);
   });
 
+  test('name no kind of job in the queue and the worker', () => {
+    const kinds = new Set<string>(jobs.map(({ kind }) => kind));
+    const generic = parsedSources.filter(({ path }) => /^scheduler\/(queue|worker)\//.test(path));
+    expect(generic.length).toBeGreaterThan(10);
+    const found = generic.flatMap(({ path, strings }) => strings.filter((one) => kinds.has(one)).map((kind) => `${path}: ${kind}`)); // prettier-ignore
+    expect(found).toEqual([]);
+  });
+
   test('lie in rooms that a README describes', () => {
     const isInRoom = (path: string): boolean =>
       rooms.some((room) => path === room || path.startsWith(`${room}/`));
@@ -156,6 +166,7 @@ describe('the sources', () => {
     ['engine', allowedEngineImports],
     ['engine/query', allowedQueryImports],
     ['scheduler', allowedSchedulerImports],
+    ['api', allowedApiImports],
   ])('%s/README.md holds the same table of imports', (folder, allowed) => {
     const page = readFileSync(`${folder}/README.md`, 'utf8').replaceAll(/ +/g, ' ');
     for (const [part, others] of Object.entries(allowed)) {
@@ -330,6 +341,11 @@ describe('the checker', () => {
       'api may not import readers',
     ],
     ['scheduler/a.ts', `import '../api/main.js';`, 'scheduler may not import api'],
+    [
+      'api/http/body.ts',
+      `import type { Presenter } from '../resources/presenter.js';`,
+      'api/http may not import api/resources',
+    ],
     [
       'api/resources/downloads/send-file.ts',
       `import { open } from 'node:fs/promises';`,

@@ -24,11 +24,11 @@ export function acquireBuffer<T extends TypedBuffer>(
   length: number,
 ): T {
   outstandingCount += 1;
-  return takeBuffer(type, length);
+  return acquireUncountedBuffer(type, length);
 }
 
-/** Like `acquireBuffer`, but for a buffer that may be left to the garbage collector. Pass it to `giveBackBuffer` if its use ends at a known point. */
-export function takeBuffer<T extends TypedBuffer>(
+/** Like `acquireBuffer`, but for a buffer that may be left to the garbage collector. Pass it to `releaseUncountedBuffer` if its use ends at a known point. */
+export function acquireUncountedBuffer<T extends TypedBuffer>(
   type: new (length: number) => T,
   length: number,
 ): T {
@@ -46,11 +46,11 @@ export function takeBuffer<T extends TypedBuffer>(
 /** Returns a buffer to the pool. Neither the buffer nor any view of its memory may be used afterwards. */
 export function releaseBuffer(buffer: TypedBuffer): void {
   outstandingCount -= 1;
-  giveBackBuffer(buffer);
+  releaseUncountedBuffer(buffer);
 }
 
-/** Returns a buffer of `takeBuffer` to the pool, under the same condition. */
-export function giveBackBuffer(buffer: TypedBuffer): void {
+/** Returns a buffer of `acquireUncountedBuffer` to the pool, under the same condition. */
+export function releaseUncountedBuffer(buffer: TypedBuffer): void {
   const { byteLength } = buffer;
   if (
     byteLength === 0 ||

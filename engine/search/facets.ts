@@ -1,6 +1,18 @@
-import { binKey, type Bins, type DateUnit } from '../query/request/facet-bins.js';
+import type { Bins, DateUnit } from '../query/request/facet-bins.js';
 import type { BucketFacet, Facet } from '../query/request/facets.js';
-import { BucketCount, bucketLimit, isOrderedByCount } from '../query/results/facet-answer.js';
+import {
+  aggregateCount,
+  BucketCount,
+  bucketJson,
+  bucketKeyJson,
+  bucketLimit,
+  bucketlessAnswerJson,
+  emptyAnswerJson,
+  facetsJson,
+  isOrderedByCount,
+  type BucketlessFacet,
+} from '../query/results/facet-answer.js';
+import { quoteJson } from '../query/results/number-text.js';
 import { sortableText } from './top-documents.js';
 import { documentField, type DocumentField, type SearchDocument } from './document.js';
 
@@ -9,8 +21,8 @@ type SingleValue = string | number;
 /** Accumulates one facet over the matching documents (query language 3.2). */
 interface FacetCounter {
   add(document: SearchDocument): void;
-  /** Returns the answer, and adds its buckets to `count`. */
-  answer(count: BucketCount): unknown;
+  /** Returns the JSON text of the answer, and adds its buckets to `count`. */
+  answer(count: BucketCount): string;
 }
 
 /** Creates the counter of a facet. */
@@ -23,9 +35,9 @@ export function createFacetCounter(facet: Facet): FacetCounter {
     case 'count':
       return new DistinctCounter(field);
     case 'stats':
-      return new NumberStats(field, facet.extended);
+      return new NumberAggregates(field, facet, statistics);
     case 'percentiles':
-      return new PercentileCounter(field, facet.percents);
+      return new NumberAggregates(field, facet, percentiles);
   }
 }
 
@@ -64,12 +76,12 @@ class BucketCounter implements FacetCounter {
     }
   }
 
-  answer(count: BucketCount): unknown {
+  answer(count: BucketCount): string {
     const facet = this.#facet;
     const limit = bucketLimit(facet);
     count.add(facet, Math.min(limit, this.#buckets.size));
     const isByCount = isOrderedByCount(facet);
-    return [...this.#buckets]
+    const buckets = [...this.#buckets]
       .map(([key, bucket]) => ({
         key,
         ...bucket,
@@ -78,25 +90,23 @@ class BucketCounter implements FacetCounter {
       .sort((a, b) => (isByCount && b.count - a.count) || (a.sortKey < b.sortKey ? -1 : 1))
       .slice(0, limit)
       .map(({ key, count: documents, nested }) => {
-        const shownKey =
+        const value =
           facet.kind === 'terms'
-            ? valueInAnswer(this.#field, key)
-            : binKeyInAnswer(facet.bins, Number(key));
-        return nested.length === 0
-          ? [shownKey, documents]
-          : [shownKey, documents, facetResults(facet.nested, nested, count)];
+            ? termJson(valueInAnswer(this.#field, key))
+            : binValueJson(facet.bins, Number(key));
+        const answers = nested.map((counter) => counter.answer(count));
+        return bucketJson(bucketKeyJson(facet, value), documents, facet.nested, answers);
       });
+    return `[${buckets.join(',')}]`;
   }
 }
 
-/** Returns the results of several facets, by field name. Throws `budget` if the whole answer has too many buckets. */
-export function facetResults(
-  facets: readonly Facet[],
-  counters: readonly FacetCounter[],
-  count = new BucketCount(),
-): object {
-  return Object.fromEntries(
-    facets.map((facet, i) => [facet.field.name, counters[i]!.answer(count)]),
+/** Returns the JSON text of the answers of several facets. Throws `budget` if the whole answer has too many buckets. */
+export function facetAnswers(facets: readonly Facet[], counters: readonly FacetCounter[]): string {
+  const count = new BucketCount();
+  return facetsJson(
+    facets,
+    counters.map((counter) => counter.answer(count)),
   );
 }
 
@@ -113,86 +123,74 @@ class DistinctCounter implements FacetCounter {
     for (const value of fieldValues(this.#field, document)) this.#seen.add(value);
   }
 
-  answer(): number {
-    return this.#seen.size;
+  answer(): string {
+    return String(this.#seen.size);
   }
 }
 
-/** Computes statistics of numbers. The sum is a bigint, because a sum of ids exceeds 2^53. */
-class NumberStats implements FacetCounter {
+/** Computes a facet of all numbers of a field. `aggregates` returns the facet's values for one or more numbers in ascending order. */
+class NumberAggregates<F extends BucketlessFacet> implements FacetCounter {
   readonly #field: DocumentField;
-  readonly #isExtended: boolean;
+  readonly #facet: F;
+  readonly #aggregates: (facet: F, sorted: readonly number[]) => readonly (number | bigint)[];
   readonly #values: number[] = [];
 
-  constructor(field: DocumentField, isExtended: boolean) {
+  constructor(
+    field: DocumentField,
+    facet: F,
+    aggregates: (facet: F, sorted: readonly number[]) => readonly (number | bigint)[],
+  ) {
     this.#field = field;
-    this.#isExtended = isExtended;
+    this.#facet = facet;
+    this.#aggregates = aggregates;
   }
 
   add(document: SearchDocument): void {
     this.#values.push(...(fieldValues(this.#field, document) as readonly number[]));
   }
 
-  answer(): object {
-    const values = this.#values;
-    const count = values.length;
-    const isEmpty = count === 0;
-    const total = values.reduce((sum, value) => sum + BigInt(value), 0n);
-    const mean = Number(total) / count;
-    const extremeOf = (pick: (a: number, b: number) => number): number | null =>
-      isEmpty ? null : values.reduce((a, b) => pick(a, b));
-    const plainStats = {
-      count,
-      min: extremeOf((a, b) => Math.min(a, b)),
-      max: extremeOf((a, b) => Math.max(a, b)),
-      avg: isEmpty ? null : mean,
-      sum: isEmpty ? null : total,
-    };
-    if (!this.#isExtended) return plainStats;
-    const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / count;
-    const deviation = Math.sqrt(variance);
-    const squares = values.reduce((sum, value) => sum + value * value, 0);
-    return {
-      ...plainStats,
-      sum_of_squares: isEmpty ? null : squares,
-      variance: isEmpty ? null : variance,
-      std_deviation: isEmpty ? null : deviation,
-      std_deviation_bounds: {
-        upper: isEmpty ? null : mean + 2 * deviation,
-        lower: isEmpty ? null : mean - 2 * deviation,
-      },
-    };
-  }
-}
-
-/** Computes percentiles, with linear interpolation between neighbouring values. */
-class PercentileCounter implements FacetCounter {
-  readonly #field: DocumentField;
-  readonly #percents: readonly number[];
-  readonly #values: number[] = [];
-
-  constructor(field: DocumentField, percents: readonly number[]) {
-    this.#field = field;
-    this.#percents = percents;
-  }
-
-  add(document: SearchDocument): void {
-    this.#values.push(...(fieldValues(this.#field, document) as readonly number[]));
-  }
-
-  answer(): object {
+  answer(): string {
+    if (this.#values.length === 0) return emptyAnswerJson(this.#facet);
     const sorted = this.#values.sort((a, b) => a - b);
-    return Object.fromEntries(
-      this.#percents.map((percent) => {
-        const key = Number.isInteger(percent) ? `${percent}.0` : String(percent);
-        if (sorted.length === 0) return [key, null];
-        const position = (percent / 100) * (sorted.length - 1);
-        const low = sorted[Math.floor(position)]!;
-        const high = sorted[Math.ceil(position)]!;
-        return [key, low + (high - low) * (position - Math.floor(position))];
-      }),
-    );
+    return bucketlessAnswerJson(this.#facet, this.#aggregates(this.#facet, sorted).map(String));
   }
+}
+
+/** Returns statistics in the order of `bucketlessAnswerJson`. The sum is a bigint, because a sum of ids exceeds 2^53. */
+function statistics(
+  facet: Extract<Facet, { kind: 'stats' }>,
+  sorted: readonly number[],
+): readonly (number | bigint)[] {
+  const total = sorted.reduce((sum, value) => sum + BigInt(value), 0n);
+  const mean = Number(total) / sorted.length;
+  const variance = sorted.reduce((sum, value) => sum + (value - mean) ** 2, 0) / sorted.length;
+  const deviation = Math.sqrt(variance);
+  const squares = sorted.reduce((sum, value) => sum + value * value, 0);
+  return [
+    sorted.length,
+    sorted[0]!,
+    sorted.at(-1)!,
+    mean,
+    total,
+    squares,
+    variance,
+    deviation,
+    mean + 2 * deviation,
+    mean - 2 * deviation,
+  ].slice(0, aggregateCount(facet));
+}
+
+/** Returns percentiles, with linear interpolation between neighbouring values. */
+function percentiles(
+  { percents }: Extract<Facet, { kind: 'percentiles' }>,
+  sorted: readonly number[],
+): readonly number[] {
+  return percents.map((percent) => {
+    const position = (percent / 100) * (sorted.length - 1);
+    const low = sorted[Math.floor(position)]!;
+    const high = sorted[Math.ceil(position)]!;
+    return low + (high - low) * (position - Math.floor(position));
+  });
 }
 
 /** Converts a value to the form of results: times become ISO 8601 strings. */
@@ -218,10 +216,15 @@ function binStartOf(bins: Bins, value: number): number {
   }
 }
 
-function binKeyInAnswer(bins: Bins, bin: number): SingleValue {
-  if (bins.kind !== 'date') return Number(binKey(bins, String(bin)));
+function termJson(value: SingleValue): string {
+  return typeof value === 'string' ? quoteJson(value) : String(value);
+}
+
+/** Returns the JSON text of a bin's number; of the start of the bin for dates. */
+function binValueJson(bins: Bins, bin: number): string {
+  if (bins.kind !== 'date') return String(bin);
   const text = new Date(bin / 1_000).toISOString();
-  return ['hour', 'minute', 'second'].includes(bins.unit) ? text : text.slice(0, 10);
+  return termJson(['hour', 'minute', 'second'].includes(bins.unit) ? text : text.slice(0, 10));
 }
 
 const dayMicros = 86_400_000_000;

@@ -1,10 +1,6 @@
 import { kindOf } from '../query/predicate/kinds/index.js';
-import type { ScoreClause } from '../query/predicate/predicate.js';
-import {
-  isSatisfiedByAnyOccurrence,
-  scoredConditionsOf,
-  type ScoredCondition,
-} from '../query/text/relevance.js';
+import type { ScoreClause, ScoredCondition } from '../query/predicate/predicate.js';
+import { isSatisfiedByAnyOccurrence, scoredConditionsOf } from '../query/text/relevance.js';
 import { documentField, type SearchDocument } from './document.js';
 import { compileDocumentTest } from './matches.js';
 

@@ -6,7 +6,7 @@ import { LeasePool } from '../query/sql/lease-pool.js';
 import { fieldsRead } from '../query/predicate/kinds/index.js';
 import { TopDocuments } from './top-documents.js';
 import { documentField, type SearchDocument } from './document.js';
-import { facetResults, createFacetCounter } from './facets.js';
+import { facetAnswers, createFacetCounter } from './facets.js';
 import { compileDocumentTest } from './matches.js';
 import { necessaryCondition } from './necessary-condition.js';
 import { compileRank } from './rank.js';
@@ -19,8 +19,8 @@ export interface SearchAnswer {
   readonly documents: readonly SearchDocument[];
   /** Offset of the next page; null on the last page. */
   readonly offset: number | null;
-  /** The results of the facets; absent if none were requested. */
-  readonly facets?: object;
+  /** The JSON text of the answers of the facets; absent if none were requested. */
+  readonly facets?: string;
   /** The vaults of the matches, with the number of matches in each; absent if not requested. */
   readonly vaults?: readonly { readonly vault: SearchVault; readonly count: number }[];
   /** Duration of the search in milliseconds. */
@@ -141,7 +141,7 @@ async function runSearch<Access>(
     total: top.addedCount,
     documents: await readAllColumns(table, page),
     offset: page.length > 0 && next < top.addedCount ? next : null,
-    ...(request.facets && { facets: facetResults(request.facets, counters) }),
+    ...(request.facets && { facets: facetAnswers(request.facets, counters) }),
     ...(request.includeVaults && {
       vaults: vaults.flatMap((vault) => {
         const count = counts.get(vault.id);

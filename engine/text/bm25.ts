@@ -51,11 +51,11 @@ function inverseDocumentFrequency(records: number, found: number): number {
 }
 
 /**
- * Returns the score of a text with `times` occurrences among `words` tokens. SQL uses the same order of operations, so both give the same
+ * Returns the score of a text with `times` occurrences among `tokens` tokens. SQL uses the same order of operations, so both give the same
  * double.
  */
-export function bm25({ most, base, slope }: Bm25Weight, times: number, words: number): number {
-  return (most * times) / (times + (base + slope * words));
+export function bm25({ most, base, slope }: Bm25Weight, times: number, tokens: number): number {
+  return (most * times) / (times + (base + slope * tokens));
 }
 
 /**

@@ -7,10 +7,10 @@ export interface Hits {
 }
 
 /**
- * Returns the score of a text with `times` occurrences among `words` tokens. It must not be lower for more occurrences, nor for fewer
+ * Returns the score of a text with `times` occurrences among `tokens` tokens. It must not be lower for more occurrences, nor for fewer
  * tokens.
  */
-export type ScoreFunction = (times: number, words: number) => number;
+export type ScoreFunction = (times: number, tokens: number) => number;
 
 /** Collects texts with their scores; implemented by `Ranking` (ranking.ts). */
 export interface ScoreCollector {
@@ -151,8 +151,8 @@ export function nextCompetitiveBlock(
     if (maxFrequency > maxExactOccurrences) return i;
     const at = i * occurrenceClasses;
     for (let kind = 1; kind <= occurrenceClasses && kind <= maxFrequency; kind++) {
-      const words = fewest[at + kind - 1]!;
-      if (collector.wants(score(kind < occurrenceClasses ? kind : maxFrequency, words))) return i;
+      const tokens = fewest[at + kind - 1]!;
+      if (collector.wants(score(kind < occurrenceClasses ? kind : maxFrequency, tokens))) return i;
     }
   }
   return begins.length;

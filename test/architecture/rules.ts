@@ -73,6 +73,12 @@ export const allowedSchedulerImports: Readonly<Record<string, readonly string[]>
   queue: ['expressions', 'fetch', 'jobs', 'worker'],
 };
 
+/** Which room of the API may import which other room. Type imports count too. */
+export const allowedApiImports: Readonly<Record<string, readonly string[]>> = {
+  http: [],
+  resources: ['http'],
+};
+
 /** The rooms of the product: each is a folder with a README. A folder below a room that is not listed itself belongs to that room. */
 export const rooms: readonly string[] = [
   'engine/catalog',
@@ -227,6 +233,7 @@ const allowedRoomImports: readonly (readonly [parent: string, typeof allowedEngi
   ['engine', allowedEngineImports],
   ['engine/query', allowedQueryImports],
   ['scheduler', allowedSchedulerImports],
+  ['api', allowedApiImports],
 ];
 
 function* importDirectionViolations(source: ParsedSource): Generator<string> {

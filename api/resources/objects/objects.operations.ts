@@ -1,4 +1,5 @@
 import { outputDelimiters } from '../../../engine/query/request/request.js';
+import { describedTableExtensions } from '../../../scheduler/jobs/table/file-table.js';
 import {
   declareOperations,
   emptyAnswer,
@@ -190,8 +191,7 @@ export const objectOperations = declareOperations('objects', 'Objects', {
   fields: {
     method: 'GET',
     paths: ['/v2/objects/:id/fields'],
-    summary:
-      'Returns the column names of an uploaded file: .txt, .csv, .tsv, .bed, .json or .jsonl, also with .gz or .bz2.',
+    summary: `Returns the column names of an uploaded file: ${describedTableExtensions}.`,
     answer: fileFieldsSchema,
   },
   query: {

@@ -1,6 +1,7 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
 import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { documentFieldByName, type SearchDocument } from '../../../engine/search/document.js';
+import { parseJson } from '../../../engine/core/json.js';
 import { valueInAnswer } from '../../../engine/search/facets.js';
 import {
   restrictToDatasets,
@@ -35,7 +36,7 @@ export async function answerSearch(
     total: answer.total,
     offset: answer.offset,
     results: answer.documents.map((document) => documentView(document, request)),
-    ...(answer.facets && { facets: answer.facets }),
+    ...(answer.facets !== undefined && { facets: parseJson(answer.facets) }),
     ...(answer.vaults && {
       vaults: answer.vaults.map(({ vault, count }) => ({
         id: vault.id,

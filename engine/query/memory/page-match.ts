@@ -5,7 +5,7 @@ import type { PageStatistics } from '../../parquet/read-footer.js';
 import { isUnsupported } from '../unsupported.js';
 import type { SegmentTest, StoredRows } from '../predicate/kinds/kind.js';
 import { leafKey } from '../../store/stats.js';
-import { costOf, fieldsRead } from '../predicate/kinds/index.js';
+import { costOf, fieldsRead, kindOf, needsWholeSegment } from '../predicate/kinds/index.js';
 import { conditionsIn, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/kinds/prune.js';
 import { isVariantField, coordinateFields } from '../predicate/kinds/variant-place.js';
@@ -40,16 +40,10 @@ export interface PageQuery {
   readonly perRow: number;
 }
 
-/** The kinds of conditions for which a string may have to contain certain bytes. */
-const kindsWithLiteral: ReadonlySet<string> = new Set(['contains', 'prefix', 'regexp']);
-
-/**
- * Prepares a predicate. Returns undefined if it cannot be evaluated page by page: it reads the elements of a list of objects, or what the
- * text index found in whole segments, or no stored field at all.
- */
+/** Prepares a predicate. Returns undefined if it needs whole segments (`needsWholeSegment`), or reads no stored field at all. */
 export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | undefined {
+  if (needsWholeSegment(predicate)) return undefined;
   const conditions = conditionsIn(predicate);
-  if (conditions.some(({ kind }) => ['any', 'terms', 'phrase'].includes(kind))) return undefined;
   const names = new Set<string>();
   const leaves = new Set<string>();
   const fields = fieldsRead(predicate);
@@ -68,11 +62,13 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
   return {
     names: [...names],
     leaves: [...leaves],
-    lookedUp: conditions.flatMap((one) => (one.kind === 'in' ? fieldCacheKey(one.field) : [])),
+    lookedUp: conditions.flatMap((one) =>
+      kindOf(one).isLookedUpByHash ? fieldCacheKey(one.field) : [],
+    ),
     columns,
     // The test is created at the first call, because it is not needed if hashes find the values.
     mayHold: (rows) => (test ??= segmentTest(predicate))(rows),
-    hasLiterals: conditions.some(({ kind }) => kindsWithLiteral.has(kind)),
+    hasLiterals: conditions.some((one) => (kindOf(one).literal?.(one) ?? '') !== ''),
     perRow: costOf(predicate).perRow,
   };
 }

@@ -3,8 +3,8 @@ import type { ColumnMatcher, FoldedTerms } from '../../text/column-matcher.js';
 import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
 import { unsupportedPattern } from '../predicate/kinds/indexed-terms.js';
 import { toTextQuery } from '../predicate/patterns.js';
-import type { Predicate } from '../predicate/predicate.js';
-import { isTextCondition, type ScoredCondition, type RankedClause } from '../text/relevance.js';
+import type { Predicate, ScoredCondition } from '../predicate/predicate.js';
+import { isTextCondition, type RankedClause } from '../text/relevance.js';
 import { unsupportedAcrossValues } from '../text/text-field.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { competitiveRows, constantHits, maxScore, noHits, scoresByRow, type LeafHits } from './clause-scores.js'; // prettier-ignore

@@ -5,14 +5,9 @@ import type { FoldedTerms, TextQuery } from '../../text/column-matcher.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { SelectedRows, Selection } from '../executor/executor.js';
 import type { Position } from '../request/position.js';
-import { all, and, none, not, operandsOf, or, type FieldRef, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
+import { all, and, isScoredCondition, none, not, operandsOf, or, type FieldRef, type Predicate, type ScoreClause, type ScoredCondition } from '../predicate/predicate.js'; // prettier-ignore
 import { toTextQuery } from '../predicate/patterns.js';
-import {
-  isScoredCondition,
-  isTextCondition,
-  scoredConditionsOf,
-  type ScoredCondition,
-} from '../text/relevance.js';
+import { isTextCondition, scoredConditionsOf } from '../text/relevance.js';
 import { isIndexable } from '../text/text-field.js';
 
 /** A query about the terms of one field, in the form that the text index answers. */
@@ -123,12 +118,11 @@ export function oneFieldQuery(
  * fields to `fields`.
  */
 function textIndexQuery(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
+  if (isScoredCondition(predicate)) {
+    fields.add(predicate.field.path.join('\n'));
+    return toTextQuery(predicate);
+  }
   switch (predicate.kind) {
-    case 'terms':
-    case 'phrase':
-    case 'wildcard':
-      fields.add(predicate.field.path.join('\n'));
-      return toTextQuery(predicate);
     case 'or': {
       const items = predicate.items.map((item) => textIndexQuery(item, fields));
       return items.includes(undefined) ? undefined : { kind: 'or', items: items as TextQuery[] };

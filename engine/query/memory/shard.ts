@@ -3,7 +3,6 @@ import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { ProjectedColumn } from '../results/projection.js';
 import { foldedTermsIn, type ColumnMatcher } from '../../text/column-matcher.js';
 import { searchRanked, type RankedTexts, type SearchedSegment } from '../../text/ranked-search.js';
-import { isScoredCondition } from '../text/relevance.js';
 import { unsupportedAcrossValues } from '../text/text-field.js';
 import { createFacetAccumulator } from './facets/accumulator.js';
 import { firstRows, releaseBytes } from './match/selection-bytes.js';
@@ -17,7 +16,7 @@ import {
 import type { CacheStats } from './admission-cache.js';
 import type { SegmentView } from './match/column.js';
 import { unsupportedPattern } from '../predicate/kinds/indexed-terms.js';
-import type { FieldRef } from '../predicate/predicate.js';
+import { isScoredCondition, type FieldRef } from '../predicate/predicate.js';
 import { cachedRecords } from './cached-records.js';
 import { compileMatchers } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';

@@ -2,9 +2,15 @@ import { LruCache } from '../../core/lru-cache.js';
 import { bm25Weight, documentFrequencyWeight, noWeight, type Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
 import type { RunOptions } from '../executor/limits.js';
-import { fieldKey, freezePredicate, not, type Predicate } from '../predicate/predicate.js';
+import {
+  fieldKey,
+  freezePredicate,
+  not,
+  type Predicate,
+  type ScoredCondition,
+} from '../predicate/predicate.js';
 import { toTextQuery } from '../predicate/patterns.js';
-import { isTextCondition, type ConditionWeights, type ScoredCondition } from '../text/relevance.js';
+import { isTextCondition, type ConditionWeights } from '../text/relevance.js';
 import { columnOfField } from '../text/text-field.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { readTextFrequencies } from './index-answers.js';

@@ -1,6 +1,6 @@
 import type { FoldedTerms } from '../../text/column-matcher.js';
 import { foldTerm } from '../../text/fold.js';
-import type { PredicateOfKind, WildPart } from './predicate.js';
+import type { ScoredCondition, WildPart } from './predicate.js';
 import { isToken, separators } from '../../text/tokenizer.js';
 import { impliesMatchingTerm } from '../../text/wildcard.js';
 
@@ -22,9 +22,7 @@ type TermQuery = FoldedTerms & { readonly kind: 'terms' | 'phrase' };
  * Returns a condition on terms in the form that the text index answers. Undefined for a wildcard pattern that the index cannot answer, because
  * values may match it as a whole: it contains separators, or begins and ends with wildcards between which it is not a single text.
  */
-export function toTextQuery(
-  condition: PredicateOfKind<'terms' | 'phrase' | 'wildcard'>,
-): TermQuery | undefined {
+export function toTextQuery(condition: ScoredCondition): TermQuery | undefined {
   if (condition.kind !== 'wildcard')
     return { kind: condition.kind, terms: condition.terms.map(foldTerm) };
   const { parts } = condition;

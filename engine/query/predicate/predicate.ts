@@ -104,6 +104,9 @@ export type ValueCondition = Exclude<Condition, { readonly kind: 'missing' | 'le
 /** The predicates of one kind. */
 export type PredicateOfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly kind: K }>;
 
+/** A condition on the terms of its field, which has a relevance score and which the text index answers for texts. */
+export type ScoredCondition = PredicateOfKind<'terms' | 'phrase' | 'wildcard'>;
+
 /** For comparisons that ignore letter case: the stored values that each predicate matches, if they are known. */
 export type CaseVariants = ReadonlyMap<Predicate, readonly string[]>;
 
@@ -169,8 +172,17 @@ export function allConditionsIn(predicate: Predicate): readonly Condition[] {
   return isCondition(predicate) ? [predicate, ...inside] : inside;
 }
 
+const combinatorKinds: Readonly<Record<Combinator['kind'], true>> = { all: true, none: true, and: true, or: true, not: true }; // prettier-ignore
+
 function isCondition(predicate: Predicate): predicate is Condition {
-  return !['all', 'none', 'and', 'or', 'not'].includes(predicate.kind);
+  return !Object.hasOwn(combinatorKinds, predicate.kind);
+}
+
+const scoredKinds: Readonly<Record<ScoredCondition['kind'], true>> = { terms: true, phrase: true, wildcard: true }; // prettier-ignore
+
+/** Returns true for a condition that has a score. */
+export function isScoredCondition(predicate: Predicate): predicate is ScoredCondition {
+  return Object.hasOwn(scoredKinds, predicate.kind);
 }
 
 /** Returns the operands of the ANDs and ORs at the top of a predicate, from left to right. A negation is an operand. */

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Snapshot } from '../../store/store.js';
 import type { SqlEngine } from './sql-engine.js';
 import type { RunSelect } from './dialect/statement.js';
-import { allConditionsIn, type CaseVariants, type FieldRef, type PredicateOfKind, type Predicate } from '../predicate/predicate.js'; // prettier-ignore
+import { kindOf } from '../predicate/kinds/index.js';
+import { allConditionsIn, type CaseVariants, type Condition, type FieldRef, type Predicate } from '../predicate/predicate.js'; // prettier-ignore
 import { fieldExpression, newStatement } from './dialect/statement.js';
 
 /** The number of rows below which folding the case of every value is fast enough. */
@@ -36,17 +37,17 @@ export class CaseVariantFinder {
   async find(snapshot: Snapshot, predicate: Predicate, rows: RunSelect): Promise<CaseVariants> {
     const found = new Map<Predicate, readonly string[]>();
     if (snapshot.rows < minRowsForVariants) return found;
-    for (const equality of caseInsensitivePredicates(predicate)) {
-      const letters = this.#lettersOf(snapshot, equality.field);
-      const values = equality.values as readonly string[];
+    for (const comparison of comparisonsInAnyCase(predicate)) {
+      const { condition, values } = comparison;
+      const letters = this.#lettersOf(snapshot, condition.field);
       if (letters === 'mixed') {
-        const variants = await this.#search(snapshot, equality, rows);
-        if (variants) found.set(equality, variants);
+        const variants = await this.#search(snapshot, comparison, rows);
+        if (variants) found.set(condition, variants);
       } else if (letters && values.every((value) => /^\p{ASCII}*$/u.test(value))) {
         const changedValues = values.map((value) =>
           letters === 'upper' ? value.toUpperCase() : value.toLowerCase(),
         );
-        found.set(equality, [...new Set(changedValues)]);
+        found.set(condition, [...new Set(changedValues)]);
       }
     }
     return found;
@@ -100,20 +101,20 @@ export class CaseVariantFinder {
   /** Searches the stored case variants; returns undefined if there are too many values or variants for `=` to be faster. */
   async #search(
     snapshot: Snapshot,
-    equality: PredicateOfKind<'in'>,
+    { condition: { field }, values: wanted }: ComparisonInAnyCase,
     rows: RunSelect,
   ): Promise<readonly string[] | undefined> {
-    if (equality.values.length > maxComparedValues) return undefined;
-    const parts = [snapshot.datasetId, snapshot.version, equality.field.path, equality.values];
+    if (wanted.length > maxComparedValues) return undefined;
+    const parts = [snapshot.datasetId, snapshot.version, field.path, wanted];
     const key = createHash('sha256').update(JSON.stringify(parts)).digest('base64');
     const cachedVariants = this.#variants.get(key);
     if (cachedVariants !== undefined) return cachedVariants ?? undefined;
     const statement = newStatement(snapshot, undefined, this.#engine.language);
-    const values = fieldExpression(statement, equality.field);
+    const values = fieldExpression(statement, field);
     if (!values) return [];
     const { dialect, params, source } = statement;
     const value = values.isMany ? dialect.spread(values.sql) : values.sql;
-    const placeholders = equality.values.map((each) => dialect.fold(params.add('string', each)));
+    const placeholders = wanted.map((each) => dialect.fold(params.add('string', each)));
     const sql = `SELECT DISTINCT v FROM (SELECT ${value} AS v FROM ${source})
       WHERE ${dialect.isOneOf(dialect.fold('v'), placeholders, 'string')} LIMIT ${maxCaseVariants + 1}`;
     const found = (await rows({ sql, params: params.boundValues })).map((row) => row[0] as string);
@@ -128,11 +129,18 @@ function fileKey(file: string, field: FieldRef): string {
   return `${file}\n${field.path.join('\n')}`;
 }
 
+/** A condition that compares values in any letter case. */
+interface ComparisonInAnyCase {
+  readonly condition: Condition;
+  readonly values: readonly string[];
+}
+
 /** Returns the comparisons that ignore case and have a letter in a value. */
-function caseInsensitivePredicates(predicate: Predicate): readonly PredicateOfKind<'in'>[] {
+function comparisonsInAnyCase(predicate: Predicate): readonly ComparisonInAnyCase[] {
   return allConditionsIn(predicate).flatMap((condition) => {
-    if (condition.kind !== 'in' || !condition.ignoreCase) return [];
-    const hasLetters = (value: unknown): boolean => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value));
-    return condition.values.some(hasLetters) ? [condition] : [];
+    const values = kindOf(condition).valuesInAnyCase?.(condition) ?? [];
+    return values.some((value) => /[^\p{ASCII}]|[A-Za-z]/u.test(value))
+      ? [{ condition, values }]
+      : [];
   });
 }

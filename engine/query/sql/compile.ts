@@ -1,5 +1,4 @@
 import type { SqlContext } from '../predicate/kinds/kind.js';
-import { needsRowEvaluation } from '../predicate/kinds/any.js';
 import { kindOf } from '../predicate/kinds/index.js';
 import { conditionsIn, type CaseVariants, type Predicate } from '../predicate/predicate.js';
 import type { Statement } from './dialect/statement.js';
@@ -25,14 +24,7 @@ function sqlContextOf(statement: Statement): SqlContext {
   return context;
 }
 
-/**
- * Returns true if the SQL engine may evaluate the predicate by a join, which may not keep the order of the files: DuckDB uses a join for
- * every list of five or more values, and then sometimes returns records of a later file first.
- */
+/** Returns true if the SQL engine may evaluate a condition of the predicate by a join, which may not keep the order of the files. */
 export function mayNeedJoin(predicate: Predicate, caseVariants: CaseVariants): boolean {
-  return conditionsIn(predicate).some(
-    (condition) =>
-      (condition.kind === 'any' && needsRowEvaluation(condition, caseVariants)) ||
-      (condition.kind === 'in' && (caseVariants.get(condition) ?? condition.values).length > 1),
-  );
+  return conditionsIn(predicate).some((one) => kindOf(one).mayNeedJoin?.(one, caseVariants));
 }

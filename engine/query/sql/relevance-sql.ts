@@ -1,7 +1,7 @@
 import type { Bm25Weight } from '../../text/bm25.js';
 import { phraseBetweenSlashes, wildcardBetweenSlashes } from '../predicate/patterns.js';
-import type { ScoreClause } from '../predicate/predicate.js';
-import { rankedClausesOf, type ScoredCondition } from '../text/relevance.js';
+import type { ScoreClause, ScoredCondition } from '../predicate/predicate.js';
+import { rankedClausesOf } from '../text/relevance.js';
 import { compilePredicate } from './compile.js';
 import { fieldExpression, type Statement } from './dialect/statement.js';
 

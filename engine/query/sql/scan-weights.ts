@@ -1,8 +1,8 @@
 import { LruCache } from '../../core/lru-cache.js';
 import { bm25Weight, documentFrequencyWeight, noWeight, type Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
-import { fieldKey } from '../predicate/predicate.js';
-import type { ConditionWeights, ScoredCondition } from '../text/relevance.js';
+import { fieldKey, type ScoredCondition } from '../predicate/predicate.js';
+import type { ConditionWeights } from '../text/relevance.js';
 import { compilePredicate } from './compile.js';
 import type { DialectFactory } from './dialect/dialect.js';
 import { fieldExpression, newStatement, type RunSelect } from './dialect/statement.js';

@@ -12,11 +12,13 @@ import {
   freezePredicate,
   type CaseVariants,
   type Predicate,
+  type ScoredCondition,
 } from '../predicate/predicate.js';
+import { kindOf } from '../predicate/kinds/index.js';
 import { pruneSegments, liveSegmentTest } from '../predicate/kinds/prune.js';
 import { materialise } from '../results/materialise.js';
 import { openSegments } from '../results/row-blocks.js';
-import type { ConditionWeights, ScoredCondition } from '../text/relevance.js';
+import type { ConditionWeights } from '../text/relevance.js';
 import { reservedCells } from '../results/reserved-cells.js';
 import { CaseVariantFinder } from './case-variants.js';
 import { cacheDeletedIds } from './dialect/deleted-ids.js';
@@ -241,7 +243,5 @@ function readDeletedIds(snapshot: Snapshot, segment: number): readonly string[] 
 }
 
 function regexpPatternsOf(predicate: Predicate): readonly string[] {
-  return allConditionsIn(predicate).flatMap((condition) =>
-    condition.kind === 'regexp' ? [condition.pattern] : [],
-  );
+  return allConditionsIn(predicate).flatMap((one) => kindOf(one).regularExpressions?.(one) ?? []);
 }

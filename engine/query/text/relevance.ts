@@ -1,5 +1,5 @@
 import { clauseTierOf, type Bm25Weight } from '../../text/bm25.js';
-import { operandsOf, type PredicateOfKind, type Predicate, type ScoreClause } from '../predicate/predicate.js'; // prettier-ignore
+import { isScoredCondition, operandsOf, type Predicate, type ScoreClause, type ScoredCondition } from '../predicate/predicate.js'; // prettier-ignore
 
 /**
  * Returns true if all records that satisfy the predicate have the same score, and therefore come in insertion order. This is so if each
@@ -59,17 +59,9 @@ export function scoreClausesOf(predicate: Predicate): readonly ScoreClause[] {
   });
 }
 
-/** A condition that has a score. */
-export type ScoredCondition = PredicateOfKind<'terms' | 'phrase' | 'wildcard'>;
-
 /** Returns the conditions of a clause that have a score. A clause without a field has one condition for each field. */
 export function scoredConditionsOf(item: Predicate): readonly ScoredCondition[] {
   return operandsOf(item).filter(isScoredCondition);
-}
-
-/** Returns true for a condition that has a score. */
-export function isScoredCondition(item: Predicate): item is ScoredCondition {
-  return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard';
 }
 
 /** Returns true for a clause that a text satisfies if any of its scored conditions occurs in it: a phrase, a wildcard, or an OR of these. */

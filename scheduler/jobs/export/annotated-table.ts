@@ -19,7 +19,7 @@ import {
 } from '../../expressions/columns/annotated-batch.js';
 import type { AnnotatedPart } from './annotated-part.js';
 import { mapInOrder } from './in-order.js';
-import type { PartLimits } from './part-cutter.js';
+import type { PartLimits } from './part-splitter.js';
 import type { ExportAnnotation, PartRows } from './part.js';
 
 /** The size of the parts in which records are annotated. */

@@ -6,7 +6,7 @@ import { openStore } from '../../../engine/store/open.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import type { RunContext } from '../job.js';
 import type { CommitExport } from './export-types.js';
-import { PartCutter, type PartLimits } from './part-cutter.js';
+import { PartSplitter, type PartLimits } from './part-splitter.js';
 import type { PartRows } from './part.js';
 
 /** Timeout of the query of an export: the lifetime of a download URL. */
@@ -23,34 +23,34 @@ export function exportQueryOptions(
   return { signal, timeoutMs: exportTimeoutMs, subject: `dataset ${datasetId}` };
 }
 
-/** Cuts rows of a snapshot that a query finds, in order, into parts. */
-export async function* cutRowsIntoParts(
+/** Splits rows of a snapshot that a query finds, in order, into parts. */
+export async function* splitRowsIntoParts(
   batches: AsyncIterable<RowBatch>,
   snapshot: Snapshot,
   limits: PartLimits,
 ): AsyncGenerator<PartRows> {
-  const cutter = new PartCutter(snapshot, limits);
+  const splitter = new PartSplitter(snapshot, limits);
   for await (const batch of batches)
-    for (const _ of acceptBatch(batch, cutter)) yield* cutter.takeParts();
-  cutter.endPart();
-  yield* cutter.takeParts();
+    for (const _ of acceptBatch(batch, splitter)) yield* splitter.takeParts();
+  splitter.endPart();
+  yield* splitter.takeParts();
 }
 
-/** Adds the rows of the batch to the cutter, in order, and yields from time to time, so that finished parts can be encoded in between. */
-function* acceptBatch(batch: RowBatch, cutter: PartCutter): Generator<void> {
+/** Adds the rows of the batch to the splitter, in order, and yields from time to time, so that finished parts can be encoded in between. */
+function* acceptBatch(batch: RowBatch, splitter: PartSplitter): Generator<void> {
   let count = 0;
   const isDue = (): boolean => ++count % rowsPerYield === 0;
   if ('refs' in batch) {
     for (const [segment, row] of batch.refs) {
-      cutter.addRow(segment, row);
+      splitter.addRow(segment, row);
       if (isDue()) yield;
     }
   } else if (batch.rows === 'all') {
-    for (const _ of cutter.addWholeSegment(batch.segment)) yield;
+    for (const _ of splitter.addWholeSegment(batch.segment)) yield;
   } else {
     const { segment, rows } = batch;
     for (const row of rows) {
-      cutter.addRow(segment, row);
+      splitter.addRow(segment, row);
       if (isDue()) yield;
     }
   }
@@ -58,10 +58,10 @@ function* acceptBatch(batch: RowBatch, cutter: PartCutter): Generator<void> {
 }
 
 /**
- * Cuts the records that a commit has removed or added into parts, in insertion order. The Delta log alone says which records these are;
+ * Splits the records that a commit has removed or added into parts, in insertion order. The Delta log alone says which records these are;
  * those that were added are found where merges after the commit have moved them.
  */
-export async function* cutCommitIntoParts(
+export async function* splitCommitIntoParts(
   { snapshot, commitVersion, removedFrom, hasAdded }: CommitExport,
   limits: PartLimits,
   data: DataFolder,
@@ -75,13 +75,13 @@ export async function* cutCommitIntoParts(
   ] as const) {
     if (from === null) continue;
     const rows = await RowSequence.fromSnapshot(from, changedRows);
-    const cutter = new PartCutter(from, limits);
+    const splitter = new PartSplitter(from, limits);
     for (let first = 0; first < rows.length; first += rowsPerYield) {
       for (const [segment, row] of rows.slice(first, first + rowsPerYield))
-        cutter.addRow(segment, row);
-      yield* cutter.takeParts();
+        splitter.addRow(segment, row);
+      yield* splitter.takeParts();
     }
-    cutter.endPart();
-    yield* cutter.takeParts();
+    splitter.endPart();
+    yield* splitter.takeParts();
   }
 }

@@ -17,8 +17,8 @@ import { findComputedRows, mapProgress } from './computed-search.js';
 import type { ExportParams, ExportResult, QueryExport } from './export-types.js';
 import { ResumableParts } from './finished-parts.js';
 import { mapInOrder } from './in-order.js';
-import type { PartLimits } from './part-cutter.js';
-import { cutCommitIntoParts, exportQueryOptions, cutRowsIntoParts } from './part-jobs.js';
+import type { PartLimits } from './part-splitter.js';
+import { splitCommitIntoParts, exportQueryOptions, splitRowsIntoParts } from './part-jobs.js';
 import type { EncodedPart, ExportAnnotation, PartJob, PartRows } from './part.js';
 
 /** Writes the records of a query or a commit to a file in the scratch folder. */
@@ -26,7 +26,7 @@ export async function runExport(params: ExportParams, context: RunContext): Prom
   const writer = writerNamed(params.format);
   if (writer === undefined) throw new AppError('internal', `no writer for ${params.format}`);
   if (!('request' in params)) {
-    const parts = () => cutCommitIntoParts(params, writer, context.data);
+    const parts = () => splitCommitIntoParts(params, writer, context.data);
     return writeExportFile({ ...params, parts, annotation: null, total: null }, writer, context);
   }
   if (params.search === null && !needsEngine(params.snapshot, params.request))
@@ -51,7 +51,7 @@ async function exportQuery(
     recordsTotal: recordsTotal === null ? null : computed + recordsTotal,
   }));
   const found = (limits: PartLimits): AsyncGenerator<PartRows> =>
-    cutRowsIntoParts(rows(), snapshot, limits);
+    splitRowsIntoParts(rows(), snapshot, limits);
   const total = recordTotalFromLog(params);
   if (annotation === null || annotated === null)
     return writeExportFile({ ...params, parts: () => found(writer), total }, writer, counting);
@@ -70,7 +70,7 @@ async function exportQuery(
     file: { ...file, projection: table.projection, columns },
     annotation: null,
     parts: () =>
-      cutRowsIntoParts(
+      splitRowsIntoParts(
         findRows(undefined, table.snapshot, allRecordsQuery, options),
         table.snapshot,
         writer,

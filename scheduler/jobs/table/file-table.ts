@@ -2,7 +2,7 @@ import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { uncataloguedField } from '../../../engine/query/request/fields.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { tableFormatOf } from '../../../readers/index.js';
+import { tableExtensions, tableFormatOf } from '../../../readers/index.js';
 
 /** An uploaded file at one of its revisions. */
 export interface TableFile {
@@ -33,6 +33,9 @@ export function fieldsOfTable(
     return [field, ...fieldsOfTable(column.children ?? [], path)];
   });
 }
+
+/** The extensions of the files that can be queried, for a description: `.txt, .csv or .json, also with .gz or .bz2`. */
+export const describedTableExtensions = `${tableExtensions.slice(0, -1).join(', ')} or ${tableExtensions.at(-1)}, also with .gz or .bz2`;
 
 /** Throws `invalid` if files with this extension cannot be queried. */
 export function requireTableFormat(filename: string): void {

@@ -24,7 +24,7 @@ interface Operation {
 let server: TestServer;
 let ann: Client;
 /** Ids of the live server, by the keys of bodies and by the second segment of paths. */
-let liveIds: Readonly<Record<string, number>>;
+let liveIds: Record<string, number>;
 let openapi: { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>; readonly components: { readonly schemas: Readonly<Record<string, Json>> } }; // prettier-ignore
 beforeAll(async () => {
   server = await startServer();
@@ -69,18 +69,22 @@ beforeAll(async () => {
     dataset_commits: commitId,
     datasets_commits: commitId,
     tasks: createdFixture.taskId,
+    saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'one' })),
     beacon_sets: setId,
     beacons: idOf(await ann.post('/v2/beacons', beacon)),
-    saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'one' })),
     applications: idOf(
       await ann.post('/v2/applications', { name: 'one', redirect_uris: 'https://example.org/' }),
     ),
-    tokens: idOf(await ann.post('/v2/tokens', { name: 'one' })),
-    dataset_templates: idOf(await ann.post('/v2/dataset_templates', { name: 'one' })),
     groups: idOf(await ann.post('/v1/groups', { name: 'one' })),
     group_id: idOf(await ann.post('/v1/groups', { name: 'two' })),
     invitations: idOf(await ann.post('/v1/invitations')),
   };
+  // The resources that need no other preparation are created from their request examples.
+  for (const { id, paths, body } of operationsWithBody) {
+    const name = paths[0].split('/')[2]!;
+    if (!id.endsWith('.create') || name in liveIds || `${name}s` in liveIds) continue;
+    liveIds[name] = idOf(await ann.post(paths[0], withLiveIds((body as NamedSchema).example)));
+  }
 });
 afterAll(() => server.close());
 
@@ -192,8 +196,7 @@ function takeServerErrors(): readonly string[] {
 function fillPath(path: string): string {
   const name = path.split('/')[2] ?? '';
   const ownId = liveIds[name] ?? liveIds[`${name}s`];
-  if (ownId === undefined && path.includes('{id}'))
-    throw new Error(`add ${name} to \`ids\` in this test`);
+  if (ownId === undefined && path.includes('{id}')) throw new Error(`add ${name} to \`liveIds\``);
   return path.replace('{id}', String(ownId)).replace('{ids}', 'x').replace('{revision}', '1');
 }
 

@@ -8,7 +8,7 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { startWorkerInProcess } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { startServerFixture } from '../lab.js';
-import { idOf, sendRequest, startServer, type Answer } from '../server.js';
+import { idOf, sendRequest, startServer, type Answer, type Client } from '../server.js';
 import { seed } from '../../seed.js';
 
 const randomNumber = seededRandom(seed);
@@ -338,6 +338,20 @@ describe('tables are created once', () => {
     await queryFile(id, { filters: [['gene', 'TP53']] });
     await ann.get(`/v2/objects/${id}/fields`);
     expect(tableFilesOf(id)).toEqual(tableFiles);
+  });
+
+  test('administrators see the task with class=background; members see it in no list', async () => {
+    const id = await uploadFile('task.csv', tableText(','));
+    await queryFile(id);
+    const typesFor = async (client: Client, query: string): Promise<readonly unknown[]> => {
+      const { json } = await client.get(`/v2/tasks?source_object_id=${id}${query}`);
+      return (json['data'] as { task_type: string }[]).map((task) => task.task_type);
+    };
+    const admin = await server.user('boss', { role: 'admin' });
+    expect(await typesFor(admin, '&class=background')).toEqual(['objects.FileTable']);
+    for (const query of ['', '&class=background', '&task_type=objects.FileTable'])
+      expect([query, await typesFor(ann, query)]).toEqual([query, []]);
+    expect(await typesFor(admin, '')).toEqual([]);
   });
 
   test('two at once share one', async () => {

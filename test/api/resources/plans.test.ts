@@ -1,8 +1,11 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { startServerFixture } from '../lab.js';
-import type { Answer } from '../server.js';
+import { idOf, waitForJob, type Answer } from '../server.js';
+import { pollUntil } from '../../until.js';
 
-const { server, ann, newDataset, runImport } = await startServerFixture();
+const { server, ann, newDataset, runImport } = await startServerFixture({
+  scheduler: { config: { threads: 1, workerMemoryMb: 512, log: 'debug' } },
+});
 
 const variant = 'GRCH38-13-32316461-32316461-G';
 let datasetId: number;
@@ -33,16 +36,40 @@ test.each<readonly [request: string, send: () => Promise<Answer>]>([
 ])('the plan of %s is in the debug log', async (_, send) => {
   server.logs.length = 0;
   expect((await send()).status).toBe(200);
-  const plans = server.logs
+  expect(plansIn(server.logs)).toEqual([planOf('select by memory')]);
+}); // prettier-ignore
+
+test('the plan of an export is in the debug log of the worker', async () => {
+  const lines: string[] = [];
+  const { write } = process.stderr;
+  process.stderr.write = (line) => lines.push(String(line)) > 0;
+  try {
+    const params = { format: 'csv', params: query };
+    const created = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...params });
+    const { json } = await waitForJob(ann, `/v2/dataset_exports/${idOf(created)}`);
+    expect(json['status']).toBe('completed');
+    await pollUntil(() => plansIn(lines).length > 0);
+    expect(plansIn(lines)).toEqual([planOf('find by sql')]);
+  } finally {
+    process.stderr.write = write;
+  }
+});
+
+/** Returns the plans among the lines of a log. */
+function plansIn(lines: readonly string[]): readonly Readonly<Record<string, unknown>>[] {
+  return lines
+    .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
     .filter(({ event }) => event === 'plan');
-  expect(plans).toEqual([
-    expect.objectContaining({
-      subject: `dataset ${datasetId}`,
-      condition: expect.any(String),
-      steps: expect.stringMatching(/^select by memory/),
-      segments: 1,
-      rows: 20,
-    }),
-  ]);
-}); // prettier-ignore
+}
+
+/** Returns what the log says of the plan of the query, whose steps begin with this text. */
+function planOf(step: string): unknown {
+  return expect.objectContaining({
+    subject: `dataset ${datasetId}`,
+    condition: expect.any(String),
+    steps: expect.stringMatching(`^${step}`),
+    segments: 1,
+    rows: 20,
+  });
+}

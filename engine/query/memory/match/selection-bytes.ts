@@ -1,4 +1,4 @@
-import { giveBackBuffer, takeBuffer } from '../../../core/buffers.js';
+import { releaseUncountedBuffer, acquireUncountedBuffer } from '../../../core/buffers.js';
 import type { SelectionBytes } from './column.js';
 
 const acquiredSelections = new WeakSet<Uint8Array>();
@@ -8,7 +8,7 @@ const acquiredSelections = new WeakSet<Uint8Array>();
  * garbage-collected. The bytes are not cleared: the caller must write all of them.
  */
 export function acquireBytes(rows: number): Uint8Array {
-  const selected = takeBuffer(Uint8Array, rows).subarray(0, rows);
+  const selected = acquireUncountedBuffer(Uint8Array, rows).subarray(0, rows);
   acquiredSelections.add(selected);
   return selected;
 }
@@ -16,7 +16,7 @@ export function acquireBytes(rows: number): Uint8Array {
 /** Releases an array from `acquireBytes`, which must not be read afterwards. Any other object is ignored. */
 export function releaseBytes(selected: object): void {
   if (selected instanceof Uint8Array && acquiredSelections.delete(selected))
-    giveBackBuffer(new Uint8Array(selected.buffer));
+    releaseUncountedBuffer(new Uint8Array(selected.buffer));
 }
 
 /** Returns the numbers of selected rows in ascending order: those from row `from` on, at most `limit`. */

@@ -5,6 +5,7 @@ import { unsupportedBecause, type PredicateKind } from './kind.js';
 import { allConditionsIn, type CaseVariants, type PredicateOfKind } from '../predicate.js';
 import { columnFinder } from './segment-column.js';
 import { isInlineList } from './equality.js';
+import { readsTextIndex } from './indexed-terms.js';
 
 type AnyCondition = PredicateOfKind<'any'>;
 
@@ -18,17 +19,14 @@ export const any: PredicateKind<AnyCondition> = {
     return fieldsInside.length > 0 ? fieldsInside : [field];
   },
   cost: ({ item }, costOf) => sumOfCosts([costOf(item), rowCost(nsPerRow.numbers)]),
+  needsWholeSegment: () => true,
   memorySupport({ field, item }, { column, memorySupport }) {
     const stored = column(field);
     if (stored !== undefined && (stored.type !== 'object' || !stored.isList))
       return unsupportedBecause(`${field.name} is not stored as a list of objects`);
-    const indexedCondition = allConditionsIn(item).find(
-      ({ kind, field: { type } }) =>
-        type === 'text' && ['terms', 'phrase', 'wildcard'].includes(kind),
-    );
-    return indexedCondition === undefined
-      ? memorySupport(item)
-      : unsupportedBecause(`the index of terms does not tell the elements of ${field.name}`);
+    return allConditionsIn(item).some(readsTextIndex)
+      ? unsupportedBecause(`the index of terms does not tell the elements of ${field.name}`)
+      : memorySupport(item);
   },
   // The log has no bounds of values inside lists, but shows which fields a segment has.
   mayHold({ field, item }, { mayHold }) {
@@ -50,6 +48,7 @@ export const any: PredicateKind<AnyCondition> = {
     const isByRow = needsRowEvaluation(predicate, statement.caseVariants);
     return `(${isByRow ? dialect.someRow(sql, test) : dialect.some(sql, test)})`;
   },
+  mayNeedJoin: needsRowEvaluation,
   memory: ({ field, item }, { rowTest }) => elementTest(field, rowTest(item)),
   // Documents of the catalogue have no lists of objects, so no search has this condition.
   document: () => () => false,
@@ -58,7 +57,7 @@ export const any: PredicateKind<AnyCondition> = {
 };
 
 /** Returns true if an inner condition is written as a subquery, which an SQL lambda cannot contain. */
-export function needsRowEvaluation({ item }: AnyCondition, caseVariants: CaseVariants): boolean {
+function needsRowEvaluation({ item }: AnyCondition, caseVariants: CaseVariants): boolean {
   return allConditionsIn(item).some(
     (condition) => condition.kind === 'in' && !isInlineList(condition, caseVariants),
   );

@@ -7,6 +7,7 @@ import { freezePredicate, type PredicateOfKind, type Predicate } from '../predic
 export const allRecords: PredicateKind<PredicateOfKind<'all'>> = {
   fields: () => [],
   cost: () => rowCost(0),
+  needsWholeSegment: () => false,
   memorySupport: () => supported,
   mayHold:
     () =>
@@ -23,6 +24,7 @@ export const allRecords: PredicateKind<PredicateOfKind<'all'>> = {
 export const noRecords: PredicateKind<PredicateOfKind<'none'>> = {
   fields: () => [],
   cost: () => rowCost(0),
+  needsWholeSegment: () => false,
   memorySupport: () => supported,
   mayHold: () => () => false,
   mustHold: () => () => false,
@@ -36,6 +38,7 @@ export const noRecords: PredicateKind<PredicateOfKind<'none'>> = {
 export const and: PredicateKind<PredicateOfKind<'and'>> = {
   fields: ({ items }, fieldsOf) => items.flatMap(fieldsOf),
   cost: ({ items }, costOf) => sumOfCosts(items.map(costOf)),
+  needsWholeSegment: ({ items }, needsWholeSegment) => items.some(needsWholeSegment),
   memorySupport: ({ items }, context) => supportOfEvery(items, context),
   mayHold({ items }, { mayHold }) {
     const tests = items.map(mayHold);
@@ -58,6 +61,7 @@ export const and: PredicateKind<PredicateOfKind<'and'>> = {
 export const or: PredicateKind<PredicateOfKind<'or'>> = {
   fields: ({ items }, fieldsOf) => items.flatMap(fieldsOf),
   cost: ({ items }, costOf) => sumOfCosts(mergeEqualities(items).map(costOf)),
+  needsWholeSegment: ({ items }, needsWholeSegment) => items.some(needsWholeSegment),
   memorySupport: ({ items }, context) => supportOfEvery(items, context),
   mayHold({ items }, { mayHold }) {
     const tests = items.map(mayHold);
@@ -80,6 +84,7 @@ export const or: PredicateKind<PredicateOfKind<'or'>> = {
 export const not: PredicateKind<PredicateOfKind<'not'>> = {
   fields: ({ item }, fieldsOf) => fieldsOf(item),
   cost: ({ item }, costOf) => sumOfCosts([costOf(item), rowCost(0.2)]),
+  needsWholeSegment: ({ item }, needsWholeSegment) => needsWholeSegment(item),
   memorySupport: ({ item }, { memorySupport }) => memorySupport(item),
   mayHold({ item }, { mustHold }) {
     const test = mustHold(item);

@@ -32,13 +32,17 @@ export const equality = valueKind<EqualityCondition>({
     if (values.length > maxSortedValues) return undefined;
     return caseVariantsBetween(values.map(String));
   },
-  spellings(condition, caseVariants) {
+  exactStrings(condition, caseVariants) {
     const { field, values, ignoreCase } = condition;
     if (familyOf(field.type) !== 'string' || field.isNumberInText) return undefined;
-    if (values.length > maxSpellings) return undefined;
+    if (values.length > maxExactStrings) return undefined;
     const strings = values.map(String);
-    return ignoreCase ? (caseVariants.get(condition) ?? caseVariantsOf(strings, maxSpellings)) : strings; // prettier-ignore
+    return ignoreCase ? (caseVariants.get(condition) ?? caseVariantsOf(strings, maxExactStrings)) : strings; // prettier-ignore
   },
+  isLookedUpByHash: true,
+  mayNeedJoin: (condition, caseVariants) =>
+    (caseVariants.get(condition) ?? condition.values).length > 1,
+  valuesInAnyCase: ({ values, ignoreCase }) => (ignoreCase ? values.map(String) : []),
   place: ({ values }) => variantsTest(values.map(String)),
   valueSql: (condition, statement) => foldedEqualitySql(condition, statement),
   fieldSql,
@@ -64,9 +68,9 @@ export const equality = valueKind<EqualityCondition>({
 });
 
 /**
- * Maximum number of spellings that are looked up in bloom filters: with more spellings, nearly every filter contains one of them by chance.
+ * Maximum number of strings that are looked up in bloom filters: with more, nearly every filter contains one of them by chance.
  */
-const maxSpellings = 64;
+const maxExactStrings = 64;
 
 /**
  * Maximum length of a list that is sorted for pruning. For longer lists, strings are not compared with bounds, and other values are

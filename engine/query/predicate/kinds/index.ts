@@ -45,6 +45,11 @@ export function fieldsRead(predicate: Predicate): readonly FieldRef[] {
   return kindOf(predicate).fields(predicate, fieldsRead);
 }
 
+/** Returns true if a predicate cannot be evaluated on single pages of a segment. */
+export function needsWholeSegment(predicate: Predicate): boolean {
+  return kindOf(predicate).needsWholeSegment(predicate, needsWholeSegment);
+}
+
 /** Returns the estimated cost of evaluating a predicate over columns in memory. */
 export function costOf(predicate: Predicate): ConditionCost {
   return kindOf(predicate).cost(predicate, costOf);

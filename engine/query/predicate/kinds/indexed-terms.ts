@@ -5,31 +5,35 @@ import { isSparse } from '../../memory/match/selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
 import { nsPerRow, rowCost, type ConditionCost } from '../cost.js';
 import { toTextQuery } from '../patterns.js';
-import type { FieldRef, PredicateOfKind } from '../predicate.js';
+import { isScoredCondition, type FieldRef, type Predicate, type ScoredCondition } from '../predicate.js'; // prettier-ignore
 import { supported, unsupportedBecause, type PredicateKind } from './kind.js';
-
-type IndexedCondition = PredicateOfKind<'terms' | 'phrase' | 'wildcard'>;
 
 /** Cost in nanoseconds of looking up a condition in a text index. */
 const indexLookupNs = 2_000_000;
 
 /** Returns the cost of a condition on terms. */
-export function termCost({ field }: IndexedCondition): ConditionCost {
+export function termCost({ field }: ScoredCondition): ConditionCost {
   return field.type === 'text'
     ? { perRow: nsPerRow.presence, once: indexLookupNs }
     : rowCost(nsPerRow.terms);
+}
+
+/** Returns true for a condition whose rows only the text index finds. */
+export function readsTextIndex(predicate: Predicate): boolean {
+  return isScoredCondition(predicate) && predicate.field.type === 'text';
 }
 
 /**
  * Returns a predicate kind for terms. Fields of type `text` are too long to be scanned, so their rows come from the text index, unless
  * `invalidReason` tells why it cannot look the condition up; other fields use `scanning`.
  */
-export function indexedTerms<C extends IndexedCondition>(
+export function indexedTerms<C extends ScoredCondition>(
   invalidReason: (condition: C) => string | undefined,
   scanning: PredicateKind<C>,
 ): PredicateKind<C> {
   return {
     ...scanning,
+    needsWholeSegment: readsTextIndex,
     memorySupport(condition, context) {
       const { field } = condition;
       if (field.type !== 'text') return scanning.memorySupport(condition, context);
@@ -46,7 +50,7 @@ export function indexedTerms<C extends IndexedCondition>(
 }
 
 /** Returns a test that selects the rows that the text index finds. */
-function indexLookupTest(condition: IndexedCondition): RowTest {
+function indexLookupTest(condition: ScoredCondition): RowTest {
   const query = toTextQuery(condition)!;
   return rowTest((view) => {
     const text = view.text?.(condition.field);

@@ -18,16 +18,34 @@ export interface PredicateKind<P extends Predicate> {
   fields(predicate: P, fieldsOf: (item: Predicate) => readonly FieldRef[]): readonly FieldRef[];
   /** Returns the estimated cost of evaluating the predicate over columns in memory. */
   cost(predicate: P, costOf: (item: Predicate) => ConditionCost): ConditionCost;
+  /**
+   * Returns true if the predicate is evaluated on whole segments only, and not on single pages: it reads the elements of a list of objects, or
+   * what the text index finds.
+   */
+  needsWholeSegment(predicate: P, needsWholeSegment: (item: Predicate) => boolean): boolean;
   /** Returns whether the memory executor evaluates the predicate over the columns of a dataset. */
   memorySupport(predicate: P, context: SupportContext): MemorySupport;
   /** Returns a test that is false only for segments in which, by the statistics of the log, no record satisfies the predicate. */
   mayHold(predicate: P, context: PruneContext): SegmentTest;
   /** Returns a test that is true only for segments in which, by the statistics of the log, every record satisfies the predicate. */
   mustHold(predicate: P, context: PruneContext): SegmentTest;
+  /** Returns a string that every match contains in this letter case; absent or empty if there is none. */
+  literal?(predicate: P): string;
+  /** True if the memory executor looks up values by their hashes if the column has a hash table. */
+  readonly isLookedUpByHash?: true;
   /** Returns the SQL condition. Its value may be null instead of false if a value is missing. */
   sql(predicate: P, context: SqlContext): string;
   /** Returns the SQL condition of the negated predicate; absent if that is `(sql) IS NOT TRUE`. */
   negatedSql?(predicate: P, context: SqlContext): string;
+  /**
+   * Returns true if the SQL engine may evaluate the predicate by a join, which may not keep the order of the files: DuckDB uses a join for
+   * every list of five or more values, and then sometimes returns records of a later file first. Absent if it never does.
+   */
+  mayNeedJoin?(predicate: P, caseVariants: CaseVariants): boolean;
+  /** Returns the values that the field's values equal in any letter case; absent or empty if letter case counts. */
+  valuesInAnyCase?(predicate: P): readonly string[];
+  /** Returns the regular expressions of a request that the SQL engine has to compile; absent for kinds that have none. */
+  regularExpressions?(predicate: P): readonly string[];
   /** Returns a test that evaluates the predicate over columns in memory, prepared for one query. */
   memory(predicate: P, context: MemoryContext): RowTest;
   /** Returns a function that evaluates the predicate over documents of the catalogue, for search. */

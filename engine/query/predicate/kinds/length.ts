@@ -16,6 +16,7 @@ type LengthCondition = PredicateOfKind<'length'>;
 export const length: PredicateKind<LengthCondition> = {
   fields: ({ field }) => [field],
   cost: () => rowCost(nsPerRow.numbers),
+  needsWholeSegment: () => false,
   memorySupport: ({ field }, context) => presenceSupport(field, context),
   mayHold(condition) {
     const find = columnFinder(condition.field);

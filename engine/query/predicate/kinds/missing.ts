@@ -16,6 +16,7 @@ import { columnFinder } from './segment-column.js';
 export const missing: PredicateKind<PredicateOfKind<'missing'>> = {
   fields: ({ field }) => [field],
   cost: () => rowCost(nsPerRow.presence),
+  needsWholeSegment: () => false,
   memorySupport: ({ field }, context) => presenceSupport(field, context),
   mayHold({ field }) {
     const find = columnFinder(field);

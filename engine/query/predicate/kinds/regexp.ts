@@ -28,6 +28,7 @@ export const regexp = valueKind<PredicateOfKind<'regexp'>>({
     const compiled = RE2JS.compile(pattern);
     return limitTextLength((text) => compiled.testExact(text));
   },
+  regularExpressions: ({ pattern }) => [pattern],
   literal: ({ pattern }) => requiredLiteral(pattern),
   describe: ({ field, pattern }) => `${field.name} matches ${describeValues([pattern])}`,
 });

@@ -6,7 +6,6 @@ import {
   type Statement,
 } from '../../sql/dialect/statement.js';
 import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
-import type { ConditionCost } from '../cost.js';
 import { supported, unsupportedBecause, type PredicateKind, type Requirement, type SegmentTest } from './kind.js'; // prettier-ignore
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Predicate, Scalar, ValueCondition } from '../predicate.js';
@@ -20,9 +19,19 @@ import {
   type ValueRange,
 } from '../value-bounds.js';
 
+/** The parts of a `PredicateKind` that a condition on single values states itself. */
+type OwnPart =
+  | 'cost'
+  | 'literal'
+  | 'isLookedUpByHash'
+  | 'mayNeedJoin'
+  | 'valuesInAnyCase'
+  | 'regularExpressions'
+  | 'occurrences'
+  | 'describe';
+
 /** The parts of a condition on single values from which `valueKind` creates a `PredicateKind`. */
-interface ValueKind<C extends ValueCondition> {
-  cost(condition: C): ConditionCost;
+interface ValueKind<C extends ValueCondition> extends Pick<PredicateKind<C>, OwnPart> {
   /** Returns why the memory executor does not evaluate the condition over values of this family; undefined if it does. */
   unsupportedOver(condition: C, family: TypeFamily): string | undefined;
   /** Returns ranges of values, ascending by `order`, such that every match lies in one of them; undefined if none are known. */
@@ -40,9 +49,7 @@ interface ValueKind<C extends ValueCondition> {
     caseVariants: CaseVariants,
   ): ((low: Buffer, high: Buffer) => boolean) | undefined;
   /** Returns all strings that satisfy the condition, if they are few; otherwise undefined. */
-  spellings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
-  /** Returns a string that every match contains in this letter case; absent or empty if there is none. */
-  literal?(condition: C): string;
+  exactStrings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
   /**
    * For a variant field: returns a test of coordinates against statistics. The test is false only if no record among the tested rows can
    * have a matching variant. Returns undefined if statistics cannot decide.
@@ -61,16 +68,15 @@ interface ValueKind<C extends ValueCondition> {
   plainTest(condition: C): PlainTest;
   /** Returns what is required of the values, as in `PredicateKind`; absent if that is nothing that plain data express. */
   requirement?(condition: C): Requirement;
-  /** Counts the matches in a text, as in `PredicateKind`. */
-  occurrences?(condition: C): (text: string) => number;
-  describe(condition: C): string;
 }
 
 /** Returns the predicate kind of a condition that a record satisfies if any value of the field does. */
 export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): PredicateKind<C> {
   return {
+    // Of `parts`, those of `OwnPart` become parts of the entry as they are.
+    ...parts,
     fields: ({ field }) => [field],
-    cost: (condition) => parts.cost(condition),
+    needsWholeSegment: () => false,
     memorySupport(condition, { column }) {
       const { field } = condition;
       if (field.isNumberInText)
@@ -106,11 +112,11 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
       let hashes: readonly FilterHash[] | null | undefined;
       const isIn = (mayContain: (hash: FilterHash) => boolean): boolean => {
         if (hashes === undefined)
-          hashes = parts.spellings?.(condition, caseVariants)?.map(filterHash) ?? null;
+          hashes = parts.exactStrings?.(condition, caseVariants)?.map(filterHash) ?? null;
         return hashes === null || hashes.some(mayContain);
       };
       const text = parts.literal?.(condition) ?? '';
-      const literal = text === '' ? undefined : Buffer.from(text.toWellFormed());
+      const bytes = text === '' ? undefined : Buffer.from(text.toWellFormed());
       return (segment) => {
         const column = find(segment);
         if (column === 'unknown') return true;
@@ -118,7 +124,7 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
         const { mayContain, mayHoldBytes } = column.stats;
         if (column.type === field.type) {
           if (mayContain && !isIn(mayContain)) return false;
-          if (mayHoldBytes && literal && !mayHoldBytes(literal)) return false;
+          if (mayHoldBytes && bytes && !mayHoldBytes(bytes)) return false;
         }
         // Names of variants begin with the build and the position, so the bounds of the strings exclude hardly any rows that the positions
         // do not exclude.
@@ -139,8 +145,6 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
     memory: (condition): RowTest => fieldTest(condition.field, parts.valueTest(condition)),
     document: (condition, { anyValue }) => anyValue(condition.field, parts.plainTest(condition)),
     requirement: (condition) => parts.requirement?.(condition) ?? {},
-    ...(parts.occurrences && { occurrences: parts.occurrences }),
-    describe: (condition) => parts.describe(condition),
   };
 }
 

@@ -25,7 +25,7 @@ import { fieldsRead } from '../../../../engine/query/predicate/kinds/index.js';
 import type { SegmentView } from '../../../../engine/query/memory/match/column.js';
 import { SegmentFile } from '../../../../engine/store/segment-file.js';
 import type { RowPage } from '../../../../engine/query/memory/page-column.js';
-import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
+import { and, type Predicate } from '../../../../engine/query/predicate/predicate.js'; // prettier-ignore
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
 import {
@@ -402,6 +402,20 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(spansToRead(file, { ...query([['depth', 150]])!, perRow: 0.01 })).toBeUndefined();
     expect(pagesToRead(file, query([['effects', 'effect-3']])!)).toBeUndefined();
     expect(query([])).toBeUndefined();
+    // The text index finds the rows of a text; the terms of a string are found in its pages.
+    const { predicate: inPages } = parseQuery({ filters: [['depth', 150]] }, dataset.fields);
+    for (const type of ['string', 'text'] as const) {
+      const field = { name: 'note', path: ['note'], type };
+      const conditions: readonly Predicate[] = [
+        { kind: 'terms', field, terms: ['fill'] },
+        { kind: 'phrase', field, terms: ['fill', 'er'] },
+        { kind: 'wildcard', field, parts: [{ text: 'fil' }, 'any'] },
+      ];
+      const paged = conditions.filter(
+        (one) => pageQuery(and([one, inPages]), columns) !== undefined,
+      );
+      expect([type, paged]).toEqual([type, type === 'text' ? [] : conditions]);
+    }
     const apart = Array.from({ length: 1_000 }, (_, i) => some(60 * i)['variant']);
     expect(pagesToRead(file, query([['variant__in', apart]])!)).toBeUndefined();
   });

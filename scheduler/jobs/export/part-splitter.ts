@@ -15,8 +15,8 @@ const targetPartBytes = 8 << 20;
 /** The limits of the parts of an export, as the writer declares them. */
 export type PartLimits = Pick<Writer, 'partRecords' | 'copiesRowGroups'>;
 
-/** Collects rows of a snapshot, in order, and cuts them into parts of about the same size. */
-export class PartCutter {
+/** Collects rows of a snapshot, in order, and splits them into parts of about the same size. */
+export class PartSplitter {
   readonly #all: readonly CheckedFile[];
   readonly #segments: Snapshot['segments'];
   /** The average size of a record in segment files, in bytes. */
@@ -80,7 +80,7 @@ export class PartCutter {
     this.#length = 0;
   }
 
-  /** Returns the parts that were cut since the last call. */
+  /** Returns the parts that were completed since the last call. */
   takeParts(): readonly PartRows[] {
     return this.#parts.splice(0);
   }
