@@ -124,6 +124,7 @@ class FileStore implements Store {
   async snapshot(datasetId: number, version?: number): Promise<Snapshot> {
     const snapshot = await this.#snapshots.version(datasetId, version);
     this.#vacuums.pin(snapshot);
+    await this.#integrity.ensureSchemaFile(snapshot);
     await this.#integrity.check(snapshot);
     return snapshot;
   }
