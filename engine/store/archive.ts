@@ -2,26 +2,25 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
-import { temporaryPrefix } from '../core/atomic-files.js';
 import { crashpoint } from '../core/crashpoint.js';
 import { DataFolder, logEntryName } from '../core/data-folder.js';
 import { canceledError, toErrorValue } from '../core/errors.js';
 import { createFile, type FileWriter } from '../core/file-writer.js';
 import { damagedFileError } from '../core/file-steps.js';
-import { readFileStats, listFolder, makeFolder, openFile, syncFolder } from '../core/files.js';
+import { readFileStats, makeFolder, openFile, syncFolder } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import { replayLog, storedSegments } from './snapshot.js';
 import { tarEndBlocks, parseTarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
 
 /*
- * The archive of a dataset is a tar file, compressed with zstd, of its log, its `_schema` folder, and every segment that any version of the
- * log names and no vacuum has removed. So it includes the dataset's history; unpacked, it is a Delta table. The last entry,
- * `manifest.json`, has the size and the SHA-256 of all other files.
+ * The archive of a dataset is a tar file, compressed with zstd, of its log and every segment that any version of the log names and no vacuum
+ * has removed. So it includes the dataset's history; unpacked, it is a Delta table. The last entry, `manifest.json`, has the size and the
+ * SHA-256 of all other files. Schema files, which archives of earlier releases have, are written again when a version is read.
  */
 
 /** A file of an archive, as listed in the manifest. */
 interface ArchivedFile {
-  /** The path of the file in the dataset's folder: `_delta_log/<version>.json`, `_schema/<hash>.parquet` or `<segment>.parquet`. */
+  /** The path of the file in the dataset's folder: `_delta_log/<version>.json`, `<segment>.parquet`, and formerly `_schema/<hash>.parquet`. */
   readonly path: string;
   readonly bytes: number;
   /** The SHA-256 in hexadecimal. */
@@ -185,13 +184,13 @@ export async function unpackArchive(
 ): Promise<ArchiveSummary & { readonly folder: string }> {
   const target = new DataFolder(into);
   const folder = target.dataset(datasetId);
-  const parts = ['_delta_log', '_schema'].map((name) => join(folder, name));
-  for (const part of parts) await makeFolder(part);
-  const summary = await readArchive(path, datasetId, work, (name) =>
-    createFile(join(folder, name)),
+  const log = target.deltaLog(datasetId);
+  await makeFolder(log);
+  const summary = await readArchive(path, datasetId, work, async (name) =>
+    name.startsWith('_schema/') ? undefined : createFile(join(folder, name)),
   );
   const unpackedFiles = new Map(summary.files.map((file) => [file.path, file]));
-  for (const part of [...parts, folder]) await syncFolder(part);
+  for (const part of [log, folder]) await syncFolder(part);
   const { version, files } = await listLoggedFiles(target, datasetId).catch((error: unknown) => {
     const { code, message } = toErrorValue(error);
     throw code === 'damaged' ? damagedFileError(path, `has a log that cannot be read (${message})`, error) : error; // prettier-ignore
@@ -207,14 +206,12 @@ export async function unpackArchive(
   return { ...summary, folder };
 }
 
-/** Returns the log, the schema files and the segments of all versions, except segments that a vacuum has removed. */
+/** Returns the log and the segments of all versions, except segments that a vacuum has removed. */
 async function listLoggedFiles(folder: DataFolder, datasetId: number): Promise<LoggedFiles> {
   const files = new Map<string, { readonly bytes: number; readonly checksum: string } | null>();
   const state = await replayLog(folder, datasetId);
   for (let version = 0; version <= state.version; version++)
     files.set(`_delta_log/${logEntryName(version)}`, null);
-  for (const { name } of await listFolder(folder.datasetFile(datasetId, '_schema')))
-    if (!name.startsWith(temporaryPrefix)) files.set(`_schema/${name}`, null);
   const { live, old } = await storedSegments(folder, datasetId, state);
   for (const { path, bytes, checksum } of [...live, ...old]) files.set(path, { bytes, checksum });
   return { version: state.version, files };

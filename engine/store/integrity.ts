@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { sep } from 'node:path';
+import { dirname, sep } from 'node:path';
+import { replaceFile } from '../core/atomic-files.js';
 import { BlockChecksums, blockBytes, VerifiedBlocks } from '../core/block-checksums.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { fileIdentity, fileSize, folderIdentity, openFile } from '../core/files.js';
+import { fileIdentity, fileSize, folderIdentity, makeFolder, openFile } from '../core/files.js';
 import { LruCache } from '../core/lru-cache.js';
+import { encodeSchemaFile, isSchemaFileWhole } from './schema-file.js';
 import type { Segment, Snapshot } from './store.js';
 
 /**
@@ -64,6 +66,20 @@ export class SegmentIntegrity {
     this.#checks.set(snapshot, { folderPath, until: now + this.#everyMs, folder });
     if (this.#justChecked.size === 0) setImmediate(() => this.#justChecked.clear());
     this.#justChecked.add(snapshot);
+  }
+
+  /**
+   * Writes the schema file of a snapshot again if it is missing, because a vacuum has removed it since the snapshot was built, or if it was
+   * altered: engines that read it by themselves would return its records. It is read once per process while its identity stays the same.
+   */
+  async ensureSchemaFile({ columns, files: [path = ''] }: Snapshot): Promise<void> {
+    const identity = fileIdentity(path);
+    if (identity !== undefined && this.#verified.get(path) === identity) return;
+    if (identity === undefined || !(await isSchemaFileWhole(path, columns))) {
+      await makeFolder(dirname(path));
+      await replaceFile(path, encodeSchemaFile(columns));
+    }
+    this.#verified.set(path, fileIdentity(path) ?? '');
   }
 
   /** Forgets what is known of a dropped dataset. */

@@ -28,8 +28,8 @@ import { vacuumStepOf } from './vacuum-entry.js';
 /*
  * The log of a dataset is the `_delta_log` of a Delta table: one file of JSON lines per version (Delta protocol, "Actions";
  * minReaderVersion 1, minWriterVersion 2; from the first entry that deletes rows, 3 and 7 with the feature `deletionVectors`). The last
- * line is always `commitInfo`, with the version, the number of lines, and the checksum of the lines before it, so that a torn, copied or
- * edited entry is detected. Other readers ignore these additions.
+ * line is always `commitInfo`, with the version, the number of lines, and the checksum of the entry, so that a torn, copied or edited entry
+ * is detected. Other readers ignore these additions.
  */
 
 /** An entry of the log: one version of a dataset. */
@@ -178,12 +178,32 @@ function encodeEntry(
     strandlake: {
       version,
       lines: actions.length,
-      checksum: sha256(body),
+      checksum: '',
       info: entry.info,
       ...(entry.origins && { origins: entry.origins }),
     },
   };
-  return Buffer.from(`${body}${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`);
+  const line = `${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`;
+  const { whole } = entryChecksums(body, line);
+  return Buffer.from(`${body}${line.replace(checksumMember(''), checksumMember(whole))}`);
+}
+
+/** Returns the member of the last line that has the checksum; it comes before all members whose content is not fixed. */
+function checksumMember(checksum: string): string {
+  return `"checksum":"${checksum}"`;
+}
+
+/**
+ * Returns the checksum of a whole entry, whose last line is given with an empty checksum, and that of the lines before the last one, which
+ * entries of earlier releases have.
+ */
+function entryChecksums(
+  body: string,
+  lastLine: string,
+): { readonly whole: string; readonly body: string } {
+  const digest = createHash('sha256').update(body);
+  const bodyChecksum = digest.copy().digest('hex');
+  return { whole: digest.update(lastLine).digest('hex'), body: bodyChecksum };
 }
 
 /** Returns the operation in `commitInfo`, with the name that Delta Lake gives it. */
@@ -257,7 +277,7 @@ function isRewriteOfActions(actions: readonly [string, LogAction][]): boolean {
   return dataChanges[0] ?? false;
 }
 
-/** Parses the last line of an entry, and checks that it belongs to this version and to the lines before it. */
+/** Parses the last line of an entry, and checks that the entry belongs to this version and is unaltered. */
 function verifyCommitInfo(
   line: string,
   version: number,
@@ -270,9 +290,10 @@ function verifyCommitInfo(
   if (ownInfo === undefined) throw new Error('was not written by this server');
   if (ownInfo['version'] !== version)
     throw new Error(`is a copy of version ${String(ownInfo['version'])}`);
-  if (ownInfo['lines'] !== lines || ownInfo['checksum'] !== sha256(body)) {
+  const checksum = String(ownInfo['checksum']);
+  const checksums = entryChecksums(body, line.replace(checksumMember(checksum), checksumMember(''))); // prettier-ignore
+  if (ownInfo['lines'] !== lines || (checksum !== checksums.whole && checksum !== checksums.body))
     throw new Error('does not match its checksum');
-  }
   return {
     info: ownInfo['info'] as Record<string, unknown>,
     origins: ownInfo['origins'] as readonly EncodedOrigins[] | undefined,
@@ -292,10 +313,6 @@ function parseAction(line: string): [string, LogAction] {
     throw new Error(`has an unknown action: ${names.join(', ')}`);
   }
   return [kind, parsed![kind] as LogAction];
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 /** Returns the error for one damaged entry of a dataset's log. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { UncertainPublish } from '../core/atomic-files.js';
+import { replaceFile, UncertainPublish } from '../core/atomic-files.js';
 import { budgets } from '../core/budgets.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
@@ -50,7 +50,7 @@ import type {
   VacuumPlan,
 } from './store.js';
 import { Vacuums } from './vacuum.js';
-import { droppedLogName, sweepDataset, verifyDataset } from './verify-dataset.js';
+import { droppedLogName, restoredName, sweepDataset, verifyDataset } from './verify-dataset.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process may commit, drop and sweep. */
 export function openStore(folder: DataFolder, options: StoreOptions = {}): Store {
@@ -124,6 +124,7 @@ class FileStore implements Store {
   async snapshot(datasetId: number, version?: number): Promise<Snapshot> {
     const snapshot = await this.#snapshots.version(datasetId, version);
     this.#vacuums.pin(snapshot);
+    await this.#integrity.ensureSchemaFile(snapshot);
     await this.#integrity.check(snapshot);
     return snapshot;
   }
@@ -134,11 +135,13 @@ class FileStore implements Store {
 
   async mergeable(datasetId: number, isQuiet = false): Promise<Mergeable | undefined> {
     const { columns, segments } = (await this.#snapshots.current(datasetId)).snapshot;
-    const dropBefore = this.#now() - this.#keepVersionsMs;
+    const dropBefore = await this.#vacuums.expiredBefore(datasetId);
     const sorted = planSort(segments, isQuiet, isMergeable);
     const next = sorted ?? planMerge(segments, isQuiet, dropBefore);
     if (next === undefined) return undefined;
-    const dropsDeleted = next.every(({ deletedAt = 0 }) => deletedAt < dropBefore);
+    const dropsDeleted = next.every(
+      ({ deletedAt }) => deletedAt === undefined || deletedAt < dropBefore,
+    );
     const isSorted = sorted !== undefined || areRowIdsInterleaved(next);
     return { segments: next, columns, dropsDeleted, isSorted };
   }
@@ -226,7 +229,7 @@ class FileStore implements Store {
   }
 
   async isVacuumDue(datasetId: number): Promise<boolean> {
-    return this.#vacuums.isDue((await this.#snapshots.current(datasetId)).state);
+    return this.#vacuums.isDue(datasetId, (await this.#snapshots.current(datasetId)).state);
   }
 
   readableVersion(datasetId: number, version: number): Promise<number> {
@@ -317,6 +320,8 @@ class FileStore implements Store {
       // Files that remain of the dataset from before it was archived have the same names and contents as the unpacked ones, so their
       // removal is cancelled and they are replaced at once.
       this.#removals.cancel(datasetId);
+      const restored = Buffer.from(`${this.#now()}\n`);
+      await replaceFile(join(this.#folder.requireInside(unpacked), restoredName), restored);
       await removeTree(folder);
       await moveFile(this.#folder.requireInside(unpacked), folder);
       await syncFolder(this.#folder.datasets);

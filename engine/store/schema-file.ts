@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFile } from '../core/files.js';
 import type { Columns } from '../core/types.js';
 import { ParquetEncoder } from '../parquet/file-encoder.js';
 import { deltaSchema, parquetColumns } from './arrow.js';
@@ -11,6 +12,12 @@ import { createdBy } from './segment.js';
 export function encodeSchemaFile(columns: Columns): Uint8Array {
   const encoder = new ParquetEncoder(parquetColumns(columns), createdBy);
   return Buffer.concat(Array.from(encoder.encodeBatches([]), (piece) => piece.slice()));
+}
+
+/** Returns whether the schema file with this path has exactly the content for these columns. */
+export async function isSchemaFileWhole(path: string, columns: Columns): Promise<boolean> {
+  const expected = Buffer.from(encodeSchemaFile(columns));
+  return expected.equals(await readFile(path));
 }
 
 /** Returns the path of the schema file for these columns in a dataset's folder; equal columns have the same path. */

@@ -296,8 +296,8 @@ export interface Store {
   /**
    * Begins a vacuum: writes a log entry that lists the files to be removed, after which the versions that need these files can no longer be
    * read. Files are kept if they are needed by a version that is still recent (`keepVersionsMs`), by `needs`, or by a snapshot handed out
-   * within the last hour. The caller removes the files and calls `endVacuum`. A vacuum that did not end is continued. Returns undefined if
-   * there is nothing to remove.
+   * within the last hour. Schema files that are not in use are removed at once; the caller removes the files of the plan and calls
+   * `endVacuum`. A vacuum that did not end is continued. Returns undefined if there is nothing to remove.
    */
   beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined>;
   /** Records that the files of the vacuum have been deleted. Returns the version of the log entry, or undefined if no vacuum had begun. */
@@ -325,7 +325,10 @@ export interface Store {
    * there is no archive, throws `damaged` before anything is removed.
    */
   retire(datasetId: number): Promise<void>;
-  /** Renames the unpacked folder of an archived dataset to the dataset's folder. Throws `conflict` if the dataset was deleted since. */
+  /**
+   * Renames the unpacked folder of an archived dataset to the dataset's folder. From then on, all its versions and deleted rows are kept for
+   * another `keepVersionsMs`. Throws `conflict` if the dataset was deleted since.
+   */
   restore(datasetId: number, unpacked: string): Promise<void>;
   /** Returns the ids of the datasets that have a log. */
   datasets(): Promise<readonly number[]>;

@@ -1,6 +1,7 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { fileExists, fileSize, listFolder } from '../core/files.js';
+import { fileExists, listFolder, readFile } from '../core/files.js';
+import { removeFileSync } from '../core/files-sync.js';
 import { LruCache } from '../core/lru-cache.js';
 import { schemaFilePath } from './schema-file.js';
 import { changesRecords, readEntry } from './log.js';
@@ -8,6 +9,7 @@ import type { LogState } from './log-state.js';
 import type { SnapshotCache } from './snapshot-cache.js';
 import type { DatasetChange, Snapshot, VacuumFile, VacuumNeeds, VacuumPlan } from './store.js';
 import { unreadableVersionError, type VacuumStep } from './vacuum-entry.js';
+import { restoredName } from './verify-dataset.js';
 
 /**
  * Time in milliseconds for which a version stays readable after its last use, because a cursor may page through it or a query may read its
@@ -106,18 +108,33 @@ export class Vacuums {
    * Returns whether a vacuum is due. It is due when the first file has been removable for a seventh of `keepMs`, so that a dataset that
    * changes continuously is vacuumed about once a day, not with each merge.
    */
-  isDue({ removed }: LogState): boolean {
+  async isDue(datasetId: number, { removed }: LogState): Promise<boolean> {
     const { keepMs, now } = this.#options;
-    const before = now() - keepMs - keepMs / 7;
-    // The files are in the order of their removal, so the first one decides.
-    const [[, first] = []] = removed;
-    return first !== undefined && (first.isVacuumed || first.removedAt <= before);
+    const before = (await this.expiredBefore(datasetId)) - keepMs / 7;
+    for (const [, { isVacuumed, removedAt }] of removed) {
+      if (isVacuumed || removedAt <= before) return true;
+      // The files are in the order of their removal, so this one decides, unless the clock was ahead when it was removed.
+      if (removedAt <= now()) return false;
+    }
+    return false;
+  }
+
+  /**
+   * Returns the time, in milliseconds since 1970, before which a file must have been removed, or a row deleted, so that no version within
+   * `keepMs` needs it. The time that a dataset has spent in its archive does not count: for `keepMs` after a restore, all are needed.
+   */
+  async expiredBefore(datasetId: number): Promise<number> {
+    const { folder, keepMs, now } = this.#options;
+    const before = now() - keepMs;
+    const restored = folder.datasetFile(datasetId, restoredName);
+    const restoredAt = fileExists(restored) ? Number(Buffer.from(await readFile(restored))) : 0;
+    return restoredAt <= before ? before : -Infinity;
   }
 
   /** Implements `Store.beginVacuum`. */
   async startVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined> {
-    const { snapshots, keepMs, now } = this.#options;
-    const before = Math.min(now() - keepMs, (needs.since ?? Infinity) - 1);
+    const { snapshots } = this.#options;
+    const before = Math.min(await this.expiredBefore(datasetId), (needs.since ?? Infinity) - 1);
     const pinned = new Map<number, Snapshot>();
     const isPinned = (version: number): boolean => pinned.has(version);
     for (;;) {
@@ -146,7 +163,7 @@ export class Vacuums {
         if (freshFiles.length > 0) ({ version } = await this.#write(datasetId, state, step));
         snapshots.forgetEarlier(datasetId);
         if (needs.since === undefined)
-          files.push(...(await this.#schemaFiles(datasetId, [state, ...pinned.values()])));
+          await this.#removeSchemaFiles(datasetId, [state, ...pinned.values()]);
         return { version, files };
       } finally {
         this.#doomed.delete(datasetId);
@@ -177,27 +194,24 @@ export class Vacuums {
   }
 
   /**
-   * Returns the schema files that no version in use needs. If another version needs one, the file is written again when the version is
-   * read.
+   * Removes the schema files that no version in use needs. If another version needs one, the file is written again when the version is
+   * read. No version is handed out between the choice of a file and its removal, because nothing is awaited there.
    */
-  async #schemaFiles(
+  async #removeSchemaFiles(
     datasetId: number,
     versions: readonly Pick<LogState, 'columns'>[],
-  ): Promise<readonly VacuumFile[]> {
+  ): Promise<void> {
     const { folder } = this.#options;
-    const absolutePath = (path: string): string => folder.datasetFile(datasetId, path);
+    const names = await listFolder(folder.datasetFile(datasetId, '_schema'));
     const usedSchemas = new Set([
       ...this.#recentlyUsed(this.#usedSchemas.get(datasetId)),
-      ...versions.map(({ columns }) => absolutePath(schemaFilePath(columns))),
+      ...versions.map(({ columns }) => folder.datasetFile(datasetId, schemaFilePath(columns))),
     ]);
-    const names = await listFolder(folder.datasetFile(datasetId, '_schema'));
-    return names
-      .map(({ name }) => `_schema/${name}`)
-      .filter(
-        (path) =>
-          /^_schema\/[0-9a-f]{32}\.parquet$/.test(path) && !usedSchemas.has(absolutePath(path)),
-      )
-      .map((path) => ({ path, bytes: fileSize(folder.datasetFile(datasetId, path)) ?? 0 }));
+    for (const { name } of names) {
+      if (!/^[0-9a-f]{32}\.parquet$/.test(name)) continue;
+      const path = folder.datasetFile(datasetId, `_schema/${name}`);
+      if (!usedSchemas.has(path)) removeFileSync(path);
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import { temporaryPrefix } from '../core/atomic-files.js';
-import type { DataFolder } from '../core/data-folder.js';
+import { logEntryName, type DataFolder } from '../core/data-folder.js';
 import {
   fileExists,
   entryIdentityOf,
@@ -9,18 +9,23 @@ import {
   quarantineFile,
   removeTree,
 } from '../core/files.js';
+import type { Columns } from '../core/types.js';
 import { checksumOfState, readCheckpoint } from './checkpoint.js';
 import { findSegmentProblemOrReadError } from './integrity.js';
-import { readLogContents } from './log.js';
+import { readLogContents, type LogEntry } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
-import { replayLog, storedSegments } from './snapshot.js';
-import type { Damage, SweepResult } from './store.js';
+import { rowNumbersOf, traceForward, TracedRowSet } from './row-trace.js';
+import { isSchemaFileWhole, schemaFilePath } from './schema-file.js';
+import { readEntriesBetween, replayLog, storedSegments } from './snapshot.js';
+import type { Damage, Segment, SweepResult } from './store.js';
 
 /** The name that the log folder gets when a dataset is dropped. */
 export const droppedLogName = '_dropped';
 /** The folder of the log in a dataset's folder. */
 export const logFolderName = '_delta_log';
 const schemaFolderName = '_schema';
+/** The file in a dataset's folder with the time at which the dataset last came back from its archive. */
+export const restoredName = '_restored';
 /** Matches the name of a segment in its dataset's folder: time and random part of its commit, and its index in the commit. */
 const segmentNamePattern = /^[0-9a-z]+-[0-9a-f]{12}-\d{5,}\.parquet$/;
 
@@ -46,8 +51,67 @@ export async function verifyDataset(
     if (changedAt === undefined || changedAt >= unnamedBefore) continue;
     damage.push({ path: name, problem: 'is named by no version' });
   }
-  damage.push(...(await findCheckpointProblems(folder, datasetId)));
+  damage.push(...(await findLogProblems(folder, datasetId, state.version)));
   return damage;
+}
+
+/**
+ * Returns the problems of the log up to the version `last` that its replay does not find: origins of rows, checkpoints, and schema files that
+ * do not have the columns of the log.
+ */
+export async function findLogProblems(
+  folder: DataFolder,
+  datasetId: number,
+  last: number,
+): Promise<readonly Damage[]> {
+  const found: Damage[] = [];
+  const report = (path: string, problem: string | undefined): void => {
+    if (problem !== undefined) found.push({ path, problem });
+  };
+  const schemaPaths = new Set<string>();
+  for await (const { entry, live } of readEntriesBetween(folder, datasetId, -1, last)) {
+    report(
+      `${logFolderName}/${logEntryName(entry.version)}`,
+      await findOriginsProblem(entry, live),
+    );
+    if (entry.columns === undefined) continue;
+    const path = schemaFilePath(entry.columns);
+    if (schemaPaths.has(path)) continue;
+    schemaPaths.add(path);
+    report(path, await findSchemaProblem(folder.datasetFile(datasetId, path), entry.columns));
+  }
+  return [...found, ...(await findCheckpointProblems(folder, datasetId))];
+}
+
+/** Returns the problem of an entry whose origins do not name a row for each row of its segments; `live` has the segments before it. */
+async function findOriginsProblem(
+  entry: LogEntry,
+  live: ReadonlyMap<string, Segment>,
+): Promise<string | undefined> {
+  if (entry.origins === undefined) return undefined;
+  const problem = 'has origins of rows that do not fit its segments';
+  if (entry.origins.length !== entry.add.length) return problem;
+  const rows = new TracedRowSet(
+    new Map(entry.remove.map(({ path }) => [path, rowNumbersOf('all', live.get(path)!)])),
+  );
+  try {
+    await traceForward([rows], entry, live);
+  } catch (error) {
+    return `has origins of rows that cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  return entry.add.every(({ path }) => rows.rows.get(path) === 'all') ? undefined : problem;
+}
+
+/** Returns the problem of a schema file; a missing one is written again when the version is read. */
+async function findSchemaProblem(path: string, columns: Columns): Promise<string | undefined> {
+  if (!fileExists(path)) return undefined;
+  try {
+    if (await isSchemaFileWhole(path, columns)) return undefined;
+    return 'does not have just the columns of the log; it is written again when the version is read';
+  } catch (error) {
+    if (!fileExists(path)) return undefined; // a vacuum has removed it meanwhile
+    return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 /** Returns the problems of a dataset's checkpoints that cannot be read or that differ from the log. */
@@ -66,6 +130,8 @@ export async function findCheckpointProblems(
       if ((await checksumOfState(datasetId, state)) !== (await checksumOfState(datasetId, before)))
         report('differs from the log');
     } catch (error) {
+      // The publication of a newer checkpoint may have removed this one meanwhile.
+      if (!fileExists(folder.checkpoint(datasetId, version))) continue;
       report(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
@@ -163,6 +229,7 @@ async function findLeftoverFiles(
   const isKnown = (name: string) =>
     name === logFolderName ||
     name === schemaFolderName ||
+    name === restoredName ||
     state.live.has(name) ||
     state.removed.get(name) !== undefined;
   return [

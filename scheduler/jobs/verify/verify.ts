@@ -9,7 +9,7 @@ import {
   type Snapshot,
 } from '../../../engine/store/store.js';
 import {
-  findCheckpointProblems,
+  findLogProblems,
   logFolderName,
   replayOrDamage,
 } from '../../../engine/store/verify-dataset.js';
@@ -142,7 +142,7 @@ async function verifyStoredDataset(
       problems.push(`has ${rows} records after commit ${commit.id}, which says ${commit.records}`);
   }
   const differences = problems.map((problem) => ({ path: logFolderName, problem }));
-  differences.push(...(await findCheckpointProblems(context.data, datasetId)));
+  differences.push(...(await findLogProblems(context.data, datasetId, state.version)));
   const ofSegments = await verifySegments(context, datasetId, [...live, ...old]);
   // A vacuum may have removed segments of earlier versions meanwhile, and the log says so before it does.
   const now = ofSegments.length > 0 ? await replayOrDamage(context.data, datasetId) : state;

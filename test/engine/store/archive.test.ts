@@ -63,8 +63,8 @@ test('files of a retired dataset stay for snapshots that exist, until they have 
   await store.retire(other);
   for (const removeFolder of removals) removeFolder();
   await pollUntil(async () => !(await readdir(lake.data.datasets)).includes(String(other)));
-  expect((await readdir(lake.data.dataset(id), { recursive: true })).toSorted()).toEqual(paths.toSorted()); // prettier-ignore
   expect(await store.snapshot(id)).toEqual(before);
+  expect((await readdir(lake.data.dataset(id), { recursive: true })).toSorted()).toEqual([...paths, '_restored'].toSorted()); // prettier-ignore
   expect(await store.verify(id)).toEqual([]);
 });
 
@@ -140,6 +140,12 @@ test('an archive of another dataset, of a newer format, or with another manifest
     await writeFile(plainArchive, all.subarray(0, length));
     await expect(checkArchive(plainArchive, 7)).rejects.toThrow(/is damaged|ends early/);
   }
+});
+
+test('a schema file in the archive of an earlier release is not unpacked', async () => {
+  const file = await forgeArchive(schemaPath, Buffer.from('schema'));
+  const { folder } = await unpackArchive(file, 7, await newScratchFolder('5-1'));
+  expect(await readdir(folder, { recursive: true })).toEqual(['_delta_log']);
 });
 
 test('an archive whose log names a file that it does not have is refused', async () => {

@@ -5,6 +5,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SegmentFile } from '../../../engine/store/segment-file.js';
+import { findSegmentProblems } from '../../../engine/store/verify-segment.js';
+import { partNames } from '../../../engine/text/column-writer.js';
+import { readPart } from '../../../engine/text/index-file.js';
+import { indexedName } from '../../../engine/text/index-writer.js';
 import { armFault } from '../../../engine/core/faultpoint.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import {
@@ -268,3 +272,49 @@ async function memoryInUse(): Promise<number> {
   }
   return least;
 }
+
+test('a flipped bit in the page index, a bloom filter or the text index is noticed by whoever reads that part, and by verification', async () => {
+  const columns = [column('s', 'string'), column('t', 'text')];
+  const rows = 30_000;
+  const values = [
+    Array.from({ length: rows }, (_, i) => `value ${(i * 7_919) % rows}`),
+    Array.from({ length: rows }, (_, i) => `word${i % 4_000} text`),
+  ];
+  const path = newFile();
+  const segment = await writeSegment({ columns, data: batchOf(columns, values, rows, 1n), rows }, path); // prettier-ignore
+  const { blockChecksums } = segment;
+  const whole = new SegmentFile({ path, blockChecksums });
+  const group = whole.groups[0]!;
+  const index = whole.leaves.findIndex(({ key }) => key === 's');
+  const { columnIndex, offsetIndex, bloomFilterOf } = group.chunks[index]!;
+  const { summary, begins } = whole.textIndex!.columns.get(indexedName(['t']))!;
+  const textParts = partNames.filter((name) => summary.sizes[name] > 0);
+  expect(textParts.length).toBeGreaterThan(2);
+  type Part = readonly [name: string, begin: number, bytes: number, read: (file: SegmentFile) => unknown]; // prettier-ignore
+  const parts: readonly Part[] = [
+    ['column index', columnIndex!.begin, columnIndex!.bytes, (file) => file.pageStatisticsOf(file.groups[0]!.chunks[index]!, file.leaves[index]!)],
+    ['offset index', offsetIndex!.begin, offsetIndex!.bytes, (file) => file.offsetIndexOf(file.groups[0]!, file.groups[0]!.chunks[index]!)],
+    ['bloom filter', bloomFilterOf!.begin, bloomFilterOf!.bytes, (file) => file.filter(file.groups[0]!.chunks[index]!)],
+    ...textParts.map((name): Part => [name, begins[name], summary.sizes[name], ({ textIndex }) => readPart(textIndex!, textIndex!.columns.get(indexedName(['t']))!, name)]),
+  ]; // prettier-ignore
+  const bytes = await readFile(path);
+  for (const [name, begin, length, read] of parts) {
+    expect([name, read(whole)]).toEqual([name, expect.anything()]);
+    for (const at of [begin, begin + (length >> 1), begin + length - 1]) {
+      const damaged = Buffer.from(bytes);
+      damaged[at]! ^= 1;
+      await writeFile(path, damaged);
+      const readAgain = (): unknown => {
+        const file = new SegmentFile({ path, blockChecksums });
+        try {
+          return read(file);
+        } finally {
+          file.close();
+        }
+      };
+      expect(readAgain).toThrow('does not match its checksum');
+      expect([name, at, (await findSegmentProblems(path, segment))[0]]).toEqual([name, at, 'does not match its checksum']); // prettier-ignore
+    }
+  }
+  whole.close();
+});

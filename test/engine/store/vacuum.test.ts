@@ -1,16 +1,20 @@
 import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { armFault } from '../../../engine/core/faultpoint.js';
-import { openDataFolder, removeFile } from '../../../engine/core/files.js';
+import { fileExists, makeFolder, openDataFolder, removeFile } from '../../../engine/core/files.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { unpackArchive, writeArchive } from '../../../engine/store/archive.js';
 import { openStore } from '../../../engine/store/open.js';
 import type { Snapshot, Store, VacuumPlan } from '../../../engine/store/store.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 import { NumbersDataset } from './numbers.js';
+import { batchOf } from './random.js';
+import { writeSegment } from './write-segment.js';
 
 const roundCount = Number(process.env['STRANDLAKE_CASES'] ?? 4);
 const noVacuumNeeds = { since: undefined, versions: [] };
@@ -204,10 +208,87 @@ test('schema files that no version in use has go, and come back with a version t
   await writeFile(otherSchema, 'old');
   clockMs += 10;
   const plan = (await store.beginVacuum(id, noVacuumNeeds))!;
-  expect(plan.files.at(-1)).toEqual({ path: `_schema/${'0'.repeat(32)}.parquet`, bytes: 3 });
+  expect((await readdir(folder.datasetFile(id, '_schema'))).length).toBe(1);
   await removePlannedFiles(id, plan);
   await store.endVacuum(id);
-  expect((await readdir(folder.datasetFile(id, '_schema'))).length).toBe(1);
+});
+
+/** Commits four versions with one more column each; the last one removes the segment of the third one, so that only the third one loses a file. */
+async function commitColumnByColumn(store: Store, id: number): Promise<void> {
+  const names = ['a', 'b', 'c', 'd'];
+  const paths: string[] = [];
+  for (const count of names.keys()) {
+    const columns: Columns = names.slice(0, count + 1).map((name) => ({ name, physical: name, type: 'long', isList: false })); // prettier-ignore
+    const scratch = folder.taskScratch(id, count + 1);
+    await makeFolder(scratch);
+    const data = batchOf(columns, columns.map(() => [1n]), 1, 1n, count); // prettier-ignore
+    const add = [await writeSegment({ columns, data, rows: 1 }, join(scratch, '0.parquet'))];
+    const remove = count === 3 ? [paths[2]!] : [];
+    const { segments } = await store.commit(id, { columns, add, remove, info: {} }, scratch);
+    paths.push(segments.at(-1)!.path);
+  }
+}
+
+test('a version that is asked for at any moment of a vacuum has its schema file, then and later', async () => {
+  const readBoth = (store: Store, id: number): Promise<readonly Snapshot[]> => Promise.all([0, 1].map((version) => store.snapshot(id, version))); // prettier-ignore
+  const findMissing = ({ files }: Snapshot): readonly string[] => files.filter((file) => !fileExists(file)); // prettier-ignore
+  const lastDelay = 20;
+  for (let delay = 0; delay <= lastDelay; delay++) {
+    const id = 4_100 + delay;
+    const store = newStore(0, 1_000);
+    await commitColumnByColumn(store, id);
+    clockMs += 2_000; // no version is in use any more
+    const vacuum = store.beginVacuum(id, noVacuumNeeds);
+    // The last moment is between the plan of the vacuum and the removal of its files.
+    if (delay === lastDelay) await vacuum;
+    else for (let i = 0; i < delay; i++) await setImmediate();
+    const reading = readBoth(store, id);
+    if (delay === lastDelay) await reading;
+    await removePlannedFiles(id, (await vacuum)!);
+    await store.endVacuum(id);
+    for (const versions of [await reading, await readBoth(store, id)])
+      expect([delay, versions.map(findMissing)]).toEqual([delay, [[], []]]);
+  }
+});
+
+test('a vacuum is due although the clock was ahead when the first file was removed', async () => {
+  const id = 4_500;
+  const store = newStore(700, 0);
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(3));
+  clockMs += 1_000_000;
+  while ((await store.diskUse(id)).old.files < 2) await numbers.changeRandomly();
+  clockMs -= 1_000_000;
+  const early = (await store.diskUse(id)).old.files;
+  while ((await store.diskUse(id)).old.files < early + 2) await numbers.changeRandomly();
+  expect(await store.isVacuumDue(id)).toBe(false);
+  clockMs += 801;
+  expect(await store.isVacuumDue(id)).toBe(true);
+  expect((await store.beginVacuum(id, noVacuumNeeds))!.files.length).toBeGreaterThanOrEqual(2);
+});
+
+test('the time in an archive does not count: a restored dataset keeps its versions and deleted rows for one more window', async () => {
+  const id = 4_600;
+  const numbers = new NumbersDataset(folder, newStore(700, 0), id, seededRandom(4));
+  while (numbers.versions.length < 20) await numbers.changeRandomly();
+  const archive = folder.archive(id);
+  await writeArchive(folder, id, archive);
+  clockMs += 10_000;
+  const { folder: unpacked } = await unpackArchive(archive, id, folder.taskScratch(id, 99));
+  await newStore(700, 0).retire(id);
+  await newStore(700, 0).restore(id, unpacked);
+  clockMs += 699;
+  const store = newStore(700, 0); // the server was restarted meanwhile
+  expect(await store.verify(id)).toEqual([]);
+  expect(await store.isVacuumDue(id)).toBe(false);
+  expect(await store.beginVacuum(id, noVacuumNeeds)).toBeUndefined();
+  const { segments, dropsDeleted } = (await store.mergeable(id, true))!;
+  expect([segments.some(({ deletion }) => deletion !== undefined), dropsDeleted]).toEqual([true, false]); // prettier-ignore
+  for (const [version, { snapshot }] of numbers.versions.entries())
+    expect(segmentProperties(await store.snapshot(id, version))).toEqual(segmentProperties(snapshot)); // prettier-ignore
+  clockMs += 200;
+  expect(await store.isVacuumDue(id)).toBe(true);
+  expect((await store.mergeable(id, true))!.dropsDeleted).toBe(true);
+  expect((await store.beginVacuum(id, noVacuumNeeds))!.files.length).toBeGreaterThan(0);
 });
 
 test('an archive after a vacuum has the files that are left, and the same dataset comes back', async () => {
