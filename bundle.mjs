@@ -11,8 +11,8 @@ const root = fileURLToPath(new URL('.', import.meta.url));
 const entries = [
   'api/main',
   'cli/strandlake',
-  'engine/query/memory/thread',
-  'scheduler/expressions/thread',
+  'engine/query/memory/shard-entry',
+  'scheduler/expressions/expression-thread',
   'scheduler/worker/thread-entry',
   'scheduler/worker/worker-process',
 ];

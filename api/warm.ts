@@ -6,9 +6,9 @@ import { AppError } from '../engine/core/errors.js';
 import { readFile } from '../engine/core/files.js';
 import { HotColumns, type HotDataset } from '../engine/query/memory/hot-columns.js';
 import type { QueryEngine } from '../engine/query/plan/query-engine.js';
-import { runQuery } from '../engine/query/plan/query.js';
-import { fieldRef, indexFields } from '../engine/query/request/fields.js';
-import { parseQuery } from '../engine/query/request/request.js';
+import { runQuery } from '../engine/query/plan/run-query.js';
+import { fieldRef, indexFields } from '../engine/query/request/field-index.js';
+import { parseQuery } from '../engine/query/request/query-request.js';
 import type { Store } from '../engine/store/store.js';
 import type { App } from './app.module.js';
 import {

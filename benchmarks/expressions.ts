@@ -7,7 +7,7 @@ import { FindingCollector } from '../engine/ingest/findings.js';
 import { readerNamed } from '../readers/index.js';
 import { chunkStartOf } from '../readers/source/chunks.js';
 import { loadChunk } from '../readers/source/load-chunk.js';
-import { openSource } from '../readers/source/open.js';
+import { openSource } from '../readers/source/open-source.js';
 import { computeFields } from '../scheduler/expressions/columns/compute-fields.js';
 import { measureJoin } from './expressions-join.js';
 import { cacheFolder, generateFile } from './generate.js';

@@ -2,7 +2,7 @@ import { Session, type Profiler } from 'node:inspector/promises';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSource } from '../readers/source/open.js';
+import { openSource } from '../readers/source/open-source.js';
 import { readerNamed } from '../readers/index.js';
 import { runChunk } from '../scheduler/jobs/import/chunk.js';
 import { type Format, recordCountOf } from './format.js';

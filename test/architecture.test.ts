@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   formatNameFiles,
+  sharedFileNames,
   maxSmallFileLines,
   registries,
   smallFiles,
@@ -50,7 +51,7 @@ describe('the sources', () => {
     expect(findViolations(parsedSources)).toEqual([]);
   });
 
-  test.each(['scheduler/worker/thread.ts', 'scheduler/worker/worker-process.ts'])(
+  test.each(['scheduler/worker/job-thread.ts', 'scheduler/worker/worker-process.ts'])(
     '%s loads nothing of the catalogue',
     (entry) => {
       const loadedPaths = [...filesLoadedBy(entry, parsedSources).keys()];
@@ -60,7 +61,10 @@ describe('the sources', () => {
   );
 
   test('a pool thread holds no native handle', () => {
-    const entries = ['scheduler/worker/thread.ts', 'scheduler/expressions/thread.ts'];
+    const entries = [
+      'scheduler/worker/job-thread.ts',
+      'scheduler/expressions/expression-thread.ts',
+    ];
     const native = entries
       .flatMap((entry) => [...filesLoadedBy(entry, parsedSources).values()])
       .filter(({ imports }) =>
@@ -101,6 +105,12 @@ describe('the sources', () => {
         declaredTypes.set(name!, [...(declaredTypes.get(name!) ?? []), path]);
     expect(declaredTypes.size).toBeGreaterThan(500);
     expect([...declaredTypes].filter(([, paths]) => paths.length > 1)).toEqual([]);
+  });
+
+  test('have no file name twice, but for those in architecture/exceptions.ts', () => {
+    const names = sourceTexts.map(({ path }) => path.split('/').at(-1)!.replace(/\.ts$/, ''));
+    const repeated = new Set(names.filter((name, i) => names.indexOf(name) < i));
+    expect([...repeated].toSorted()).toEqual([...sharedFileNames].toSorted());
   });
 
   test('are no small parts of a single other file: join such a file to it, or name the reason in architecture/exceptions.ts', () => {
@@ -326,7 +336,7 @@ describe('the checker', () => {
       'engine/query/text may not import engine/query/plan',
     ],
     [
-      'engine/parquet/values.ts',
+      'engine/parquet/encoder-values.ts',
       `import { AppError } from '../core/errors.js';`,
       'engine/parquet may not import engine/core',
     ],
@@ -342,7 +352,7 @@ describe('the checker', () => {
     ],
     ['scheduler/a.ts', `import '../api/main.js';`, 'scheduler may not import api'],
     [
-      'api/http/body.ts',
+      'api/http/body-parsers.ts',
       `import type { Presenter } from '../resources/presenter.js';`,
       'api/http may not import api/resources',
     ],
@@ -380,7 +390,7 @@ describe('the checker', () => {
 
   test.each([
     ['engine/store/log.ts', `import { readFile } from '../core/files.js';`],
-    ['engine/parquet/values.ts', `import { acquire } from '../core/buffers.js';`],
+    ['engine/parquet/encoder-values.ts', `import { acquire } from '../core/buffers.js';`],
     ['engine/core/files.ts', `import { open } from 'node:fs/promises';`],
     ['engine/query/predicate/kinds/any.ts', `import { x } from '../../memory/match/row-test.js';`],
     ['engine/query/sql/rows.ts', `import { isUnsupported } from '../unsupported.js';`],

@@ -35,7 +35,7 @@ describe('bundles', () => {
         .imports.filter(({ isType, specifier }) => !isType && specifier.startsWith('.'))
         .map(({ specifier }) => normalize(join(path, '..', specifier.replace(/\.js$/, '')))),
     );
-    expect(importedPaths).toContain('scheduler/worker/thread');
+    expect(importedPaths).toContain('scheduler/worker/job-thread');
     expect(importedPaths.filter((path) => bundleEntries.includes(path))).toEqual([]);
   });
 

@@ -5,8 +5,8 @@ import {
 } from '../engine/parquet/file-encoder.js';
 import { stringifyJson } from '../engine/core/json.js';
 import { AppError } from '../engine/core/errors.js';
-import type { ParquetColumn } from '../engine/parquet/schema.js';
-import { parquetColumnsWithoutReserved } from '../engine/store/arrow.js';
+import type { ParquetColumn } from '../engine/parquet/parquet-schema.js';
+import { parquetColumnsWithoutReserved } from '../engine/store/arrow-columns.js';
 import { createdBy } from '../engine/store/segment.js';
 import type { FileContext, Writer } from './writer.js';
 

@@ -1,6 +1,6 @@
 import type { RecordBatch } from 'apache-arrow';
 import type { EncodedRowGroup } from '../engine/parquet/file-encoder.js';
-import type { ParquetColumn } from '../engine/parquet/schema.js';
+import type { ParquetColumn } from '../engine/parquet/parquet-schema.js';
 import { stringifyJson } from '../engine/core/json.js';
 import type { JsonObject } from '../engine/core/types.js';
 import {

@@ -5,7 +5,7 @@ import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Store } from '../../engine/store/store.js';
 import { ExpressionThreads } from '../../scheduler/expressions/expression-threads.js';
 import type { Scheduler } from '../../scheduler/queue/scheduler.js';
-import type { LogSink } from '../../engine/core/log.js';
+import type { LogSink } from '../../engine/core/server-log.js';
 import { Metrics } from './metrics.js';
 import { urlSigner, type UrlSigner } from './signed-url.js';
 

@@ -6,8 +6,8 @@ import { secretOf, unauthenticatedError } from './credentials.js';
 import { AppContext } from './app-context.js';
 import { userIdOfOwnRequest } from './own-requests.js';
 import { refuseOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
-import type { ApiRequest, Caller } from './request.js';
-import { accessMetadataKey, type AccessRule } from './access.js';
+import type { ApiRequest, Caller } from './api-request.js';
+import { accessMetadataKey, type AccessRule } from './access-rule.js';
 import { readId } from './form.js';
 import { requireResource } from './require-resource.js';
 

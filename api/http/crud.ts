@@ -4,13 +4,13 @@ import type { ListedRows, Page } from '../../engine/catalog/list-page.js';
 import type { AccessRows } from '../../engine/catalog/access.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import { notFoundError } from '../../engine/core/errors.js';
-import { Access, CurrentCaller, Resource, type ResourceKind } from './access.js';
+import { Access, CurrentCaller, Resource, type ResourceKind } from './access-rule.js';
 import { AppContext } from './app-context.js';
 import { Form } from './form.js';
 import { CreateOperation, Operation } from './operation.js';
 import type { CrudOperations } from './operation-row.js';
 import { answerList, type QueryParams } from './page.js';
-import type { ApiRequest, Caller } from './request.js';
+import type { ApiRequest, Caller } from './api-request.js';
 import { requireResource } from './require-resource.js';
 import type { Resource as DeclaredResource } from './resource.js';
 

@@ -1,8 +1,8 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { ErrorCode } from '../../engine/core/errors.js';
 import { unservedMessage } from './unserved.js';
-import { formatLogLine, withoutSecrets, type LogSink } from '../../engine/core/log.js';
-import type { ApiReply, ApiRequest } from './request.js';
+import { formatLogLine, withoutSecrets, type LogSink } from '../../engine/core/server-log.js';
+import type { ApiReply, ApiRequest } from './api-request.js';
 
 /** The HTTP status of every error code. Never 502 to 504, because clients repeat those requests (contract 2.3). */
 const httpStatusByCode: Readonly<Record<ErrorCode, number>> = {

@@ -12,7 +12,7 @@ import { AppError } from '../../engine/core/errors.js';
 import { stringifyJson } from '../../engine/core/json.js';
 import type { Value } from '../../engine/core/types.js';
 import { AppContext } from './app-context.js';
-import type { ApiReply, ApiRequest, Caller } from './request.js';
+import type { ApiReply, ApiRequest, Caller } from './api-request.js';
 
 /**
  * Returns the answer to a repeated create request: the resource that the first request created, as the create operation would answer it

@@ -1,15 +1,15 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { AppError } from '../../engine/core/errors.js';
 import { didYouMean, KnownNames, type Synonyms } from '../../engine/core/suggestion.js';
-import { accessMetadataKey, type AccessRule } from './access.js';
+import { accessMetadataKey, type AccessRule } from './access-rule.js';
 import { AppContext } from './app-context.js';
 import { isObject } from './form.js';
 import { operationMetadataKey } from './idempotency.interceptor.js';
-import { formatLogLine } from '../../engine/core/log.js';
+import { formatLogLine } from '../../engine/core/server-log.js';
 import type { OperationRow } from './operation-row.js';
 import { preferenceOf, reportAppliedPreference } from './preferences.js';
-import type { ApiReply, ApiRequest } from './request.js';
-import type { NamedSchema, Schema } from './schema.js';
+import type { ApiReply, ApiRequest } from './api-request.js';
+import type { NamedSchema, Schema } from './json-schema.js';
 
 /*
  * No key of a request is ignored in silence. Clients send keys of their own (contract 1.2), so an unknown key is an error only if

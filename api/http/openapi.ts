@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { budgets } from '../../engine/core/budgets.js';
 import type { ListAnswer, OperationRow, RequestParameter, RawContent } from './operation-row.js';
-import type { NamedSchema, Schema } from './schema.js';
+import type { NamedSchema, Schema } from './json-schema.js';
 
 /** The OpenAPI 3.1 description of the interface, made from its operations and schemas. */
 @Injectable()

@@ -1,4 +1,4 @@
-import type { NamedSchema } from './schema.js';
+import type { NamedSchema } from './json-schema.js';
 
 /** One operation of the interface, from which its route, its OpenAPI description and its entry in docs/coverage.md are made. */
 export interface OperationRow {

@@ -1,7 +1,7 @@
 import type { ListedRows, Page } from '../../engine/catalog/list-page.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { AppError, invalidError } from '../../engine/core/errors.js';
-import type { ApiRequest } from './request.js';
+import type { ApiRequest } from './api-request.js';
 
 /** A parsed query string; the value of a repeated key is a list. */
 export type QueryParams = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { foldName } from '../../engine/catalog/names.js';
+import { foldName } from '../../engine/catalog/object-names.js';
 import { isCorrectPassword } from '../../engine/catalog/passwords.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { AppContext } from './app-context.js';

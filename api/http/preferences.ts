@@ -1,4 +1,4 @@
-import type { ApiReply, ApiRequest } from './request.js';
+import type { ApiReply, ApiRequest } from './api-request.js';
 
 /** The value of a preference in the header `Prefer` of a request, such as `strict` in `handling=strict` (RFC 7240, section 2). */
 export function preferenceOf({ headers }: ApiRequest, name: string): string | undefined {

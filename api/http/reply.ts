@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { stringifyJson } from '../../engine/core/json.js';
 import { errorAnswerOf, errorLogLine } from './errors.filter.js';
-import type { LogSink } from '../../engine/core/log.js';
+import type { LogSink } from '../../engine/core/server-log.js';
 import { isLocal } from './forwarded.js';
-import type { ApiReply, ApiRequest } from './request.js';
+import type { ApiReply, ApiRequest } from './api-request.js';
 
 /** An answer that is already JSON text: the page of a query, assembled without parsing it. */
 export class JsonText {

@@ -9,10 +9,10 @@ import type { Permission } from '../../engine/catalog/permission.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
 import { AppError, invalidError, notFoundError } from '../../engine/core/errors.js';
 import { archivedProblem, snapshotProblem } from '../../scheduler/jobs/visible-data.js';
-import type { ResourceKind } from './access.js';
+import type { ResourceKind } from './access-rule.js';
 import type { AppContext } from './app-context.js';
 import { readId, type Form } from './form.js';
-import type { Caller } from './request.js';
+import type { Caller } from './api-request.js';
 
 /**
  * Returns the row of an id from a path or a body. Throws 404 if the caller may not read the resource, 403 if the caller lacks the

@@ -5,7 +5,7 @@ import {
   type NamedSchema,
   type Property,
   type ValueType,
-} from './schema.js';
+} from './json-schema.js';
 
 /** The declaration of one field of a resource: its type, which requests may write it, its value in answers and its description. */
 export interface ResourceField<Row, Context> {

@@ -5,12 +5,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createAddressReader, withoutPrefix, type AddressOptions, type RequestAddress } from './base-address.js'; // prettier-ignore
-import { installBodyParsers, uploadPrefix } from './body.js';
-import { formatLogLine, withoutSecrets, type LogSink } from '../../engine/core/log.js';
+import { installBodyParsers, uploadPrefix } from './body-parsers.js';
+import { formatLogLine, withoutSecrets, type LogSink } from '../../engine/core/server-log.js';
 import type { ServerLimits } from './app-context.js';
 import { userIdOfOwnRequest } from './own-requests.js';
 import { JsonAdapter } from './reply.js';
-import type { ApiRequest } from './request.js';
+import type { ApiRequest } from './api-request.js';
 
 /** Options of the HTTP server. */
 interface ServerOptions extends AddressOptions {

@@ -8,7 +8,7 @@ import {
   timestamp,
   jsonObject,
   nullableText,
-} from '../http/schema.js';
+} from '../http/json-schema.js';
 import { userSummary } from './users/user.js';
 
 /* Fields that several resources declare identically. */

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { OperationRow } from '../http/operation-row.js';
-import type { NamedSchema } from '../http/schema.js';
+import type { NamedSchema } from '../http/json-schema.js';
 import { auditEntry } from './audit-log/audit-entry.js';
 import { AuditLogController, auditLogOperations } from './audit-log/audit-log.controller.js';
 import { group, groupSummary, groupVault, newMemberBody } from './groups/group.js';
@@ -111,7 +111,7 @@ import {
   monitoringSchemas,
 } from './service/monitoring.controller.js';
 import { rootOperations, serviceOperations, serviceSchemas } from './service/service.operations.js';
-import { cancelBody } from './tasks/job.js';
+import { cancelBody } from './tasks/job-view.js';
 import {
   commitOperations,
   exportOperations,

@@ -11,7 +11,7 @@ import { stringifyJson } from '../../engine/core/json.js';
 import type { JsonObject } from '../../engine/core/types.js';
 import { canImport } from '../../scheduler/jobs/import/reader-choice.js';
 import type { AppContext } from '../http/app-context.js';
-import type { ApiRequest, Caller } from '../http/request.js';
+import type { ApiRequest, Caller } from '../http/api-request.js';
 import { dataset, type DatasetContext } from './datasets/dataset.js';
 import {
   object,

@@ -23,7 +23,7 @@ export const verify: Command = {
     try {
       // Loads the code of all jobs and formats, which no other command needs.
       const [{ openStore }, { verifyFolder }] = await Promise.all([
-        import('../../engine/store/open.js'),
+        import('../../engine/store/open-store.js'),
         import('../../scheduler/queue/verify-folder.js'),
       ]);
       const now = Date.now();

@@ -4,7 +4,7 @@ import { recordAudit, type AuditSubject } from './audit-log.js';
 import type { Tables } from './catalog.js';
 import { createUser, type CreatedUser } from './create-user.js';
 import { invitationStatus, type InvitationRow } from './invitations.js';
-import { foldName } from './names.js';
+import { foldName } from './object-names.js';
 import { shareVault } from './share-vault.js';
 
 /** The data that a person sends to accept an invitation. */

@@ -2,9 +2,9 @@ import { invalidError } from '../core/errors.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
-import { foldName } from './names.js';
+import { foldName } from './object-names.js';
 import { sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 export interface AccountRow {
   readonly id: number;

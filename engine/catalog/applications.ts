@@ -7,7 +7,7 @@ import {
 } from './saved-resource.js';
 import { hashSecret } from './secrets.js';
 import { containsText, sql } from './sql.js';
-import { tableCodec } from './table.js';
+import { tableCodec } from './table-codec.js';
 import type { TokenRow } from './tokens.js';
 
 /** An OAuth2 client. Its id, as text, is the client identifier (RFC 6749, section 2.2). */

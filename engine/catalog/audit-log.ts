@@ -3,7 +3,7 @@ import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type ListedRows, type Page } from './list-page.js';
 import { conjunctionOf, isOneOf, sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 import type { UserRow } from './users.js';
 
 /** The changes that the audit log records. */

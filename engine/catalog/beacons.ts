@@ -8,7 +8,7 @@ import {
   type SavedResourceTable,
 } from './saved-resource.js';
 import { sql, type Sql } from './sql.js';
-import { tableCodec, type TableCodec } from './table.js';
+import { tableCodec, type TableCodec } from './table-codec.js';
 
 /** A dataset that a beacon set queries. The beacon is shared if its set is shared. */
 export interface BeaconRow extends SavedResourceRow {

@@ -3,7 +3,7 @@ import { notFoundError } from '../core/errors.js';
 import { jobColumns, listJobs, type JobFilter, type JobRow } from './jobs.js';
 import type { ListedRows, Page } from './list-page.js';
 import { sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 export type CommitMode = 'append' | 'overwrite' | 'upsert' | 'delete';
 

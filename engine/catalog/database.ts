@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AppError } from '../core/errors.js';
 import { faultpoint } from '../core/faultpoint.js';
 import { sql, type Sql } from './sql.js';
-import type { RawRow } from './table.js';
+import type { RawRow } from './table-codec.js';
 
 /** Runs statements, either on the committed database or inside one open transaction. */
 export interface Database {

@@ -2,12 +2,12 @@ import type { GenomeBuild } from '../core/types.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
-import { foldName } from './names.js';
+import { foldName } from './object-names.js';
 import type { ObjectRow } from './object-row.js';
 import { insertObject, type NewObject } from './objects.js';
 import { mayAccess } from './permission.js';
 import { conjunctionOf, endsWith, isOneOf, sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 /** The properties of a dataset beyond those of its object, which has the same id. */
 export interface DatasetRow {

@@ -6,7 +6,7 @@ import { nextLargeId } from './ids.js';
 import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
 import type { ListedRows, Page } from './list-page.js';
 import { isOneOf, sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 import { activeStatuses, type TaskRow } from './task-row.js';
 import { insertTask } from './task-status.js';
 

@@ -7,7 +7,7 @@ import { nextSmallId } from './ids.js';
 import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
 import { conjunctionOf, sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 export interface FieldRow extends DatasetField {
   readonly id: number;

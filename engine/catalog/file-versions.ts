@@ -3,7 +3,7 @@ import type { Database } from './database.js';
 import { listPage, type ListedRows, type Page } from './list-page.js';
 import { objects, type ObjectRow } from './object-row.js';
 import { isOneOf, sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 /** A version of a file: a content that one upload, export, copy or restoration gave it. Versions of a file are numbered from 1. */
 export interface FileVersionRow {

@@ -1,7 +1,7 @@
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { isOneOf, sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 /**
  * The levels of detail in the answers of an account's GA4GH beacon about a dataset, in ascending order: nothing, whether there are matches,

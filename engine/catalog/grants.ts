@@ -2,7 +2,7 @@ import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { hashSecret, randomSecret } from './secrets.js';
 import { sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 import type { TokenRow } from './tokens.js';
 
 /** The time for which an authorization code works (RFC 6749, section 4.1.2, recommends ten minutes at most). */

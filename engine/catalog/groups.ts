@@ -3,10 +3,10 @@ import type { Database } from './database.js';
 import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type ListedRows, type Page } from './list-page.js';
-import { checkName, foldName } from './names.js';
+import { checkName, foldName } from './object-names.js';
 import { mayAccess, permissionOfLevel, type Permission, type Viewer } from './permission.js';
 import { conjunctionOf, containsText, isOneOf, sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 /** A group of users of one account. */
 export interface GroupRow {

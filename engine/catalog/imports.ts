@@ -6,7 +6,7 @@ import { nextLargeId } from './ids.js';
 import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
 import type { ListedRows, Page } from './list-page.js';
 import { sql } from './sql.js';
-import { tableCodec } from './table.js';
+import { tableCodec } from './table-codec.js';
 import { normalizeTags } from './tags.js';
 import type { TaskRow } from './task-row.js';
 import { insertTask } from './task-status.js';

@@ -2,11 +2,11 @@ import type { Database } from './database.js';
 import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type ListedRows, type Page } from './list-page.js';
-import { foldName } from './names.js';
+import { foldName } from './object-names.js';
 import type { Permission } from './permission.js';
 import { hashSecret, randomSecret } from './secrets.js';
 import { conjunctionOf, sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 /** The length of an invitation code in characters. */
 const codeLength = 30;

@@ -3,7 +3,7 @@ import type { Database } from './database.js';
 import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
 import { conjunctionOf, isOneOf, sql, type Sql } from './sql.js';
-import { tableCodec, type Millis, type TableCodec } from './table.js';
+import { tableCodec, type Millis, type TableCodec } from './table-codec.js';
 import type { JobResourceKind, TaskRow, TaskStatus } from './task-row.js';
 
 /** The properties of everything that a task executes: its status follows that of the task. */

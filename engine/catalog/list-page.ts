@@ -1,7 +1,7 @@
 import type { Database } from './database.js';
 import type { Viewer } from './permission.js';
 import { sql, type Sql } from './sql.js';
-import type { TableCodec } from './table.js';
+import type { TableCodec } from './table-codec.js';
 
 /** The range of a list to return; `offset` counts from 0. */
 export interface Page {

@@ -21,7 +21,7 @@ import {
   savedResourceSchema,
   taskResultSchema,
   importKeySchema,
-} from './schema.js';
+} from './catalog-schema.js';
 import { sharingSchema } from './sharing-schema.js';
 import { constantSql, sql } from './sql.js';
 import { templateSchema } from './templates.js';

@@ -1,6 +1,6 @@
 import type { Database } from './database.js';
 import { sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 /** The upload of a version of a file in parts (contract 6.5). It is deleted with the file. */
 export interface MultipartUploadRow {

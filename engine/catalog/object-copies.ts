@@ -4,7 +4,7 @@ import { nextLargeId } from './ids.js';
 import { newStatus, statusColumns, type StatusRow } from './jobs.js';
 import { listPage, type ListedRows, type Page } from './list-page.js';
 import { conjunctionOf, isOneOf, sql } from './sql.js';
-import { tableCodec } from './table.js';
+import { tableCodec } from './table-codec.js';
 import type { TaskRow, TaskStatus } from './task-row.js';
 import { insertTask } from './task-status.js';
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Database } from './database.js';
 import { normalizePath, parseFullPath } from './full-path.js';
 import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
-import { foldName } from './names.js';
+import { foldName } from './object-names.js';
 import { isBelow, objects, type ObjectRow, type ObjectType } from './object-row.js';
 import { compileFoldedPattern, compilePathRegex, parseGlob } from './path-pattern.js';
 import { mayAccess, type Viewer, type Permission } from './permission.js';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/types.js';
 import { sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 export type ObjectType = 'file' | 'folder' | 'dataset' | 'shortcut';
 

@@ -14,7 +14,7 @@ import { pathSegments, normalizePath } from './full-path.js';
 import { recordCreatedId } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import type { ListedRows, Page } from './list-page.js';
-import { checkFilename, foldName, numberedName } from './names.js';
+import { checkFilename, foldName, numberedName } from './object-names.js';
 import { listObjects, type ObjectFilter } from './object-list.js';
 import {
   isBelow,
@@ -24,7 +24,7 @@ import {
   type ShortcutTarget,
 } from './object-row.js';
 import { sql, type Sql } from './sql.js';
-import { encodeIds } from './table.js';
+import { encodeIds } from './table-codec.js';
 import { normalizeTags, indexObjectTags } from './tags.js';
 
 /** A file, folder or shortcut to create; `datasets.create` creates datasets. */

@@ -3,7 +3,7 @@ import { budgets } from '../core/budgets.js';
 import { invalidError } from '../core/errors.js';
 import { normalizePath, parseFullPath } from './full-path.js';
 import { compileGlob, hasWildcard, literalPrefix } from './glob.js';
-import { foldName } from './names.js';
+import { foldName } from './object-names.js';
 
 /** Compiles a regular expression that is searched anywhere in a path, ignoring case, in linear time. Throws if it is unsupported. */
 export function compilePathRegex(field: string, pattern: string): (path: string) => boolean {

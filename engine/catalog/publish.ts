@@ -11,7 +11,7 @@ import { recordCreatedId } from './idempotency-keys.js';
 import { imports, importTable } from './imports.js';
 import { newJob } from './jobs.js';
 import { sql } from './sql.js';
-import type { Millis } from './table.js';
+import type { Millis } from './table-codec.js';
 import type { TaskRow } from './task-row.js';
 import { insertTask, setStatus } from './task-status.js';
 import { taskTable } from './tasks.js';

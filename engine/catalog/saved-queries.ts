@@ -7,7 +7,7 @@ import {
   type SavedResourceTable,
 } from './saved-resource.js';
 import { sql } from './sql.js';
-import { tableCodec } from './table.js';
+import { tableCodec } from './table-codec.js';
 
 export interface SavedQueryRow extends SavedResourceRow {
   readonly name: string;

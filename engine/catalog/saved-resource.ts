@@ -4,7 +4,7 @@ import { nextSmallId } from './ids.js';
 import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import type { Viewer } from './permission.js';
 import { conjunctionOf, sql, type Sql } from './sql.js';
-import type { Millis, TableCodec } from './table.js';
+import type { Millis, TableCodec } from './table-codec.js';
 
 /** A resource that belongs to a user, who may share it with their account. */
 export interface OwnedRow {

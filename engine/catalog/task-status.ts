@@ -6,7 +6,7 @@ import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
 import { jobResources, type StatusRow } from './jobs.js';
 import { sql } from './sql.js';
-import type { TableCodec } from './table.js';
+import type { TableCodec } from './table-codec.js';
 import {
   canTransition,
   tasks,

@@ -6,9 +6,9 @@ import {
   type SavedResourceRow,
   type SavedResourceTable,
 } from './saved-resource.js';
-import { savedResourceTableSchema } from './schema.js';
+import { savedResourceTableSchema } from './catalog-schema.js';
 import { sql } from './sql.js';
-import { tableCodec } from './table.js';
+import { tableCodec } from './table-codec.js';
 
 /**
  * A template of datasets and imports: definitions of fields, and parameters of imports. A shared template can be read by all users of the

@@ -7,7 +7,7 @@ import { nextSmallId } from './ids.js';
 import { listPage, type ListedRows, type Page } from './list-page.js';
 import { hashSecret, isSameSecret, randomSecret } from './secrets.js';
 import { conjunctionOf, sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 /** Characters of a secret; one client rejects a token of any other length (contract 2.1). */
 const tokenLength = 30;

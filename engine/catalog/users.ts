@@ -4,10 +4,10 @@ import type { Database } from './database.js';
 import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type ListedRows, type Page } from './list-page.js';
-import { foldName } from './names.js';
+import { foldName } from './object-names.js';
 import type { Role } from './permission.js';
 import { conjunctionOf, sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 export interface UserRow {
   readonly id: number;

@@ -3,7 +3,7 @@ import { nextSmallId } from './ids.js';
 import { listPage, type ListedRows, type Page } from './list-page.js';
 import { permissionLevels, type Permission } from './permission.js';
 import { sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 
 /** The holder of a permission: a user, or a group, whose members all have it. */
 export type PermissionHolder = { readonly userId: number } | { readonly groupId: number };

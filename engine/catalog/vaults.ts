@@ -7,7 +7,7 @@ import { parseFullPath, type FullPath } from './full-path.js';
 import { recordCreatedId } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
-import { checkVaultName, foldName } from './names.js';
+import { checkVaultName, foldName } from './object-names.js';
 import {
   mayAccess,
   permissionOfLevel,
@@ -16,7 +16,7 @@ import {
   type Permission,
 } from './permission.js';
 import { conjunctionOf, containsText, isInNumbers, isOneOf, sql, type Sql } from './sql.js';
-import { tableCodec, type Millis } from './table.js';
+import { tableCodec, type Millis } from './table-codec.js';
 import { normalizeTags, indexVaultTags } from './tags.js';
 
 export interface VaultRow {

@@ -3,7 +3,7 @@ import type { CheckedFile } from '../core/block-checksums.js';
 import { ascendingOrder } from '../core/ascending.js';
 import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
-import { physicalType } from '../parquet/schema.js';
+import { physicalType } from '../parquet/parquet-schema.js';
 import { loadColumn } from '../query/memory/load.js';
 import { FacetOverflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';

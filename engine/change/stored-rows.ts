@@ -6,17 +6,17 @@ import { assemble } from '../parquet/assemble.js';
 import { lowerBound } from '../parquet/drop-rows.js';
 import { leafParts } from '../parquet/leaf-projection.js';
 import { pickRows } from '../parquet/pick-rows.js';
-import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
+import { readChunk, type LeafPart } from '../parquet/read-column-chunk.js';
 import type { ByteExtent, OffsetIndex } from '../parquet/read-footer.js';
 import { decompressChunkPages, decompressOneByOne } from '../parquet/read-pages.js';
-import { parquetSchema, type ParquetLeaf } from '../parquet/schema.js';
+import { parquetSchema, type ParquetLeaf } from '../parquet/parquet-schema.js';
 import { SegmentFile, type RowGroup, type SegmentChunk } from '../store/segment-file.js';
 import {
   arrowSchema,
   parquetColumns,
   parquetColumnsWithoutReserved,
   reservedColumns,
-} from '../store/arrow.js';
+} from '../store/arrow-columns.js';
 
 /** Rows of a segment to read: ascending row numbers, or all rows. `columns` are the columns that the segment stores. */
 export interface RowsToRead {

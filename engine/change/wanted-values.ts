@@ -1,7 +1,7 @@
 import { filterHash, mayContain, type FilterHash } from '../parquet/bloom-filter.js';
 import type { DecodedValues } from '../parquet/decode-values.js';
 import { hashBytes } from '../parquet/hash.js';
-import { physicalType } from '../parquet/schema.js';
+import { physicalType } from '../parquet/parquet-schema.js';
 import type { Bound } from '../parquet/statistics.js';
 import type { StringTable } from '../query/memory/facets/string-table.js';
 import type { DictionaryValues, MemoryColumn, Utf8Strings } from '../query/memory/match/column.js';

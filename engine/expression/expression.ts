@@ -1,9 +1,9 @@
-import { toPlainValue } from './annotate/plain.js';
+import { toPlainValue } from './annotate/plain-result.js';
 import { evaluateNumbers, type NumberColumn } from './compile/number-columns.js';
 import { memberPathOf, pathKey, findRecordUsage } from './compile/record-fields.js';
 import type { MemberPath } from './compile/record-fields.js';
-import { builtins } from './builtins/types.js';
-import { compileNode } from './compile/compile.js';
+import { builtins } from './builtins/type-declarations.js';
+import { compileNode } from './compile/compile-node.js';
 import {
   findCallArgumentPath,
   hasNoSideEffects,
@@ -17,14 +17,14 @@ import type { NameResolution, NodeCompiler, RecordFields } from './compile/scope
 import { libraryFunctionByName } from './library/library.js';
 import { stepCostOf } from './syntax/children.js';
 import { parseExpression } from './syntax/parser.js';
-import type { SyntaxNode } from './syntax/tree.js';
+import type { SyntaxNode } from './syntax/syntax-tree.js';
 import { keysOf } from './values/dict.js';
-import { errorText, ExpressionError, suggestSimilar } from './values/errors.js';
-import type { SyntaxPosition } from './values/errors.js';
-import { Budget, defaultLimits, limitExceededError } from './values/limits.js';
-import type { ExpressionLimits } from './values/limits.js';
-import { ActivationFrame, PyDict } from './values/values.js';
-import type { CompiledNode, ExpressionHost, PyValue } from './values/values.js';
+import { errorText, ExpressionError, suggestSimilar } from './values/expression-errors.js';
+import type { SyntaxPosition } from './values/expression-errors.js';
+import { Budget, defaultLimits, limitExceededError } from './values/expression-limits.js';
+import type { ExpressionLimits } from './values/expression-limits.js';
+import { ActivationFrame, PyDict } from './values/python-values.js';
+import type { CompiledNode, ExpressionHost, PyValue } from './values/python-values.js';
 
 /** How an expression is compiled. */
 export interface ExpressionOptions {

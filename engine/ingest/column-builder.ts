@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
 import type { Column } from '../core/types.js';
-import { isBitSet, growBitmapTo } from './bitmap.js';
+import { isBitSet, growBitmapTo } from './validity-bitmap.js';
 
 /** A column under construction. */
 export abstract class ColumnBuilder {

@@ -10,7 +10,7 @@ import {
 } from 'apache-arrow';
 import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import type { Column } from '../core/types.js';
-import { bitmapOfOnes, setBit, growBitmapTo } from './bitmap.js';
+import { bitmapOfOnes, setBit, growBitmapTo } from './validity-bitmap.js';
 import { ColumnBuilder } from './column-builder.js';
 
 /*

@@ -4,7 +4,7 @@ import type { Column, StoredType } from '../core/types.js';
 import { BooleanBuilder, DoubleBuilder, LongBuilder } from './fixed-width-builders.js';
 import { Utf8Builder } from './utf8-builder.js';
 import { ListBuilder } from './nested-builders.js';
-import { convertedToTextWarning } from './cast.js';
+import { convertedToTextWarning } from './cast-scalar.js';
 import { isoMicros } from './iso-date.js';
 import { type ColumnSpec, type MakeColumn, ObjectColumn } from './object-column.js';
 import { codes, firstOfListWarning, listOfOneWarning } from './validation-codes.js';

@@ -1,6 +1,6 @@
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column } from '../core/types.js';
-import { bitmapOfOnes, setBit } from './bitmap.js';
+import { bitmapOfOnes, setBit } from './validity-bitmap.js';
 import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import {
   BooleanBuilder,

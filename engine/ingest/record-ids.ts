@@ -2,7 +2,7 @@ import { makeData, RecordBatch, Schema, Struct, Utf8, type Data } from 'apache-a
 import { Field } from 'apache-arrow';
 import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
-import { reservedColumns } from '../store/arrow.js';
+import { reservedColumns } from '../store/arrow-columns.js';
 import type { Batch } from './batch.js';
 
 const commitDigits = 10;

@@ -17,7 +17,7 @@ import {
   type CastError,
   type InputScalar,
   tooLongError,
-} from './cast.js';
+} from './cast-scalar.js';
 import { isoMicros } from './iso-date.js';
 import type { RecordContext } from './record-context.js';
 import {

@@ -2,7 +2,7 @@ import { makeData, Utf8, type Data } from 'apache-arrow';
 import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import type { PackedTexts } from '../core/packed-texts.js';
 import type { Column } from '../core/types.js';
-import { bitmapOfOnes, setBit, growBitmapTo } from './bitmap.js';
+import { bitmapOfOnes, setBit, growBitmapTo } from './validity-bitmap.js';
 import { ColumnBuilder } from './column-builder.js';
 import { wordBytes, type TextDictionary } from './text-dictionary.js';
 

@@ -8,8 +8,8 @@ import {
   type Utf8,
 } from 'apache-arrow';
 import { valueCount, type DecodedValues } from './decode-values.js';
-import type { LeafPart } from './read-chunk.js';
-import type { SchemaNode, ParquetSchema } from './schema.js';
+import type { LeafPart } from './read-column-chunk.js';
+import type { SchemaNode, ParquetSchema } from './parquet-schema.js';
 
 /*
  * Turns Parquet's levels back into Arrow's offsets and validity bits: the counterpart of levels.ts. A slot begins an item of a node if its

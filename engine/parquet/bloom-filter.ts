@@ -2,7 +2,7 @@ import { instantiate } from '../core/wasm-assembler.js';
 import { insertKernel, salts } from './bloom-kernel.js';
 import { ByteSink } from './byte-sink.js';
 import { ThriftWriter } from './thrift.js';
-import type { Strings } from './values.js';
+import type { Strings } from './encoder-values.js';
 import { xxHash64 } from './xxhash64.js';
 
 /*

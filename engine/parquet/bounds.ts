@@ -1,4 +1,4 @@
-import { physicalType, type ParquetLeaf } from './schema.js';
+import { physicalType, type ParquetLeaf } from './parquet-schema.js';
 import type { Bound, Extremes, ExtremeValues } from './statistics.js';
 
 /** A bound as the footer stores it: in the encoding PLAIN, but for strings without the length. */

@@ -9,8 +9,8 @@ import {
   stringTarget,
   type StringTarget,
 } from './decode-strings.js';
-import { encodingId } from './encoding.js';
-import { physicalType } from './schema.js';
+import { encodingId } from './page-encodings.js';
+import { physicalType } from './parquet-schema.js';
 
 /** The values of a page without its nulls: like `Values` (values.ts), but with one byte per boolean. */
 export type DecodedValues =

@@ -1,7 +1,7 @@
 import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import { bitWidth, packBits } from './hybrid.js';
 import type { ByteSink } from './byte-sink.js';
-import type { Strings } from './values.js';
+import type { Strings } from './encoder-values.js';
 
 const valuesPerBlock = 128;
 const miniblocksPerBlock = 4;

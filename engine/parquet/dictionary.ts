@@ -1,7 +1,7 @@
 import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import { bitWidth } from './hybrid.js';
 import { hashBytes, isConstant, areStringsEqual, finalMix } from './hash.js';
-import type { Int32s, Int64s, Strings } from './values.js';
+import type { Int32s, Int64s, Strings } from './encoder-values.js';
 
 /** The distinct values in order of first occurrence, and the entry of each value. */
 export interface DictionaryEncoding {

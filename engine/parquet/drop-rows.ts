@@ -1,5 +1,5 @@
 import { valueCount, type DecodedValues } from './decode-values.js';
-import type { LeafPart } from './read-chunk.js';
+import type { LeafPart } from './read-column-chunk.js';
 
 /** A part of a leaf without the dropped rows, and the range and size of the dropped values. */
 interface ReducedPart {

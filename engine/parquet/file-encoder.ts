@@ -19,10 +19,10 @@ import {
   type ParquetColumn,
   type ParquetLeaf,
   type ParquetSchema,
-} from './schema.js';
+} from './parquet-schema.js';
 import { ByteSink } from './byte-sink.js';
 import { compareBounds, type Bound } from './statistics.js';
-import { leafValues, releaseValues } from './values.js';
+import { leafValues, releaseValues } from './encoder-values.js';
 
 /** Rows per row group, the same number as in DuckDB. A row group is encoded in memory before it is written. */
 export const rowGroupRows = 122_880;

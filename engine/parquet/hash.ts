@@ -1,4 +1,4 @@
-import type { Strings } from './values.js';
+import type { Strings } from './encoder-values.js';
 
 /** Finalises a hash: mixes its high bits into its low bits, which choose the slot of a hash table. */
 export function finalMix(hash: number): number {

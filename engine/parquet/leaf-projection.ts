@@ -1,6 +1,6 @@
 import type { DecodedValues } from './decode-values.js';
-import type { LeafPart } from './read-chunk.js';
-import type { SchemaNode, ParquetSchema } from './schema.js';
+import type { LeafPart } from './read-column-chunk.js';
+import type { SchemaNode, ParquetSchema } from './parquet-schema.js';
 
 /** Reads one leaf of the source file; `leaf` is its index. */
 type ReadLeaf = (leaf: number) => LeafPart;

@@ -8,10 +8,10 @@ import {
   plainEncoderMembers,
   type Encoder,
   type PageValueRange,
-} from './encoding.js';
+} from './page-encodings.js';
 import { bitWidth } from './hybrid.js';
-import { writePlainInt32sAt, writePlainInt64sAt } from './plain.js';
-import { physicalType, type ParquetLeaf } from './schema.js';
+import { writePlainInt32sAt, writePlainInt64sAt } from './plain-encoding.js';
+import { physicalType, type ParquetLeaf } from './parquet-schema.js';
 import {
   joinedRange,
   emptyRange,
@@ -19,7 +19,7 @@ import {
   type Extremes,
   type ExtremeValues,
 } from './statistics.js';
-import type { Int32s, Int64s } from './values.js';
+import type { Int32s, Int64s } from './encoder-values.js';
 
 /**
  * Returns the encoder of a column of numbers: DELTA_BINARY_PACKED for integers that mostly increase (such as positions), else a dictionary

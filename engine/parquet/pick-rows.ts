@@ -1,12 +1,12 @@
 import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import { ByteSource } from './byte-source.js';
-import { encodingId } from './encoding.js';
+import { encodingId } from './page-encodings.js';
 import { bitWidth } from './hybrid.js';
 import { ValuePicker } from './pick-values.js';
 import { HybridCursor } from './hybrid-cursor.js';
-import type { LeafPart } from './read-chunk.js';
+import type { LeafPart } from './read-column-chunk.js';
 import type { DecompressedPage } from './read-pages.js';
-import { physicalType, type ParquetLeaf } from './schema.js';
+import { physicalType, type ParquetLeaf } from './parquet-schema.js';
 
 /**
  * Reads some rows from the pages of one column chunk. `rows` are ascending numbers, counted from the first row of the first page. The

@@ -2,10 +2,10 @@ import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { pickDeltaDoubles, readDeltaInts } from './decode-delta.js';
 import { readValues, valueCount, type DecodedValues } from './decode-values.js';
-import { encodingId } from './encoding.js';
+import { encodingId } from './page-encodings.js';
 import { HybridCursor } from './hybrid-cursor.js';
 import type { DecompressedPage } from './read-pages.js';
-import { physicalType } from './schema.js';
+import { physicalType } from './parquet-schema.js';
 
 /**
  * Collects selected values from the pages of one leaf. The other values are skipped without decoding where the encoding allows it. Call

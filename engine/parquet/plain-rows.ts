@@ -1,7 +1,7 @@
 import { Bool, Field, Int32, Int64, List, makeData, RecordBatch, Schema, Struct, Utf8, type Data, type DataType } from 'apache-arrow'; // prettier-ignore
 import type { DecodedValues } from './decode-values.js';
-import type { LeafPart } from './read-chunk.js';
-import type { ParquetColumn, ParquetSchema, SchemaNode } from './schema.js';
+import type { LeafPart } from './read-column-chunk.js';
+import type { ParquetColumn, ParquetSchema, SchemaNode } from './parquet-schema.js';
 
 /*
  * Rows as plain JavaScript values, for small files that hold no records. A group is an object, a list an array, a map a list of its

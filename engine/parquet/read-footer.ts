@@ -1,5 +1,5 @@
 import { ByteSource } from './byte-source.js';
-import { physicalType } from './schema.js';
+import { physicalType } from './parquet-schema.js';
 import type { Bound } from './statistics.js';
 import { ThriftReader } from './thrift.js';
 

@@ -1,6 +1,6 @@
 import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
 import { ByteSource } from './byte-source.js';
-import { encodingId } from './encoding.js';
+import { encodingId } from './page-encodings.js';
 import { ThriftReader } from './thrift.js';
 import { codecId, pageType } from './write-page.js';
 import { decompressFrames } from './zstd.js';

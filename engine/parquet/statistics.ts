@@ -1,6 +1,6 @@
 import type { DictionaryEncoding } from './dictionary.js';
-import { physicalType, type ParquetLeaf } from './schema.js';
-import type { Booleans, Int32s, Int64s, Strings } from './values.js';
+import { physicalType, type ParquetLeaf } from './parquet-schema.js';
+import type { Booleans, Int32s, Int64s, Strings } from './encoder-values.js';
 
 /** A lower or upper bound in the order of its type: 64-bit integers are bigints, strings are their bytes. */
 export type Bound = number | bigint | Uint8Array;

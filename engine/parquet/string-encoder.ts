@@ -7,10 +7,10 @@ import {
   plainEncoderMembers,
   type Encoder,
   type PageValueRange,
-} from './encoding.js';
-import { writePlainStringsAt } from './plain.js';
+} from './page-encodings.js';
+import { writePlainStringsAt } from './plain-encoding.js';
 import { dictionaryRanges, stringRange, type ExtremeValues } from './statistics.js';
-import type { Strings } from './values.js';
+import type { Strings } from './encoder-values.js';
 
 /**
  * Returns the encoder of a column of strings: DELTA_BYTE_ARRAY if neighbours share long prefixes (such as ids that count up), else a

@@ -6,7 +6,7 @@ import {
   plainEncoderMembers,
   type Encoder,
   type PageValueRange,
-} from './encoding.js';
+} from './page-encodings.js';
 import {
   bitWidth,
   writeBitNumbers,
@@ -23,7 +23,7 @@ import {
   writeDataPage,
   writeDictionaryPage,
 } from './write-page.js';
-import type { ParquetLeaf } from './schema.js';
+import type { ParquetLeaf } from './parquet-schema.js';
 import type { ByteSink } from './byte-sink.js';
 import { numberEncoder } from './number-encoder.js';
 import {
@@ -35,7 +35,7 @@ import {
   type ExtremeValues,
 } from './statistics.js';
 import { stringEncoder, unsharedEncoder } from './string-encoder.js';
-import type { Booleans, Strings, EncoderValues } from './values.js';
+import type { Booleans, Strings, EncoderValues } from './encoder-values.js';
 
 /** The footer's metadata of a column chunk, which holds the values of one leaf in one row group. */
 export interface ChunkMeta {

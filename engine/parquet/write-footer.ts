@@ -1,7 +1,7 @@
 import { boundBytes, type WrittenBounds } from './bounds.js';
-import { encodingId } from './encoding.js';
+import { encodingId } from './page-encodings.js';
 import { pageType } from './write-page.js';
-import type { LogicalType, ParquetLeaf, ParquetSchema, SchemaElement } from './schema.js';
+import type { LogicalType, ParquetLeaf, ParquetSchema, SchemaElement } from './parquet-schema.js';
 import type { ByteSink } from './byte-sink.js';
 import { ThriftWriter, thriftType } from './thrift.js';
 import type { ChunkIndexLocation } from './page-index.js';

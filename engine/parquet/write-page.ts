@@ -1,4 +1,4 @@
-import { encodingId, type Encoder } from './encoding.js';
+import { encodingId, type Encoder } from './page-encodings.js';
 import type { ByteSink } from './byte-sink.js';
 import { ThriftWriter } from './thrift.js';
 import { compressFrame } from './zstd.js';

@@ -1,4 +1,4 @@
-import type { SearchColumn, SearchObject, SearchVault } from './table.js';
+import type { SearchColumn, SearchObject, SearchVault } from './search-tables.js';
 
 /** The kinds of documents: vaults, and each type of object. */
 type DocumentType = 'vault' | SearchObject['objectType'];

@@ -1,4 +1,4 @@
-import type { SearchCondition, SearchVault } from './table.js';
+import type { SearchCondition, SearchVault } from './search-tables.js';
 import { foldText, lowerCase } from '../text/fold.js';
 import type { Requirement } from '../query/predicate/kinds/kind.js';
 import { requirementOf } from '../query/predicate/kinds/index.js';

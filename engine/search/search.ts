@@ -1,17 +1,17 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { budgets } from '../core/budgets.js';
 import { AppError } from '../core/errors.js';
-import { facetFields } from '../query/request/facets.js';
+import { facetFields } from '../query/request/facet-request.js';
 import { LeasePool } from '../query/sql/lease-pool.js';
 import { fieldsRead } from '../query/predicate/kinds/index.js';
 import { TopDocuments } from './top-documents.js';
 import { documentField, type SearchDocument } from './document.js';
-import { facetAnswers, createFacetCounter } from './facets.js';
+import { facetAnswers, createFacetCounter } from './search-facets.js';
 import { compileDocumentTest } from './matches.js';
 import { necessaryCondition } from './necessary-condition.js';
 import { compileRank } from './rank.js';
-import type { SearchRequest } from './request.js';
-import type { SearchColumn, SearchTable, SearchVault } from './table.js';
+import type { SearchRequest } from './search-request.js';
+import type { SearchColumn, SearchTable, SearchVault } from './search-tables.js';
 
 /** The result of a search. */
 export interface SearchAnswer {

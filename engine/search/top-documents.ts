@@ -1,5 +1,5 @@
-import { compareCodePoints } from '../core/code-points.js';
-import type { OrderKey } from '../query/request/request.js';
+import { compareCodePoints } from '../core/compare-code-points.js';
+import type { OrderKey } from '../query/request/query-request.js';
 import { documentField, type DocumentValue, type SearchDocument } from './document.js';
 import type { RankFunction } from './rank.js';
 

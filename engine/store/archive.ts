@@ -9,7 +9,7 @@ import { createFile, type FileWriter } from '../core/file-writer.js';
 import { damagedFileError } from '../core/file-steps.js';
 import { readFileStats, makeFolder, openFile, syncFolder } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
-import { replayLog, storedSegments } from './snapshot.js';
+import { replayLog, storedSegments } from './replay-log.js';
 import { tarEndBlocks, parseTarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
 
 /*

@@ -9,10 +9,10 @@ import {
   type ParquetRow,
   type ParquetValue,
 } from '../parquet/plain-rows.js';
-import { readChunk } from '../parquet/read-chunk.js';
+import { readChunk } from '../parquet/read-column-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
-import { parquetSchema, type LeafType, type ParquetColumn } from '../parquet/schema.js';
-import { columnsOfDelta } from './arrow.js';
+import { parquetSchema, type LeafType, type ParquetColumn } from '../parquet/parquet-schema.js';
+import { columnsOfDelta } from './arrow-columns.js';
 import { readFooter } from './footer.js';
 import {
   addAction,

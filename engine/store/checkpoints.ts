@@ -8,7 +8,7 @@ import { encodeCheckpoint } from './checkpoint.js';
 import { EntrySizes } from './entry-sizes.js';
 import { readFooter } from './footer.js';
 import { readLogContents } from './log.js';
-import { replayLog } from './snapshot.js';
+import { replayLog } from './replay-log.js';
 import type { SnapshotCache } from './snapshot-cache.js';
 import type { Checkpoint } from './store.js';
 

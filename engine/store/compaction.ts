@@ -1,5 +1,5 @@
 import type { Columns } from '../core/types.js';
-import { reservedColumns } from './arrow.js';
+import { reservedColumns } from './arrow-columns.js';
 import { rowGroupRows } from '../parquet/file-encoder.js';
 import { isOutdated } from './segment.js';
 import { liveRowCount, type Segment } from './store.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
-import { columnsOfDelta, deltaSchema } from './arrow.js';
+import { columnsOfDelta, deltaSchema } from './arrow-columns.js';
 import type { DeletionVector } from './deletion-vector.js';
 import { deltaStats, parseLeafStats } from './delta-stats.js';
 import { rowIdColumn, storesRowIds } from './row-ids.js';

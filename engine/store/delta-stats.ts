@@ -1,7 +1,7 @@
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
-import { reservedColumns } from './arrow.js';
-import { leafKey } from './stats.js';
+import { reservedColumns } from './arrow-columns.js';
+import { leafKey } from './segment-stats.js';
 import type { LeafStats, Segment } from './store.js';
 
 /*

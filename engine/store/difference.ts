@@ -13,7 +13,7 @@ import {
   type MovedRows,
   type SegmentWithDeletions,
 } from './row-trace.js';
-import { readEntriesBetween } from './snapshot.js';
+import { readEntriesBetween } from './replay-log.js';
 import type { VersionDifference, Segment } from './store.js';
 
 /** Maximum number of rows in all cached differences (64 MB). */

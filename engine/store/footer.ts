@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
 import type { EncodedLeafStatistics } from '../parquet/file-encoder.js';
 import { footerLength, tailBytes } from '../parquet/read-footer.js';
-import { physicalType } from '../parquet/schema.js';
+import { physicalType } from '../parquet/parquet-schema.js';
 import { compareBounds, type Bound } from '../parquet/statistics.js';
 
 /** The length of `PAR1` at the beginning of a file. */

@@ -4,7 +4,7 @@ import type { LogEntry } from './log.js';
 import type { LogState } from './log-state.js';
 import { rebaseRewrite } from './rebase.js';
 import { storesRowIds } from './row-ids.js';
-import { refuseChangedColumns, areColumnsEqual } from './snapshot.js';
+import { refuseChangedColumns, areColumnsEqual } from './replay-log.js';
 import { liveRowCount, type DatasetChange, type Rewrite } from './store.js';
 
 /** Returns the entry that a change or a rewrite adds to the log; `moves` has the segments with their names in the dataset's folder. */

@@ -6,7 +6,7 @@ import { AppError } from '../core/errors.js';
 import { listFolder, readFile } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
-import { columnsOfDelta } from './arrow.js';
+import { columnsOfDelta } from './arrow-columns.js';
 import type { DeletionVector } from './deletion-vector.js';
 import {
   addAction,

@@ -6,15 +6,15 @@ import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
 import { withoutRows } from '../parquet/drop-rows.js';
 import { leafParts } from '../parquet/leaf-projection.js';
-import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
+import { readChunk, type LeafPart } from '../parquet/read-column-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
-import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
+import { parquetSchema, type ParquetSchema } from '../parquet/parquet-schema.js';
 import {
   arrowSchema,
   parquetColumns,
   parquetColumnsWithoutReserved,
   reservedColumns,
-} from './arrow.js';
+} from './arrow-columns.js';
 import { readFooter, type Footer } from './footer.js';
 import { consecutiveRowIds, rowIdColumn, storesRowIds } from './row-ids.js';
 import type { Segment } from './store.js';

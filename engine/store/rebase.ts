@@ -6,7 +6,7 @@ import { changesRecords } from './log.js';
 import type { LogState } from './log-state.js';
 import { encodeOrigins, type EncodedOrigins } from './origins.js';
 import { rowNumbersOf, traceForward, TracedRowSet } from './row-trace.js';
-import { readEntriesBetween } from './snapshot.js';
+import { readEntriesBetween } from './replay-log.js';
 import type { Rewrite, Segment } from './store.js';
 
 /**

@@ -4,7 +4,7 @@ import { deletedRows, deletionVector } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
 import { deletedAndRestoredRows, rowNumbersOf, traceForward, TracedRowSet } from './row-trace.js';
 import { storesRowIds } from './row-ids.js';
-import { readEntriesBetween } from './snapshot.js';
+import { readEntriesBetween } from './replay-log.js';
 import type { Rollback, Segment, Snapshot } from './store.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { Column } from '../core/types.js';
-import type { LeafPart } from '../parquet/read-chunk.js';
-import { leafKey } from './stats.js';
+import type { LeafPart } from '../parquet/read-column-chunk.js';
+import { leafKey } from './segment-stats.js';
 import { liveRowCount, type IdRun, type Segment } from './store.js';
 
 /*

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from '../core/files.js';
 import type { Columns } from '../core/types.js';
 import { ParquetEncoder } from '../parquet/file-encoder.js';
-import { deltaSchema, parquetColumns } from './arrow.js';
+import { deltaSchema, parquetColumns } from './arrow-columns.js';
 import { createdBy } from './segment.js';
 
 /**

@@ -16,8 +16,8 @@ import {
 import { parseBloomFilter } from '../parquet/bloom-filter.js';
 import { openIndex, type TextIndex } from '../text/index-file.js';
 import { isZstd } from '../parquet/read-pages.js';
-import { physicalType } from '../parquet/schema.js';
-import { leafKey } from './stats.js';
+import { physicalType } from '../parquet/parquet-schema.js';
+import { leafKey } from './segment-stats.js';
 import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
 
 /** A column chunk: the dictionary page and data pages of one leaf in one row group. */

@@ -1,8 +1,8 @@
 import type { Column, Columns } from '../core/types.js';
 import type { FooterElement } from '../parquet/read-footer.js';
-import { physicalType } from '../parquet/schema.js';
-import { reservedColumns } from './arrow.js';
-import { leafKey } from './stats.js';
+import { physicalType } from '../parquet/parquet-schema.js';
+import { reservedColumns } from './arrow-columns.js';
+import { leafKey } from './segment-stats.js';
 
 /** A leaf of a segment's Parquet schema. */
 export interface SegmentLeaf {

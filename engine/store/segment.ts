@@ -9,9 +9,9 @@ import { flushFile, removeFile } from '../core/files.js';
 import { createFile } from '../core/file-writer.js';
 import type { Columns } from '../core/types.js';
 import { ParquetEncoder } from '../parquet/file-encoder.js';
-import { arrowSchema, parquetColumns } from './arrow.js';
+import { arrowSchema, parquetColumns } from './arrow-columns.js';
 import { checkFooter } from './footer.js';
-import { segmentStats } from './stats.js';
+import { segmentStats } from './segment-stats.js';
 import type { Segment } from './store.js';
 import { areVariantsPlaced } from './variant-places.js';
 

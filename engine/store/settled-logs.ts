@@ -3,7 +3,7 @@ import { fileExists } from '../core/files.js';
 import { LruCache } from '../core/lru-cache.js';
 import { readLogContents } from './log.js';
 import type { LogState } from './log-state.js';
-import { advanceState, replayLog } from './snapshot.js';
+import { advanceState, replayLog } from './replay-log.js';
 
 /** Maximum number of datasets whose state is cached. */
 const maxCachedStates = 16;

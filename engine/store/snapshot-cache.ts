@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.js';
 import { LruCache } from '../core/lru-cache.js';
 import type { LogState } from './log-state.js';
 import type { DurableLogStates } from './settled-logs.js';
-import { advanceState, replayLog, buildSnapshot } from './snapshot.js';
+import { advanceState, replayLog, buildSnapshot } from './replay-log.js';
 import type { Snapshot } from './store.js';
 
 /** A dataset's log as last read, and the snapshot built from it. */

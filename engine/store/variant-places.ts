@@ -1,6 +1,6 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import type { Column, Columns } from '../core/types.js';
-import { reservedColumns } from './arrow.js';
+import { reservedColumns } from './arrow-columns.js';
 
 /** The names of the fields from which a variant is composed, and of the variant itself. */
 export const variantFieldNames = {

@@ -16,7 +16,7 @@ import { readLogContents, type LogEntry } from './log.js';
 import { emptyState, type LogState } from './log-state.js';
 import { rowNumbersOf, traceForward, TracedRowSet } from './row-trace.js';
 import { isSchemaFileWhole, schemaFilePath } from './schema-file.js';
-import { readEntriesBetween, replayLog, storedSegments } from './snapshot.js';
+import { readEntriesBetween, replayLog, storedSegments } from './replay-log.js';
 import type { Damage, Segment, SweepResult } from './store.js';
 
 /** The name that the log folder gets when a dataset is dropped. */

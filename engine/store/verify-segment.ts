@@ -1,13 +1,13 @@
 import { openFile, type FileReader } from '../core/files.js';
 import { valueCount, type DecodedValues } from '../parquet/decode-values.js';
-import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
+import { readChunk, type LeafPart } from '../parquet/read-column-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
 import {
   parquetSchema,
   physicalType,
   type ParquetLeaf,
   type SchemaNode,
-} from '../parquet/schema.js';
+} from '../parquet/parquet-schema.js';
 import {
   compareBounds,
   joinedRange,
@@ -16,11 +16,11 @@ import {
   stringRange,
   type ExtremeValues,
 } from '../parquet/statistics.js';
-import { parquetColumns } from './arrow.js';
+import { parquetColumns } from './arrow-columns.js';
 import { deletedRows } from './deletion-vector.js';
 import { readFooter, type Footer } from './footer.js';
 import { findSegmentProblemOrReadError } from './integrity.js';
-import { boundValue, leafKey } from './stats.js';
+import { boundValue, leafKey } from './segment-stats.js';
 import type { LeafStats, Segment } from './store.js';
 
 /** The names of Parquet's physical types in footers that hyparquet has parsed. */

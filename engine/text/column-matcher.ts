@@ -1,7 +1,7 @@
 import type { ColumnReader } from './column-reader.js';
 import type { Hits } from './postings.js';
 import type { TermEntry } from './term-blocks.js';
-import { impliesMatchingTerm, patternText, type FoldedPattern } from './wildcard.js';
+import { impliesMatchingTerm, patternText, type FoldedPattern } from './wildcard-patterns.js';
 import { areInConsecutiveValues, hitsOfRows } from './value-lists.js';
 
 /** A query for texts. A single term is a phrase of one; terms are folded (fold.ts). */

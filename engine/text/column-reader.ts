@@ -24,7 +24,7 @@ import {
   type TermBlocks,
   type TermEntry,
 } from './term-blocks.js';
-import { patternText, type FoldedPattern } from './wildcard.js';
+import { patternText, type FoldedPattern } from './wildcard-patterns.js';
 import { decodeLists, tokenCountOfRows, type RowValueLists } from './value-lists.js';
 
 /** Caches what readers have decoded; keys begin with `text`, and `bytes` is the size of a value. */

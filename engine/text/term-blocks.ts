@@ -1,5 +1,5 @@
 import { ByteCursor, compareBytes } from './bytes.js';
-import { matchesWildcard, startsWithPart, type FoldedPattern } from './wildcard.js';
+import { matchesWildcard, startsWithPart, type FoldedPattern } from './wildcard-patterns.js';
 
 /** The index entry of a term: its counts, and the locations of its postings and positions. */
 export interface TermEntry {

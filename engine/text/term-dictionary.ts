@@ -1,6 +1,6 @@
 import { hashFnv1a, Uint32List } from './bytes.js';
 import { foldCode } from './fold.js';
-import { isSeparator } from './tokenizer.js';
+import { isSeparator } from './text-tokenizer.js';
 
 /** For each ASCII code, its folded code; 0 for separators. */
 const foldedAsciiCodes = Uint8Array.from({ length: 128 }, (_, code) =>

@@ -11,7 +11,7 @@ import { CoordinatesBuilder, coordinatesColumn } from '../coordinates.js';
 import type { Report } from '../reader.js';
 import { findLineEnd, nextLineStart, repairUtf8Line, repairedUtf8Warning } from '../text/lines.js';
 import { reportNonFinite } from '../text/non-finite.js';
-import { parseFloatBytes, parseInteger, latin1Text } from '../text/numbers.js';
+import { parseFloatBytes, parseInteger, latin1Text } from '../text/parse-numbers.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 import { bedFields, FieldKind, type BedField } from './bed-formats.js';
 import type { BedHeader } from './bed-header.js';

@@ -4,7 +4,7 @@ import { DoubleBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { acquireBuffer, growBuffer, releaseBuffer } from '../../engine/core/buffers.js';
 import type { Column, StoredType } from '../../engine/core/types.js';
-import { parseFloatBytes } from '../text/numbers.js';
+import { parseFloatBytes } from '../text/parse-numbers.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 import type { Report } from '../reader.js';
 import { nullStoredWarning, NonNumberKind } from './null-texts.js';

@@ -7,7 +7,7 @@ import { rejectOtherFormats } from '../text/other-formats.js';
 import { CellScanner } from './cell-scanner.js';
 import { holdsChromosomes, uniqueNames } from './column-names.js';
 import { parseNumber } from './cell-column.js';
-import { decodingWarning, decodeCell } from './encoding.js';
+import { decodingWarning, decodeCell } from './cell-encoding.js';
 import { NullTexts, NonNumberKind } from './null-texts.js';
 import type { CsvFormat, CsvParams } from './csv-params.js';
 import { detectMaf, type DetectedMaf, type MafHeader } from './maf.js';

@@ -2,7 +2,7 @@ import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
-import { convertedToTextWarning } from '../../engine/ingest/cast.js';
+import { convertedToTextWarning } from '../../engine/ingest/cast-scalar.js';
 import { PhysicalNames, reservedNames } from '../../engine/ingest/physical-names.js';
 import { hasOpenType, overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
@@ -13,7 +13,7 @@ import type { Report } from '../reader.js';
 import { CellScanner } from './cell-scanner.js';
 import { uniqueNames } from './column-names.js';
 import { CellColumn, parseNumber } from './cell-column.js';
-import { decodingWarning, needsDecoding, decodeCell } from './encoding.js';
+import { decodingWarning, needsDecoding, decodeCell } from './cell-encoding.js';
 import { fewerColumnsAdvice, unclosedQuoteMessage } from './csv-header.js';
 import type { CsvColumn, CsvHeader } from './csv-header.js';
 import {

@@ -3,8 +3,8 @@ import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { CoordinatesBuilder, coordinatesColumn } from '../coordinates.js';
 import { buildsNamedIn } from '../genome-build.js';
-import { parseInteger } from '../text/numbers.js';
-import { isTableAllele, variantColumn, VariantBuilder } from '../variants.js';
+import { parseInteger } from '../text/parse-numbers.js';
+import { isTableAllele, variantColumn, VariantBuilder } from '../variant-builder.js';
 import type { FastRowScanner } from './fast-rows.js';
 
 /**

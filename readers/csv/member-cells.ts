@@ -7,7 +7,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import { coordinatesColumn } from '../coordinates.js';
-import { variantColumn } from '../variants.js';
+import { variantColumn } from '../variant-builder.js';
 import type { MafHeader } from './maf.js';
 
 /* Members of objects and lists in cells, as CSV exports write them. */

@@ -1,5 +1,5 @@
 import { codes } from '../../engine/ingest/validation-codes.js';
-import { isInfinite, isNotANumber } from '../text/numbers.js';
+import { isInfinite, isNotANumber } from '../text/parse-numbers.js';
 
 /** The kind of a cell that is not a finite number. */
 export const enum NonNumberKind {

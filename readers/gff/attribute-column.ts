@@ -1,7 +1,7 @@
 import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/core/budgets.js';
 import { acquireBuffer, growBuffer, releaseBuffer } from '../../engine/core/buffers.js';
-import { convertedToTextWarning } from '../../engine/ingest/cast.js';
+import { convertedToTextWarning } from '../../engine/ingest/cast-scalar.js';
 import type { ColumnSpec } from '../../engine/ingest/object-column.js';
 import { ValueColumn } from '../../engine/ingest/value-column.js';
 import { codes } from '../../engine/ingest/validation-codes.js';

@@ -4,9 +4,9 @@ import { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-buil
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { CoordinatesBuilder } from '../coordinates.js';
-import { parseFloatBytes, parseInteger } from '../text/numbers.js';
+import { parseFloatBytes, parseInteger } from '../text/parse-numbers.js';
 import { ByteSet, type ScanBuffer, scanBuffer } from '../text/scan-buffer.js';
-import type { AttributesBuilder } from './attributes.js';
+import type { AttributesBuilder } from './gff-attributes.js';
 import { needsGeneralPath, type FastAttributeParser } from './fast-attributes.js';
 
 /** The columns to fill, and the properties of the format. */

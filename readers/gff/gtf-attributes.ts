@@ -1,5 +1,5 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
-import type { AttributesBuilder } from './attributes.js';
+import type { AttributesBuilder } from './gff-attributes.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**

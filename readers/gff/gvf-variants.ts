@@ -1,6 +1,6 @@
 import type { GenomeBuild } from '../../engine/core/types.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
-import { isTableAllele, VariantBuilder } from '../variants.js';
+import { isTableAllele, VariantBuilder } from '../variant-builder.js';
 
 /**
  * Fills `variant` for the features of a GVF file, which is GFF3 with alleles in the attributes `Variant_seq` and `Reference_seq` (GVF 1.10,

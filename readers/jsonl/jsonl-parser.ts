@@ -7,7 +7,7 @@ import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { findLineEnd, nextLineStart, repairUtf8Line, repairedUtf8Warning } from '../text/lines.js';
-import { parseFloatBytes } from '../text/numbers.js';
+import { parseFloatBytes } from '../text/parse-numbers.js';
 import { RecordRunParser } from './record-runs.js';
 import { jsonBytes, MalformedLine, JsonScanner, replaceLoneSurrogateEscapes } from './scanner.js';
 import { SkippedValues } from './skipped-values.js';

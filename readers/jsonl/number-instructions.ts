@@ -1,4 +1,4 @@
-import { powersOfTen } from '../text/numbers.js';
+import { powersOfTen } from '../text/parse-numbers.js';
 import { add, advance, breakIf, byteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrentByte, lessThan, or, set, sub } from './instructions.js'; // prettier-ignore
 
 /** Maximum number of digits of an integer that a double always holds exactly; `maxReadDigits` is the maximum that the instructions read. */
@@ -54,7 +54,7 @@ const splitDoubleSource = (local: string, high: string, low: string): string => 
   local.set $${low}`;
 
 /**
- * Instructions that compute the rounding error of `$back`, the product of `$number` and `$power`, as `productErrorSource` of `readers/text/numbers.ts`
+ * Instructions that compute the rounding error of `$back`, the product of `$number` and `$power`, as `productErrorSource` of `readers/text/parse-numbers.ts`
  * does.
  */
 const productErrorSource = `
@@ -89,7 +89,7 @@ const correctedQuotientSource = (operation: string): string => `
   f64.add`;
 
 /**
- * Instructions that correct the quotient of a mantissa that a double does not hold exactly, as `parseLongDecimal` of `readers/text/numbers.ts`
+ * Instructions that correct the quotient of a mantissa that a double does not hold exactly, as `parseLongDecimal` of `readers/text/parse-numbers.ts`
  * does.
  */
 const correctQuotientSource = `

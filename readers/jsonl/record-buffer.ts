@@ -1,5 +1,5 @@
 import { budgets } from '../../engine/core/budgets.js';
-import { powersOfTen } from '../text/numbers.js';
+import { powersOfTen } from '../text/parse-numbers.js';
 import { ScanBuffer, maxGatheredRanges } from '../text/scan-buffer.js';
 import type { OrderedField } from './field-order.js';
 import {

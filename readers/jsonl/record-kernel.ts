@@ -1,5 +1,5 @@
 import type { Kernel } from '../../engine/core/wasm-assembler.js';
-import { powersOfTen } from '../text/numbers.js';
+import { powersOfTen } from '../text/parse-numbers.js';
 import { scanAddresses, maxGatheredRanges } from '../text/scan-buffer.js';
 import { add, advance, breakIf, byteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrentByte, lessThan, notEquals, or, set, sub } from './instructions.js'; // prettier-ignore
 import { readNumberSource, numberLocals } from './number-instructions.js';

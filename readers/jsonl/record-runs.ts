@@ -3,7 +3,7 @@ import { isoMicros } from '../../engine/ingest/iso-date.js';
 import { type RecordContext, TrialReadFailed } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import { budgets } from '../../engine/core/budgets.js';
-import { parseFloatBytes } from '../text/numbers.js';
+import { parseFloatBytes } from '../text/parse-numbers.js';
 import { FieldOrder, type OrderedField } from './field-order.js';
 import { countFields, recordBuffer } from './record-buffer.js';
 import { valueKinds } from './record-kernel.js';

@@ -5,7 +5,7 @@ import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
 import { decompressBzip2 } from './bzip2.js';
 import type { Compression } from './compression.js';
-import { toInputError, decompressedTooLargeError } from './errors.js';
+import { toInputError, decompressedTooLargeError } from './input-errors.js';
 
 /**
  * Decompresses a gzip, BGZF or bzip2 file of one or more members, in pieces; yields a plain file unchanged. `progress.read` counts the

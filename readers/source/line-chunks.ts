@@ -3,7 +3,11 @@ import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
 import { bgzfBlockBytes } from './compression.js';
 import { concatenateBytes, isZeroFrom } from './decompress.js';
-import { lineTooLongError, decompressedTooLargeError, truncatedInputError } from './errors.js';
+import {
+  lineTooLongError,
+  decompressedTooLargeError,
+  truncatedInputError,
+} from './input-errors.js';
 import type { ChunkOptions, ChunkStream } from './source.js';
 
 /** Yields ranges of an uncompressed file; the threads that load a range find its line ends. */

@@ -5,7 +5,7 @@ import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
 import { bgzfBlockBytes } from './compression.js';
-import { toInputError, lineTooLongError, truncatedInputError } from './errors.js';
+import { toInputError, lineTooLongError, truncatedInputError } from './input-errors.js';
 import { removeDroppedRanges } from './splitter.js';
 
 /** Loads the whole lines of a chunk, decompressed (see `ChunkRef`). Runs in a pool thread. */

@@ -3,7 +3,7 @@ import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
 import { concatenateBytes } from './decompress.js';
-import { recordTooLongError } from './errors.js';
+import { recordTooLongError } from './input-errors.js';
 import type { ChunkOptions, ChunkStream } from './source.js';
 import { removeDroppedRanges, type SplitFault, type Splitter } from './splitter.js';
 

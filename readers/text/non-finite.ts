@@ -1,6 +1,6 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
-import { isInfinite, isNotANumber, latin1Text } from './numbers.js';
+import { isInfinite, isNotANumber, latin1Text } from './parse-numbers.js';
 
 /** The code of a number that cannot be stored, and the message about it. */
 interface NonFiniteFault {

@@ -2,7 +2,7 @@ import type { DoubleBuilder, IntegerBuilder } from '../../engine/ingest/fixed-wi
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
-import { parseFloatBytes, powersOfTen } from '../text/numbers.js';
+import { parseFloatBytes, powersOfTen } from '../text/parse-numbers.js';
 import { KeyKind, type KeyBuilder } from './key-builder.js';
 
 /** How the fast path parses the values of a FORMAT key. */

@@ -1,7 +1,7 @@
 import type { DoubleBuilder, IntegerBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
-import { powersOfTen } from '../text/numbers.js';
+import { powersOfTen } from '../text/parse-numbers.js';
 import { KeyKind, type KeyBuilder } from './key-builder.js';
 
 /**

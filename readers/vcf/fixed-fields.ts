@@ -1,7 +1,7 @@
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 
-import { copyUpper, writeDigits } from '../variants.js';
+import { copyUpper, writeDigits } from '../variant-builder.js';
 import type { VcfLine } from './line.js';
 
 /** Whether the text is a CHROM: printable, without white space; `<ID>` must close its bracket (VCF 4.5, section 1.6.1). */

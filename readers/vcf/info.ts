@@ -15,8 +15,8 @@ import {
   refuseObjectColumns,
   typeConflictError,
 } from './columns.js';
-import { parseInteger } from '../text/numbers.js';
-import type { LineAnnotations } from './annotations.js';
+import { parseInteger } from '../text/parse-numbers.js';
+import type { LineAnnotations } from './line-annotations.js';
 import type { VcfLine } from './line.js';
 import type { InfoExtent } from './stop-position.js';
 import { InfoKeyTable } from './key-table.js';
@@ -30,7 +30,7 @@ import {
   type ValueReport,
 } from './key-builder.js';
 import { appendFastValue } from './fast-values.js';
-import { appendValue } from './values.js';
+import { appendValue } from './vcf-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 const severalValuesWarning = 'several values where the header promises one';

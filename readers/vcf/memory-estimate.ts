@@ -1,5 +1,5 @@
 import type { Columns } from '../../engine/core/types.js';
-import { LineAnnotations } from './annotations.js';
+import { LineAnnotations } from './line-annotations.js';
 import type { HeaderSource } from '../reader.js';
 
 /** Maximum number of bytes of the first record that are examined. */

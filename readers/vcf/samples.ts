@@ -10,9 +10,9 @@ import type { Report } from '../reader.js';
 import { type FastFormatKey, fastKeyOf, readSamples } from './fast-samples.js';
 import { uniquePhysicalName, refuseObjectColumns } from './columns.js';
 import type { VcfLine } from './line.js';
-import { latin1Text } from '../text/numbers.js';
+import { latin1Text } from '../text/parse-numbers.js';
 import { keyBuilderOf, type KeyBuilder, type ValueReport } from './key-builder.js';
-import { appendValue } from './values.js';
+import { appendValue } from './vcf-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** Options of `SampleParser`. */

@@ -7,7 +7,7 @@ import type {
 } from '../../engine/ingest/fixed-width-builders.js';
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { budgets } from '../../engine/core/budgets.js';
-import { convertedToTextWarning, tooLongError } from '../../engine/ingest/cast.js';
+import { convertedToTextWarning, tooLongError } from '../../engine/ingest/cast-scalar.js';
 import { isoMicros } from '../../engine/ingest/iso-date.js';
 import {
   parseFloatBytes,
@@ -15,7 +15,7 @@ import {
   isDigits,
   isFractionalNumber,
   latin1Text,
-} from '../text/numbers.js';
+} from '../text/parse-numbers.js';
 import { nonFiniteFaultOf } from '../text/non-finite.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 import { KeyKind, type KeyBuilder, type ValueFault, type ValueReport } from './key-builder.js';

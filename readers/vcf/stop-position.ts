@@ -1,4 +1,4 @@
-import { parseInteger, latin1Text } from '../text/numbers.js';
+import { parseInteger, latin1Text } from '../text/parse-numbers.js';
 import type { VcfLine } from './line.js';
 
 /** The INFO values of a line that determine the stop position of its symbolic alleles. */

@@ -4,8 +4,8 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { LineAnnotations } from './annotations.js';
-import { convertedToTextWarning, tooLongError } from '../../engine/ingest/cast.js';
+import { LineAnnotations } from './line-annotations.js';
+import { convertedToTextWarning, tooLongError } from '../../engine/ingest/cast-scalar.js';
 import { overlaidColumns } from '../../engine/ingest/overlaid-columns.js';
 import {
   subfieldsByAnnotationKey,
@@ -22,7 +22,7 @@ import { InfoParser } from './info.js';
 import { VcfLine } from './line.js';
 import { hasChrPrefix } from '../coordinates.js';
 import { repairUtf8Line, repairedUtf8Warning } from '../text/lines.js';
-import { parseFloatBytes, parseInteger, isDigits, latin1Text } from '../text/numbers.js';
+import { parseFloatBytes, parseInteger, isDigits, latin1Text } from '../text/parse-numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf-params.js';
 import { nonFiniteFaultOf } from '../text/non-finite.js';

@@ -1,6 +1,6 @@
 import { budgets } from '../../engine/core/budgets.js';
 import { fewerFieldsAdvice } from '../../engine/ingest/object-column.js';
-import { XmlFault } from './characters.js';
+import { XmlFault } from './xml-characters.js';
 
 const cacheSlots = 4096;
 

@@ -1,7 +1,7 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { NameTable } from './name-table.js';
-import type { TextRange, ElementTree } from './record-tree.js';
+import type { TextRange, ElementTree } from './element-tree.js';
 
 /** A field of an object, with the state of the object that is being written. */
 interface FieldSlot {

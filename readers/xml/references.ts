@@ -1,4 +1,10 @@
-import { asciiCodes, isXmlCharacter, shortenedNameAt, hasTextAt, XmlFault } from './characters.js';
+import {
+  asciiCodes,
+  isXmlCharacter,
+  shortenedNameAt,
+  hasTextAt,
+  XmlFault,
+} from './xml-characters.js';
 
 /** Characters of a resolved text; valid until the next call of `ReferenceResolver`. */
 interface ResolvedText {

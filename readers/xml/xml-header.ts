@@ -12,7 +12,7 @@ import {
   describeCharacter,
   hasTextAt,
   XmlFault,
-} from './characters.js';
+} from './xml-characters.js';
 
 /** The text before the root element. */
 export interface XmlHeader {

@@ -10,10 +10,10 @@ import {
   textStopBytes,
   attributeValueStopBytes,
   XmlFault,
-} from './characters.js';
+} from './xml-characters.js';
 import { NameTable } from './name-table.js';
 import { ReferenceResolver } from './references.js';
-import { ElementTree } from './record-tree.js';
+import { ElementTree } from './element-tree.js';
 
 /**
  * Parses the bytes of XML and builds a tree of each record. `XmlSplitter` has checked that elements nest, so the names of end tags are not

@@ -9,7 +9,7 @@ import {
   nameByteClasses,
   hasTextAt,
   XmlFault,
-} from './characters.js';
+} from './xml-characters.js';
 
 /**
  * Finds the last record that closes within some bytes. The splitter goes from `<` to `<` and reads nothing but the names of elements. It

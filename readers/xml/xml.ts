@@ -2,7 +2,7 @@ import type { Reader } from '../reader.js';
 import { XmlSplitter } from './xml-splitter.js';
 import { readXmlHeader, type XmlHeader } from './xml-header.js';
 import { xmlParameterDescriptions, parseXmlParams, type XmlParams } from './xml-params.js';
-import { readXml } from './read-chunk.js';
+import { readXml } from './read-xml-chunk.js';
 
 /**
  * XML: each element at `item_depth` is a record (contract 10.6).

@@ -1,14 +1,14 @@
 import { AppError } from '../../engine/core/errors.js';
 import { packTexts } from '../../engine/core/packed-texts.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
-import { copyValue } from '../../engine/expression/annotate/plain.js';
+import { copyValue } from '../../engine/expression/annotate/plain-result.js';
 import { convertToFloats } from '../../engine/expression/annotate/record-schema.js';
-import { maxPendingValueLength, PyList } from '../../engine/expression/values/values.js';
-import type { PendingCall, PyValue, Runtime, SameTemplateCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
+import { maxPendingValueLength, PyList } from '../../engine/expression/values/python-values.js';
+import type { PendingCall, PyValue, Runtime, SameTemplateCalls } from '../../engine/expression/values/python-values.js'; // prettier-ignore
 import { unpackAnswers } from './packed.js';
-import { batchFunctions, callOfText, callText } from './protocol.js';
+import { batchFunctions, callOfText, callText } from './host-call-protocol.js';
 import { CallFormBatcher } from './form-calls.js';
-import type { BatchAnswers, HostCallResult, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
+import type { BatchAnswers, HostCallResult, HostReply, HostRequest, PackedAnswers } from './host-call-protocol.js'; // prettier-ignore
 
 /** Maximum estimated size in bytes of the answers that a thread keeps for a request or an attempt at a job. */
 const maxCachedBytes = 64_000_000;

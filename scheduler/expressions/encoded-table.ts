@@ -1,5 +1,5 @@
 import type { Columns } from '../../engine/core/types.js';
-import type { PyDict } from '../../engine/expression/values/values.js';
+import type { PyDict } from '../../engine/expression/values/python-values.js';
 import { needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
 import type { RowRef } from '../../engine/store/store.js';
 import { pageFormats } from '../../engine/query/results/encoded-page.js';
@@ -12,7 +12,7 @@ import {
   fieldNamesOfBatches,
   type AnnotatedBatch,
 } from './columns/annotated-batch.js';
-import type { AnnotatedColumns, PageTableTask } from './protocol.js';
+import type { AnnotatedColumns, PageTableTask } from './host-call-protocol.js';
 
 /** Encodes annotated records in a columnar format, with the columns that an export of them has. */
 export async function encodeRecordTable(

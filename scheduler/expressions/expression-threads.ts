@@ -2,7 +2,12 @@ import { serveCalls } from '../../engine/core/blocking-calls.js';
 import { AppError, canceledError } from '../../engine/core/errors.js';
 import { Threads } from '../../engine/core/threads.js';
 import { PrioritySemaphore } from '../../engine/core/priority-semaphore.js';
-import type { ExpressionResult, ExpressionTasks, HostReply, HostRequest } from './protocol.js';
+import type {
+  ExpressionResult,
+  ExpressionTasks,
+  HostReply,
+  HostRequest,
+} from './host-call-protocol.js';
 
 /** Number of threads of a server. With two, two expressions that never end leave a processor to the server. */
 const threadCount = 2;
@@ -109,7 +114,7 @@ export class ExpressionThreads {
 
   #open(): Threads {
     this.#threads ??= new Threads({
-      entry: new URL('./thread.js', import.meta.url).href,
+      entry: new URL('./expression-thread.js', import.meta.url).href,
       threads: threadCount,
       heapMb: threadHeapMb,
       // A thread that fails between two tasks is replaced; no request fails.

@@ -1,6 +1,6 @@
 import { AppError } from '../../engine/core/errors.js';
 import { packLiterals, textAt, type PackedTexts } from '../../engine/core/packed-texts.js'; // prettier-ignore
-import type { PendingCall, SameTemplateAnswers, SameTemplateCalls } from '../../engine/expression/values/values.js'; // prettier-ignore
+import type { PendingCall, SameTemplateAnswers, SameTemplateCalls } from '../../engine/expression/values/python-values.js'; // prettier-ignore
 import {
   textsOfForm,
   type CallForm,
@@ -8,7 +8,7 @@ import {
   type HostBatch,
   type HostReply,
   type PackedAnswers,
-} from './protocol.js';
+} from './host-call-protocol.js';
 import { answerAt, packAnswers } from './packed.js';
 
 /** Creates a call from its text and its answer. */

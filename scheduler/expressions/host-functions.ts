@@ -1,18 +1,18 @@
 import { callBlocking } from '../../engine/core/blocking-calls.js';
 import { AppError } from '../../engine/core/errors.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
-import { toPlainValue } from '../../engine/expression/annotate/plain.js';
-import { libraryDeclarations } from '../../engine/expression/library/declarations.js';
-import { PyList, PyTuple } from '../../engine/expression/values/values.js';
+import { toPlainValue } from '../../engine/expression/annotate/plain-result.js';
+import { libraryDeclarations } from '../../engine/expression/library/library-declarations.js';
+import { PyList, PyTuple } from '../../engine/expression/values/python-values.js';
 import type {
   ExpressionHost,
   HostFunction,
   PyValue,
   Runtime,
-} from '../../engine/expression/values/values.js';
+} from '../../engine/expression/values/python-values.js';
 import type { HostAnswerCache } from './answers.js';
 import { callCacheOf } from './call-memory.js';
-import type { EvaluationOrigin, HostCalls } from './protocol.js';
+import type { EvaluationOrigin, HostCalls } from './host-call-protocol.js';
 import { annotateTemplateFunction } from './template-function.js';
 
 /** The longest JSON text of the arguments of a call. */

@@ -8,8 +8,8 @@ import {
 } from '../../engine/core/packed-texts.js';
 import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed.js';
 import { SentCalls, sentBatch, type SentCallTable, type SentBatch } from './made-calls.js';
-import { callText, textsOfForm } from './protocol.js';
-import type { HostCallResult, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './protocol.js'; // prettier-ignore
+import { callText, textsOfForm } from './host-call-protocol.js';
+import type { HostCallResult, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './host-call-protocol.js'; // prettier-ignore
 
 /** A call of a job's expressions, which the worker process sends to the API process. */
 export interface HostCallMessage {

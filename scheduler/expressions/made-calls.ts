@@ -1,4 +1,4 @@
-import type { CallForm, PackedAnswers } from './protocol.js';
+import type { CallForm, PackedAnswers } from './host-call-protocol.js';
 import { ValueTable } from './value-table.js';
 
 /** Calls that were sent together, or a single call. */

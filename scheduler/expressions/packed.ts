@@ -5,7 +5,7 @@ import {
   textAt,
   unpackTexts,
 } from '../../engine/core/packed-texts.js';
-import type { BatchAnswers, HostCallResult, PackedAnswers } from './protocol.js';
+import type { BatchAnswers, HostCallResult, PackedAnswers } from './host-call-protocol.js';
 
 /** Packs the answers to a batch of calls as plain data that can be sent to another thread quickly. */
 export function packAnswers(answers: BatchAnswers): PackedAnswers {

@@ -2,17 +2,17 @@ import type { FieldRow } from '../../engine/catalog/fields.js';
 import { AppError, invalidError } from '../../engine/core/errors.js';
 import { stringifyJson } from '../../engine/core/json.js';
 import type { JsonObject } from '../../engine/core/types.js';
-import type { CastType } from '../../engine/expression/annotate/cast.js';
+import type { CastType } from '../../engine/expression/annotate/cast-result.js';
 import {
   compileFields,
   compileFieldExpression,
   variableNames,
   type AnnotationField,
-} from '../../engine/expression/annotate/fields.js';
+} from '../../engine/expression/annotate/annotation-fields.js';
 import type { Expression } from '../../engine/expression/expression.js';
-import { indexFields } from '../../engine/query/request/fields.js';
-import { reservedColumns } from '../../engine/store/arrow.js';
-import type { PageTask, RequestedField } from './protocol.js';
+import { indexFields } from '../../engine/query/request/field-index.js';
+import { reservedColumns } from '../../engine/store/arrow-columns.js';
+import type { PageTask, RequestedField } from './host-call-protocol.js';
 
 /** The fields and record-level expressions of a query or an export, and its constants: plain data. */
 export interface AnnotationSettings {

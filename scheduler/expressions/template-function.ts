@@ -1,13 +1,13 @@
 import { AppError } from '../../engine/core/errors.js';
 import { Annotation } from '../../engine/expression/annotate/annotate-record.js';
-import { functionError, typeError } from '../../engine/expression/values/errors.js';
+import { functionError, typeError } from '../../engine/expression/values/expression-errors.js';
 import { asInt } from '../../engine/expression/values/integers.js';
 import { typeName } from '../../engine/expression/values/type-name.js';
-import { PyDict, type HostFunction } from '../../engine/expression/values/values.js';
+import { PyDict, type HostFunction } from '../../engine/expression/values/python-values.js';
 import { annotationField } from './columns/field-expressions.js';
 import { parseJson } from '../../engine/core/json.js';
 import type { JsonObject } from '../../engine/core/types.js';
-import type { HostCallResult, HostCall } from './protocol.js';
+import type { HostCallResult, HostCall } from './host-call-protocol.js';
 
 /** Maximum nesting depth of templates. */
 const maxTemplateDepth = 3;

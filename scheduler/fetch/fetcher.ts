@@ -4,7 +4,7 @@ import type { WrittenFile } from '../../engine/core/file-writer.js';
 import { downloadFile } from './download.js';
 import type { ExpectedDigest } from './expected-digest.js';
 import { FetchFailure, networkFailure, timeoutFailure } from './failure.js';
-import { defaultLimits, type FetchLimits } from './limits.js';
+import { defaultLimits, type FetchLimits } from './fetch-limits.js';
 import { systemNetwork, type Network } from './network.js';
 import { PolitenessLimits } from './politeness-limits.js';
 import { parseAllowedUrl } from './url.js';

@@ -5,7 +5,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw }
 import { checkSizeLimit, EncodedBodyDigest, type ExpectedDigest } from './expected-digest.js';
 import { permanentFailure, statusFailure, transientFailure } from './failure.js';
 import { followRedirects, type AccountContext } from './follow-redirects.js';
-import type { HostResponse } from './request.js';
+import type { HostResponse } from './host-response.js';
 import type { Spool } from './spool.js';
 
 /** A file to fetch, and where to store it. */

@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { fullName } from '../../engine/catalog/users.js';
-import type { EvaluationOrigin } from '../expressions/protocol.js';
+import type { EvaluationOrigin } from '../expressions/host-call-protocol.js';
 import {
   loadPrincipal,
   requirePermission as requireAccess,

@@ -7,7 +7,7 @@ import type {
   SpanInput,
 } from '../../engine/change/sort-rows.js';
 import type { Columns } from '../../engine/core/types.js';
-import type { MergeSource } from '../../engine/store/merge.js';
+import type { MergeSource } from '../../engine/store/merge-segments.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { AnnotatedPart, AnnotationJob } from './export/annotated-part.js';
 import type { EncodedPart, ListLengthJob, PartJob } from './export/part.js';
@@ -32,7 +32,7 @@ export interface VerifyJobInput {
   readonly segment: Segment;
 }
 
-/** The jobs that a thread of the pool runs; `worker/thread.ts` implements them. */
+/** The jobs that a thread of the pool runs; `worker/job-thread.ts` implements them. */
 export interface ThreadJobs {
   readonly parse: { readonly job: ChunkJob; readonly result: ChunkResult };
   readonly merge: { readonly job: MergeJobInput; readonly result: Segment };

@@ -5,7 +5,7 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError, toErrorValue } from '../../engine/core/errors.js';
 import { removeTree } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
-import type { FetchLimits } from '../fetch/limits.js';
+import type { FetchLimits } from '../fetch/fetch-limits.js';
 import type { AnswerHostRequest } from '../expressions/job-calls.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { createComputedTables, type ComputedTables } from '../jobs/computed/computed-tables.js';

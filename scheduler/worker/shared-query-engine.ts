@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { DataFolder } from '../../engine/core/data-folder.js';
-import { stderrSink } from '../../engine/core/log.js';
+import { stderrSink } from '../../engine/core/server-log.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { planTrace } from '../../engine/query/plan/trace.js';
 import { spillFolder, type WorkerConfig } from './messages.js';

@@ -1,6 +1,6 @@
 import { schemaOfAnswer } from '../../api/http/openapi.js';
 import type { OperationRow } from '../../api/http/operation-row.js';
-import type { Schema } from '../../api/http/schema.js';
+import type { Schema } from '../../api/http/json-schema.js';
 import { operations } from '../../api/resources/index.js';
 import { schemaErrors } from './json-schema.js';
 

@@ -1,5 +1,5 @@
 import { schemas } from '../../api/resources/index.js';
-import type { Schema } from '../../api/http/schema.js';
+import type { Schema } from '../../api/http/json-schema.js';
 
 /** Returns the schema that a `$ref` names, and a function that resolves the references in that schema. */
 export type ResolveReference = (ref: string) => {

@@ -14,7 +14,7 @@ import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js
 import { openQueryEngine } from '../../engine/query/plan/query-engine.js';
 import { planTrace } from '../../engine/query/plan/trace.js';
 import { openSigningKey } from '../../engine/core/signing-key.js';
-import { openStore, type StoreOptions } from '../../engine/store/open.js';
+import { openStore, type StoreOptions } from '../../engine/store/open-store.js';
 import type { Store } from '../../engine/store/store.js';
 import {
   createScheduler,

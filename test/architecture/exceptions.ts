@@ -20,8 +20,8 @@ export const maxSmallFileLines = 40;
 
 /** Files whose exports need no importer, with the reason. */
 export const unimportedExports: Readonly<Record<string, string>> = {
-  'engine/query/memory/thread.ts': 'functions that the main thread calls by name',
-  'scheduler/expressions/thread.ts': 'functions that the main thread calls by name',
+  'engine/query/memory/shard-entry.ts': 'functions that the main thread calls by name',
+  'scheduler/expressions/expression-thread.ts': 'functions that the main thread calls by name',
 };
 
 /** Files with exports that only tests use, with the reason. */
@@ -30,7 +30,7 @@ export const testedExports: Readonly<Record<string, string>> = {
   'engine/core/faultpoint.ts': 'the switches of the fault points',
   'engine/query/sql/dialect/clickhouse.ts':
     'the second dialect of SQL, which tests run in ClickHouse',
-  'scheduler/expressions/thread.ts': 'functions that the main thread calls by name',
+  'scheduler/expressions/expression-thread.ts': 'functions that the main thread calls by name',
 };
 
 /** Files outside `writers/` that may contain names of export formats, because there they name something else. */
@@ -39,9 +39,17 @@ export const formatNameFiles: readonly { readonly path: RegExp; readonly why: st
   { path: /^engine\/query\//, why: 'formats of pages, and of the results of queries of files' },
   { path: /^api\/resources\/records\//, why: 'formats of pages' },
   {
-    path: /^scheduler\/(?:expressions\/protocol|jobs\/export\/part)\.ts$/,
+    path: /^scheduler\/(?:expressions\/host-call-protocol|jobs\/export\/part)\.ts$/,
     why: 'formats of pages',
   },
   { path: /^engine\/store\//, why: 'the format of the files of a Delta table' },
   { path: /^cli\/welcome\.ts$/, why: 'an example of a request' },
+];
+
+/** Names that several files have: those of a resource, a format or a kind of job, which each room handles in its way, and of entries. */
+export const sharedFileNames: readonly string[] = [
+  ...['export', 'group', 'import', 'migration', 'objects', 'token', 'user', 'vault'],
+  ...['csv', 'json'],
+  ...['checkpoint', 'vacuum', 'verify'],
+  ...['index', 'main'],
 ];

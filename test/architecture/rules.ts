@@ -145,13 +145,13 @@ const restrictedModules: readonly {
     through: ['scheduler/worker/'],
   },
   {
-    // `threads.ts` starts threads, `blocking-calls.ts` lets a thread call its owner, and `memory/thread.ts` reads the data with which its
+    // `threads.ts` starts threads, `blocking-calls.ts` lets a thread call its owner, and `memory/shard-entry.ts` reads the data with which its
     // thread was started.
     modules: /^(node:)?worker_threads$|^piscina$/,
     through: [
       'engine/core/threads.ts',
       'engine/core/blocking-calls.ts',
-      'engine/query/memory/thread.ts',
+      'engine/query/memory/shard-entry.ts',
     ],
   },
   {
@@ -181,7 +181,7 @@ const restrictedGlobals: readonly {
     word: /(?<![\w$.#])RegExp\s*\(/,
     name: 'RegExp() of text',
     // The listed files build patterns from their own constants; a text from a user never becomes a pattern.
-    through: ['engine/catalog/tokens.ts', 'engine/text/tokenizer.ts'],
+    through: ['engine/catalog/tokens.ts', 'engine/text/text-tokenizer.ts'],
   },
   {
     word: /(?<![\w$.#])require\s*\(|\bgetBuiltinModule\b|\bprocess\s*\.\s*binding\b/,
@@ -296,8 +296,8 @@ function* sqlViolations(source: ParsedSource): Generator<string> {
   for (const [, name, argument = ''] of source.code.matchAll(call)) {
     if (/`|\+/.test(argument)) yield `passes put-together text to ${name}()`;
   }
-  // The statements of `schema.ts` consist only of constants of the file itself, because the file imports nothing.
-  if (source.path === 'engine/catalog/schema.ts' && source.imports.length === 0) return;
+  // The statements of `catalog-schema.ts` consist only of constants of the file itself, because the file imports nothing.
+  if (source.path === 'engine/catalog/catalog-schema.ts' && source.imports.length === 0) return;
   const statement = /\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|WHERE|ORDER BY)\b/;
   for (const { tag, text } of source.templates) {
     if (text.includes('${}') && statement.test(text) && !/(^|\.)sql$/.test(tag)) {

@@ -1,4 +1,4 @@
-import { openStore } from '../../engine/store/open.js';
+import { openStore } from '../../engine/store/open-store.js';
 import { verifyFolder } from '../../scheduler/queue/verify-folder.js';
 import type { TestServer } from '../api/server.js';
 

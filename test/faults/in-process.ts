@@ -8,7 +8,7 @@ import { jobs as declaredJobs, type Jobs } from '../../scheduler/jobs/index.js';
 import type { MessageToWorker } from '../../scheduler/worker/messages.js';
 import type { Outcome } from '../../engine/core/outcome.js';
 import type { ThreadPool, ThreadJobs } from '../../scheduler/jobs/thread-jobs.js';
-import * as thread from '../../scheduler/worker/thread.js';
+import * as thread from '../../scheduler/worker/job-thread.js';
 import { createMessageHandler } from '../../scheduler/worker/worker.js';
 import { DataFolder as Folder } from '../../engine/core/data-folder.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { armFault, faultHits } from '../../engine/core/faultpoint.js';
 import { makeFolder, openDataFolder } from '../../engine/core/files.js';
-import { openStore } from '../../engine/store/open.js';
+import { openStore } from '../../engine/store/open-store.js';
 import { writeSegment } from '../engine/store/write-segment.js';
 import type { DatasetChange } from '../../engine/store/store.js';
 import type { Columns } from '../../engine/core/types.js';

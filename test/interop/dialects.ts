@@ -5,8 +5,8 @@ import { AppError } from '../../engine/core/errors.js';
 import { parseJson } from '../../engine/core/json.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Predicate } from '../../engine/query/predicate/predicate.js';
-import { parseQuery, type QueryRequest } from '../../engine/query/request/request.js';
-import { runQuery, runTexts } from '../../engine/query/plan/query.js';
+import { parseQuery, type QueryRequest } from '../../engine/query/request/query-request.js';
+import { runQuery, runTexts } from '../../engine/query/plan/run-query.js';
 import type { TestDataset } from '../engine/query/dataset.js';
 import {
   engineAnswerer,

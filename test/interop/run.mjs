@@ -17,10 +17,10 @@ const { openDataFolder, makeFolder } = await import(new URL('engine/core/files.j
 const { deletedRows, deletionVector } = await import(
   new URL('engine/store/deletion-vector.js', built)
 );
-const { openStore } = await import(new URL('engine/store/open.js', built));
+const { openStore } = await import(new URL('engine/store/open-store.js', built));
 const { rowIdColumn } = await import(new URL('engine/store/row-ids.js', built));
 const { writeCheckpoint } = await import(new URL('engine/store/checkpoints.js', built));
-const { mergeSegments } = await import(new URL('engine/store/merge.js', built));
+const { mergeSegments } = await import(new URL('engine/store/merge-segments.js', built));
 const { writeSegment } = await import(new URL('test/engine/store/write-segment.js', built));
 const { readWithDuckdb } = await import(new URL('test/engine/store/duckdb.js', built));
 const { Lake } = await import(new URL('test/scheduler/lake.js', built));

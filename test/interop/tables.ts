@@ -1,7 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder, openDataFolder } from '../../engine/core/files.js';
-import { openStore } from '../../engine/store/open.js';
+import { openStore } from '../../engine/store/open-store.js';
 import {
   openEngineFixture,
   type EngineFixture,

@@ -9,7 +9,7 @@ import type { Columns, GenomeBuild, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
 import { chunkStartOf, type ChunkRef } from '../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../readers/source/load-chunk.js';
-import { openSource } from '../../readers/source/open.js';
+import { openSource } from '../../readers/source/open-source.js';
 import type { Random } from '../random.js';
 import {
   importTestChunks,

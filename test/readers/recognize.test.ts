@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readerForFile, readerNamed, detectReaderForContent } from '../../readers/index.js';
-import { openSource } from '../../readers/source/open.js';
+import { openSource } from '../../readers/source/open-source.js';
 
 /** The files of all formats; with `STRANDLAKE_SAMPLES=<folder>`, files from that folder, which has one folder for each format. */
 const samplesFolder = resolve(process.env['STRANDLAKE_SAMPLES'] ?? 'test/fixtures');

@@ -15,7 +15,7 @@ import type { UserRow } from '../../engine/catalog/users.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { openDataFolder } from '../../engine/core/files.js';
-import { openStore, type StoreOptions } from '../../engine/store/open.js';
+import { openStore, type StoreOptions } from '../../engine/store/open-store.js';
 import type { Store } from '../../engine/store/store.js';
 import {
   createScheduler,

@@ -5,7 +5,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { budgets } from '../../engine/core/budgets.js';
 import { FetchFailure, networkFailure, retryAfterMs } from '../../scheduler/fetch/failure.js';
 import { SlidingWindowLimiter } from '../../scheduler/fetch/politeness-limits.js';
-import { defaultLimits } from '../../scheduler/fetch/limits.js';
+import { defaultLimits } from '../../scheduler/fetch/fetch-limits.js';
 import { retryDelayMs } from '../../scheduler/fetch/download.js';
 import { seededRandom } from '../random.js';
 import {

@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import { parseJson } from '../../engine/core/json.js';
 import type { Column, Columns } from '../../engine/core/types.js';
 import { encodeRowGroup, joinRowGroups } from '../../engine/parquet/file-encoder.js';
-import { parquetColumnsWithoutReserved } from '../../engine/store/arrow.js';
+import { parquetColumnsWithoutReserved } from '../../engine/store/arrow-columns.js';
 import { materialise } from '../../engine/query/results/materialise.js';
 import { openSegments } from '../../engine/query/results/row-blocks.js';
 import type { RowRef } from '../../engine/store/store.js';

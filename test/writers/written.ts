@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Columns, Value } from '../../engine/core/types.js';
 import { all } from '../../engine/query/predicate/predicate.js';
-import type { QueryRequest } from '../../engine/query/request/request.js';
+import type { QueryRequest } from '../../engine/query/request/query-request.js';
 import { cellColumns } from '../../engine/query/results/cells.js';
 import { project } from '../../engine/query/results/projection.js';
 import { encodeSchemaFile } from '../../engine/store/schema-file.js';

@@ -9,7 +9,7 @@ import {
   enumOf,
   withReader,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import {
   timestampFields,
   descriptionField,

@@ -8,13 +8,13 @@ import {
 } from '../../../engine/catalog/audit-log.js';
 import type { NewResource, SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { notFoundError } from '../../../engine/core/errors.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { crudController } from '../../http/crud.js';
 import { idParam, omitUndefined, firstParamValue, paramValues } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { crudOperations, declareOperations } from '../../http/operation-row.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import { application, applicationSecret, type ApplicationContext } from './application.js';
 

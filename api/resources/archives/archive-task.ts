@@ -6,9 +6,9 @@ import {
   type Resource,
   type ResourceField,
 } from '../../http/resource.js';
-import { integer, jsonObject, nullable, text, type NamedSchema } from '../../http/schema.js';
+import { integer, jsonObject, nullable, text, type NamedSchema } from '../../http/json-schema.js';
 import { storageClass } from '../storage-class.js';
-import { jobFields, type JobContext } from '../tasks/job.js';
+import { jobFields, type JobContext } from '../tasks/job-view.js';
 import { jobFilterParams } from '../tasks/jobs.operations.js';
 
 type ArchiveTask = Resource<ArchiveRow, JobContext, Partial<ArchiveRow>>;

@@ -1,7 +1,15 @@
 import { auditActions, type AuditRow } from '../../../engine/catalog/audit-log.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import { constantField, declareResource } from '../../http/resource.js';
-import { id, jsonObject, nullable, enumOf, reference, text, timestamp } from '../../http/schema.js';
+import {
+  id,
+  jsonObject,
+  nullable,
+  enumOf,
+  reference,
+  text,
+  timestamp,
+} from '../../http/json-schema.js';
 import { userSummary } from '../users/user.js';
 
 /** The data that the view of an entry shows and its row does not have: who made the change. */

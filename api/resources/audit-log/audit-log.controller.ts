@@ -10,7 +10,7 @@ import { invalidError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { Value } from '../../../engine/core/types.js';
 import { csvLayout, delimitedLine } from '../../../engine/query/results/delimited.js';
-import { Access, CurrentCaller } from '../../http/access.js';
+import { Access, CurrentCaller } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import {
   choiceParams,
@@ -23,7 +23,7 @@ import { Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { ByteStream } from '../../http/reply.js';
-import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { attachmentHeader } from '../../http/signed-url.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import { auditEntry } from './audit-entry.js';

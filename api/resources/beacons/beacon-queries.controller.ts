@@ -5,7 +5,7 @@ import type { BeaconRow } from '../../../engine/catalog/beacons.js';
 import { unlimitedPage } from '../../../engine/catalog/list-page.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import { entityTypes } from '../../../engine/core/types.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { crudViews } from '../../http/crud.js';
 import { Operation } from '../../http/operation.js';
@@ -16,7 +16,7 @@ import {
   type ApiReply,
   type ApiRequest,
   type Caller,
-} from '../../http/request.js';
+} from '../../http/api-request.js';
 import {
   anyType,
   answerSchema,
@@ -27,7 +27,7 @@ import {
   nullableText,
   enumOf,
   reference,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import {
   queryBeacon,
   queryBeacons,

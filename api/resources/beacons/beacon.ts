@@ -11,7 +11,7 @@ import {
   reference,
   text,
   type ValueType,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import {
   timestampFields,
   descriptionField,

@@ -8,7 +8,7 @@ import { readBoolean, readId, type Form } from '../../http/form.js';
 import { idParam, omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { presenterFor } from '../presenter.js';
 import { beacon, beaconSet, type BeaconContext, type BeaconSetContext } from './beacon.js';

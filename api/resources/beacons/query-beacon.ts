@@ -7,10 +7,10 @@ import { genomicNotation } from '../../../engine/query/request/genomic-notation.
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { Form } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { formatLogLine } from '../../../engine/core/log.js';
+import { formatLogLine } from '../../../engine/core/server-log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { runDatasetQuery } from '../records/query-records.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 
 /** A query of beacons (contract 14.3). */

@@ -7,7 +7,7 @@ import { losslessFormat } from '../../../scheduler/jobs/export/format.js';
 import { exportsRemovedRecords } from '../../../scheduler/jobs/export/export-types.js';
 import type { AppContext } from '../../http/app-context.js';
 import { requireAvailableDataset, requireNoSnapshot } from '../../http/require-resource.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 
 /** An existing export whose file expires sooner than this is not returned, because a client needs time to download it. */
 const minLifetimeMs = budgets.exportUrlMs / 24;

@@ -13,8 +13,8 @@ import {
   enumOf,
   text,
   type ValueType,
-} from '../../http/schema.js';
-import { jobFields, type JobContext } from '../tasks/job.js';
+} from '../../http/json-schema.js';
+import { jobFields, type JobContext } from '../tasks/job-view.js';
 
 const newFieldsType: ValueType = {
   schema: {

@@ -2,7 +2,7 @@ import { Body, Query, Req, Res } from '@nestjs/common';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { checkRollback, rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { Form } from '../../http/form.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
@@ -12,7 +12,7 @@ import {
   type ApiReply,
   type ApiRequest,
   type Caller,
-} from '../../http/request.js';
+} from '../../http/api-request.js';
 import { signExportTarget, isRedirectRequested } from '../downloads/signed-addresses.js';
 import { cancelJobIfActive } from '../tasks/cancel-job.js';
 import { JobPresenter } from '../tasks/job-presenter.js';

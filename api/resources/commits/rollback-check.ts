@@ -19,7 +19,7 @@ import {
   enumOf,
   reference,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 
 const rollbackModeProperty = {
   type: enumOf(...rollbackModes),

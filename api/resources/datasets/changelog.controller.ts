@@ -3,13 +3,13 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { notFoundError } from '../../../engine/core/errors.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { readInteger } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import type { ApiRequest, Caller } from '../../http/api-request.js';
 import {
   answerSchema,
   id,
@@ -18,7 +18,7 @@ import {
   strings,
   text,
   timestamp,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { datasetPaths } from './datasets.operations.js';
 
 const datasetChangeSchema = answerSchema(

@@ -6,14 +6,14 @@ import {
   genomicNotation,
   type GenomicNotation,
 } from '../../../engine/query/request/genomic-notation.js';
-import { Access, Resource } from '../../http/access.js';
+import { Access, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { firstParamValue } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
-import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/request.js';
-import { answerSchema, boolean, integer, jsonObject } from '../../http/schema.js';
+import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/api-request.js';
+import { answerSchema, boolean, integer, jsonObject } from '../../http/json-schema.js';
 import { runDatasetQuery } from '../records/query-records.js';
 import { datasetPaths } from './datasets.operations.js';
 

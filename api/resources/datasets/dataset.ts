@@ -4,7 +4,7 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { checkFilename } from '../../../engine/catalog/names.js';
+import { checkFilename } from '../../../engine/catalog/object-names.js';
 import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
 import {
   boolean,
@@ -17,7 +17,7 @@ import {
   reference,
   strings,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { readCheckedName } from '../checked-name.js';
 import {
   timestampFields,

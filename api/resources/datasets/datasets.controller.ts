@@ -3,7 +3,7 @@ import type { DatasetFilter } from '../../../engine/catalog/datasets.js';
 import { crudController } from '../../http/crud.js';
 import { paramIds, omitUndefined, firstParamValue } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import { createObject } from '../objects/create-object.js';
 import { removeFiles } from '../objects/remove-files.js';
 import { presenterFor } from '../presenter.js';

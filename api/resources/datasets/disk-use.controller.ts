@@ -3,11 +3,11 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { fileSize } from '../../../engine/core/files.js';
 import type { FilesOnDisk } from '../../../engine/store/store.js';
 import { isInArchive } from '../../../scheduler/jobs/visible-data.js';
-import { Access, Resource } from '../../http/access.js';
+import { Access, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
-import { answerSchema, integer, nullable, objectOf, timestamp } from '../../http/schema.js';
+import { answerSchema, integer, nullable, objectOf, timestamp } from '../../http/json-schema.js';
 import { datasetPaths } from './datasets.operations.js';
 
 /** The schema of `FilesOnDisk`: a number of files and their total size. */

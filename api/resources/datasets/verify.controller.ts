@@ -1,7 +1,7 @@
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { verificationJson } from '../../../scheduler/jobs/verify/verify.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
@@ -11,7 +11,7 @@ import {
   type ApiReply,
   type ApiRequest,
   type Caller,
-} from '../../http/request.js';
+} from '../../http/api-request.js';
 import {
   answerSchema,
   bodySchema,
@@ -22,7 +22,7 @@ import {
   reference,
   text,
   type NamedSchema,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { datasetPaths } from './datasets.operations.js';
 import { filesOnDiskType } from './disk-use.controller.js';

@@ -7,7 +7,7 @@ import type { AppContext } from '../../http/app-context.js';
 import { readBoolean } from '../../http/form.js';
 import { firstParamValue } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
-import type { ApiReply, ApiRequest } from '../../http/request.js';
+import type { ApiReply, ApiRequest } from '../../http/api-request.js';
 import {
   signDownloadTarget,
   isRedirectRequested,

@@ -2,14 +2,14 @@ import { Controller, Param, Query, Req, Res } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 import { notFoundError } from '../../../engine/core/errors.js';
 import { readFileStats } from '../../../engine/core/files.js';
-import { Public } from '../../http/access.js';
+import { Public } from '../../http/access-rule.js';
 import { readId } from '../../http/form.js';
 import { sendFile, type StoredDownload } from './send-file.js';
 import { Operation } from '../../http/operation.js';
 import { downloadOperations } from '../objects/objects.operations.js';
 import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
-import type { ApiReply, ApiRequest } from '../../http/request.js';
+import type { ApiReply, ApiRequest } from '../../http/api-request.js';
 import {
   exportFilePath,
   filenameInDisposition,

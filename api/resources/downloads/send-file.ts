@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { AppError } from '../../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../../engine/core/files.js';
-import type { ApiReply, ApiRequest } from '../../http/request.js';
+import type { ApiReply, ApiRequest } from '../../http/api-request.js';
 import { attachmentHeader } from '../../http/signed-url.js';
 
 /** A stalled download buffers up to three chunks. With chunks of 256 kB, 600 stalled downloads took 690 MB of memory (threat D6). */

@@ -6,11 +6,11 @@ import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { DataFolder, FileVersion } from '../../../engine/core/data-folder.js';
-import type { ResourceKind } from '../../http/access.js';
+import type { ResourceKind } from '../../http/access-rule.js';
 import type { AppContext } from '../../http/app-context.js';
 import { readBoolean, readId } from '../../http/form.js';
 import type { QueryParams } from '../../http/page.js';
-import type { ApiRequest } from '../../http/request.js';
+import type { ApiRequest } from '../../http/api-request.js';
 import { requireResourceOfUser } from '../../http/require-resource.js';
 import { dispositionParameter, type UrlSigner } from '../../http/signed-url.js';
 

@@ -4,7 +4,7 @@ import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { parseFullPath } from '../../../engine/catalog/full-path.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { parseExportParams } from '../../../engine/query/request/request.js';
+import { parseExportParams } from '../../../engine/query/request/query-request.js';
 import { requireWriter } from '../../../scheduler/jobs/export/format.js';
 import type { Form } from '../../http/form.js';
 import { exportResource } from './export.js';
@@ -18,7 +18,7 @@ import {
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { readAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import {
   requireAvailableDataset,
   requireNoSnapshot,

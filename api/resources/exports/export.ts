@@ -13,10 +13,10 @@ import {
   reference,
   text,
   timestamp,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { defaultFormat, exportFormats } from '../../../scheduler/jobs/export/format.js';
 import { asOfProperty } from '../records/as-of.js';
-import { jobFields, priorityType, type JobContext } from '../tasks/job.js';
+import { jobFields, priorityType, type JobContext } from '../tasks/job-view.js';
 
 const formatList = exportFormats
   .map(({ format, description }) => `\`${format}\`: ${description}`)

@@ -2,7 +2,7 @@ import { Body, Query, Req, Res } from '@nestjs/common';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
-import { Access, Resource, CurrentCaller } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
 import { cancelJobIfActive } from '../tasks/cancel-job.js';
 import { createExport } from './create-export.js';
 import { Form } from '../../http/form.js';
@@ -11,7 +11,7 @@ import { JobPresenter } from '../tasks/job-presenter.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { exportOperations } from '../tasks/jobs.operations.js';
 import type { QueryParams } from '../../http/page.js';
-import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import {
   exportFilePath,

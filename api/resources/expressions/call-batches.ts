@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
-import { callOfText, type BatchAnswers, type BatchFunction, type HostCallResult } from '../../../scheduler/expressions/protocol.js'; // prettier-ignore
-import type { QueryRequest } from '../../../engine/query/request/request.js';
+import { callOfText, type BatchAnswers, type BatchFunction, type HostCallResult } from '../../../scheduler/expressions/host-call-protocol.js'; // prettier-ignore
+import type { QueryRequest } from '../../../engine/query/request/query-request.js';
 import { callSelection, type CallSelection } from './call-keys.js';
 import { groupedFunctions, type GroupedFunction, type CallWithQuery } from './grouped-functions.js';
 import type { FunctionScope } from './function-scope.js';

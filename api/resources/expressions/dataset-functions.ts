@@ -6,11 +6,11 @@ import type {
   HostCall,
   HostReply,
   HostRequest,
-} from '../../../scheduler/expressions/protocol.js';
+} from '../../../scheduler/expressions/host-call-protocol.js';
 import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { requireResource } from '../../http/require-resource.js';
-import { formatLogLine } from '../../../engine/core/log.js';
+import { formatLogLine } from '../../../engine/core/server-log.js';
 import { answerBeaconCall } from './beacon-function.js';
 import { answerHostBatch } from './call-batches.js';
 import { answerFormBatch } from './form-batches.js';

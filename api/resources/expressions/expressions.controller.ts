@@ -1,10 +1,10 @@
 import { Body, Controller, Req, Res, type OnModuleDestroy } from '@nestjs/common';
-import { builtinDeclarations } from '../../../engine/expression/builtins/declarations.js';
+import { builtinDeclarations } from '../../../engine/expression/builtins/builtin-declarations.js';
 import { libraryFunctionByName } from '../../../engine/expression/library/library.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { Access, CurrentCaller } from '../../http/access.js';
+import { Access, CurrentCaller } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
-import { jsonTextOf } from '../../http/body.js';
+import { jsonTextOf } from '../../http/body-parsers.js';
 import { Operation } from '../../http/operation.js';
 import { JsonText } from '../../http/reply.js';
 import {
@@ -12,7 +12,7 @@ import {
   type ApiReply,
   type ApiRequest,
   type Caller,
-} from '../../http/request.js';
+} from '../../http/api-request.js';
 import { expressionOperations } from './expressions.operations.js';
 import { readAnnotate, readEvaluate } from './read-requests.js';
 import { runExpressions } from './run-expressions.js';

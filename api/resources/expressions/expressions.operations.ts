@@ -1,4 +1,4 @@
-import { castTypes } from '../../../engine/expression/annotate/cast.js';
+import { castTypes } from '../../../engine/expression/annotate/cast-result.js';
 import { declareOperations } from '../../http/operation-row.js';
 import {
   anyType,
@@ -16,7 +16,7 @@ import {
   withReadOnlyKeys,
   strings,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { field } from '../fields/field.js';
 
 const castType = nullable(enumOf(...castTypes));

@@ -6,8 +6,8 @@ import {
   textsOfForm,
   type CallForm,
   type PackedAnswers,
-} from '../../../scheduler/expressions/protocol.js';
-import type { QueryRequest } from '../../../engine/query/request/request.js';
+} from '../../../scheduler/expressions/host-call-protocol.js';
+import type { QueryRequest } from '../../../engine/query/request/query-request.js';
 import { answerHostBatch, nullOnAppError } from './call-batches.js';
 import { joinedPredicate, type CallSelection } from './call-keys.js';
 import type { FunctionScope } from './function-scope.js';

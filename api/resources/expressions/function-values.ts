@@ -1,6 +1,6 @@
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { invalidError } from '../../../engine/core/errors.js';
-import type { HostCallResult } from '../../../scheduler/expressions/protocol.js';
+import type { HostCallResult } from '../../../scheduler/expressions/host-call-protocol.js';
 import { valueForMessage } from './opened-dataset.js';
 
 /** Maximum number of records or values that one call returns. */

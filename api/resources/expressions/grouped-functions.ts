@@ -1,7 +1,10 @@
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type { Columns } from '../../../engine/core/types.js';
-import type { QueryRequest } from '../../../engine/query/request/request.js';
-import type { BatchFunction, HostCallResult } from '../../../scheduler/expressions/protocol.js';
+import type { QueryRequest } from '../../../engine/query/request/query-request.js';
+import type {
+  BatchFunction,
+  HostCallResult,
+} from '../../../scheduler/expressions/host-call-protocol.js';
 import { joinedPredicate, KeyDispatcher, keyPaths, type CallSelection } from './call-keys.js';
 import { floatPaths, isFloat, limitArgument, nonEmptyValuesAt } from './function-values.js';
 import { maxAnswerLength, type OpenedDataset } from './opened-dataset.js';

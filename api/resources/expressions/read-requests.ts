@@ -1,6 +1,6 @@
 import { invalidError } from '../../../engine/core/errors.js';
-import { castTypes, type CastType } from '../../../engine/expression/annotate/cast.js';
-import type { RequestedField } from '../../../scheduler/expressions/protocol.js';
+import { castTypes, type CastType } from '../../../engine/expression/annotate/cast-result.js';
+import type { RequestedField } from '../../../scheduler/expressions/host-call-protocol.js';
 import { Form, isObject } from '../../http/form.js';
 import type { RequestedTask } from './run-expressions.js';
 

@@ -6,7 +6,7 @@ import type {
   ExpressionTasks,
   HostReply,
   HostRequest,
-} from '../../../scheduler/expressions/protocol.js';
+} from '../../../scheduler/expressions/host-call-protocol.js';
 import type { AppContext } from '../../http/app-context.js';
 import { answerHostRequest } from './dataset-functions.js';
 import type { FunctionScope } from './function-scope.js';

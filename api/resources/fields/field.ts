@@ -14,7 +14,7 @@ import {
   withReadOnlyKeys,
   strings,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { timestampFields } from '../common-fields.js';
 import { readExpression } from './stored-expressions.js';
 

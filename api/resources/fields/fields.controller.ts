@@ -4,7 +4,7 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldFilter, FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
-import { Access, Resource, CurrentCaller } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
 import { field as declared } from './field.js';
 import { readFieldDefinition, readFieldPatch } from './read-field.js';
 import { refuseCyclicExpressions } from './stored-expressions.js';
@@ -20,7 +20,7 @@ import {
   type ApiReply,
   type ApiRequest,
   type Caller,
-} from '../../http/request.js';
+} from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { refuseChange, unchangeableMessages } from '../unchangeable.js';
 

@@ -1,5 +1,5 @@
 import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
-import { anyType, answerSchema, integer } from '../../http/schema.js';
+import { anyType, answerSchema, integer } from '../../http/json-schema.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { asOfAnswerProperty, asOfParam } from '../records/as-of.js';
 import { field, fieldUpdate } from './field.js';

@@ -1,6 +1,9 @@
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { compileFieldExpression, orderFields } from '../../../engine/expression/annotate/fields.js';
+import {
+  compileFieldExpression,
+  orderFields,
+} from '../../../engine/expression/annotate/annotation-fields.js';
 import type { Form } from '../../http/form.js';
 
 /** Reads the expression of a dataset field, which imports and migrations compute; the empty text means no expression. */

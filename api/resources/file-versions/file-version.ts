@@ -9,7 +9,7 @@ import {
   nullable,
   nullableText,
   enumOf,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { timestampFields, userField, type WithUser } from '../common-fields.js';
 import { downloadParams, downloadSchema } from '../objects/objects.operations.js';
 

@@ -7,7 +7,7 @@ import { anonymousViewer } from '../../../engine/catalog/permission.js';
 import { notFoundError } from '../../../engine/core/errors.js';
 import type { AppContext } from '../../http/app-context.js';
 import { readId } from '../../http/form.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 
 /** A dataset of the beacon, with the granularity of its answers. */
 export interface BeaconDataset {

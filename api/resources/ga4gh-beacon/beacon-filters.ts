@@ -1,5 +1,5 @@
 import { AppError, invalidError } from '../../../engine/core/errors.js';
-import { indexFields, unknownFieldMessage } from '../../../engine/query/request/fields.js';
+import { indexFields, unknownFieldMessage } from '../../../engine/query/request/field-index.js';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { isObject, type Form } from '../../http/form.js';
 import { quoteText } from './alleles.js';

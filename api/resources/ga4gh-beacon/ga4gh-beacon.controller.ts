@@ -1,9 +1,9 @@
 import { Controller, Req, Res } from '@nestjs/common';
-import { AnyCaller } from '../../http/access.js';
+import { AnyCaller } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
-import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/request.js';
+import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/api-request.js';
 import { loadAccountBeacon, requireBeaconDataset, type AccountBeacon } from './account-beacon.js';
 import {
   datasetAnswer,

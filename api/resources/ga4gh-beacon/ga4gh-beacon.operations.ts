@@ -13,7 +13,7 @@ import {
   text,
   type NamedSchema,
   type ValueType,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { variantParameters } from './asked-variants.js';
 import { configurationBody, beaconRoot, infoBody, informationalMeta, entryTypesBody, mapBody, responseMeta, serviceInfoBody } from './beacon-frame.js'; // prettier-ignore
 import {

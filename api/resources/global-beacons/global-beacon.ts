@@ -1,6 +1,6 @@
 import { granularities, type GlobalBeaconRow } from '../../../engine/catalog/global-beacons.js';
 import { constantField, declareResource } from '../../http/resource.js';
-import { boolean, id, enumOf } from '../../http/schema.js';
+import { boolean, id, enumOf } from '../../http/json-schema.js';
 
 /**
  * A global beacon (contract 14.4).

@@ -2,12 +2,12 @@ import { Body, Controller } from '@nestjs/common';
 import { disableBeacon, enableGlobalBeacon } from '../../../engine/catalog/change-beacon.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { Access, Resource, CurrentCaller } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import { globalBeacon } from './global-beacon.js';
 
 const globalBeaconPaths: [string] = ['/v2/objects/:id/beacon'];

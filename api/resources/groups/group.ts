@@ -1,9 +1,17 @@
 import type { GroupCounts, GroupRow } from '../../../engine/catalog/groups.js';
-import { checkName } from '../../../engine/catalog/names.js';
+import { checkName } from '../../../engine/catalog/object-names.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
-import { bodySchema, id, integer, nullable, enumOf, withReader, text } from '../../http/schema.js';
+import {
+  bodySchema,
+  id,
+  integer,
+  nullable,
+  enumOf,
+  withReader,
+  text,
+} from '../../http/json-schema.js';
 import { readCheckedName } from '../checked-name.js';
 import { timestampFields, descriptionField } from '../common-fields.js';
 import {

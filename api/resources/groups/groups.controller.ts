@@ -9,7 +9,7 @@ import { crudController } from '../../http/crud.js';
 import { paramIds, idParam, omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import { group, type GroupContext } from './group.js';
 
 /** The HTTP operations on groups. */

@@ -1,5 +1,8 @@
 import type { JsonObject } from '../../../engine/core/types.js';
-import { compileFieldExpression, orderFields } from '../../../engine/expression/annotate/fields.js';
+import {
+  compileFieldExpression,
+  orderFields,
+} from '../../../engine/expression/annotate/annotation-fields.js';
 import {
   annotationField,
   hasExpression,

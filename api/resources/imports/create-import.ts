@@ -14,9 +14,9 @@ import {
 } from '../../../scheduler/jobs/import/reader-choice.js';
 import { isObject, readId, type Form } from '../../http/form.js';
 import { importResource, serverMetadataKeys } from './import.js';
-import { checkManifestReaders, readManifest, type ManifestFile } from './manifest.js';
+import { checkManifestReaders, readManifest, type ManifestFile } from './read-manifest.js';
 import type { AppContext } from '../../http/app-context.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import {
   requireAvailableDataset,
   requireDatasetByName,

@@ -1,5 +1,5 @@
 import { entityTypes } from '../../../engine/core/types.js';
-import { compileFieldExpression } from '../../../engine/expression/annotate/fields.js';
+import { compileFieldExpression } from '../../../engine/expression/annotate/annotation-fields.js';
 import {
   anyType,
   boolean,
@@ -13,7 +13,7 @@ import {
   text,
   type Property,
   type ValueType,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 
 /** The parameters under one key of an import; a parameter with any other name is an error. */
 interface ParameterGroup {

@@ -21,7 +21,7 @@ import {
   reference,
   strings,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { commit } from '../commits/commit.js';
 import { objectSummary } from '../objects/object.js';
 import {
@@ -30,8 +30,8 @@ import {
   priorityType,
   rejectedUrlField,
   type JobContext,
-} from '../tasks/job.js';
-import { manifestType } from './manifest.js';
+} from '../tasks/job-view.js';
+import { manifestType } from './read-manifest.js';
 import { templateIdField } from '../templates/named-template.js';
 import { readImportFields } from './computed-fields.js';
 import { readIdFields, readGenomeBuild } from './import-options.js';

@@ -1,7 +1,7 @@
 import { Body, Query, Req, Res } from '@nestjs/common';
 import type { ImportPatch, ImportRow } from '../../../engine/catalog/imports.js';
 import { removeFile } from '../../../engine/core/files.js';
-import { Access, Resource, CurrentCaller } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
 import { cancelJobIfActive } from '../tasks/cancel-job.js';
 import { Form } from '../../http/form.js';
 import { createImport } from './create-import.js';
@@ -11,7 +11,7 @@ import { CreateOperation, Operation } from '../../http/operation.js';
 import { importOperations } from '../tasks/jobs.operations.js';
 import type { QueryParams } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
-import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { importResource, serverMetadataKeys } from './import.js';
 import { answerRejectedDownload } from '../downloads/answer-download.js';
 

@@ -15,7 +15,7 @@ import {
   withReader,
   text,
   timestamp,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { readCheckedName } from '../checked-name.js';
 import { userField, type WithUser } from '../common-fields.js';
 import { permissionNames } from '../vaults/vault.js';

@@ -9,7 +9,7 @@ import {
   type NewInvitation,
 } from '../../../engine/catalog/invitations.js';
 import { AppError, invalidError } from '../../../engine/core/errors.js';
-import { Access, CurrentCaller, Public, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Public, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Authenticator } from '../../http/authenticator.js';
 import { Form } from '../../http/form.js';
@@ -17,7 +17,7 @@ import { choiceParams, omitUndefined, firstParamValue } from '../../http/list-qu
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { presenterFor } from '../presenter.js';
 import { createdUser } from '../users/user.js';

@@ -2,10 +2,10 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { parseMigrationParams } from '../../../engine/query/request/request.js';
+import { parseMigrationParams } from '../../../engine/query/request/query-request.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Form } from '../../http/form.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import {
   requireAvailableDataset,
   requireDatasetByName,

@@ -17,7 +17,7 @@ import {
   reference,
   text,
   type NamedSchema,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { commit } from '../commits/commit.js';
 import { dataset } from '../datasets/dataset.js';
 import { readImportFields } from '../imports/computed-fields.js';
@@ -25,7 +25,7 @@ import { readIdFields } from '../imports/import-options.js';
 import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
 import { targetFieldView } from '../imports/import.js';
 import { asOfProperty } from '../records/as-of.js';
-import { jobFields, priorityType, rejectedUrlField, type JobContext } from '../tasks/job.js';
+import { jobFields, priorityType, rejectedUrlField, type JobContext } from '../tasks/job-view.js';
 
 /** The data that the view of a migration shows and its row does not have; `dataset` is the target. */
 interface MigrationContext extends JobContext {

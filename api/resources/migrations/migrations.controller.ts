@@ -1,13 +1,13 @@
 import { Body, Query, Req, Res } from '@nestjs/common';
 import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
 import { removeFile } from '../../../engine/core/files.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import type { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { listEnvelope, type QueryParams } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
-import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { answerRejectedDownload } from '../downloads/answer-download.js';
 import { cancelJobIfActive } from '../tasks/cancel-job.js';
 import { JobPresenter } from '../tasks/job-presenter.js';

@@ -1,13 +1,13 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { fullName, type UserRow } from '../../../engine/catalog/users.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { Public } from '../../http/access.js';
+import { Public } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { firstParamValue } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
 import { PasswordCheck } from '../../http/password-check.js';
-import type { ApiReply, ApiRequest } from '../../http/request.js';
+import type { ApiReply, ApiRequest } from '../../http/api-request.js';
 import {
   readAuthorizationRequest,
   authorizationResponseUrl,

@@ -6,10 +6,10 @@ import {
   type ExchangeRefusal,
   type IssuedTokens,
 } from '../../../engine/catalog/grant-exchange.js';
-import { Public } from '../../http/access.js';
+import { Public } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
-import type { ApiReply, ApiRequest } from '../../http/request.js';
+import type { ApiReply, ApiRequest } from '../../http/api-request.js';
 import { scopeOf } from './authorization-request.js';
 import {
   authenticateClient,
@@ -17,7 +17,7 @@ import {
   oauthParameters,
   requiredParameter,
   type OauthParameters,
-} from './client.js';
+} from './oauth-parameters.js';
 import { authorizationOperations, oauthOperations } from './oauth.operations.js';
 
 type TokenExchange = (

@@ -8,7 +8,7 @@ import {
   enumOf,
   strings,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 
 const clientIdProperty = {
   type: text,

@@ -1,5 +1,5 @@
 import { contentSecurityPolicy, pageHead } from '../../http/page-policy.js';
-import type { ApiReply } from '../../http/request.js';
+import type { ApiReply } from '../../http/api-request.js';
 import type { AuthorizationRequest } from './authorization-request.js';
 
 const style = `

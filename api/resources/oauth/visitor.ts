@@ -1,7 +1,7 @@
 import { loadPrincipal, type Principal } from '../../../engine/catalog/access.js';
 import { hashSecret, isSameSecret, randomSecret } from '../../../engine/catalog/secrets.js';
 import type { AppContext } from '../../http/app-context.js';
-import type { ApiReply, ApiRequest } from '../../http/request.js';
+import type { ApiReply, ApiRequest } from '../../http/api-request.js';
 
 /** A browser that visits the authorization page. */
 export interface BrowserSession {

@@ -3,15 +3,15 @@ import type { ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
 import { choiceParams, paramIds, omitUndefined } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { answerList, type QueryParams } from '../../http/page.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { taskStatuses } from '../tasks/job.js';
+import { taskStatuses } from '../tasks/job-view.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { objectCopyOperations } from './object-copy.js';
 

@@ -1,9 +1,9 @@
 import type { NewObjectCopy, ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { constantField, declareResource } from '../../http/resource.js';
-import { id, jsonObject, nullable, nullableText, enumOf, text } from '../../http/schema.js';
+import { id, jsonObject, nullable, nullableText, enumOf, text } from '../../http/json-schema.js';
 import { timestampFields, userField, type WithUser } from '../common-fields.js';
-import { taskStatuses } from '../tasks/job.js';
+import { taskStatuses } from '../tasks/job-view.js';
 
 /** The data that the views of copies show and their rows do not have. */
 interface ObjectCopyContext extends WithUser {

@@ -4,7 +4,7 @@ import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Form } from '../../http/form.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import { requireVault } from '../../http/require-resource.js';
 import { readFieldList } from '../fields/read-field.js';
 import { readTemplate, withTemplateFields } from '../templates/named-template.js';

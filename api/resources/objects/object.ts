@@ -2,7 +2,7 @@ import { templateIdField } from '../templates/named-template.js';
 import type { AccountRow } from '../../../engine/catalog/accounts.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { GlobalBeaconRow } from '../../../engine/catalog/global-beacons.js';
-import { checkFilename } from '../../../engine/catalog/names.js';
+import { checkFilename } from '../../../engine/catalog/object-names.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
@@ -22,7 +22,7 @@ import {
   withReader,
   reference,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { readCheckedName } from '../checked-name.js';
 import {
   timestampFields,

@@ -6,7 +6,7 @@ import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { ObjectPatch } from '../../../engine/catalog/objects.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
-import { Access, Resource, CurrentCaller } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
 import { createObject, type CreatedObject } from './create-object.js';
 import { followShortcuts, targetView } from './shortcut.js';
 import { removeFiles } from './remove-files.js';
@@ -32,7 +32,7 @@ import {
   type ApiReply,
   type ApiRequest,
   type Caller,
-} from '../../http/request.js';
+} from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { readStorageClass, setStorageClass } from '../storage-class.js';
 import { refuseChange, unchangeableMessages } from '../unchangeable.js';

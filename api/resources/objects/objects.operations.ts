@@ -1,4 +1,4 @@
-import { outputDelimiters } from '../../../engine/query/request/request.js';
+import { outputDelimiters } from '../../../engine/query/request/query-request.js';
 import { describedTableExtensions } from '../../../scheduler/jobs/table/file-table.js';
 import {
   declareOperations,
@@ -19,7 +19,7 @@ import {
   reference,
   strings,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { explainDescription } from '../records/record-schemas.js';
 import { object } from './object.js';
 

@@ -1,7 +1,7 @@
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
-import { parseFileQuery, parseOutput } from '../../../engine/query/request/request.js';
-import { runTexts } from '../../../engine/query/plan/query.js';
+import { parseFileQuery, parseOutput } from '../../../engine/query/request/query-request.js';
+import { runTexts } from '../../../engine/query/plan/run-query.js';
 import { requireTableFormat, type FileTable } from '../../../scheduler/jobs/table/file-table.js';
 import type { AppContext } from '../../http/app-context.js';
 import { JsonText } from '../../http/reply.js';

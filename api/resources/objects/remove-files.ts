@@ -1,7 +1,7 @@
 import type { Deletion } from '../../../engine/catalog/deletion.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { removeFile, removeTree } from '../../../engine/core/files.js';
-import { formatLogLine } from '../../../engine/core/log.js';
+import { formatLogLine } from '../../../engine/core/server-log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { exportFilePath } from '../downloads/signed-addresses.js';
 

@@ -6,9 +6,9 @@ import type { ObjectRow, ShortcutTarget } from '../../../engine/catalog/object-r
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import type { Form } from '../../http/form.js';
 import { isObject, readId } from '../../http/form.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
-import type { ValueType } from '../../http/schema.js';
+import type { ValueType } from '../../http/json-schema.js';
 
 /*
  * Shortcuts (contract 6.8): objects that lead to another object, a vault or a web address.

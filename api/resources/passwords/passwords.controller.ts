@@ -4,14 +4,20 @@ import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import { userSubject } from '../../../engine/catalog/change-user.js';
 import { hashPassword } from '../../../engine/catalog/passwords.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { Access, CurrentCaller, Public } from '../../http/access.js';
+import { Access, CurrentCaller, Public } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import { PasswordCheck } from '../../http/password-check.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
-import { answerSchema, bodySchema, filledText, nullableText, text } from '../../http/schema.js';
+import type { ApiRequest, Caller } from '../../http/api-request.js';
+import {
+  answerSchema,
+  bodySchema,
+  filledText,
+  nullableText,
+  text,
+} from '../../http/json-schema.js';
 import { detailSchema } from '../service/service.operations.js';
 
 const loginBody = bodySchema('Login', 'Email address and password of a user.', {

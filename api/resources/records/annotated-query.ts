@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { removeFile } from '../../../engine/core/files.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import { Form, isObject } from '../../http/form.js';
 import { JsonText } from '../../http/reply.js';
 import type { FunctionScope } from '../expressions/function-scope.js';
@@ -16,7 +16,7 @@ import {
   type AnnotationSettings,
 } from '../../../scheduler/expressions/plan-annotation.js';
 import { annotatedColumns } from '../../../scheduler/jobs/export/annotated-columns.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { computedQuery } from '../../../scheduler/jobs/computed/computed-query.js';
 import { computedConditions } from './computed-conditions.js';

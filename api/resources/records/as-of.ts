@@ -6,7 +6,7 @@ import { isoMicros } from '../../../engine/ingest/iso-date.js';
 import { valueForMessage } from '../../../engine/query/request/problem.js';
 import type { Store } from '../../../engine/store/store.js';
 import { readId, type Form } from '../../http/form.js';
-import { answerSchema, integer, nullable, reference } from '../../http/schema.js';
+import { answerSchema, integer, nullable, reference } from '../../http/json-schema.js';
 
 /** The key `as_of` of requests. */
 export const asOfProperty = {

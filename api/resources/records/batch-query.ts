@@ -4,13 +4,13 @@ import { stringifyJson } from '../../../engine/core/json.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { isObject } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { formatLogLine } from '../../../engine/core/log.js';
+import { formatLogLine } from '../../../engine/core/server-log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { answerAnnotatedQuery, isAnnotatedQuery } from './annotated-query.js';
 import { findDatasetByIdOrPath } from './dataset-by-path.js';
 import { answerQuery } from './query-records.js';
 import { JsonText } from '../../http/reply.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 
 /**
  * Runs several queries of one request (contract 8.6). The items are in the order of the queries: the answer with `status_code`

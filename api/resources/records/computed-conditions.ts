@@ -3,9 +3,9 @@ import { AppError } from '../../../engine/core/errors.js';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { recordsAt, runQuery, type QueryAnswer } from '../../../engine/query/plan/query.js';
+import { recordsAt, runQuery, type QueryAnswer } from '../../../engine/query/plan/run-query.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
+import { parseQuery, type QueryRequest } from '../../../engine/query/request/query-request.js';
 import { positionInQuery, withoutConditions, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
 import type { Snapshot } from '../../../engine/store/store.js';
 import { computedOrderOf, parseComputedPart, querySeparations, type ComputedQuery } from '../../../scheduler/jobs/computed/computed-query.js'; // prettier-ignore

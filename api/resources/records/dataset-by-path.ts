@@ -4,7 +4,7 @@ import { parseFullPath } from '../../../engine/catalog/full-path.js';
 import { invalidError, notFoundError } from '../../../engine/core/errors.js';
 import type { AppContext } from '../../http/app-context.js';
 import { readId } from '../../http/form.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 
 /** The dataset with this id or full path; throws a 404 unless it exists and the caller may read it. */

@@ -7,8 +7,8 @@ import {
   computeRecordChanges,
   type ComparedVersions,
 } from '../../../engine/query/plan/difference-page.js';
-import { clientLeftError } from '../../../engine/query/executor/limits.js';
-import { recordsPerRead } from '../../../engine/query/plan/records.js';
+import { clientLeftError } from '../../../engine/query/executor/run-options.js';
+import { recordsPerRead } from '../../../engine/query/plan/read-page-records.js';
 import { firstParamValue, wholeNumberParam } from '../../http/list-query.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { QueryParams } from '../../http/page.js';
@@ -24,9 +24,9 @@ import {
   enumOf,
   reference,
   strings,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { resolveAsOf } from './as-of.js';
-import { signState, verifySignedState } from './cursor.js';
+import { signState, verifySignedState } from './page-cursor.js';
 import { loadReadableData, runUnlessDeleted } from './query-records.js';
 
 /** The parameters of a comparison of two versions. */

@@ -3,7 +3,7 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { invalidError, notFoundError } from '../../../engine/core/errors.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
 import {
   lookupRecords,
   runFacets,
@@ -11,14 +11,14 @@ import {
   runQuery,
   streamQuery,
   type QueryAnswer,
-} from '../../../engine/query/plan/query.js';
+} from '../../../engine/query/plan/run-query.js';
 import {
   requireNotArchived,
   loadVisibleVersion,
   type VisibleDatasetVersion,
 } from '../../../scheduler/jobs/visible-data.js';
 import { asOfText, resolveAsOf } from './as-of.js';
-import { queryHash, readCursor, writeCursor, type RequestedCursor } from './cursor.js';
+import { queryHash, readCursor, writeCursor, type RequestedCursor } from './page-cursor.js';
 import type { AppContext } from '../../http/app-context.js';
 import { isObject } from '../../http/form.js';
 import { requireAvailableDataset } from '../../http/require-resource.js';

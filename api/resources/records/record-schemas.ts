@@ -20,7 +20,7 @@ import {
   text,
   type NamedSchema,
   type Property,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 
 /** The description of the key `explain` in every kind of query. */
 export const explainDescription =

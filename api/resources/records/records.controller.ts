@@ -1,7 +1,7 @@
 import { Body, Controller, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { invalidError } from '../../../engine/core/errors.js';
-import { Access, Resource, CurrentCaller } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
 import { answerAnnotatedQuery, answerAnnotatedPage, isAnnotatedQuery } from './annotated-query.js';
 import { answerBatchQuery } from './batch-query.js';
 import { KnownKeys, reportIgnoredKeys } from '../../http/known-keys.js';
@@ -26,7 +26,7 @@ import {
   type ApiReply,
   type ApiRequest,
   type Caller,
-} from '../../http/request.js';
+} from '../../http/api-request.js';
 
 /** Returns the first supported media type of `Accept`; undefined for JSON, which is also the default. */
 function requestedPageType(accept: string | undefined): PageType | undefined {

@@ -8,7 +8,7 @@ import {
   reference,
   strings,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import {
   timestampFields,
   descriptionField,

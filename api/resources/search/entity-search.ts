@@ -1,13 +1,13 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { parseJson } from '../../../engine/core/json.js';
 import type { EntityCondition } from '../../../engine/query/request/entities.js';
-import type { SearchRequest } from '../../../engine/search/request.js';
+import type { SearchRequest } from '../../../engine/search/search-request.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { formatLogLine } from '../../../engine/core/log.js';
+import { formatLogLine } from '../../../engine/core/server-log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { runDatasetQuery } from '../records/query-records.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 
 /** The matches of a dataset in a search for entities. */

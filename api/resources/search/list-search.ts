@@ -1,8 +1,8 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
-import { isQueryString, parseSearch } from '../../../engine/search/request.js';
+import { isQueryString, parseSearch } from '../../../engine/search/search-request.js';
 import { searchIds, type SearchedIds } from '../../../engine/search/search.js';
 import type { AppContext } from '../../http/app-context.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 
 /** The filter that the parameter `query` of a list becomes: a text that entries contain, or the ids that a search has found (`among`). */
 interface SearchFilter {

@@ -2,16 +2,16 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { documentFieldByName, type SearchDocument } from '../../../engine/search/document.js';
 import { parseJson } from '../../../engine/core/json.js';
-import { valueInAnswer } from '../../../engine/search/facets.js';
+import { valueInAnswer } from '../../../engine/search/search-facets.js';
 import {
   restrictToDatasets,
   parseSearch,
   type SearchRequest,
-} from '../../../engine/search/request.js';
+} from '../../../engine/search/search-request.js';
 import { searchCatalog, runWithinTimeLimit } from '../../../engine/search/search.js';
 import { searchDatasets } from './entity-search.js';
 import type { AppContext } from '../../http/app-context.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 
 /** Searches the vaults and objects that the caller may read (contract 8.7). */
 export async function answerSearch(

@@ -1,5 +1,5 @@
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { Access, CurrentCaller } from '../../http/access.js';
+import { Access, CurrentCaller } from '../../http/access-rule.js';
 import { Operation } from '../../http/operation.js';
 import { AppContext } from '../../http/app-context.js';
 import {
@@ -7,7 +7,7 @@ import {
   type ApiReply,
   type ApiRequest,
   type Caller,
-} from '../../http/request.js';
+} from '../../http/api-request.js';
 import { answerSearch } from './search-catalog.js';
 import { declareOperations } from '../../http/operation-row.js';
 import {
@@ -20,7 +20,7 @@ import {
   jsonObjects,
   nullable,
   enumOf,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 
 const searchBody = bodySchema('Search', 'A search over vaults and objects.', {
   query: { type: anyType, description: 'A query string.', example: 'cardiomyopathy' },

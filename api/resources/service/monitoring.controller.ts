@@ -3,13 +3,13 @@ import { isSameSecret } from '../../../engine/catalog/secrets.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { notFoundError } from '../../../engine/core/errors.js';
 import { readFreeBytes } from '../../../engine/core/files.js';
-import { Public } from '../../http/access.js';
+import { Public } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { isLocal } from '../../http/forwarded.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
-import type { ApiReply, ApiRequest } from '../../http/request.js';
-import { answerSchema, enumOf, strings } from '../../http/schema.js';
+import type { ApiReply, ApiRequest } from '../../http/api-request.js';
+import { answerSchema, enumOf, strings } from '../../http/json-schema.js';
 
 const livenessAnswer = answerSchema('Liveness', 'Whether the API process runs.', {
   status: { type: enumOf('ok'), example: 'ok' },

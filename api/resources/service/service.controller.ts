@@ -1,5 +1,5 @@
 import { Controller, Header, Redirect, Req, Res } from '@nestjs/common';
-import { Public } from '../../http/access.js';
+import { Public } from '../../http/access-rule.js';
 import { Authenticator } from '../../http/authenticator.js';
 import { docsPage, docsSecurityPolicy } from '../../http/docs-page.js';
 import { joinPage, joinSecurityPolicy } from '../../http/join-page.js';
@@ -7,7 +7,7 @@ import { OpenapiDocument } from '../../http/openapi.js';
 import { Operation } from '../../http/operation.js';
 import { rootOperations, serviceOperations } from './service.operations.js';
 import { AppContext } from '../../http/app-context.js';
-import type { ApiReply, ApiRequest } from '../../http/request.js';
+import type { ApiReply, ApiRequest } from '../../http/api-request.js';
 import { contentSecurityPolicy, pageHead } from '../../http/page-policy.js';
 
 /** The service itself: credentials, health and the description of the interface. */

@@ -1,6 +1,6 @@
 import { declareOperations, emptyAnswer } from '../../http/operation-row.js';
 import { pageAnswer } from '../../http/page-policy.js';
-import { answerSchema, enumOf, jsonObject, jsonObjects, text } from '../../http/schema.js';
+import { answerSchema, enumOf, jsonObject, jsonObjects, text } from '../../http/json-schema.js';
 
 /** The schema of the error answer of any operation. */
 const errorSchema = {

@@ -3,7 +3,7 @@ import { isActiveStatus } from '../../../engine/catalog/task-row.js';
 import { invalidError } from '../../../engine/core/errors.js';
 import { Form } from '../../http/form.js';
 import type { AppContext } from '../../http/app-context.js';
-import type { ApiRequest } from '../../http/request.js';
+import type { ApiRequest } from '../../http/api-request.js';
 
 /**
  * Whether a PUT or PATCH request cancels a job: by `status`, or by a path that ends in `/cancel`. Any other status is a 400 (contract

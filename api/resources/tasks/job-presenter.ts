@@ -8,7 +8,7 @@ import type { JobRow } from '../../../engine/catalog/jobs.js';
 import type { ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
 import type { JobResourceKind, TaskRow } from '../../../engine/catalog/task-row.js';
 import type { AppContext } from '../../http/app-context.js';
-import type { ApiRequest } from '../../http/request.js';
+import type { ApiRequest } from '../../http/api-request.js';
 import { restoreTask, snapshotTask } from '../archives/archive-task.js';
 import { commit } from '../commits/commit.js';
 import { exportResource } from '../exports/export.js';
@@ -16,7 +16,7 @@ import { importResource } from '../imports/import.js';
 import { migrationResource } from '../migrations/migration.js';
 import { objectCopy } from '../object-copies/object-copy.js';
 import { presenterFor, type Presenter } from '../presenter.js';
-import type { JobContext } from './job.js';
+import type { JobContext } from './job-view.js';
 import { task, taskTypeByKind } from './task.js';
 
 type JobDatasetContext = Pick<JobContext, 'dataset' | 'vaultId'>;

@@ -7,7 +7,7 @@ import type { ListedRows } from '../../../engine/catalog/list-page.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import type { JobResourceKind } from '../../../engine/catalog/task-row.js';
 import { notFoundError } from '../../../engine/core/errors.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
 import { choiceParams, paramIds, idParam, omitUndefined } from '../../http/list-query.js';
@@ -16,13 +16,13 @@ import type { OperationRow } from '../../http/operation-row.js';
 import type { Page } from '../../../engine/catalog/list-page.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { reportIgnoredKeys } from '../../http/known-keys.js';
-import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { refuseChange } from '../unchangeable.js';
 import { requireResource } from '../../http/require-resource.js';
 import { waitAsPreferred } from './preferred-wait.js';
 import { cancelJob, isCancelRequest } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
-import { taskStatuses } from './job.js';
+import { taskStatuses } from './job-view.js';
 import type { JobAction } from './jobs.operations.js';
 
 /** The kinds of job that belong to a dataset; its permissions decide who may access the job. */

@@ -4,14 +4,14 @@ import {
   type OperationDeclaration,
   type OperationRow,
 } from '../../http/operation-row.js';
-import { withReadOnlyKeys, type NamedSchema } from '../../http/schema.js';
+import { withReadOnlyKeys, type NamedSchema } from '../../http/json-schema.js';
 import { commit } from '../commits/commit.js';
 import { rollbackBody, rollbackCheck } from '../commits/rollback-check.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { exportProvenance, exportResource, signedDownload } from '../exports/export.js';
 import { importChangeBody, importResource } from '../imports/import.js';
 import { createdMigration, migrationResource } from '../migrations/migration.js';
-import { cancelBody } from './job.js';
+import { cancelBody } from './job-view.js';
 import { task } from './task.js';
 
 interface JobNames {

@@ -1,5 +1,5 @@
 import type { AppContext } from '../../http/app-context.js';
-import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/request.js';
+import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/api-request.js';
 import { preferenceOf, reportAppliedPreference } from '../../http/preferences.js';
 
 /** The longest wait, in seconds; proxies abandon a request after a minute. */

@@ -12,11 +12,11 @@ import {
   reference,
   strings,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { timestampFields, ownerFields, type WithUser } from '../common-fields.js';
 import { objectSummary } from '../objects/object.js';
 import { vaultSummary } from '../vaults/vault.js';
-import { taskStatuses } from './job.js';
+import { taskStatuses } from './job-view.js';
 
 /** The resources that a task works on, as they are shown with the task; null for those that have been deleted. */
 interface TaskContext extends WithUser {

@@ -3,10 +3,10 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import { taskClasses, type TaskClass, type TaskRow } from '../../../engine/catalog/task-row.js';
 import type { TaskFilter, TaskOrdering } from '../../../engine/catalog/tasks.js';
 import { invalidError, notFoundError } from '../../../engine/core/errors.js';
-import { Access, Resource, CurrentCaller } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
 import { isCancelRequest } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
-import { taskStatuses } from './job.js';
+import { taskStatuses } from './job-view.js';
 import { taskTypeByKind } from './task.js';
 import {
   choiceParams,
@@ -21,7 +21,7 @@ import { taskOperations } from './jobs.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { requireResource } from '../../http/require-resource.js';
-import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { waitAsPreferred } from './preferred-wait.js';
 
 /** Tasks, which show clients the progress of their jobs (contract 15). */

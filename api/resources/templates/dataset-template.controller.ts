@@ -1,10 +1,10 @@
 import { Controller, Req } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { Access, Resource } from '../../http/access.js';
+import { Access, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
-import type { ApiRequest } from '../../http/request.js';
+import type { ApiRequest } from '../../http/api-request.js';
 import { presenterFor } from '../presenter.js';
 import { template } from './template.js';
 

@@ -4,8 +4,8 @@ import type { TemplateRow } from '../../../engine/catalog/templates.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Form } from '../../http/form.js';
-import type { Caller } from '../../http/request.js';
-import { id, nullable } from '../../http/schema.js';
+import type { Caller } from '../../http/api-request.js';
+import { id, nullable } from '../../http/json-schema.js';
 
 /** The key of a request that names a template. */
 export const templateIdField = {

@@ -14,7 +14,7 @@ import {
   reference,
   text,
   type ValueType,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import {
   timestampFields,
   descriptionField,

@@ -5,7 +5,7 @@ import { readBoolean, type Form } from '../../http/form.js';
 import { omitUndefined, firstParamValue, paramValues } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import { presenterFor } from '../presenter.js';
 import { template, type TemplateContext } from './template.js';
 

@@ -1,7 +1,7 @@
 import type { TokenRow } from '../../../engine/catalog/tokens.js';
 import type { Form } from '../../http/form.js';
 import { constantField, declareResource } from '../../http/resource.js';
-import { id, nullable, enumOf, withReader, text, timestamp } from '../../http/schema.js';
+import { id, nullable, enumOf, withReader, text, timestamp } from '../../http/json-schema.js';
 
 /** The data that the view of a token shows and its row does not have. */
 export interface TokenContext {

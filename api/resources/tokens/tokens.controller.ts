@@ -4,7 +4,7 @@ import { tokenSubject, type NewToken, type TokenFilter } from '../../../engine/c
 import { crudController } from '../../http/crud.js';
 import { omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
-import { timestamp } from '../../http/schema.js';
+import { timestamp } from '../../http/json-schema.js';
 import { refuseChange } from '../unchangeable.js';
 import { token, type CreatedToken, type TokenContext } from './token.js';
 

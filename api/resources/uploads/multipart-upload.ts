@@ -10,7 +10,7 @@ import { listFolder, makeFolder, moveFile, openFile, removeTree, syncFolder } fr
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import type { AppContext, ServerLimits } from '../../http/app-context.js';
-import type { ApiRequest } from '../../http/request.js';
+import type { ApiRequest } from '../../http/api-request.js';
 import { signPartTarget } from '../downloads/signed-addresses.js';
 import { publishUpload, receiveBody, removeQuietly, uploadScratchPath } from './receive-upload.js';
 

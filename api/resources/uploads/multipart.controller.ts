@@ -5,12 +5,12 @@ import type { MultipartUploadRow } from '../../../engine/catalog/multipart-uploa
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { notFoundError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, isObject, readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
-import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
+import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import {
   answerSchema,
@@ -19,7 +19,7 @@ import {
   integers,
   jsonObjects,
   text,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import { object } from '../objects/object.js';
 import { presenterFor } from '../presenter.js';
 import {

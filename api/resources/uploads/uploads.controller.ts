@@ -1,12 +1,12 @@
 import { Controller, Headers, Param, Query, Req, Res } from '@nestjs/common';
-import { Public } from '../../http/access.js';
+import { Public } from '../../http/access-rule.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { requireSignedUrl, userIdOfSignedUrl } from '../downloads/signed-addresses.js';
 import { uploadOperations } from '../objects/objects.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import type { QueryParams } from '../../http/page.js';
-import type { ApiReply, ApiRequest } from '../../http/request.js';
+import type { ApiReply, ApiRequest } from '../../http/api-request.js';
 import { receivePart } from './multipart-upload.js';
 import { receiveUpload } from './receive-upload.js';
 

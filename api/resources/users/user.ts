@@ -10,7 +10,7 @@ import {
   text,
   timestamp,
   type ValueType,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 
 type UserFields<Context> = Readonly<Record<string, ResourceField<UserRow, Context>>>;
 

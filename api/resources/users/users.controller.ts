@@ -3,14 +3,14 @@ import { requireAdministrator, requireUserItself } from '../../../engine/catalog
 import { changeUser, removeUser } from '../../../engine/catalog/change-user.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
 import type { UserFilter, UserRow } from '../../../engine/catalog/users.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readBoolean } from '../../http/form.js';
 import { choiceParams, omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { refuseChange } from '../unchangeable.js';
 import { createdUser, user } from './user.js';

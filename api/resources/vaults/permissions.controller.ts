@@ -7,13 +7,13 @@ import type {
 } from '../../../engine/catalog/vault-permissions.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { invalidError, notFoundError } from '../../../engine/core/errors.js';
-import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form, readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
+import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { readUser } from '../users/named-user.js';
 import { permissionGrant, vaultPermission } from './vault-permission.js';
 import { permissionNames } from './vault.js';

@@ -1,12 +1,12 @@
 import { Controller } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { VaultUsage } from '../../../engine/catalog/vaults.js';
-import { Access, CurrentCaller } from '../../http/access.js';
+import { Access, CurrentCaller } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
-import type { Caller } from '../../http/request.js';
-import { answerSchema, id, integer, listOf, objectOf, text } from '../../http/schema.js';
+import type { Caller } from '../../http/api-request.js';
+import { answerSchema, id, integer, listOf, objectOf, text } from '../../http/json-schema.js';
 
 const usageCounts = {
   datasets: { type: integer },

@@ -3,7 +3,7 @@ import { permissionOfLevel } from '../../../engine/catalog/permission.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultPermissionRow } from '../../../engine/catalog/vault-permissions.js';
 import { constantField, declareResource } from '../../http/resource.js';
-import { bodySchema, id, nullable, enumOf, reference, text } from '../../http/schema.js';
+import { bodySchema, id, nullable, enumOf, reference, text } from '../../http/json-schema.js';
 import { timestampFields } from '../common-fields.js';
 import { groupSummary } from '../groups/group.js';
 import { userSummary } from '../users/user.js';

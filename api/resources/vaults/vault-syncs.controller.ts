@@ -1,10 +1,10 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { Access } from '../../http/access.js';
+import { Access } from '../../http/access-rule.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
-import type { ApiRequest } from '../../http/request.js';
-import { answerSchema, id, enumOf, text, timestamp } from '../../http/schema.js';
+import type { ApiRequest } from '../../http/api-request.js';
+import { answerSchema, id, enumOf, text, timestamp } from '../../http/json-schema.js';
 
 const vaultSyncSchema = answerSchema('VaultSyncTask', 'The synchronisation of a vault.', {
   class_name: { type: enumOf('VaultSyncTask'), example: 'VaultSyncTask' },

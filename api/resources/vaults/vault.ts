@@ -1,5 +1,5 @@
 import type { AccountRow } from '../../../engine/catalog/accounts.js';
-import { checkVaultName } from '../../../engine/catalog/names.js';
+import { checkVaultName } from '../../../engine/catalog/object-names.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
@@ -17,7 +17,7 @@ import {
   withReader,
   text,
   type ValueType,
-} from '../../http/schema.js';
+} from '../../http/json-schema.js';
 import {
   timestampFields,
   descriptionField,

@@ -14,7 +14,7 @@ import {
 } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
-import type { Caller } from '../../http/request.js';
+import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { removeFiles } from '../objects/remove-files.js';
 import { readSearchFilter } from '../search/list-search.js';

@@ -1,14 +1,19 @@
 import { expressionErrorOf, memberAt } from '../expression.js';
 import type { Expression } from '../expression.js';
 import { deleteItem, setItem } from '../values/dict.js';
-import { valueError } from '../values/errors.js';
+import { valueError } from '../values/expression-errors.js';
 import { typeName } from '../values/type-name.js';
-import { PyDict, PyList } from '../values/values.js';
-import type { ExpressionHost, PyValue, Runtime } from '../values/values.js';
-import { castResult, castRuntime } from './cast.js';
-import { compileFields, compileFieldExpression, neededPathsOf, variableNames } from './fields.js';
-import type { AnnotationField, CompiledField } from './fields.js';
-import { copyValue, toPlainValue } from './plain.js';
+import { PyDict, PyList } from '../values/python-values.js';
+import type { ExpressionHost, PyValue, Runtime } from '../values/python-values.js';
+import { castResult, castRuntime } from './cast-result.js';
+import {
+  compileFields,
+  compileFieldExpression,
+  neededPathsOf,
+  variableNames,
+} from './annotation-fields.js';
+import type { AnnotationField, CompiledField } from './annotation-fields.js';
+import { copyValue, toPlainValue } from './plain-result.js';
 
 /** The options of an annotation, which apply to each record. */
 export interface AnnotationRequest {

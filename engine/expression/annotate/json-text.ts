@@ -1,7 +1,7 @@
-import { limitExceededError } from '../values/limits.js';
+import { limitExceededError } from '../values/expression-limits.js';
 import { floatRepr } from '../values/float-text.js';
-import { Float, PyDict, PyList } from '../values/values.js';
-import type { PyValue } from '../values/values.js';
+import { Float, PyDict, PyList } from '../values/python-values.js';
+import type { PyValue } from '../values/python-values.js';
 
 /**
  * Returns the JSON text of a plain value: ints with all digits, floats always with a point or an exponent, infinities as the texts

@@ -1,8 +1,8 @@
 import { JsonError } from '../../core/json.js';
 import { setItem } from '../values/dict.js';
 import { toInt } from '../values/integers.js';
-import { Float, PyDict, PyList } from '../values/values.js';
-import type { PyValue } from '../values/values.js';
+import { Float, PyDict, PyList } from '../values/python-values.js';
+import type { PyValue } from '../values/python-values.js';
 
 /**
  * Reads JSON as values of the expression language: a number with a point or an exponent is a float, any other number is an int of full

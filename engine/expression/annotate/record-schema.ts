@@ -1,5 +1,5 @@
-import { Float, PyDict, PyList } from '../values/values.js';
-import type { PyValue } from '../values/values.js';
+import { Float, PyDict, PyList } from '../values/python-values.js';
+import type { PyValue } from '../values/python-values.js';
 
 /** The names that lead through objects, and lists of them, to a field. */
 type FieldPath = readonly string[];

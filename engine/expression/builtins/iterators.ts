@@ -1,4 +1,4 @@
-import { ExpressionError, typeError, valueError } from '../values/errors.js';
+import { ExpressionError, typeError, valueError } from '../values/expression-errors.js';
 import { callWithOneArgument, invalidKeywordError, callValue } from '../values/call.js';
 import { isOrdered } from '../values/comparison.js';
 import { itemsOf, keysOf } from '../values/dict.js';
@@ -8,8 +8,8 @@ import { exactArguments, namedArguments, argumentRange, anyArguments } from '../
 import type { NativeDeclaration } from '../values/native.js';
 import { isTruthy } from '../values/truth.js';
 import { typeName } from '../values/type-name.js';
-import { DictView, PyDict, PyIterator, PyList, PyRange, PyTuple } from '../values/values.js';
-import type { Keywords, PyValue, Runtime } from '../values/values.js';
+import { DictView, PyDict, PyIterator, PyList, PyRange, PyTuple } from '../values/python-values.js';
+import type { Keywords, PyValue, Runtime } from '../values/python-values.js';
 import { add } from '../operators/arithmetic.js';
 import { sortItems } from '../methods/sorting.js';
 

@@ -1,9 +1,9 @@
-import { compileGet, compilePath } from './access.js';
-import { getAttribute } from '../operators/attributes.js';
+import { compileGet, compilePath } from './compile-access.js';
+import { getAttribute } from '../operators/get-attribute.js';
 import { methodOfType } from '../methods/tables.js';
-import type { Argument, SyntaxNode } from '../syntax/tree.js';
+import type { Argument, SyntaxNode } from '../syntax/syntax-tree.js';
 import { callMethod, callNative, callValue } from '../values/call.js';
-import { typeError } from '../values/errors.js';
+import { typeError } from '../values/expression-errors.js';
 import { originalKey } from '../values/dict.js';
 import { itemsIn } from '../values/iteration.js';
 import { typeName } from '../values/type-name.js';
@@ -16,9 +16,9 @@ import {
   PyLambda,
   PyList,
   PyType,
-} from '../values/values.js';
-import { PyRange, PySet, PyTuple } from '../values/values.js';
-import type { CompiledNode, ActivationFrame, Keywords, PyValue } from '../values/values.js';
+} from '../values/python-values.js';
+import { PyRange, PySet, PyTuple } from '../values/python-values.js';
+import type { CompiledNode, ActivationFrame, Keywords, PyValue } from '../values/python-values.js';
 import type { EvaluationState, NodeCompiler, NameScope } from './scope.js';
 
 /** Compiles a call. Calls of built-in functions and methods with plain arguments create no array of arguments. */

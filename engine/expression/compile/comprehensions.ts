@@ -1,5 +1,5 @@
 import { childrenOf, stepCostOf } from '../syntax/children.js';
-import type { ComprehensionClause, SyntaxNode } from '../syntax/tree.js';
+import type { ComprehensionClause, SyntaxNode } from '../syntax/syntax-tree.js';
 import { addMember, setItem } from '../values/dict.js';
 import { iterate } from '../values/iteration.js';
 import {
@@ -10,8 +10,8 @@ import {
   PyList,
   PySet,
   PyTuple,
-} from '../values/values.js';
-import type { CompiledNode, PyValue } from '../values/values.js';
+} from '../values/python-values.js';
+import type { CompiledNode, PyValue } from '../values/python-values.js';
 import { compileTest } from './operators.js';
 import type { EvaluationState, NodeCompiler } from './scope.js';
 import { NameScope } from './scope.js';

@@ -1,12 +1,20 @@
-import type { DictItem, DisplayItem, SyntaxNode, TemplatePart } from '../syntax/tree.js';
+import type { DictItem, DisplayItem, SyntaxNode, TemplatePart } from '../syntax/syntax-tree.js';
 import { addMember, setItem, updateDict } from '../values/dict.js';
-import { typeError } from '../values/errors.js';
+import { typeError } from '../values/expression-errors.js';
 import { isEasilyFixed } from '../values/float-text.js';
 import { asciiOf, reprOf, strOf } from '../values/repr.js';
 import { typeName } from '../values/type-name.js';
 import { formatValue } from '../formatting/format-value.js';
-import { Float, PyDict, PyLambda, PyList, PySet, PySlice, PyTuple } from '../values/values.js';
-import type { CompiledNode, ActivationFrame, PyValue } from '../values/values.js';
+import {
+  Float,
+  PyDict,
+  PyLambda,
+  PyList,
+  PySet,
+  PySlice,
+  PyTuple,
+} from '../values/python-values.js';
+import type { CompiledNode, ActivationFrame, PyValue } from '../values/python-values.js';
 import { stepCostOf } from '../syntax/children.js';
 import { valuesToUnpack } from './calls.js';
 import { NameScope } from './scope.js';

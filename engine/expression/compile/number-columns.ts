@@ -1,6 +1,6 @@
 import { floatFloorDivide, floatModulo, intFloorDivide, intModulo } from '../operators/division.js';
-import type { BinaryOperator, ComparisonOperator, SyntaxNode } from '../syntax/tree.js';
-import { Float } from '../values/values.js';
+import type { BinaryOperator, ComparisonOperator, SyntaxNode } from '../syntax/syntax-tree.js';
+import { Float } from '../values/python-values.js';
 import { memberPathOf, type MemberPath } from './record-fields.js';
 
 /** The type of the values in a column of numbers. */

@@ -13,9 +13,9 @@ import { contains, isIdentical } from '../operators/membership.js';
 import { power } from '../operators/powers.js';
 import { isEqual, isOrdered } from '../values/comparison.js';
 import { isTruthy } from '../values/truth.js';
-import { Float, PyTuple } from '../values/values.js';
-import type { CompiledNode, PyValue, Runtime } from '../values/values.js';
-import type { BinaryOperator, ComparisonOperator, SyntaxNode } from '../syntax/tree.js';
+import { Float, PyTuple } from '../values/python-values.js';
+import type { CompiledNode, PyValue, Runtime } from '../values/python-values.js';
+import type { BinaryOperator, ComparisonOperator, SyntaxNode } from '../syntax/syntax-tree.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 
 type BinaryOperation = (runtime: Runtime, a: PyValue, b: PyValue) => PyValue;

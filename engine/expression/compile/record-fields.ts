@@ -1,5 +1,5 @@
 import { childrenOf } from '../syntax/children.js';
-import type { SyntaxNode } from '../syntax/tree.js';
+import type { SyntaxNode } from '../syntax/syntax-tree.js';
 import { methodOfType } from '../methods/tables.js';
 
 /** The names that lead from the record to a value: a field, then members of objects. */

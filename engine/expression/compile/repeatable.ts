@@ -1,7 +1,7 @@
-import { libraryDeclarations } from '../library/declarations.js';
+import { libraryDeclarations } from '../library/library-declarations.js';
 import { libraryFunctionByName } from '../library/library.js';
 import { childrenOf } from '../syntax/children.js';
-import type { SyntaxNode } from '../syntax/tree.js';
+import type { SyntaxNode } from '../syntax/syntax-tree.js';
 import { memberPathOf, type MemberPath } from './record-fields.js';
 
 /** Methods that change a list, a set or an object. */

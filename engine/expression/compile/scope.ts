@@ -1,4 +1,4 @@
-import type { Budget } from '../values/limits.js';
+import type { Budget } from '../values/expression-limits.js';
 import type {
   CompiledNode,
   ExpressionHost,
@@ -6,10 +6,10 @@ import type {
   PyDict,
   PyType,
   PyValue,
-} from '../values/values.js';
+} from '../values/python-values.js';
 import type { MemberPath } from './record-fields.js';
-import type { SyntaxNode } from '../syntax/tree.js';
-import type { SyntaxPosition } from '../values/errors.js';
+import type { SyntaxNode } from '../syntax/syntax-tree.js';
+import type { SyntaxPosition } from '../values/expression-errors.js';
 
 /** The state of a compiled expression while it runs. */
 export class EvaluationState {

@@ -1,9 +1,9 @@
-import { getAttribute } from '../operators/attributes.js';
+import { getAttribute } from '../operators/get-attribute.js';
 import { subscript } from '../operators/subscript.js';
-import type { SyntaxNode } from '../syntax/tree.js';
+import type { SyntaxNode } from '../syntax/syntax-tree.js';
 import { callValue } from '../values/call.js';
-import { indexError } from '../values/errors.js';
-import type { CompiledNode } from '../values/values.js';
+import { indexError } from '../values/expression-errors.js';
+import type { CompiledNode } from '../values/python-values.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 
 /**

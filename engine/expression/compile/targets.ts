@@ -1,9 +1,17 @@
-import type { AssignmentTarget } from '../syntax/tree.js';
-import { typeError, valueError } from '../values/errors.js';
+import type { AssignmentTarget } from '../syntax/syntax-tree.js';
+import { typeError, valueError } from '../values/expression-errors.js';
 import { itemsIn } from '../values/iteration.js';
 import { typeName } from '../values/type-name.js';
-import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from '../values/values.js';
-import type { ActivationFrame, PyValue, Runtime } from '../values/values.js';
+import {
+  DictView,
+  PyDict,
+  PyIterator,
+  PyList,
+  PyRange,
+  PySet,
+  PyTuple,
+} from '../values/python-values.js';
+import type { ActivationFrame, PyValue, Runtime } from '../values/python-values.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 
 /** Compiles the assignment of an item to the target of a `for`. */

@@ -4,7 +4,7 @@ import {
   shortestDecimal,
   significantDecimal,
 } from '../values/float-text.js';
-import type { Runtime } from '../values/values.js';
+import type { Runtime } from '../values/python-values.js';
 
 /** Formats a positive double as a presentation type of `%` and of format specifications demands. */
 export function floatDigits(

@@ -1,11 +1,11 @@
-import { overflowError, typeError, valueError } from '../values/errors.js';
+import { overflowError, typeError, valueError } from '../values/expression-errors.js';
 import { sliceText, codePointLength } from '../values/code-points.js';
 import { asInt, intText, intToFloat } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
 import { strOf } from '../values/repr.js';
 import { typeName } from '../values/type-name.js';
-import { Float } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import { Float } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 import { floatDigits, untypedDigits } from './format-float.js';
 import { groupDigits, padText, parseSpec } from './spec.js';
 import type { FormatSpec } from './spec.js';

@@ -1,12 +1,17 @@
-import { ExpressionError, overflowError, typeError, valueError } from '../values/errors.js';
+import {
+  ExpressionError,
+  overflowError,
+  typeError,
+  valueError,
+} from '../values/expression-errors.js';
 import { codePointLength, sliceText } from '../values/code-points.js';
 import { getItem } from '../values/dict.js';
 import { asDouble, asInt, floatToInt, intText } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
 import { asciiOf, reprOf, strOf } from '../values/repr.js';
 import { typeName } from '../values/type-name.js';
-import { Float, PyDict, PyList, PyTuple } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import { Float, PyDict, PyList, PyTuple } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 import { floatDigits } from './format-float.js';
 
 /** Formats by `text % value`: printf-style, with a tuple, a dict or one value on the right. */

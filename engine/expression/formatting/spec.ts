@@ -1,7 +1,7 @@
-import { valueError } from '../values/errors.js';
+import { valueError } from '../values/expression-errors.js';
 import { codePointLength } from '../values/code-points.js';
 import { typeName } from '../values/type-name.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 
 /** A parsed format specification: `[[fill]align][sign][z][#][0][width][grouping][.precision][type]`. */
 export interface FormatSpec {

@@ -5,12 +5,12 @@ import {
   suggestSimilar,
   typeError,
   valueError,
-} from '../values/errors.js';
+} from '../values/expression-errors.js';
 import { getItem } from '../values/dict.js';
 import { asciiOf, reprOf, strOf } from '../values/repr.js';
 import { typeName } from '../values/type-name.js';
-import { PyDict } from '../values/values.js';
-import type { Keywords, PyValue, Runtime } from '../values/values.js';
+import { PyDict } from '../values/python-values.js';
+import type { Keywords, PyValue, Runtime } from '../values/python-values.js';
 import { subscript } from '../operators/subscript.js';
 import { formatValue } from './format-value.js';
 

@@ -1,6 +1,6 @@
-import { functionError } from '../values/errors.js';
+import { functionError } from '../values/expression-errors.js';
 import { strOf } from '../values/repr.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 
 /** A date and time of day without a zone, or with an offset from UTC in minutes. */
 interface CalendarTime {

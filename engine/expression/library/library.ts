@@ -1,15 +1,15 @@
 import { AppError } from '../../core/errors.js';
 import { dictOf } from '../values/dict.js';
-import { ExpressionError, functionError } from '../values/errors.js';
+import { ExpressionError, functionError } from '../values/expression-errors.js';
 import { strOf } from '../values/repr.js';
-import { Native } from '../values/values.js';
-import type { NativeCode, PyValue, Runtime } from '../values/values.js';
+import { Native } from '../values/python-values.js';
+import type { NativeCode, PyValue, Runtime } from '../values/python-values.js';
 import { currentTime, formatDateTime } from './dates.js';
-import { libraryDeclarations } from './declarations.js';
+import { libraryDeclarations } from './library-declarations.js';
 import { valueAt } from './paths.js';
-import { findAll, searchGroups, regexSearch, substitute } from './patterns.js';
-import { coerceList, concat, explode, melt, splitText, tabulate } from './records.js';
-import { entityIds, normalizeAminoAcidChange, normalizeVariant } from './variants.js';
+import { findAll, searchGroups, regexSearch, substitute } from './regex-functions.js';
+import { coerceList, concat, explode, melt, splitText, tabulate } from './record-functions.js';
+import { entityIds, normalizeAminoAcidChange, normalizeVariant } from './variant-functions.js';
 
 /** A function of the library: what users read about it, and its implementation. */
 interface LibraryFunction {

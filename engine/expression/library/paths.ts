@@ -1,8 +1,8 @@
 import { getItem } from '../values/dict.js';
 import { asInt } from '../values/integers.js';
 import { itemsIn } from '../values/iteration.js';
-import { PyDict, PyList, PyTuple } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import { PyDict, PyList, PyTuple } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 
 /** Returns the value at a path in nested dicts and lists; undefined if a step is missing. */
 export function valueAt(runtime: Runtime, object: PyValue, path: PyValue): PyValue | undefined {

@@ -1,10 +1,18 @@
-import { ExpressionError, typeError, valueError } from '../values/errors.js';
+import { ExpressionError, typeError, valueError } from '../values/expression-errors.js';
 import { copyDict, deleteItem, getItem, itemsOf, setItem, updateDict } from '../values/dict.js';
 import { itemsIn } from '../values/iteration.js';
 import { exactArguments, argumentRange, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
-import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import {
+  DictView,
+  PyDict,
+  PyIterator,
+  PyList,
+  PyRange,
+  PySet,
+  PyTuple,
+} from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 import { keyError } from '../operators/subscript.js';
 
 /** Adds the items of a dict or of an iterable of pairs to a dict, like `dict.update` and `dict()`. */

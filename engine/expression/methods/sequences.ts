@@ -1,4 +1,4 @@
-import { indexError, valueError } from '../values/errors.js';
+import { indexError, valueError } from '../values/expression-errors.js';
 import { isSameOrEqual } from '../values/comparison.js';
 import { toClippedSize, toSize } from '../values/integers.js';
 import { copyItems } from '../values/iteration.js';
@@ -6,8 +6,8 @@ import { exactArguments, namedArguments, argumentRange } from '../values/native.
 import type { NativeDeclaration } from '../values/native.js';
 import { reprOf } from '../values/repr.js';
 import { isTruthy } from '../values/truth.js';
-import { PyList, PyRange, PyTuple } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import { PyList, PyRange, PyTuple } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 import { contains } from '../operators/membership.js';
 import { sortItems } from './sorting.js';
 

@@ -1,7 +1,7 @@
-import { compareCodePoints } from '../../core/code-points.js';
+import { compareCodePoints } from '../../core/compare-code-points.js';
 import { callWithOneArgument } from '../values/call.js';
 import { isOrdered } from '../values/comparison.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 
 /** Sorts an array in place like Python's `sorted`: stable, also when reversed, by `<` of the keys. */
 export function sortItems(

@@ -1,13 +1,13 @@
-import { overflowError, valueError } from '../values/errors.js';
+import { overflowError, valueError } from '../values/expression-errors.js';
 import { mantissaAndPower } from '../values/float-text.js';
 import { bitLength, toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
 import { exactArguments, nativeTable } from '../values/native.js';
-import { Float, PyDict, PyList, PyRange, PySet, PyTuple } from '../values/values.js';
-import type { Native, PyValue } from '../values/values.js';
+import { Float, PyDict, PyList, PyRange, PySet, PyTuple } from '../values/python-values.js';
+import type { Native, PyValue } from '../values/python-values.js';
 import { dictMethods } from './mappings.js';
 import { listMethods, rangeMethods, tupleMethods } from './sequences.js';
-import { frozenSetMethods, setMethods } from './sets.js';
+import { frozenSetMethods, setMethods } from './set-methods.js';
 import { caseMethods } from './text-case.js';
 import { changeMethods } from './text-change.js';
 import { searchMethods } from './text-search.js';

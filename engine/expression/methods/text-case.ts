@@ -1,7 +1,7 @@
-import { isPrintable, isWhiteSpace } from '../values/characters.js';
+import { isPrintable, isWhiteSpace } from '../values/unicode-characters.js';
 import { exactArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
-import type { Runtime } from '../values/values.js';
+import type { Runtime } from '../values/python-values.js';
 
 const asciiPattern = /^[\x20-\x7e\t\n\r]*$/;
 const upperCasePattern = /\p{Uppercase}/u;

@@ -1,12 +1,12 @@
-import { ExpressionError, typeError, valueError } from '../values/errors.js';
+import { ExpressionError, typeError, valueError } from '../values/expression-errors.js';
 import { codePointLength, codePointsOf } from '../values/code-points.js';
 import { getItem, itemsOf, setItem } from '../values/dict.js';
 import { asInt, toSize } from '../values/integers.js';
 import { exactArguments, namedArguments, argumentRange, anyArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
-import { PyDict } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import { PyDict } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 import { formatMap, formatText } from '../formatting/str-format.js';
 import { subscript } from '../operators/subscript.js';
 

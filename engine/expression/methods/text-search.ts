@@ -1,11 +1,11 @@
-import { typeError, valueError } from '../values/errors.js';
+import { typeError, valueError } from '../values/expression-errors.js';
 import { codePointLength, codePointOffset, codeUnitOffset } from '../values/code-points.js';
 import { asInt, toClippedSize } from '../values/integers.js';
 import { exactArguments, argumentRange } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
-import { PyTuple } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import { PyTuple } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 
 /** Reads a position argument: None and a missing one have the default, a negative position counts from the end. */
 function positionArgument(value: PyValue | undefined, missing: number, length: number): number {

@@ -1,13 +1,21 @@
-import { typeError, valueError } from '../values/errors.js';
-import { isWhiteSpace, stripWhiteSpace } from '../values/characters.js';
+import { typeError, valueError } from '../values/expression-errors.js';
+import { isWhiteSpace, stripWhiteSpace } from '../values/unicode-characters.js';
 import { toSize } from '../values/integers.js';
 import { itemsIn } from '../values/iteration.js';
 import { exactArguments, namedArguments, argumentRange } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
 import { isTruthy } from '../values/truth.js';
-import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import {
+  DictView,
+  PyDict,
+  PyIterator,
+  PyList,
+  PyRange,
+  PySet,
+  PyTuple,
+} from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 
 function splitWhiteSpace(text: string, most: number): string[] {
   const parts: string[] = [];

@@ -1,12 +1,12 @@
-import { overflowError, typeError, zeroDivisionError } from '../values/errors.js';
+import { overflowError, typeError, zeroDivisionError } from '../values/expression-errors.js';
 import { asInt, bitLength, intToFloat, toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
 import { typeName } from '../values/type-name.js';
-import { Float, PyList, PyTuple } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import { Float, PyList, PyTuple } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 import { formatPercent } from '../formatting/percent.js';
-import { limitExceededError } from '../values/limits.js';
-import { setDifference } from './sets.js';
+import { limitExceededError } from '../values/expression-limits.js';
+import { setDifference } from './set-operators.js';
 import { floatFloorDivide, floatModulo, intFloorDivide, intModulo } from './division.js';
 
 /** Returns the TypeError for two operands that an operator does not support. */

@@ -1,12 +1,12 @@
-import { typeError, valueError } from '../values/errors.js';
+import { typeError, valueError } from '../values/expression-errors.js';
 import { asInt, bitLength, toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
-import { limitExceededError } from '../values/limits.js';
+import { limitExceededError } from '../values/expression-limits.js';
 import { typeName } from '../values/type-name.js';
-import { Float } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import { Float } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 import { unsupportedOperandsError } from './arithmetic.js';
-import { setIntersection, setSymmetricDifference, setUnion } from './sets.js';
+import { setIntersection, setSymmetricDifference, setUnion } from './set-operators.js';
 
 /** Evaluates `a & b`. */
 export function bitAnd(runtime: Runtime, a: PyValue, b: PyValue): PyValue {

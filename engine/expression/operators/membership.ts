@@ -1,4 +1,4 @@
-import { typeError } from '../values/errors.js';
+import { typeError } from '../values/expression-errors.js';
 import { isSameOrEqual } from '../values/comparison.js';
 import { mapKey } from '../values/hashing.js';
 import { iterate } from '../values/iteration.js';
@@ -12,8 +12,8 @@ import {
   PyRange,
   PySet,
   PyTuple,
-} from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+} from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 
 /** Evaluates `item in container`. */
 export function contains(runtime: Runtime, item: PyValue, container: PyValue): boolean {

@@ -1,9 +1,14 @@
-import { overflowError, typeError, valueError, zeroDivisionError } from '../values/errors.js';
+import {
+  overflowError,
+  typeError,
+  valueError,
+  zeroDivisionError,
+} from '../values/expression-errors.js';
 import { asDouble, asInt, bitLength, intToFloat, toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
 import { typeName } from '../values/type-name.js';
-import { Float } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import { Float } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 import { unsupportedOperandsError } from './arithmetic.js';
 import { intModulo } from './division.js';
 

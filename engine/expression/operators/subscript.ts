@@ -4,14 +4,14 @@ import {
   suggestSimilar,
   typeError,
   valueError,
-} from '../values/errors.js';
+} from '../values/expression-errors.js';
 import { hasNoSurrogates, codePointsOf } from '../values/code-points.js';
 import { mapKey } from '../values/hashing.js';
 import { asInt, toClippedSize } from '../values/integers.js';
 import { reprOf } from '../values/repr.js';
 import { typeName } from '../values/type-name.js';
-import { PyDict, PyList, PyRange, PySlice, PyTuple } from '../values/values.js';
-import type { PyValue, Runtime } from '../values/values.js';
+import { PyDict, PyList, PyRange, PySlice, PyTuple } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
 
 /** Evaluates `container[key]`. */
 export function subscript(runtime: Runtime, container: PyValue, key: PyValue): PyValue {

@@ -1,7 +1,7 @@
-import type { Budget } from '../values/limits.js';
-import { isWordCode } from './characters.js';
+import type { Budget } from '../values/expression-limits.js';
+import { isWordCode } from './character-classes.js';
 import type { RegexProgram } from './program.js';
-import type { Assertion } from './tree.js';
+import type { Assertion } from './regex-tree.js';
 
 /** The bounds of the groups of a match, in code units; -1 for a group that did not participate. */
 export type MatchSlots = readonly number[];

@@ -1,7 +1,7 @@
-import { functionError } from '../values/errors.js';
-import type { ExpressionError } from '../values/errors.js';
-import { caseVariants, categoryTests, foldCode } from './characters.js';
-import type { Assertion, ParsedRegex, RegexFlags, RegexNode } from './tree.js';
+import { functionError } from '../values/expression-errors.js';
+import type { ExpressionError } from '../values/expression-errors.js';
+import { caseVariants, categoryTests, foldCode } from './character-classes.js';
+import type { Assertion, ParsedRegex, RegexFlags, RegexNode } from './regex-tree.js';
 
 /** The longest pattern, in characters. */
 const maxPatternLength = 1000;

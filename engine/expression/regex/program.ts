@@ -1,5 +1,5 @@
 import { regexError } from './parse.js';
-import type { Assertion, ParsedRegex, RegexNode } from './tree.js';
+import type { Assertion, ParsedRegex, RegexNode } from './regex-tree.js';
 
 /** An instruction of a program; targets are indices of instructions. */
 type Instruction =

@@ -1,4 +1,4 @@
-import type { SyntaxNode, TemplatePart } from './tree.js';
+import type { SyntaxNode, TemplatePart } from './syntax-tree.js';
 
 /** The direct children of a node, in the order in which they are evaluated. */
 export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {

@@ -6,7 +6,7 @@ import type {
   Parameter,
   SyntaxNode,
   AssignmentTarget,
-} from './tree.js';
+} from './syntax-tree.js';
 
 /** The functions of the parser that other files of the grammar need. */
 export interface ExpressionParser {

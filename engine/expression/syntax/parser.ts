@@ -1,20 +1,20 @@
-import { limitExceededError, maxNesting } from '../values/limits.js';
-import { Float } from '../values/values.js';
-import type { PyValue } from '../values/values.js';
+import { limitExceededError, maxNesting } from '../values/expression-limits.js';
+import { Float } from '../values/python-values.js';
+import type { PyValue } from '../values/python-values.js';
 import { toInt } from '../values/integers.js';
 import { parseArguments, parseClauses, parseLambda } from './clauses.js';
 import type { ExpressionParser } from './clauses.js';
 import { childrenOf } from './children.js';
-import { parseStrings } from './template.js';
+import { parseStrings } from './template-syntax.js';
 import { TokenCursor } from './token-cursor.js';
-import { SourceText } from './tokenizer.js';
+import { SourceText } from './source-tokenizer.js';
 import type {
   BinaryOperator,
   ComparisonOperator,
   ComparisonPart,
   DisplayItem,
   SyntaxNode,
-} from './tree.js';
+} from './syntax-tree.js';
 
 /**
  * Parses an expression (specification of expressions, sections 1 and 2). Binary operators are parsed by binding power: `binary(n)` parses

@@ -1,4 +1,4 @@
-import type { SourceText, SourceToken } from './tokenizer.js';
+import type { SourceText, SourceToken } from './source-tokenizer.js';
 
 /** The parts of a string literal. `content` is the text between the quotes, which begins at `at` in the source. */
 export interface StringLiteral {

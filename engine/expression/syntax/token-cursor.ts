@@ -1,7 +1,7 @@
-import type { SyntaxPosition } from '../values/errors.js';
-import { limitExceededError, maxNesting } from '../values/limits.js';
-import { tokenize } from './tokenizer.js';
-import type { SourceText, SourceToken } from './tokenizer.js';
+import type { SyntaxPosition } from '../values/expression-errors.js';
+import { limitExceededError, maxNesting } from '../values/expression-limits.js';
+import { tokenize } from './source-tokenizer.js';
+import type { SourceText, SourceToken } from './source-tokenizer.js';
 
 /** Reserved words, which cannot be names. */
 const keywords = new Set(

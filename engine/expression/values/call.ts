@@ -1,4 +1,4 @@
-import { suggestSimilar, typeError } from './errors.js';
+import { suggestSimilar, typeError } from './expression-errors.js';
 import { setItem } from './dict.js';
 import { typeName } from './type-name.js';
 import {
@@ -9,8 +9,8 @@ import {
   PyLambda,
   PyTuple,
   PyType,
-} from './values.js';
-import type { Keywords, PyValue, Runtime } from './values.js';
+} from './python-values.js';
+import type { Keywords, PyValue, Runtime } from './python-values.js';
 
 /** Calls a value with positional and keyword arguments; throws a TypeError if the value is not a function. */
 export function callValue(

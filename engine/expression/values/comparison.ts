@@ -1,5 +1,5 @@
-import { compareCodePoints } from '../../core/code-points.js';
-import { typeError } from './errors.js';
+import { compareCodePoints } from '../../core/compare-code-points.js';
+import { typeError } from './expression-errors.js';
 import { typeName } from './type-name.js';
 import {
   BoundMethod,
@@ -11,8 +11,8 @@ import {
   PySet,
   PySlice,
   PyTuple,
-} from './values.js';
-import type { PyValue, Runtime } from './values.js';
+} from './python-values.js';
+import type { PyValue, Runtime } from './python-values.js';
 import { keysOf, setOf, itemsOf } from './dict.js';
 
 /** Whether two values are equal, as `==` of Python. */

@@ -1,6 +1,6 @@
 import { isItsOwnMapKey, mapKey } from './hashing.js';
-import { PyDict, PySet, PyTuple } from './values.js';
-import type { MapKey, PyValue } from './values.js';
+import { PyDict, PySet, PyTuple } from './python-values.js';
+import type { MapKey, PyValue } from './python-values.js';
 
 /** Sets an item. As in Python, the stored key stays if it equals the new one. */
 export function setItem(dict: PyDict, key: PyValue, value: PyValue): void {

@@ -1,8 +1,17 @@
-import { typeError } from './errors.js';
-import { limitExceededError } from './limits.js';
+import { typeError } from './expression-errors.js';
+import { limitExceededError } from './expression-limits.js';
 import { typeName } from './type-name.js';
-import { DictView, Float, PyDict, PyList, PyRange, PySet, PySlice, PyTuple } from './values.js';
-import type { MapKey, PyValue } from './values.js';
+import {
+  DictView,
+  Float,
+  PyDict,
+  PyList,
+  PyRange,
+  PySet,
+  PySlice,
+  PyTuple,
+} from './python-values.js';
+import type { MapKey, PyValue } from './python-values.js';
 
 /**
  * Returns the key under which a Map holds a value: values that are equal in Python have the same key (1, 1.0 and True), other values never.

@@ -1,8 +1,8 @@
-import { overflowError, typeError, valueError } from './errors.js';
-import type { Budget } from './limits.js';
+import { overflowError, typeError, valueError } from './expression-errors.js';
+import type { Budget } from './expression-limits.js';
 import { typeName } from './type-name.js';
-import { Float } from './values.js';
-import type { PyValue } from './values.js';
+import { Float } from './python-values.js';
+import type { PyValue } from './python-values.js';
 
 /** An int as a number where it is safe, else as a bigint. */
 export type PyInt = number | bigint;

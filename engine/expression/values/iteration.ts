@@ -1,10 +1,10 @@
-import { typeError } from './errors.js';
+import { typeError } from './expression-errors.js';
 import { keysOf, itemsOf } from './dict.js';
 import { hasNoSurrogates, codePointsOf } from './code-points.js';
 import { typeName } from './type-name.js';
-import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from './values.js';
-import type { PyValue, Runtime } from './values.js';
-import { ExpressionError } from './errors.js';
+import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from './python-values.js';
+import type { PyValue, Runtime } from './python-values.js';
+import { ExpressionError } from './expression-errors.js';
 
 /** An iterator over a value; throws a TypeError for one that cannot be iterated. */
 export function iterate(runtime: Runtime, value: PyValue): PyIterator {

@@ -1,5 +1,5 @@
-import { Native } from './values.js';
-import type { ArityWording, NativeCode, NativeShape, VariadicCode } from './values.js';
+import { Native } from './python-values.js';
+import type { ArityWording, NativeCode, NativeShape, VariadicCode } from './python-values.js';
 
 /** Makes a built-in function or method when its name, and for a method its type, are known. */
 export type NativeDeclaration = (name: string, owner?: string) => Native;

@@ -1,7 +1,7 @@
 import { keysOf, originalKey } from './dict.js';
 import { floatRepr } from './float-text.js';
 import { intText } from './integers.js';
-import { isPrintable } from './characters.js';
+import { isPrintable } from './unicode-characters.js';
 import { typeName } from './type-name.js';
 import {
   BoundMethod,
@@ -15,8 +15,8 @@ import {
   PySlice,
   PyTuple,
   PyType,
-} from './values.js';
-import type { PyValue, Runtime } from './values.js';
+} from './python-values.js';
+import type { PyValue, Runtime } from './python-values.js';
 
 /** Returns the text of a value like Python's `str()`. */
 export function strOf(runtime: Runtime, value: PyValue): string {

@@ -1,5 +1,5 @@
-import { DictView, Float, PyDict, PyList, PyRange, PySet, PyTuple } from './values.js';
-import type { PyValue } from './values.js';
+import { DictView, Float, PyDict, PyList, PyRange, PySet, PyTuple } from './python-values.js';
+import type { PyValue } from './python-values.js';
 
 /** Returns the truth value of a value, like Python's `bool()`. */
 export function isTruthy(value: PyValue): boolean {

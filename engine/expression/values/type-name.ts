@@ -12,8 +12,8 @@ import {
   PySlice,
   PyTuple,
   PyType,
-} from './values.js';
-import type { PyValue } from './values.js';
+} from './python-values.js';
+import type { PyValue } from './python-values.js';
 
 /** Returns the name of a value's type as CPython's messages write it. */
 export function typeName(value: PyValue): string {

@@ -1,12 +1,12 @@
 import type { RowRef, Snapshot } from '../../store/store.js';
 import type { ExplainGroup } from '../request/condition-node.js';
 import type { Predicate, ScoredCondition } from '../predicate/predicate.js';
-import type { QueryRequest } from '../request/request.js';
+import type { QueryRequest } from '../request/query-request.js';
 import type { PageLayout, PageRecords } from '../results/page-format.js';
 import type { Position } from '../request/position.js';
 import type { ConditionWeights } from '../text/relevance.js';
 import type { Unsupported } from '../unsupported.js';
-import type { RunOptions } from './limits.js';
+import type { RunOptions } from './run-options.js';
 import type { CountsByNode, RecordInspector } from './record-inspector.js';
 
 /** The part of a request that selects records, without the projection. */

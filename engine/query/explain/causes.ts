@@ -23,7 +23,7 @@ import {
   type ExplainNode,
 } from '../request/condition-node.js';
 import type { ExplainedRequest } from '../request/condition-tree.js';
-import { fieldRef } from '../request/fields.js';
+import { fieldRef } from '../request/field-index.js';
 import { fieldsRead, requirementOf } from '../predicate/kinds/index.js';
 import { all, alternativesOf, not, freezePredicate, operandsOf, type Predicate } from '../predicate/predicate.js'; // prettier-ignore
 

@@ -1,7 +1,7 @@
 import { stringifyJson } from '../../core/json.js';
 import { all, any, and, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { fieldsRead } from '../predicate/kinds/index.js';
-import { elementFields, fieldRef, type FieldIndex } from '../request/fields.js';
+import { elementFields, fieldRef, type FieldIndex } from '../request/field-index.js';
 import type { RecordInspector } from '../executor/record-inspector.js';
 import { predicateWithReplacements } from './blame.js';
 import { recordCountText } from './cause.js';

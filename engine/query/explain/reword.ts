@@ -4,7 +4,7 @@ import { parseEntities } from '../request/entities.js';
 import type { ExplainLeaf, ExplainSource } from '../request/condition-node.js';
 import { atomPredicate, atomText } from '../request/query-nodes.js';
 import { truncatedJson, type ExplainContext } from '../request/condition-tree.js';
-import { fieldRef } from '../request/fields.js';
+import { fieldRef } from '../request/field-index.js';
 import { parseFilters } from '../request/filter.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { ValueAtom } from '../request/query-string/grammar.js';

@@ -1,5 +1,5 @@
-import { physicalOfStored } from '../../store/arrow.js';
-import { physicalType } from '../../parquet/schema.js';
+import { physicalOfStored } from '../../store/arrow-columns.js';
+import { physicalType } from '../../parquet/parquet-schema.js';
 import { storesType, type ScalarType } from '../results/converted.js';
 import { singleRowPage, type LeafPage } from '../results/leaf-page.js';
 import { LeafValues } from '../results/leaf-values.js';

@@ -1,6 +1,6 @@
 import { releaseBuffer } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
-import { encodingId } from '../../parquet/encoding.js';
+import { encodingId } from '../../parquet/page-encodings.js';
 import type { DictionaryValues, ColumnValues } from './match/column.js';
 import { acquireZeros, insertNullGaps, readEntries, type ValueSink } from './value-sink.js';
 import type { GrowingDictionary } from './growing-dictionary.js';

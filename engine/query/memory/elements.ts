@@ -1,6 +1,6 @@
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
-import { readLevels } from '../../parquet/read-chunk.js';
+import { readLevels } from '../../parquet/read-column-chunk.js';
 import { pagesOf, type RowLevel } from './load.js';
 import type { SegmentFile } from '../../store/segment-file.js';
 import type { SegmentLeaf } from '../../store/segment-leaves.js';

@@ -1,5 +1,5 @@
 import type { FieldRef } from '../predicate/predicate.js';
-import type { ShardSegment, ShardSnapshot } from './protocol.js';
+import type { ShardSegment, ShardSnapshot } from './shard-protocol.js';
 
 /** The segment, or the list of objects in it, to which fields belong, and the keys of those that have been used. */
 export interface FieldScope {

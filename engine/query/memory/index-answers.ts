@@ -3,15 +3,15 @@ import type { Snapshot } from '../../store/store.js';
 import { bm25Weight } from '../../text/bm25.js';
 import type { FoldedTerms } from '../../text/column-matcher.js';
 import type { RankedTexts } from '../../text/ranked-search.js';
-import { patternText } from '../../text/wildcard.js';
+import { patternText } from '../../text/wildcard-patterns.js';
 import { compareRankedRows, type RankedRow } from '../../text/ranking.js';
 import type { Executor, SelectedRows, Selection } from '../executor/executor.js';
-import { withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../executor/run-options.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { oneFieldQuery, rowsOfRankedPage, rankedRowAtPosition } from './ranked-selection.js';
 import { rankedClausesOf } from '../text/relevance.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import type { TextFrequencies } from './protocol.js';
+import type { TextFrequencies } from './shard-protocol.js';
 import type { Shards } from './shards.js';
 
 /* Functions that answer from the text indexes of the segments. The answers are computed in the threads of the columns in memory. */

@@ -2,7 +2,7 @@ import { intersectAscending } from '../../core/ascending.js';
 import type { ColumnMatcher, FoldedTerms } from '../../text/column-matcher.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { SegmentView } from './match/column.js';
-import type { TextFrequencies } from './protocol.js';
+import type { TextFrequencies } from './shard-protocol.js';
 
 /** Counts the occurrences of phrases in the texts of a field in a segment, without deleted rows. */
 export function liveFrequencies(

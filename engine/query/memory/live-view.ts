@@ -1,12 +1,12 @@
 import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
 import { fieldsRead } from '../predicate/kinds/index.js';
 import type { FieldRef } from '../predicate/predicate.js';
-import { facetFields } from '../request/facets.js';
+import { facetFields } from '../request/facet-request.js';
 import { entryOverheadBytes, type AdmissionCache } from './admission-cache.js';
 import { fieldCacheKey } from './field-keys.js';
 import { pickRows } from './match/column-rows.js';
 import type { MemoryColumn, SegmentView } from './match/column.js';
-import type { ShardQuery, ShardSegment, ShardSnapshot } from './protocol.js';
+import type { ShardQuery, ShardSegment, ShardSnapshot } from './shard-protocol.js';
 import { cachedRowOrder } from './row-order.js';
 import { rowIdKey } from './top-rows.js';
 

@@ -1,8 +1,8 @@
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { decompressChunkPages, type DecompressedPage } from '../../parquet/read-pages.js';
-import { readLevels } from '../../parquet/read-chunk.js';
-import { physicalType } from '../../parquet/schema.js';
+import { readLevels } from '../../parquet/read-column-chunk.js';
+import { physicalType } from '../../parquet/parquet-schema.js';
 import type { Columns } from '../../core/types.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { DictionarySink } from './dictionary-sink.js';

@@ -1,5 +1,5 @@
 import { releaseBuffer } from '../../core/buffers.js';
-import { encodingId } from '../../parquet/encoding.js';
+import { encodingId } from '../../parquet/page-encodings.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import type { ColumnValues } from './match/column.js';
 import { numberValues } from './number-sinks.js';

@@ -2,8 +2,8 @@ import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { readDeltaDoubles, readDeltaInts } from '../../parquet/decode-delta.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
-import { encodingId } from '../../parquet/encoding.js';
-import { physicalType } from '../../parquet/schema.js';
+import { encodingId } from '../../parquet/page-encodings.js';
+import { physicalType } from '../../parquet/parquet-schema.js';
 import type { ColumnValues, Numbers } from './match/column.js';
 import type { SegmentChunk } from '../../store/segment-file.js';
 import {

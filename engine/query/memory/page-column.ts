@@ -1,9 +1,9 @@
 import { AppError } from '../../core/errors.js';
-import { readLevels } from '../../parquet/read-chunk.js';
+import { readLevels } from '../../parquet/read-column-chunk.js';
 import { decompressPage, type DecompressedPage } from '../../parquet/read-pages.js';
 import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
-import { encodingId } from '../../parquet/encoding.js';
-import { physicalType } from '../../parquet/schema.js';
+import { encodingId } from '../../parquet/page-encodings.js';
+import { physicalType } from '../../parquet/parquet-schema.js';
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { ColumnValues, DictionaryValues, MemoryColumn } from './match/column.js';
 import type { RowGroup, SegmentChunk, SegmentFile } from '../../store/segment-file.js';

@@ -1,4 +1,4 @@
-import { nsPerRow } from '../predicate/cost.js';
+import { nsPerRow } from '../predicate/predicate-cost.js';
 import type { SegmentView } from './match/column.js';
 import type { Matcher } from './evaluate.js';
 import { withoutRows, type SelectionVector } from './match/selection-vector.js';
@@ -11,7 +11,7 @@ import {
   spansToRead,
   type PageQuery,
 } from './page-match.js';
-import type { ShardSegment } from './protocol.js';
+import type { ShardSegment } from './shard-protocol.js';
 import type { SegmentPages } from './segment-cache.js';
 import type { RowGroup } from '../../store/segment-file.js';
 

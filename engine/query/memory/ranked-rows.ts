@@ -2,7 +2,7 @@ import { bm25, type Bm25Weight } from '../../text/bm25.js';
 import type { ColumnMatcher, FoldedTerms } from '../../text/column-matcher.js';
 import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
 import { unsupportedPattern } from '../predicate/kinds/indexed-terms.js';
-import { toTextQuery } from '../predicate/patterns.js';
+import { toTextQuery } from '../predicate/text-patterns.js';
 import type { Predicate, ScoredCondition } from '../predicate/predicate.js';
 import { isTextCondition, type RankedClause } from '../text/relevance.js';
 import { unsupportedAcrossValues } from '../text/text-field.js';

@@ -6,7 +6,7 @@ import type { RankedRow } from '../../text/ranking.js';
 import type { SelectedRows, Selection } from '../executor/executor.js';
 import type { Position } from '../request/position.js';
 import { all, and, isScoredCondition, none, not, operandsOf, or, type FieldRef, type Predicate, type ScoreClause, type ScoredCondition } from '../predicate/predicate.js'; // prettier-ignore
-import { toTextQuery } from '../predicate/patterns.js';
+import { toTextQuery } from '../predicate/text-patterns.js';
 import { isTextCondition, scoredConditionsOf } from '../text/relevance.js';
 import { isIndexable } from '../text/text-field.js';
 

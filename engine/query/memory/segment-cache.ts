@@ -2,7 +2,7 @@ import type { DecodedValues } from '../../parquet/decode-values.js';
 import { ColumnMatcher } from '../../text/column-matcher.js';
 import { ColumnReader } from '../../text/column-reader.js';
 import { indexedName } from '../../text/index-writer.js';
-import { physicalType } from '../../parquet/schema.js';
+import { physicalType } from '../../parquet/parquet-schema.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 import { AdmissionCache, entryOverheadBytes, type CacheStats } from './admission-cache.js';
@@ -21,7 +21,7 @@ import { loadColumn, loadDistinct, recordLevel, type RowLevel, withDoubles } fro
 import { dictionaryOf, loadPage, decodedByteSize, type RowPage } from './page-column.js';
 import { deletedRows } from '../../store/deletion-vector.js';
 import { packSelection, unpackSelection, type PackedSelection } from './match/selection-vector.js';
-import type { ShardSegment, ShardSnapshot } from './protocol.js';
+import type { ShardSegment, ShardSnapshot } from './shard-protocol.js';
 import { SegmentFile, type SegmentChunk } from '../../store/segment-file.js';
 import { logicalPathOf, physicalPath, type SegmentLeaf } from '../../store/segment-leaves.js';
 import { stringHashes } from './string-hashes.js';

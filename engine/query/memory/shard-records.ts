@@ -1,9 +1,9 @@
 import type { Snapshot, RowRef } from '../../store/store.js';
-import type { RunOptions } from '../executor/limits.js';
+import type { RunOptions } from '../executor/run-options.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { joinedRecords } from '../results/page-records.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import { rowsOfAnswer, type ShardAnswer } from './protocol.js';
+import { rowsOfAnswer, type ShardAnswer } from './shard-protocol.js';
 import type { Shards } from './shards.js';
 
 /** Returns records in the order of `rows`. Each record comes from the shard that caches its pages. */

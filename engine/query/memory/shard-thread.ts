@@ -1,8 +1,8 @@
 import { AppError, fromErrorValue, toErrorValue } from '../../core/errors.js';
 import { newCacheStats, type CacheStats } from './admission-cache.js';
 import type { IdleThreads } from './cooperative-tasks.js';
-import { serveShard } from './serve.js';
-import type { MessageFromShard, MessageToShard } from './protocol.js';
+import { serveShard } from './serve-shard.js';
+import type { MessageFromShard, MessageToShard } from './shard-protocol.js';
 
 /** The interface of a shard for the other parts of the executor. */
 export interface ShardThread {
@@ -45,7 +45,7 @@ export async function openShardThread(
   cacheBytes: number,
   events: ShardEvents,
   idle?: IdleThreads,
-  entry: string = new URL('./thread.js', import.meta.url).href,
+  entry: string = new URL('./shard-entry.js', import.meta.url).href,
 ): Promise<ShardThread> {
   const { Threads } = await import('../../core/threads.js');
   const counts = newCacheStats();

@@ -39,7 +39,7 @@ import {
   type ShardSearch,
   type ShardSnapshot,
   type TextFrequencies,
-} from './protocol.js';
+} from './shard-protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from '../../store/segment-file.js';

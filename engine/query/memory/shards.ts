@@ -1,13 +1,13 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
 import { LruCache } from '../../core/lru-cache.js';
-import { clientLeftError, queryTimeoutError, type RunOptions } from '../executor/limits.js';
+import { clientLeftError, queryTimeoutError, type RunOptions } from '../executor/run-options.js';
 import { rowIdColumn } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { ProjectedColumn } from '../results/projection.js';
 import type { CacheStats } from './admission-cache.js';
-import type { MessageFromShard, ShardSnapshot, MessageToShard } from './protocol.js';
+import type { MessageFromShard, ShardSnapshot, MessageToShard } from './shard-protocol.js';
 import type { ShardEvents, ShardThread } from './shard-thread.js';
 
 /** Maximum number of versions of datasets that the shards know at the same time. */

@@ -7,7 +7,7 @@ import {
   stringTarget,
   type StringTarget,
 } from '../../parquet/decode-strings.js';
-import { encodingId } from '../../parquet/encoding.js';
+import { encodingId } from '../../parquet/page-encodings.js';
 import type { ColumnValues } from './match/column.js';
 import { dictionaryIndices, type ValueSink } from './value-sink.js';
 

@@ -1,5 +1,5 @@
-import { compareCodePoints } from '../../core/code-points.js';
-import type { OrderKey } from '../request/request.js';
+import { compareCodePoints } from '../../core/compare-code-points.js';
+import type { OrderKey } from '../request/query-request.js';
 import { rowIdColumn } from '../../store/row-ids.js';
 import type { ColumnValues, MemoryColumn, SegmentView } from './match/column.js';
 import { isSparse, selectionBytesOf, type SelectionVector } from './match/selection-vector.js';

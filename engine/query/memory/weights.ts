@@ -1,7 +1,7 @@
 import { LruCache } from '../../core/lru-cache.js';
 import { bm25Weight, documentFrequencyWeight, noWeight, type Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
-import type { RunOptions } from '../executor/limits.js';
+import type { RunOptions } from '../executor/run-options.js';
 import {
   fieldKey,
   freezePredicate,
@@ -9,7 +9,7 @@ import {
   type Predicate,
   type ScoredCondition,
 } from '../predicate/predicate.js';
-import { toTextQuery } from '../predicate/patterns.js';
+import { toTextQuery } from '../predicate/text-patterns.js';
 import { isTextCondition, type ConditionWeights } from '../text/relevance.js';
 import { columnOfField } from '../text/text-field.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';

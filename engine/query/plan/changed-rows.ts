@@ -1,13 +1,13 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
-import { reservedColumns } from '../../store/arrow.js';
+import { reservedColumns } from '../../store/arrow-columns.js';
 import type { Snapshot } from '../../store/store.js';
 import { FacetOverflow } from '../memory/facets/overflow.js';
 import { StringTable } from '../memory/facets/string-table.js';
 import { lineFormat } from '../results/encoded-page.js';
-import type { RunOptions } from '../executor/limits.js';
+import type { RunOptions } from '../executor/run-options.js';
 import type { QueryEngine } from './query-engine.js';
-import { readPageRecords } from './records.js';
+import { readPageRecords } from './read-page-records.js';
 import type { RowSequence } from './row-sequence.js';
 
 /** Rows of a version, in insertion order. */

@@ -2,11 +2,11 @@ import type { DatasetField } from '../../core/dataset-field.js';
 import { parseJson } from '../../core/json.js';
 import { SharedRun } from '../../core/shared-run.js';
 import type { Snapshot, VersionDifference, RowRef } from '../../store/store.js';
-import { withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../executor/run-options.js';
 import { project } from '../results/projection.js';
 import { matchChangedRows } from './changed-rows.js';
 import type { QueryEngine } from './query-engine.js';
-import { readPageRecords } from './records.js';
+import { readPageRecords } from './read-page-records.js';
 import { RowSequence } from './row-sequence.js';
 
 /** Two versions of a dataset, and the rows in which they differ. */

@@ -5,7 +5,7 @@ import type { PageLayout } from '../results/page-format.js';
 import { conditionsToWeigh } from '../text/relevance.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Executor, RowBatch, SelectedRows, Selection } from '../executor/executor.js';
-import type { RunOptions } from '../executor/limits.js';
+import type { RunOptions } from '../executor/run-options.js';
 import { logExecutor } from './log-executor.js';
 import { isRanked, planQuery, refusedStepKey, type Plan, type PlanRequest } from './plan.js';
 import { type StepExecutor, type StepKind, StepTimes } from '../executor/step.js';

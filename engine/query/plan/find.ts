@@ -1,9 +1,9 @@
 import type { Snapshot } from '../../store/store.js';
-import type { QueryRequest } from '../request/request.js';
+import type { QueryRequest } from '../request/query-request.js';
 import { haveAllEqualScores } from '../text/relevance.js';
 import { executeBatchedPlan, planFor } from './execute.js';
 import type { RowBatch } from '../executor/executor.js';
-import type { RunOptions } from '../executor/limits.js';
+import type { RunOptions } from '../executor/run-options.js';
 import type { PlanRequest } from './plan.js';
 import type { QueryEngine } from './query-engine.js';
 import { sortByRowIds } from './row-id-order.js';

@@ -2,9 +2,15 @@ import { liveRowCount, type Snapshot } from '../../store/store.js';
 import { fieldsRead } from '../predicate/kinds/index.js';
 import { all, type FieldRef } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/kinds/prune.js';
-import { facetFields } from '../request/facets.js';
+import { facetFields } from '../request/facet-request.js';
 import { haveAllEqualScores } from '../text/relevance.js';
-import { indexRankCostMs, memoryCostMs, minHeavyPlanMs, readCostMs, sqlCostMs } from './cost.js';
+import {
+  indexRankCostMs,
+  memoryCostMs,
+  minHeavyPlanMs,
+  readCostMs,
+  sqlCostMs,
+} from './plan-cost.js';
 import type { Executor, Selection } from '../executor/executor.js';
 import { roundMs, type PlanStep, type StepExecutor, type StepKind } from '../executor/step.js';
 

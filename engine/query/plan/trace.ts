@@ -1,4 +1,4 @@
-import { formatLogLine, type LogSink } from '../../core/log.js';
+import { formatLogLine, type LogSink } from '../../core/server-log.js';
 import { predicateText } from '../predicate/kinds/index.js';
 import { stepText } from './plan.js';
 import type { PlanTrace } from './query-engine.js';

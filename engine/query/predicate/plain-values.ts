@@ -1,6 +1,6 @@
-import { compareCodePoints } from '../../core/code-points.js';
+import { compareCodePoints } from '../../core/compare-code-points.js';
 import { foldText } from '../../text/fold.js';
-import { isSeparator, tokenize } from '../../text/tokenizer.js';
+import { isSeparator, tokenize } from '../../text/text-tokenizer.js';
 import type { Scalar } from './predicate.js';
 
 /** A single value of a document: dates are microseconds since 1970. */

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 import { budgets } from '../../core/budgets.js';
 import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.js';
 import type { StoredType } from '../../core/types.js';
-import { isReserved } from './fields.js';
+import { isReserved } from './field-index.js';
 import {
   freezePredicate,
   none,
@@ -12,8 +12,8 @@ import {
 } from '../predicate/predicate.js';
 import { Problem, valueForMessage } from './problem.js';
 import { highEnd, lowEnd, rangePredicate, isRangeType, twoEndedRange } from './ranges.js';
-import { readDateInterval, readScalar, readText } from './values.js';
-import { tokenize } from '../../text/tokenizer.js';
+import { readDateInterval, readScalar, readText } from './request-values.js';
+import { tokenize } from '../../text/text-tokenizer.js';
 
 type FieldType = StoredType | 'auto';
 

@@ -1,6 +1,6 @@
 import { stringifyJson } from '../../core/json.js';
 import { parseEntities, type EntityNames } from './entities.js';
-import type { FieldIndex } from './fields.js';
+import type { FieldIndex } from './field-index.js';
 import { isPair, parseFilters, type FilterRules } from './filter.js';
 import {
   groupNodes,

@@ -1,7 +1,7 @@
 import { budgets } from '../../core/budgets.js';
 import { entityTypes, genomeBuilds, type EntityType } from '../../core/types.js';
 import { entityFieldsEqualAny, fieldsOfEntities, fieldEqualsAny } from './entity-fields.js';
-import { fieldRef, indexFields, uncataloguedField, type FieldIndex } from './fields.js';
+import { fieldRef, indexFields, uncataloguedField, type FieldIndex } from './field-index.js';
 import { genomicNotation, type GenomicNotation } from './genomic-notation.js';
 import { all, and, freezePredicate, or, type Predicate } from '../predicate/predicate.js';
 import { Problem, errorOfProblem, valueForMessage } from './problem.js';
@@ -12,7 +12,7 @@ import {
   parseRegion,
   unknownBuildProblem,
 } from './region.js';
-import { readText } from './values.js';
+import { readText } from './request-values.js';
 
 /** Resolves names of genes. */
 export interface GeneNames {

@@ -1,5 +1,5 @@
 import type { EntityType } from '../../core/types.js';
-import { fieldRef, type FieldIndex } from './fields.js';
+import { fieldRef, type FieldIndex } from './field-index.js';
 import {
   freezePredicate,
   none,
@@ -8,7 +8,7 @@ import {
   type Predicate,
 } from '../predicate/predicate.js';
 import { Problem } from './problem.js';
-import { readScalar } from './values.js';
+import { readScalar } from './request-values.js';
 
 /** Matches records that have one of these names in a field of the entity type, ignoring case. */
 export function entityFieldsEqualAny(

@@ -1,7 +1,7 @@
 import { budgets } from '../../core/budgets.js';
 import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.js';
 import { conditionOfAction, isRangeAction, splitKey } from './actions.js';
-import { elementFields, fieldRef, unknownFieldMessage, type FieldIndex } from './fields.js';
+import { elementFields, fieldRef, unknownFieldMessage, type FieldIndex } from './field-index.js';
 import { all, and, any, none, not, or, type Predicate } from '../predicate/predicate.js';
 import { Problem, errorOfProblem, valueForMessage } from './problem.js';
 

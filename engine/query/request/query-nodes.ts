@@ -1,5 +1,5 @@
 import { groupNodes, type ExplainNode, type ExplainSource } from './condition-node.js';
-import type { FieldIndex } from './fields.js';
+import type { FieldIndex } from './field-index.js';
 import type { Predicate, WildPart } from '../predicate/predicate.js';
 import { parseGrammar, type Atom, type Clause, type ClauseLevel } from './query-string/grammar.js';
 import { compileQueryString } from './query-string/query-string.js';

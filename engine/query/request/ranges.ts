@@ -8,7 +8,13 @@ import {
   type RangeEnd,
 } from '../predicate/predicate.js';
 import { Problem, valueForMessage } from './problem.js';
-import { roundToFieldType, readFloor, typeLimits, readDateInterval, readNumber } from './values.js';
+import {
+  roundToFieldType,
+  readFloor,
+  typeLimits,
+  readDateInterval,
+  readNumber,
+} from './request-values.js';
 
 export const isRangeType = (type: StoredType | 'auto'): boolean =>
   isNumeric(type) || type === 'date';

@@ -1,9 +1,9 @@
 import { genomeBuildNamed, knownBuildsText, buildSuggestionText } from '../../core/build-names.js';
 import { fieldsOfEntities, fieldEqualsAny } from './entity-fields.js';
-import { fieldRef, type FieldIndex } from './fields.js';
+import { fieldRef, type FieldIndex } from './field-index.js';
 import { all, and, freezePredicate, or, type Predicate } from '../predicate/predicate.js';
 import { Problem, valueForMessage } from './problem.js';
-import { readScalar, readText } from './values.js';
+import { readScalar, readText } from './request-values.js';
 
 /** A genomic region; coordinates are 1-based and inclusive. */
 interface Region {

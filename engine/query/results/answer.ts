@@ -1,5 +1,5 @@
 import type { Position } from '../request/position.js';
-import type { QueryRequest } from '../request/request.js';
+import type { QueryRequest } from '../request/query-request.js';
 
 /** The answer of a query. Its JSON texts become part of the response unchanged. */
 export interface QueryAnswer<R = string> {

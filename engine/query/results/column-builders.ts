@@ -8,7 +8,7 @@ import {
   type List,
 } from 'apache-arrow';
 import type { Column, Columns } from '../../core/types.js';
-import { arrowSchema, reservedColumns } from '../../store/arrow.js';
+import { arrowSchema, reservedColumns } from '../../store/arrow-columns.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import { writeRawBytes } from './json-bytes.js';
 import type { ScalarType } from './converted.js';

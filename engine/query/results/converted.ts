@@ -1,6 +1,6 @@
 import type { StoredType } from '../../core/types.js';
-import { physicalType } from '../../parquet/schema.js';
-import { physicalOfStored } from '../../store/arrow.js';
+import { physicalType } from '../../parquet/parquet-schema.js';
+import { physicalOfStored } from '../../store/arrow-columns.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import { LeafValues } from './leaf-values.js';

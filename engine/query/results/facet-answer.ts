@@ -1,7 +1,7 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
 import { binKey } from '../request/facet-bins.js';
-import type { BucketFacet, Facet } from '../request/facets.js';
+import type { BucketFacet, Facet } from '../request/facet-request.js';
 
 /*
  * What facets answer (query language 3.2), for both executors and for searches: the order, the keys, the texts and the limits of buckets,

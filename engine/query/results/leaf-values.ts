@@ -1,8 +1,8 @@
 import type { ByteSource } from '../../parquet/byte-source.js';
 import { readValues, valueCount, type DecodedValues } from '../../parquet/decode-values.js';
-import { encodingId } from '../../parquet/encoding.js';
+import { encodingId } from '../../parquet/page-encodings.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
-import { physicalType } from '../../parquet/schema.js';
+import { physicalType } from '../../parquet/parquet-schema.js';
 
 /** Approximate size in memory of a page's or dictionary's objects without their arrays, in bytes. */
 export const objectOverheadBytes = 500;

@@ -1,5 +1,5 @@
 import { pageExtents, decompressPage } from '../../parquet/read-pages.js';
-import { readLevels } from '../../parquet/read-chunk.js';
+import { readLevels } from '../../parquet/read-column-chunk.js';
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { OffsetIndex } from '../../parquet/read-footer.js';
 import type { RowGroup, SegmentFile } from '../../store/segment-file.js';

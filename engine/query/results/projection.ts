@@ -1,8 +1,8 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import { LruCache } from '../../core/lru-cache.js';
-import { reservedColumns } from '../../store/arrow.js';
+import { reservedColumns } from '../../store/arrow-columns.js';
 import type { Column, Columns } from '../../core/types.js';
-import type { QueryRequest } from '../request/request.js';
+import type { QueryRequest } from '../request/query-request.js';
 
 /** A column of the answer: a stored column, or a declared field for which no record has a value. */
 export interface ProjectedColumn {

@@ -1,4 +1,4 @@
-import { reservedColumns } from '../../store/arrow.js';
+import { reservedColumns } from '../../store/arrow-columns.js';
 import { segmentFiles, type Snapshot, type RowRef } from '../../store/store.js';
 import { materialise } from './materialise.js';
 import { openSegments } from './row-blocks.js';

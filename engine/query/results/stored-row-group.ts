@@ -6,7 +6,7 @@ import {
   physicalType,
   type ParquetColumn,
   type ParquetLeaf,
-} from '../../parquet/schema.js';
+} from '../../parquet/parquet-schema.js';
 import type { WrittenBound } from '../../parquet/bounds.js';
 import type { Extremes } from '../../parquet/statistics.js';
 import type { ChunkMeta } from '../../parquet/write-chunk.js';

@@ -1,7 +1,7 @@
 import type { CountsByNode } from '../executor/record-inspector.js';
 import type { Predicate } from '../predicate/predicate.js';
 import { leavesOf, type ExplainGroup, type ExplainNode } from '../request/condition-node.js';
-import { compilePredicate } from './compile.js';
+import { compilePredicate } from './compile-predicate.js';
 import type { RunSelect, SelectStatement, Statement } from './dialect/statement.js';
 
 /** Returns the counts of every node of the tree except the root, with one SQL statement. */

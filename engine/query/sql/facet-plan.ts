@@ -1,4 +1,4 @@
-import { compilePredicate } from './compile.js';
+import { compilePredicate } from './compile-predicate.js';
 import {
   bucketExpression,
   facetValuesRelation,
@@ -8,7 +8,7 @@ import {
 } from './facet-relation.js';
 import { aggregateCount, bucketLimit, isOrderedByCount, maxBuckets, type BucketlessFacet } from '../results/facet-answer.js'; // prettier-ignore
 import { facetAggregates, bucketExpressionOf, pivotColumn } from './facet-sql.js';
-import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
+import { hasBuckets, type BucketFacet, type Facet } from '../request/facet-request.js';
 import type { SelectStatement } from './dialect/statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { fieldExpression, type Statement } from './dialect/statement.js';

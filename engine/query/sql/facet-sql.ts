@@ -1,5 +1,5 @@
 import type { Statement } from './dialect/statement.js';
-import type { BucketFacet } from '../request/facets.js';
+import type { BucketFacet } from '../request/facet-request.js';
 import type { BucketlessFacet } from '../results/facet-answer.js';
 import type { StoredType } from '../../core/types.js';
 

@@ -1,6 +1,6 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
-import { clientLeftError, queryTimeoutError, type RunOptions } from '../executor/limits.js';
+import { clientLeftError, queryTimeoutError, type RunOptions } from '../executor/run-options.js';
 
 /** A connection whose statement can be interrupted. */
 interface InterruptibleConnection {

@@ -1,8 +1,8 @@
 import type { Bm25Weight } from '../../text/bm25.js';
-import { phraseBetweenSlashes, wildcardBetweenSlashes } from '../predicate/patterns.js';
+import { phraseBetweenSlashes, wildcardBetweenSlashes } from '../predicate/text-patterns.js';
 import type { ScoreClause, ScoredCondition } from '../predicate/predicate.js';
 import { rankedClausesOf } from '../text/relevance.js';
-import { compilePredicate } from './compile.js';
+import { compilePredicate } from './compile-predicate.js';
 import { fieldExpression, type Statement } from './dialect/statement.js';
 
 /** Returns the relevance of a record, as `rankedClausesOf` defines it, as an SQL expression; undefined if nothing ranks. */

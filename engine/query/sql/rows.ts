@@ -2,8 +2,13 @@ import type { Snapshot, RowRef } from '../../store/store.js';
 import type { Selection } from '../executor/executor.js';
 import type { Position } from '../request/position.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
-import { compilePredicate, mayNeedJoin } from './compile.js';
-import { afterCursor, cursorPositionOfRow, withoutFinishedFiles, type SortKey } from './cursor.js';
+import { compilePredicate, mayNeedJoin } from './compile-predicate.js';
+import {
+  afterCursor,
+  cursorPositionOfRow,
+  withoutFinishedFiles,
+  type SortKey,
+} from './sql-cursor.js';
 import type { DialectFactory } from './dialect/dialect.js';
 import { paramTypeOf } from './dialect/params.js';
 import { relevanceSql } from './relevance-sql.js';

@@ -3,7 +3,7 @@ import { bm25Weight, documentFrequencyWeight, noWeight, type Bm25Weight } from '
 import type { Snapshot } from '../../store/store.js';
 import { fieldKey, type ScoredCondition } from '../predicate/predicate.js';
 import type { ConditionWeights } from '../text/relevance.js';
-import { compilePredicate } from './compile.js';
+import { compilePredicate } from './compile-predicate.js';
 import type { DialectFactory } from './dialect/dialect.js';
 import { fieldExpression, newStatement, type RunSelect } from './dialect/statement.js';
 

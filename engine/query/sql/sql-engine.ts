@@ -23,7 +23,7 @@ import { AppError } from '../../core/errors.js';
 import { makeFolder } from '../../core/files.js';
 import type { DialectFactory } from './dialect/dialect.js';
 import { duckdbDialect } from './dialect/duckdb.js';
-import type { RunOptions } from '../executor/limits.js';
+import type { RunOptions } from '../executor/run-options.js';
 import { StatementInterrupter } from './guard.js';
 import { LeasePool } from './lease-pool.js';
 import type { Param } from './dialect/params.js';

@@ -1,10 +1,10 @@
 import { AppError } from '../../core/errors.js';
-import { reservedColumns } from '../../store/arrow.js';
+import { reservedColumns } from '../../store/arrow-columns.js';
 import { VerifiedFiles } from '../../store/integrity.js';
 import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
 import { liveRowCount, segmentFiles, type Snapshot, type RowRef } from '../../store/store.js';
 import type { Executor, RowBatch, SelectedRows, Selection } from '../executor/executor.js';
-import { withDatasetNamedInErrors, type RunOptions } from '../executor/limits.js';
+import { withDatasetNamedInErrors, type RunOptions } from '../executor/run-options.js';
 import type { RecordInspector } from '../executor/record-inspector.js';
 import {
   all,
@@ -20,10 +20,10 @@ import { materialise } from '../results/materialise.js';
 import { openSegments } from '../results/row-blocks.js';
 import type { ConditionWeights } from '../text/relevance.js';
 import { reservedCells } from '../results/reserved-cells.js';
-import { CaseVariantFinder } from './case-variants.js';
+import { CaseVariantFinder } from './case-variant-finder.js';
 import { cacheDeletedIds } from './dialect/deleted-ids.js';
 import type { SqlEngine } from './sql-engine.js';
-import { computeFacetAnswers } from './facet-answer.js';
+import { computeFacetAnswers } from './compute-facets.js';
 import { BoundParams } from './dialect/params.js';
 import { countSelectStatement, rowsSelectStatement } from './rows.js';
 import { scanWeights } from './scan-weights.js';

@@ -7,7 +7,7 @@ import type {
 } from '../executor/record-inspector.js';
 import { and, type CaseVariants, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { leavesOf, type ExplainGroup } from '../request/condition-node.js';
-import { compilePredicate } from './compile.js';
+import { compilePredicate } from './compile-predicate.js';
 import { countEach, countNodes } from './count-statement.js';
 import { paramTypeOf } from './dialect/params.js';
 import {

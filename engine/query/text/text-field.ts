@@ -1,5 +1,5 @@
 import type { Column, Columns } from '../../core/types.js';
-import { reservedColumns } from '../../store/arrow.js';
+import { reservedColumns } from '../../store/arrow-columns.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 

@@ -1,8 +1,8 @@
 import { AppError } from '../../../engine/core/errors.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import type { ProjectedColumn } from '../../../engine/query/results/projection.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
-import type { PyDict } from '../../../engine/expression/values/values.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
+import type { PyDict } from '../../../engine/expression/values/python-values.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { FindingCollector, type Findings } from '../../../engine/ingest/findings.js';
 import { givenIdColumn, reservedNames } from '../../../engine/ingest/physical-names.js';
@@ -10,7 +10,7 @@ import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { withReservedColumns } from '../../../engine/ingest/record-ids.js';
 import { lenientReportRules } from './compute-fields.js';
 import { errorsField } from './record-errors.js';
-import type { AnnotatedColumns } from '../protocol.js';
+import type { AnnotatedColumns } from '../host-call-protocol.js';
 import { RecordColumns } from './record-columns.js';
 
 /** The records that expressions produce, as columns. */

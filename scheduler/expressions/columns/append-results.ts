@@ -1,5 +1,5 @@
 import { budgets } from '../../../engine/core/budgets.js';
-import { Float, PyList, type PyValue } from '../../../engine/expression/values/values.js';
+import { Float, PyList, type PyValue } from '../../../engine/expression/values/python-values.js';
 import type { ColumnBuilder } from '../../../engine/ingest/column-builder.js';
 import { isoMicros } from '../../../engine/ingest/iso-date.js';
 import {

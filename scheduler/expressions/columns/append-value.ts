@@ -1,6 +1,11 @@
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { Value } from '../../../engine/core/types.js';
-import { Float, PyDict, PyList, type PyValue } from '../../../engine/expression/values/values.js';
+import {
+  Float,
+  PyDict,
+  PyList,
+  type PyValue,
+} from '../../../engine/expression/values/python-values.js';
 import type { RecordContext } from '../../../engine/ingest/record-context.js';
 import { codes } from '../../../engine/ingest/validation-codes.js';
 import type { ValueColumn } from '../../../engine/ingest/value-column.js';

@@ -1,7 +1,7 @@
-import type { AnnotationField } from '../../../engine/expression/annotate/fields.js';
+import type { AnnotationField } from '../../../engine/expression/annotate/annotation-fields.js';
 import type { NumberKind } from '../../../engine/expression/compile/number-columns.js';
-import { ExpressionError } from '../../../engine/expression/values/errors.js';
-import { Float, type PyValue } from '../../../engine/expression/values/values.js';
+import { ExpressionError } from '../../../engine/expression/values/expression-errors.js';
+import { Float, type PyValue } from '../../../engine/expression/values/python-values.js';
 import type { NumberRunKind } from '../../../engine/ingest/value-column.js';
 import { appendTextColumn, appendNumbers, appendResults } from './append-results.js';
 import type { ComputationStep } from './computation-step.js';

@@ -4,7 +4,12 @@ import type { PackedTexts } from '../../../engine/core/packed-texts.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
 import { toInt } from '../../../engine/expression/values/integers.js';
-import { Float, PyDict, PyList, type PyValue } from '../../../engine/expression/values/values.js';
+import {
+  Float,
+  PyDict,
+  PyList,
+  type PyValue,
+} from '../../../engine/expression/values/python-values.js';
 import type { NumberColumn } from '../../../engine/expression/compile/number-columns.js';
 import {
   textColumnCodes,

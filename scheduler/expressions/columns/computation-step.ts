@@ -1,5 +1,8 @@
-import { neededPathsOf, type CompiledField } from '../../../engine/expression/annotate/fields.js';
-import type { PyValue } from '../../../engine/expression/values/values.js';
+import {
+  neededPathsOf,
+  type CompiledField,
+} from '../../../engine/expression/annotate/annotation-fields.js';
+import type { PyValue } from '../../../engine/expression/values/python-values.js';
 import type { ValueColumn } from '../../../engine/ingest/value-column.js';
 import { compiledExpressions, type SourceExpressions } from './field-expressions.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';

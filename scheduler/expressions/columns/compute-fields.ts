@@ -1,11 +1,11 @@
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { dictOf } from '../../../engine/expression/values/dict.js';
-import { ExpressionError } from '../../../engine/expression/values/errors.js';
+import { ExpressionError } from '../../../engine/expression/values/expression-errors.js';
 import {
   PyDict,
   type ExpressionHost,
   type PyValue,
-} from '../../../engine/expression/values/values.js';
+} from '../../../engine/expression/values/python-values.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { FindingCollector, type Findings } from '../../../engine/ingest/findings.js';
 import { createRecordFields } from '../../../engine/ingest/make-column.js';

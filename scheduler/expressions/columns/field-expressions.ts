@@ -3,15 +3,15 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { Columns, JsonObject } from '../../../engine/core/types.js';
-import type { CastType } from '../../../engine/expression/annotate/cast.js';
+import type { CastType } from '../../../engine/expression/annotate/cast-result.js';
 import {
   compileFields,
   type AnnotationField,
   type CompiledField,
-} from '../../../engine/expression/annotate/fields.js';
+} from '../../../engine/expression/annotate/annotation-fields.js';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
-import type { EvaluationOrigin } from '../protocol.js';
-import { PyDict } from '../../../engine/expression/values/values.js';
+import type { EvaluationOrigin } from '../host-call-protocol.js';
+import { PyDict } from '../../../engine/expression/values/python-values.js';
 
 /** The expressions of an import: plain data, from which each thread compiles them. */
 export interface FieldExpressions extends EvaluationOrigin {

@@ -1,6 +1,6 @@
 import type { ClearedField } from '../../../engine/change/update-values.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
-import { neededPathsOf } from '../../../engine/expression/annotate/fields.js';
+import { neededPathsOf } from '../../../engine/expression/annotate/annotation-fields.js';
 import {
   compiledExpressions,
   producesRecords,

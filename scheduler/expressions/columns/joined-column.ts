@@ -1,12 +1,12 @@
 import { byteLengthAt, endOfPlainText } from '../../../engine/core/packed-texts.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { ExpressionError } from '../../../engine/expression/values/errors.js';
+import { ExpressionError } from '../../../engine/expression/values/expression-errors.js';
 import {
   maxPendingValueLength,
   type PyValue,
   type SameTemplateAnswers,
   type SameTemplateCalls,
-} from '../../../engine/expression/values/values.js';
+} from '../../../engine/expression/values/python-values.js';
 import { maxRecordsAhead } from '../call-ahead.js';
 import { appendDictionaryEntries, appendResults } from './append-results.js';
 import type { ErrorsByRow } from './column-results.js';

@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
 import type { Column, Columns } from '../../../engine/core/types.js';
-import type { PyValue } from '../../../engine/expression/values/values.js';
+import type { PyValue } from '../../../engine/expression/values/python-values.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { createRecordFields } from '../../../engine/ingest/make-column.js';
 import type { RecordContext } from '../../../engine/ingest/record-context.js';

@@ -1,4 +1,4 @@
-import { PyDict, type PyValue } from '../../../engine/expression/values/values.js';
+import { PyDict, type PyValue } from '../../../engine/expression/values/python-values.js';
 
 /** The field with the errors of a record's expressions: an object with their messages by field. */
 export const errorsField = '_errors';

@@ -3,7 +3,7 @@ import type { RecordFields } from '../../../engine/expression/compile/scope.js';
 import { pathKey, type MemberPath } from '../../../engine/expression/compile/record-fields.js';
 import { memberAt } from '../../../engine/expression/expression.js';
 import { setItem } from '../../../engine/expression/values/dict.js';
-import { PyDict, type PyValue } from '../../../engine/expression/values/values.js';
+import { PyDict, type PyValue } from '../../../engine/expression/values/python-values.js';
 import type { Batch } from '../../../engine/ingest/batch.js';
 import { codesOfCombinations, type DictionaryCodes } from './column-codes.js';
 import { memberReader, type FieldReader } from './column-values.js';

@@ -1,6 +1,6 @@
 import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
 import { removePath } from '../../../engine/expression/annotate/record-schema.js';
-import { PyDict, type PyValue } from '../../../engine/expression/values/values.js';
+import { PyDict, type PyValue } from '../../../engine/expression/values/python-values.js';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { codes } from '../../../engine/ingest/validation-codes.js';

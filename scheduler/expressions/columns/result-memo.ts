@@ -1,4 +1,4 @@
-import type { PyValue } from '../../../engine/expression/values/values.js';
+import type { PyValue } from '../../../engine/expression/values/python-values.js';
 import { codesOfCombinations, type DictionaryCodes } from './column-codes.js';
 import type { RecordSlots } from './record-slots.js';
 

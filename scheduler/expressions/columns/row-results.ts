@@ -1,4 +1,4 @@
-import type { PendingCall, PyValue } from '../../../engine/expression/values/values.js';
+import type { PendingCall, PyValue } from '../../../engine/expression/values/python-values.js';
 import type { CodedResults } from './job-results.js';
 import type { KnownResult } from './value-memo.js';
 

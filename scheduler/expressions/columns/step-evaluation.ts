@@ -1,8 +1,8 @@
-import { castResult, castRuntime } from '../../../engine/expression/annotate/cast.js';
+import { castResult, castRuntime } from '../../../engine/expression/annotate/cast-result.js';
 import { expressionErrorOf } from '../../../engine/expression/expression.js';
 import { setItem } from '../../../engine/expression/values/dict.js';
-import type { ExpressionError } from '../../../engine/expression/values/errors.js';
-import { limitExceededError } from '../../../engine/expression/values/limits.js';
+import type { ExpressionError } from '../../../engine/expression/values/expression-errors.js';
+import { limitExceededError } from '../../../engine/expression/values/expression-limits.js';
 import {
   maxPendingValueLength,
   type CallPrefetcher,
@@ -11,7 +11,7 @@ import {
   type PyDict,
   type PyValue,
   type SameTemplateCalls,
-} from '../../../engine/expression/values/values.js';
+} from '../../../engine/expression/values/python-values.js';
 import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from '../call-ahead.js';
 import { stepsToEvaluateAhead, type ComputationStep } from './computation-step.js';
 import type { JobResults } from './job-results.js';

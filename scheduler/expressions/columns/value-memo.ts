@@ -1,4 +1,4 @@
-import type { PyValue } from '../../../engine/expression/values/values.js';
+import type { PyValue } from '../../../engine/expression/values/python-values.js';
 
 /**
  * Maximum number of kept results; `maxMemoBytes` is their maximum estimated size. Half of each is for the latest results, half for earlier

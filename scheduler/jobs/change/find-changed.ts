@@ -13,7 +13,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
-import { leafKey } from '../../../engine/store/stats.js';
+import { leafKey } from '../../../engine/store/segment-stats.js';
 import {
   liveRowCount,
   segmentFiles,

@@ -1,7 +1,7 @@
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import { ascendingOrder } from '../../../engine/core/ascending.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { leafKey } from '../../../engine/store/stats.js';
+import { leafKey } from '../../../engine/store/segment-stats.js';
 import type { Segment } from '../../../engine/store/store.js';
 
 /** Maximum number of records in a segment that replaces rows. */

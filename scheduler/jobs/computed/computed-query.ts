@@ -2,8 +2,8 @@ import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { AppError, invalidError } from '../../../engine/core/errors.js';
 import type { DataType, JsonObject } from '../../../engine/core/types.js';
 import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { indexFields, uncataloguedField } from '../../../engine/query/request/fields.js';
-import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
+import { indexFields, uncataloguedField } from '../../../engine/query/request/field-index.js';
+import { parseQuery, type QueryRequest } from '../../../engine/query/request/query-request.js';
 import { computedNamesIn, partsWithComputedFields, positionInQuery, separateQuery, unseparateQuery, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
 import { requiredFieldsOf, annotationSettingsToRow, type AnnotationSettings } from '../../expressions/plan-annotation.js'; // prettier-ignore
 import type { ComputedOrder } from './computed-types.js';

@@ -3,7 +3,7 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { PhysicalNames, reservedNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, JsonObject } from '../../../engine/core/types.js';
-import { parseMigrationParams } from '../../../engine/query/request/request.js';
+import { parseMigrationParams } from '../../../engine/query/request/query-request.js';
 import { project } from '../../../engine/query/results/projection.js';
 import { evaluationOriginOf } from '../permissions.js';
 import { hasExpression } from '../../expressions/columns/field-expressions.js';

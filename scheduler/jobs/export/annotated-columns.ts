@@ -2,10 +2,10 @@ import { PhysicalNames, reservedNames } from '../../../engine/ingest/physical-na
 import type { Column, Columns, JsonObject } from '../../../engine/core/types.js';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { hasOpenType } from '../../../engine/ingest/overlaid-columns.js';
-import type { QueryRequest } from '../../../engine/query/request/request.js';
+import type { QueryRequest } from '../../../engine/query/request/query-request.js';
 import { project, type ProjectedColumn } from '../../../engine/query/results/projection.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
-import type { AnnotatedColumns } from '../../expressions/protocol.js';
+import type { AnnotatedColumns } from '../../expressions/host-call-protocol.js';
 import { typeHints } from '../../expressions/columns/input-columns.js';
 import { knownColumns } from '../import/known-columns.js';
 import { declarationsIn } from '../import/target-fields.js';

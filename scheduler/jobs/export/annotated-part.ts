@@ -4,7 +4,7 @@ import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import type { ProjectedColumn } from '../../../engine/query/results/projection.js';
 import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
-import type { HostCalls } from '../../expressions/protocol.js';
+import type { HostCalls } from '../../expressions/host-call-protocol.js';
 import { annotatedBatch, type AnnotatedBatch } from '../../expressions/columns/annotated-batch.js';
 import { annotateRecordTexts, type ExportAnnotation, type PartRows } from './part.js';
 

@@ -10,7 +10,7 @@ import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { FileWarning } from '../../../writers/writer.js';
 import { maxRecordsAhead } from '../../expressions/call-ahead.js';
-import type { AnnotatedColumns } from '../../expressions/protocol.js';
+import type { AnnotatedColumns } from '../../expressions/host-call-protocol.js';
 import type { RunContext } from '../job.js';
 import { schemaFileName } from '../table/run-table.js';
 import {

@@ -1,5 +1,5 @@
 import type { CommitRow } from '../../../engine/catalog/commits.js';
-import type { QueryRequest } from '../../../engine/query/request/request.js';
+import type { QueryRequest } from '../../../engine/query/request/query-request.js';
 import type { FieldTitles } from '../../../engine/query/results/cells.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { JsonObject } from '../../../engine/core/types.js';
@@ -7,7 +7,7 @@ import type { SeparatedQuery } from '../../../engine/query/request/separated-que
 import type { ComputedQuery } from '../computed/computed-query.js';
 import type { ComputedParams } from '../computed/computed-types.js';
 import type { ExportAnnotation } from './part.js';
-import type { AnnotatedColumns } from '../../expressions/protocol.js';
+import type { AnnotatedColumns } from '../../expressions/host-call-protocol.js';
 import type { FileContext, FileWarning } from '../../../writers/writer.js';
 
 /** Parameters of `runExport`. */

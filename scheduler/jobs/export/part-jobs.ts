@@ -1,8 +1,8 @@
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
-import type { RunOptions } from '../../../engine/query/executor/limits.js';
+import type { RunOptions } from '../../../engine/query/executor/run-options.js';
 import { RowSequence } from '../../../engine/query/plan/row-sequence.js';
 import type { Snapshot } from '../../../engine/store/store.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import type { RunContext } from '../job.js';
 import type { CommitExport } from './export-types.js';

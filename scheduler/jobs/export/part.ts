@@ -4,12 +4,12 @@ import { writeCells, materialise } from '../../../engine/query/results/materiali
 import { copyStoredRowGroup } from '../../../engine/query/results/stored-row-group.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
-import type { PyDict } from '../../../engine/expression/values/values.js';
+import type { PyDict } from '../../../engine/expression/values/python-values.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
-import { createRecordAnnotator, jsonOfRecord } from '../../expressions/annotations.js';
+import { createRecordAnnotator, jsonOfRecord } from '../../expressions/record-annotator.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
-import type { EvaluationOrigin, HostCalls } from '../../expressions/protocol.js';
+import type { EvaluationOrigin, HostCalls } from '../../expressions/host-call-protocol.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import { AppError } from '../../../engine/core/errors.js';
 

@@ -11,7 +11,7 @@ import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { AppError, invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { linkFile, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { parseExportParams } from '../../../engine/query/request/request.js';
+import { parseExportParams } from '../../../engine/query/request/query-request.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { cellNames, fieldTitles } from '../../../engine/query/results/cells.js';
 import { project } from '../../../engine/query/results/projection.js';

@@ -7,7 +7,7 @@ import { createFile } from '../../../engine/core/file-writer.js';
 import { openFile } from '../../../engine/core/files.js';
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import { parseExportParams } from '../../../engine/query/request/request.js';
+import { parseExportParams } from '../../../engine/query/request/query-request.js';
 import { cellNames } from '../../../engine/query/results/cells.js';
 import type { FileContext, FileWarning, Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';

@@ -1,5 +1,5 @@
 import type { ReplaceableRows, ReplacedRows } from '../../../engine/change/replace-by-batch.js';
-import type { HostCalls } from '../../expressions/protocol.js';
+import type { HostCalls } from '../../expressions/host-call-protocol.js';
 import type { Findings, ValidationParams } from '../../../engine/ingest/findings.js';
 import type { FieldSample, SamplingOptions } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';

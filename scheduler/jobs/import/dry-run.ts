@@ -7,8 +7,8 @@ import { type RowRef, segmentFiles, type Segment } from '../../../engine/store/s
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { project } from '../../../engine/query/results/projection.js';
-import { uncataloguedField } from '../../../engine/query/request/fields.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
+import { uncataloguedField } from '../../../engine/query/request/field-index.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
 import { unloggedSnapshot } from '../../../engine/store/loose.js';
 import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import type { Columns } from '../../../engine/core/types.js';

@@ -13,7 +13,7 @@ import { resolveTypeDependentWarnings } from '../../../engine/ingest/settled-fin
 import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';
-import { openSource } from '../../../readers/source/open.js';
+import { openSource } from '../../../readers/source/open-source.js';
 import type { Source } from '../../../readers/source/source.js';
 import type { ChunkFlow, ChunkOutcome, SourceChunk } from './chunk-flow.js';
 import {

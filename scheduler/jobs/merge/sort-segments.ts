@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import { rowsPerSegment } from '../../../engine/store/compaction.js';
-import type { MergeSource } from '../../../engine/store/merge.js';
+import type { MergeSource } from '../../../engine/store/merge-segments.js';
 import type { EncodedOrigins } from '../../../engine/store/origins.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import {

@@ -5,7 +5,7 @@ import { maxRejectedRecords } from '../../../engine/ingest/findings.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
-import { presentColumns } from '../../../engine/store/merge.js';
+import { presentColumns } from '../../../engine/store/merge-segments.js';
 import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';

@@ -10,7 +10,7 @@ import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
 import { expressionHost } from '../../expressions/host-functions.js';
-import type { HostCalls } from '../../expressions/protocol.js';
+import type { HostCalls } from '../../expressions/host-call-protocol.js';
 import { computeFields, type ComputedBatch } from '../../expressions/columns/compute-fields.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
 import {

@@ -2,7 +2,7 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { Column, Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { ValidationParams } from '../../../engine/ingest/findings.js';
-import type { QueryRequest } from '../../../engine/query/request/request.js';
+import type { QueryRequest } from '../../../engine/query/request/query-request.js';
 import type { Segment, Snapshot } from '../../../engine/store/store.js';
 import type { DryRunSample } from '../import/dry-run.js';
 import type { AppliedChange, RecordChange } from '../change/record-change.js';

@@ -1,7 +1,7 @@
 import { takeRows } from '../../../engine/change/interleave.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { makeBatch } from '../../../engine/ingest/batch.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
 import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRows } from './chunk-rows.js';

@@ -5,14 +5,17 @@ import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-fie
 import { notFoundError } from '../../../engine/core/errors.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { parseMigrationParams, type QueryRequest } from '../../../engine/query/request/request.js';
+import {
+  parseMigrationParams,
+  type QueryRequest,
+} from '../../../engine/query/request/query-request.js';
 import { project, type ProjectedColumn } from '../../../engine/query/results/projection.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { checkPermission, evaluationOriginOf } from '../permissions.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { RecordChange } from '../change/record-change.js';
-import type { EvaluationOrigin } from '../../expressions/protocol.js';
+import type { EvaluationOrigin } from '../../expressions/host-call-protocol.js';
 import {
   fieldExpressionsOf,
   producesRecords,

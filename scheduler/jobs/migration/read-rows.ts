@@ -4,8 +4,8 @@ import { ascendingRuns } from '../../../engine/change/replace-rows.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
-import { presentColumns } from '../../../engine/store/merge.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
+import { presentColumns } from '../../../engine/store/merge-segments.js';
 import { readColumns } from '../../../engine/store/read-columns.js';
 import { countRows, type ChunkRows, type ChunkSegment } from './chunk-rows.js';
 

@@ -14,7 +14,7 @@ import {
   RejectedLines,
   type RejectionSink,
 } from '../../../engine/ingest/rejected-lines.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
 import { writeRejectedPart, type RejectedPart } from '../import/rejected-part.js';
 import { castColumn, nullableReader } from './cast-column.js';
 import type { ChunkRows } from './chunk-rows.js';

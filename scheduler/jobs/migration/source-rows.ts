@@ -3,7 +3,7 @@ import type { Column } from '../../../engine/core/types.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { withReservedColumns } from '../../../engine/ingest/record-ids.js';
 import type { RowRef } from '../../../engine/store/store.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
 import { readRows } from './read-rows.js';
 

@@ -1,5 +1,5 @@
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
-import { uncataloguedField } from '../../../engine/query/request/fields.js';
+import { uncataloguedField } from '../../../engine/query/request/field-index.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { tableExtensions, tableFormatOf } from '../../../readers/index.js';

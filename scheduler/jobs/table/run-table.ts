@@ -9,7 +9,7 @@ import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { readerNamed, tableFormatOf } from '../../../readers/index.js';
-import { openSource } from '../../../readers/source/open.js';
+import { openSource } from '../../../readers/source/open-source.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from '../import/chunk-flow.js';
 import type { ImportRunContext } from '../import/chunk-runner.js';

@@ -1,6 +1,6 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { replayLog, storedSegments } from '../../../engine/store/snapshot.js';
+import { replayLog, storedSegments } from '../../../engine/store/replay-log.js';
 import {
   liveRowCount,
   type Damage,

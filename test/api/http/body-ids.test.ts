@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { NamedSchema } from '../../../api/http/schema.js';
+import type { NamedSchema } from '../../../api/http/json-schema.js';
 import { operations, schemas } from '../../../api/resources/index.js';
 import { byTier } from '../../tier.js';
 import {

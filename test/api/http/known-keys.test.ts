@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { KnownKeys } from '../../../api/http/known-keys.js';
 import type { OperationRow } from '../../../api/http/operation-row.js';
-import type { ApiRequest } from '../../../api/http/request.js';
-import type { NamedSchema } from '../../../api/http/schema.js';
+import type { ApiRequest } from '../../../api/http/api-request.js';
+import type { NamedSchema } from '../../../api/http/json-schema.js';
 import { operations, schemas } from '../../../api/resources/index.js';
 import { listOf, makeVaultFixture, startServer, type Client, type VaultFixture, type TestServer } from '../server.js'; // prettier-ignore
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseBody } from '../../../api/http/body.js';
+import { parseBody } from '../../../api/http/body-parsers.js';
 import { secretOf } from '../../../api/http/credentials.js';
 import { errorAnswerOf } from '../../../api/http/errors.filter.js';
 import { Form, readBoolean, readId } from '../../../api/http/form.js';
-import { formatLogLine, withoutSecrets } from '../../../engine/core/log.js';
+import { formatLogLine, withoutSecrets } from '../../../engine/core/server-log.js';
 import { listEnvelope, readPage } from '../../../api/http/page.js';
 import { rateLimiter } from '../../../api/http/rate-limiter.js';
 import { attachmentHeader, urlSigner } from '../../../api/http/signed-url.js';

@@ -1,6 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../../api/http/request.js';
+import {
+  abortOnDisconnect,
+  type ApiReply,
+  type ApiRequest,
+} from '../../../api/http/api-request.js';
 
 test.each([false, true])('the signal of a request aborts at the end of its connection (complete: %s)', (writableFinished) => {
   const raw = Object.assign(new EventEmitter(), { writableFinished });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import 'reflect-metadata';
-import { accessMetadataKey, type AccessRule } from '../../../api/http/access.js';
+import { accessMetadataKey, type AccessRule } from '../../../api/http/access-rule.js';
 import { controllers, operations } from '../../../api/resources/index.js';
 import { operationMetadataKey } from '../../../api/http/idempotency.interceptor.js';
 import type { OperationRow } from '../../../api/http/operation-row.js';

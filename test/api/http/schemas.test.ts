@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exampleOfAnswer, schemaOfAnswer } from '../../../api/http/openapi.js';
 import type { OperationRow } from '../../../api/http/operation-row.js';
-import type { NamedSchema } from '../../../api/http/schema.js';
+import type { NamedSchema } from '../../../api/http/json-schema.js';
 import { operations } from '../../../api/resources/index.js';
 import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
 import { parseJson } from '../../../engine/core/json.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import { openQueryEngine } from '../../../engine/query/plan/query-engine.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
 import { prepareExport } from '../../../scheduler/jobs/export/publish-export.js';
 import type { PublishContext } from '../../../scheduler/jobs/job.js';
 import { loadVisibleVersion } from '../../../scheduler/jobs/visible-data.js';

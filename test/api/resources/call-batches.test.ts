@@ -11,7 +11,7 @@ import {
   type HostCallResult,
   type HostCall,
   type PackedAnswers,
-} from '../../../scheduler/expressions/protocol.js';
+} from '../../../scheduler/expressions/host-call-protocol.js';
 import { startServerFixture } from '../lab.js';
 import { idOf, waitForJob, type Client } from '../server.js';
 import { seededRandom } from '../../random.js';

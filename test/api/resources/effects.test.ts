@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { NamedSchema } from '../../../api/http/schema.js';
+import type { NamedSchema } from '../../../api/http/json-schema.js';
 import { operations } from '../../../api/resources/index.js';
 import { idOf, listOf, makeVaultFixture, makeMigration, sendRequest, startServer, waitForJob, type Client, type VaultFixture, type TestServer } from '../server.js'; // prettier-ignore
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { builtinDeclarations } from '../../../engine/expression/builtins/declarations.js';
-import { builtins } from '../../../engine/expression/builtins/types.js';
+import { builtinDeclarations } from '../../../engine/expression/builtins/builtin-declarations.js';
+import { builtins } from '../../../engine/expression/builtins/type-declarations.js';
 import { libraryFunctionByName } from '../../../engine/expression/library/library.js';
 import {
   idOf,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import { startServerFixture } from '../lab.js';
 
 const { server, ann, newDataset, runImport } = await startServerFixture();

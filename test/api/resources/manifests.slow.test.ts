@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { budgets } from '../../../engine/core/budgets.js';
-import type { FetchLimits } from '../../../scheduler/fetch/limits.js';
+import type { FetchLimits } from '../../../scheduler/fetch/fetch-limits.js';
 import {
   httpResponse,
   responseHead,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { entityParams, validationParams } from '../../../api/resources/imports/import-params.js';
-import { builtinDeclarations } from '../../../engine/expression/builtins/declarations.js';
-import { libraryDeclarations } from '../../../engine/expression/library/declarations.js';
+import { builtinDeclarations } from '../../../engine/expression/builtins/builtin-declarations.js';
+import { libraryDeclarations } from '../../../engine/expression/library/library-declarations.js';
 import { querySchema } from '../../../api/resources/records/record-schemas.js';
 import { commonParameterHelp, readers } from '../../../readers/index.js';
 import { expectCurrentSection, markdownTable } from '../../written-page.js';

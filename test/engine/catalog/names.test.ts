@@ -4,7 +4,7 @@ import {
   checkVaultName,
   foldName,
   numberedName,
-} from '../../../engine/catalog/names.js';
+} from '../../../engine/catalog/object-names.js';
 
 test('D1: names that differ only in case or Unicode normalisation are equal', () => {
   const sameNames: readonly (readonly string[])[] = [

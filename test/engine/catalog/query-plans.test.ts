@@ -9,7 +9,7 @@ import type { Viewer } from '../../../engine/catalog/permission.js';
 import { joinSql, sql, type Sql } from '../../../engine/catalog/sql.js';
 import { activeStatuses } from '../../../engine/catalog/task-row.js';
 import { requireQueueCapacity } from '../../../engine/catalog/task-status.js';
-import type { RawRow } from '../../../engine/catalog/table.js';
+import type { RawRow } from '../../../engine/catalog/table-codec.js';
 import { taskTable } from '../../../engine/catalog/tasks.js';
 import { CatalogFixture } from './world.js';
 

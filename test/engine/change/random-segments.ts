@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readByHyparquet } from '../parquet/oracles.js';
 import { batchOf, randomDistribution, randomValue } from '../store/random.js';

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { addRows, replaceRows, type RowMatches } from '../../../engine/change/replace-rows.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
-import { presentColumns } from '../../../engine/store/merge.js';
+import { presentColumns } from '../../../engine/store/merge-segments.js';
 import { rowIdColumn } from '../../../engine/store/row-ids.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { shuffled } from '../../random.js';

@@ -6,7 +6,7 @@ import { sortRows, spansOf } from '../../../engine/change/sort-rows.js';
 import type { Value } from '../../../engine/core/types.js';
 import { recordIdAfterRows } from '../../../engine/ingest/record-ids.js';
 import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
-import { presentColumns, type MergeSource } from '../../../engine/store/merge.js';
+import { presentColumns, type MergeSource } from '../../../engine/store/merge-segments.js';
 import { encodeOrigins, originRuns, type RowRuns } from '../../../engine/store/origins.js';
 import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
 import type { Segment } from '../../../engine/store/store.js';

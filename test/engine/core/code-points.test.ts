@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { compareCodePoints } from '../../../engine/core/code-points.js';
+import { compareCodePoints } from '../../../engine/core/compare-code-points.js';
 import { Random } from '../query/random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);

@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
 import type { AnnotationRequest } from '../../../engine/expression/annotate/annotate-record.js';
-import type { AnnotationField } from '../../../engine/expression/annotate/fields.js';
+import type { AnnotationField } from '../../../engine/expression/annotate/annotation-fields.js';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
 import { noFields } from '../../../engine/expression/compile/scope.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import { stringRepr } from '../../../engine/expression/values/repr.js';
 import { reprOf } from '../../../engine/expression/values/repr.js';
-import type { HostFunction } from '../../../engine/expression/values/values.js';
+import type { HostFunction } from '../../../engine/expression/values/python-values.js';
 import { recordOf } from './evaluated.js';
 
 function annotationFieldOf(

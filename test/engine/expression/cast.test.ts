@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { castResult } from '../../../engine/expression/annotate/cast.js';
-import type { CastType } from '../../../engine/expression/annotate/cast.js';
+import { castResult } from '../../../engine/expression/annotate/cast-result.js';
+import type { CastType } from '../../../engine/expression/annotate/cast-result.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
-import { ExpressionError } from '../../../engine/expression/values/errors.js';
+import { ExpressionError } from '../../../engine/expression/values/expression-errors.js';
 import { reprOf } from '../../../engine/expression/values/repr.js';
 
 /* Casts the result of an expression (threat E7). */

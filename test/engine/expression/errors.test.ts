@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { toPlainValue } from '../../../engine/expression/annotate/plain.js';
-import { castResult } from '../../../engine/expression/annotate/cast.js';
+import { toPlainValue } from '../../../engine/expression/annotate/plain-result.js';
+import { castResult } from '../../../engine/expression/annotate/cast-result.js';
 import { compileExpression, type Expression } from '../../../engine/expression/expression.js';
-import { ExpressionError } from '../../../engine/expression/values/errors.js';
+import { ExpressionError } from '../../../engine/expression/values/expression-errors.js';
 import { recordOf } from './evaluated.js';
 
 const errorCases = readFileSync('test/engine/expression/errors.txt', 'utf8')

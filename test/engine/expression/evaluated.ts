@@ -1,14 +1,14 @@
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
-import { toPlainValue } from '../../../engine/expression/annotate/plain.js';
+import { toPlainValue } from '../../../engine/expression/annotate/plain-result.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import type { ExpressionOptions } from '../../../engine/expression/expression.js';
 import {
   ExpressionError,
   ExpressionSyntaxError,
-} from '../../../engine/expression/values/errors.js';
+} from '../../../engine/expression/values/expression-errors.js';
 import { reprOf } from '../../../engine/expression/values/repr.js';
-import { DictView, PyDict, PyIterator } from '../../../engine/expression/values/values.js';
-import type { ExpressionHost, PyValue } from '../../../engine/expression/values/values.js';
+import { DictView, PyDict, PyIterator } from '../../../engine/expression/values/python-values.js';
+import type { ExpressionHost, PyValue } from '../../../engine/expression/values/python-values.js';
 
 /** Returns a record, given as JSON. */
 export function recordOf(json: string): PyDict {

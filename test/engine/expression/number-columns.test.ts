@@ -2,7 +2,11 @@ import { expect, test } from '@jest/globals';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
 import type { NumberColumn } from '../../../engine/expression/compile/number-columns.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
-import { Float, type PyDict, type PyValue } from '../../../engine/expression/values/values.js';
+import {
+  Float,
+  type PyDict,
+  type PyValue,
+} from '../../../engine/expression/values/python-values.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 

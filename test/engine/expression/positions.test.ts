@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { SourceText } from '../../../engine/expression/syntax/tokenizer.js';
+import { SourceText } from '../../../engine/expression/syntax/source-tokenizer.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 

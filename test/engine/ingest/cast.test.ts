@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { castScalar, isCastError, type InputScalar } from '../../../engine/ingest/cast.js';
+import { castScalar, isCastError, type InputScalar } from '../../../engine/ingest/cast-scalar.js';
 import type { StoredType } from '../../../engine/core/types.js';
 
 describe('castScalar', () => {

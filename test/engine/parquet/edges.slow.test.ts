@@ -11,7 +11,7 @@ import {
   type Data,
 } from 'apache-arrow';
 import { describe, expect, test } from '@jest/globals';
-import { reservedColumns } from '../../../engine/store/arrow.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';

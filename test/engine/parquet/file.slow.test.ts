@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { outstandingBufferCount } from '../../../engine/core/buffers.js';
 import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
-import { parquetColumns } from '../../../engine/store/arrow.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
+import { parquetColumns } from '../../../engine/store/arrow-columns.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import {
   batchOf,

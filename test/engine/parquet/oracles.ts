@@ -3,7 +3,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { RecordBatch, RecordBatchStreamWriter, tableFromIPC, type Vector } from 'apache-arrow';
 import { parquetMetadata, parquetReadObjects, type FileMetaData } from 'hyparquet';
 import { readParquet, Table as WasmTable, writeParquet } from 'parquet-wasm/node';
-import { arrowSchema, parquetColumns } from '../../../engine/store/arrow.js';
+import { arrowSchema, parquetColumns } from '../../../engine/store/arrow-columns.js';
 import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 

@@ -8,9 +8,9 @@ import {
 } from 'hyparquet';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import { isZstd } from '../../../engine/parquet/read-pages.js';
-import { readChunk } from '../../../engine/parquet/read-chunk.js';
-import { parquetSchema, type ParquetColumn } from '../../../engine/parquet/schema.js';
-import { parquetColumns } from '../../../engine/store/arrow.js';
+import { readChunk } from '../../../engine/parquet/read-column-chunk.js';
+import { parquetSchema, type ParquetColumn } from '../../../engine/parquet/parquet-schema.js';
+import { parquetColumns } from '../../../engine/store/arrow-columns.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import {
   batchOf,

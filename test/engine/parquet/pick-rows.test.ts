@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import type { Column, Value } from '../../../engine/core/types.js';
 import { readValues, type DecodedValues } from '../../../engine/parquet/decode-values.js';
-import { encodingId } from '../../../engine/parquet/encoding.js';
+import { encodingId } from '../../../engine/parquet/page-encodings.js';
 import { pickRow, pickRows } from '../../../engine/parquet/pick-rows.js';
-import { readChunk, type LeafPart } from '../../../engine/parquet/read-chunk.js';
+import { readChunk, type LeafPart } from '../../../engine/parquet/read-column-chunk.js';
 import { footerLength, parseFooter } from '../../../engine/parquet/read-footer.js';
 import {
   decompressChunkPages,
@@ -11,8 +11,8 @@ import {
   isZstd,
   pageExtents,
 } from '../../../engine/parquet/read-pages.js';
-import { parquetSchema, type ParquetLeaf } from '../../../engine/parquet/schema.js';
-import { parquetColumns } from '../../../engine/store/arrow.js';
+import { parquetSchema, type ParquetLeaf } from '../../../engine/parquet/parquet-schema.js';
+import { parquetColumns } from '../../../engine/store/arrow-columns.js';
 import { seed } from '../../seed.js';
 import {
   batchOf,

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import { batchOfRows, rowsOfParts, type ParquetRow, type ParquetValue } from '../../../engine/parquet/plain-rows.js'; // prettier-ignore
-import { readChunk } from '../../../engine/parquet/read-chunk.js';
+import { readChunk } from '../../../engine/parquet/read-column-chunk.js';
 import { isZstd } from '../../../engine/parquet/read-pages.js';
-import { parquetSchema, type ParquetColumn } from '../../../engine/parquet/schema.js';
+import { parquetSchema, type ParquetColumn } from '../../../engine/parquet/parquet-schema.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import { seededRandom, type Random } from '../../random.js';
 import { seed } from '../../seed.js';

@@ -2,10 +2,15 @@ import { tableFromIPC } from 'apache-arrow';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
-import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
+import { parseExportParams, parseQuery } from '../../../engine/query/request/query-request.js';
 import { queryEngine } from '../../../engine/query/plan/query-engine.js';
 import type { SqlEngine } from '../../../engine/query/sql/sql-engine.js';
-import { lookupRecords, runPage, runQuery, runTexts } from '../../../engine/query/plan/query.js';
+import {
+  lookupRecords,
+  runPage,
+  runQuery,
+  runTexts,
+} from '../../../engine/query/plan/run-query.js';
 import type { Columns } from '../../../engine/core/types.js';
 import {
   readPageBytes,

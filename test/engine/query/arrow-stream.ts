@@ -8,7 +8,7 @@ import {
   type DataType,
   type List,
 } from 'apache-arrow';
-import { arrowSchema, reservedColumns } from '../../../engine/store/arrow.js';
+import { arrowSchema, reservedColumns } from '../../../engine/store/arrow-columns.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
-import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
+import { parseExportParams, parseQuery } from '../../../engine/query/request/query-request.js';
 import { openEngineFixture, type EngineFixture, type TestDataset } from './dataset.js';
 import { createSixRecordDataset } from './six-records.js';
 

@@ -4,7 +4,7 @@ import type { DialectFactory } from '../../../engine/query/sql/dialect/dialect.j
 import { duckdbDialect } from '../../../engine/query/sql/dialect/duckdb.js';
 import { countSelectStatement, rowsSelectStatement } from '../../../engine/query/sql/rows.js';
 import { BoundParams } from '../../../engine/query/sql/dialect/params.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listColumn } from './dataset.js';

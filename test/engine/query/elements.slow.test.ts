@@ -3,8 +3,8 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Columns } from '../../../engine/core/types.js';
 import { pruneSegments } from '../../../engine/query/predicate/kinds/prune.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import { column, enginesUnderTest, listColumn, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from './dataset.js'; // prettier-ignore
 import { importSource } from '../../readers/import-source.js';
 import { confirmCauses, explainQuery } from './explained.js';

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadHumanGenes, type GeneTable } from '../../../engine/ingest/entities/genes.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { findCauses } from '../../../engine/query/explain/causes.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import { SqlRecordInspector } from '../../../engine/query/sql/sql-record-inspector.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listColumn, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from './dataset.js'; // prettier-ignore

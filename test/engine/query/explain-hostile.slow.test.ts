@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/core/errors.js';
 import { countNodes } from '../../../engine/query/sql/count-statement.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import { newStatement } from '../../../engine/query/sql/dialect/statement.js';
 import { openEngineFixture, type EngineFixture, type TestDataset } from './dataset.js';
 import { hostileTexts } from './hostile.js';

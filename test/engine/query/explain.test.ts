@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { budgets } from '../../../engine/core/budgets.js';
 import { liveSegmentTest } from '../../../engine/query/predicate/kinds/prune.js';
-import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { parseExportParams, parseQuery } from '../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import {
   column,
   enginesUnderTest,

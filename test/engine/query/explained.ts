@@ -2,8 +2,8 @@ import type { PlanStep } from '../../../engine/query/executor/step.js';
 import { expect } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import type { Hint } from '../../../engine/query/explain/hints.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import type { GeneNames } from '../../../engine/query/request/entities.js';
 import type { EngineFixture, TestDataset } from './dataset.js';
 

@@ -5,8 +5,8 @@ import { AppError } from '../../../engine/core/errors.js';
 import type { CursorProgress } from '../../../engine/query/request/position.js';
 import { clickhouseDialect } from '../../../engine/query/sql/dialect/clickhouse.js';
 import { duckdbDialect } from '../../../engine/query/sql/dialect/duckdb.js';
-import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { lookupRecords, runQuery, runTexts } from '../../../engine/query/plan/query.js';
+import { parseExportParams, parseQuery } from '../../../engine/query/request/query-request.js';
+import { lookupRecords, runQuery, runTexts } from '../../../engine/query/plan/run-query.js';
 import { rowsSelectStatement } from '../../../engine/query/sql/rows.js';
 import {
   column,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { duckdbDialect } from '../../../engine/query/sql/dialect/duckdb.js';
 import { rowsSelectStatement } from '../../../engine/query/sql/rows.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
 import { openEngineFixture, type EngineFixture, enginesUnderTest } from './dataset.js';
 import { createSixRecordDataset } from './six-records.js';
 

@@ -6,8 +6,8 @@ import { openShardThread, type ShardThread } from '../../../engine/query/memory/
 import { Shards } from '../../../engine/query/memory/shards.js';
 import { type RowRef, segmentFiles } from '../../../engine/store/store.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import { runPage, runTexts, streamQuery } from '../../../engine/query/plan/query.js';
-import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
+import { runPage, runTexts, streamQuery } from '../../../engine/query/plan/run-query.js';
+import { parseQuery, type QueryRequest } from '../../../engine/query/request/query-request.js';
 import { delimitedCell } from '../../../engine/query/results/delimited.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';

@@ -1,8 +1,8 @@
 import { AppError } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
 import type { CursorProgress } from '../../../engine/query/request/position.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import type { EngineFixture, TestDataset } from './dataset.js';
 import { ApproximateNumber } from './naive-facets.js';
 import type { GeneratedDataset } from './naive-fields.js';

@@ -7,8 +7,8 @@ import {
   type Scalar,
 } from '../../../engine/query/predicate/predicate.js';
 import { pruneSegments, segmentTest } from '../../../engine/query/predicate/kinds/prune.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import { writeSegment } from '../store/write-segment.js';
 import type { StoredType, Value } from '../../../engine/core/types.js';

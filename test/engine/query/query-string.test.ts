@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
 import { caseCountByTier } from '../../tier.js';
 import { openEngineFixture, type EngineFixture } from './dataset.js';
 import { Random } from './random.js';

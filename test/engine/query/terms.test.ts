@@ -11,8 +11,8 @@ import {
   type ScoreClause,
 } from '../../../engine/query/predicate/predicate.js';
 import { scoredConditionsOf } from '../../../engine/query/text/relevance.js';
-import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { parseQuery, type QueryRequest } from '../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import {
   column,
   listColumn,

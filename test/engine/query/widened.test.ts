@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { runQuery } from '../../../engine/query/plan/query.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
 import type { Column, StoredType } from '../../../engine/core/types.js';
 import {
   column,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
-import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
-import { parseSearch } from '../../../engine/search/request.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
+import { parseSearch } from '../../../engine/search/search-request.js';
 import { searchCatalog } from '../../../engine/search/search.js';
 import { column, listColumn, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
 import { Random } from '../query/random.js';

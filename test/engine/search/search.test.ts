@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals';
-import type { SearchTable } from '../../../engine/search/table.js';
+import type { SearchTable } from '../../../engine/search/search-tables.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
-import { parseSearch } from '../../../engine/search/request.js';
+import { parseSearch } from '../../../engine/search/search-request.js';
 import { searchCatalog, type SearchAnswer } from '../../../engine/search/search.js';
 import type { TestRow } from '../query/dataset.js';
 import { hostileTexts } from '../query/hostile.js';

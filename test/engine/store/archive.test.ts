@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { checkArchive, unpackArchive, writeArchive } from '../../../engine/store/archive.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import { tarEndBlocks, tarHeader, tarPadding } from '../../../engine/store/tar.js';
 import { Lake } from '../../scheduler/lake.js';
 import { startWorkerInProcess } from '../../faults/in-process.js';

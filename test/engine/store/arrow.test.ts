@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { DataType, tableFromIPC, tableToIPC, Table, type Field, type List, type Struct } from 'apache-arrow'; // prettier-ignore
-import { arrowSchema, columnsOfDelta, deltaSchema } from '../../../engine/store/arrow.js';
+import { arrowSchema, columnsOfDelta, deltaSchema } from '../../../engine/store/arrow-columns.js';
 import type { Column, Columns, StoredType } from '../../../engine/core/types.js';
 
 const scalarTypes = [

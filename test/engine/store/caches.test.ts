@@ -8,7 +8,7 @@ import { makeFolder, openDataFolder } from '../../../engine/core/files.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { SegmentIntegrity } from '../../../engine/store/integrity.js';
 import { emptyState } from '../../../engine/store/log-state.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import { SnapshotCache } from '../../../engine/store/snapshot-cache.js';
 import type { Segment, Snapshot, Store } from '../../../engine/store/store.js';
 import { batchOf } from './random.js';

@@ -9,8 +9,8 @@ import { checksumOfState, readCheckpoint } from '../../../engine/store/checkpoin
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import { emptyState, type LogState } from '../../../engine/store/log-state.js';
-import { openStore } from '../../../engine/store/open.js';
-import { replayLog } from '../../../engine/store/snapshot.js';
+import { openStore } from '../../../engine/store/open-store.js';
+import { replayLog } from '../../../engine/store/replay-log.js';
 import type { Segment, Store } from '../../../engine/store/store.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { makeFolder, openDataFolder } from '../../../engine/core/files.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import { writeSegment } from './write-segment.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { batchOf } from './random.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openDataFolder, sweepFolder } from '../../../engine/core/files.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import { readWithDuckdb } from './duckdb.js';
 import { byTier } from '../../tier.js';
 

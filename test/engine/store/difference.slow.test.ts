@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openDataFolder } from '../../../engine/core/files.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import type { Store } from '../../../engine/store/store.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';

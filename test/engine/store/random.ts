@@ -14,7 +14,7 @@ import {
   Utf8,
   type Data,
 } from 'apache-arrow';
-import { reservedColumns } from '../../../engine/store/arrow.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 
 /** Returns a generator of random numbers from a seed, so that a failing case can be repeated. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { openDataFolder } from '../../../engine/core/files.js';
 import { deletedRows, withMoreDeleted } from '../../../engine/store/deletion-vector.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import type { Segment, Snapshot, Store } from '../../../engine/store/store.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';

@@ -17,8 +17,8 @@ import {
   decompressPage,
   type DecompressedPage,
 } from '../../../engine/parquet/read-pages.js';
-import { parquetSchema } from '../../../engine/parquet/schema.js';
-import { parquetColumns } from '../../../engine/store/arrow.js';
+import { parquetSchema } from '../../../engine/parquet/parquet-schema.js';
+import { parquetColumns } from '../../../engine/store/arrow-columns.js';
 import { writeSegment } from './write-segment.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { column } from '../query/dataset.js';

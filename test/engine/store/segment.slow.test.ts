@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { checkFooter } from '../../../engine/store/footer.js';
 import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
-import { parquetColumns } from '../../../engine/store/arrow.js';
+import { parquetColumns } from '../../../engine/store/arrow-columns.js';
 import { writeSegment } from './write-segment.js';
 import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';

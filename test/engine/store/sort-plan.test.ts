@@ -3,7 +3,7 @@ import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { areRowIdsInterleaved, rowIdColumn } from '../../../engine/store/row-ids.js';
 import { segmentFormat } from '../../../engine/store/segment.js';
 import { planSort } from '../../../engine/store/sort-plan.js';
-import { leafKey } from '../../../engine/store/stats.js';
+import { leafKey } from '../../../engine/store/segment-stats.js';
 import { liveRowCount, type Segment } from '../../../engine/store/store.js';
 import { seed } from '../../seed.js';
 import { random } from './random.js';

@@ -17,7 +17,7 @@ import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { listFolder, makeFolder, openDataFolder } from '../../../engine/core/files.js';
 import { SegmentIntegrity, VerifiedFiles } from '../../../engine/store/integrity.js';
 import { deletionVector, type DeletionVector } from '../../../engine/store/deletion-vector.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import { writeSegment } from './write-segment.js';
 import type { Segment, Store } from '../../../engine/store/store.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';

@@ -8,7 +8,7 @@ import { armFault } from '../../../engine/core/faultpoint.js';
 import { fileExists, makeFolder, openDataFolder, removeFile } from '../../../engine/core/files.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { unpackArchive, writeArchive } from '../../../engine/store/archive.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import type { Snapshot, Store, VacuumPlan } from '../../../engine/store/store.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { deltaStats, parseLeafStats } from '../../../engine/store/delta-stats.js';
-import { mergeSegments } from '../../../engine/store/merge.js';
+import { mergeSegments } from '../../../engine/store/merge-segments.js';
 import type { LeafStats, Segment } from '../../../engine/store/store.js';
 import { findSegmentProblems } from '../../../engine/store/verify-segment.js';
 import { seed } from '../../seed.js';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { packBitmap, unpackBitmap } from '../../../engine/text/bitmap.js';
+import { packBitmap, unpackBitmap } from '../../../engine/text/row-bitmap.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { foldCode } from '../../../engine/text/fold.js';
 import { byTier } from '../../tier.js';
-import { isSeparator, separators } from '../../../engine/text/tokenizer.js';
+import { isSeparator, separators } from '../../../engine/text/text-tokenizer.js';
 
 /** Beyond the second plane, no letter has cases and few codes are assigned, so only the slow tier tests these codes. */
 const endCodePoint = byTier(0x20000, 0x110000);

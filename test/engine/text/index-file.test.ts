@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parquetReadObjects } from 'hyparquet';
-import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../engine/query/plan/run-query.js';
 import { SegmentFile } from '../../../engine/store/segment-file.js';
 import { indexedName } from '../../../engine/text/index-writer.js';
 import { ColumnReader } from '../../../engine/text/column-reader.js';
 import { foldTerm } from '../../../engine/text/fold.js';
 import { ColumnMatcher } from '../../../engine/text/column-matcher.js';
-import { tokenize } from '../../../engine/text/tokenizer.js';
+import { tokenize } from '../../../engine/text/text-tokenizer.js';
 import { seededRandom } from '../../random.js';
 import {
   column,

@@ -2,15 +2,15 @@ import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseQuery } from '../../../engine/query/request/request.js';
-import { runPage, runQuery } from '../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../engine/query/request/query-request.js';
+import { runPage, runQuery } from '../../../engine/query/plan/run-query.js';
 import { foldTerm } from '../../../engine/text/fold.js';
 import {
   indexMagic,
   indexTailBytes,
   type IndexSummary,
 } from '../../../engine/text/index-writer.js';
-import { tokenize } from '../../../engine/text/tokenizer.js';
+import { tokenize } from '../../../engine/text/text-tokenizer.js';
 import { seededRandom, type Random } from '../../random.js';
 import { readPageBytes, column, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from '../query/dataset.js'; // prettier-ignore
 import { randomBelow, pickRandom, randomText, randomWord } from './random-strings.js';

@@ -7,7 +7,7 @@ import { stringifyJson } from '../../../engine/core/json.js';
 import { jsonlReader } from '../../../readers/jsonl/jsonl.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
-import { openSource } from '../../../readers/source/open.js';
+import { openSource } from '../../../readers/source/open-source.js';
 import { importChunks } from '../import-pieces.js';
 
 const fixtureFolder = 'test/fixtures/jsonl/bad';

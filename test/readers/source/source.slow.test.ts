@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
-import { openSource } from '../../../readers/source/open.js';
+import { openSource } from '../../../readers/source/open-source.js';
 import { compressBgzf } from './bgzf.js';
 import { seed } from '../../seed.js';
 

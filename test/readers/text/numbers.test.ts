@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { parseFloatBytes, parseLongDecimal } from '../../../readers/text/numbers.js';
+import { parseFloatBytes, parseLongDecimal } from '../../../readers/text/parse-numbers.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 

@@ -3,7 +3,7 @@ import { Annotation } from '../../../engine/expression/annotate/annotate-record.
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
 import { reprOf } from '../../../engine/expression/values/repr.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
-import type { PyDict } from '../../../engine/expression/values/values.js';
+import type { PyDict } from '../../../engine/expression/values/python-values.js';
 import { makeBatch } from '../../../engine/ingest/batch.js';
 import { annotationFieldsOf } from '../../../scheduler/expressions/columns/field-expressions.js';
 import { seededRandom } from '../../random.js';

@@ -3,7 +3,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import { unpackTexts } from '../../../engine/core/packed-texts.js';
 import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
-import type { ExpressionHost, PyDict } from '../../../engine/expression/values/values.js';
+import type { ExpressionHost, PyDict } from '../../../engine/expression/values/python-values.js';
 import { HostAnswerCache } from '../../../scheduler/expressions/answers.js';
 import { createHost } from '../../../scheduler/expressions/host-functions.js';
 import { packAnswers } from '../../../scheduler/expressions/packed.js';
@@ -13,10 +13,10 @@ import {
   textsOfForm,
   type HostCallResult,
   type HostCall,
-} from '../../../scheduler/expressions/protocol.js';
+} from '../../../scheduler/expressions/host-call-protocol.js';
 import { annotationFieldsOf } from '../../../scheduler/expressions/columns/field-expressions.js';
 import { JobResults } from '../../../scheduler/expressions/columns/job-results.js';
-import { toPlainValue } from '../../../engine/expression/annotate/plain.js';
+import { toPlainValue } from '../../../engine/expression/annotate/plain-result.js';
 import { jsonOfValue } from '../../../engine/expression/annotate/json-text.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import { seededRandom } from '../../random.js';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { notFoundError } from '../../../engine/core/errors.js';
 import { ExpressionThreads } from '../../../scheduler/expressions/expression-threads.js';
 import type { ExpressionTaskOptions } from '../../../scheduler/expressions/expression-threads.js';
-import type { HostCall, HostRequest } from '../../../scheduler/expressions/protocol.js';
+import type { HostCall, HostRequest } from '../../../scheduler/expressions/host-call-protocol.js';
 import { pollUntil } from '../../until.js';
 
 /* Tests that the threads that evaluate expressions can be terminated at any moment (threat E2). */

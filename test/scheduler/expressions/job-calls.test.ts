@@ -9,7 +9,7 @@ import {
   type HostCall,
   type PackedAnswers,
   type HostReply,
-} from '../../../scheduler/expressions/protocol.js';
+} from '../../../scheduler/expressions/host-call-protocol.js';
 
 /* Tests the calls of a job in the worker process: each call is made once (contract 19). */
 

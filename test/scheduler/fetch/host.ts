@@ -5,7 +5,7 @@ import { createServer as createSecureServer } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFetcher, type FetchRequest } from '../../../scheduler/fetch/fetcher.js';
-import type { FetchLimits } from '../../../scheduler/fetch/limits.js';
+import type { FetchLimits } from '../../../scheduler/fetch/fetch-limits.js';
 import { systemNetwork, type Network } from '../../../scheduler/fetch/network.js';
 
 /** An HTTP host on this machine whose responses the test scripts. */

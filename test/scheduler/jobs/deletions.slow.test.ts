@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { reservedCells } from '../../../engine/query/results/reserved-cells.js';
 import { rowsOfRecords } from '../../../engine/store/deletion-vector.js';
 import { liveRowCount } from '../../../engine/store/store.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import { rollBack } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';

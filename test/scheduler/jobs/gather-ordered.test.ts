@@ -3,7 +3,7 @@ import { Vector } from 'apache-arrow';
 import { mkdir, readdir } from 'node:fs/promises';
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { type RowRef, segmentFiles, type Snapshot } from '../../../engine/store/store.js';
-import { reservedColumns } from '../../../engine/store/arrow.js';
+import { reservedColumns } from '../../../engine/store/arrow-columns.js';
 import {
   cutRowsIntoChunks,
   countRows,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import { segmentFormat } from '../../../engine/store/segment.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import type { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { type Scheduler, type SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';

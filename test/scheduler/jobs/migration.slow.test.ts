@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import type { NewDatasetMigration } from '../../../engine/catalog/dataset-migrations.js';
-import { openStore } from '../../../engine/store/open.js';
+import { openStore } from '../../../engine/store/open-store.js';
 import { verifyFolder } from '../../../scheduler/queue/verify-folder.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { Lake, vcfTextOf } from '../lake.js';

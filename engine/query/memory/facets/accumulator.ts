@@ -1,5 +1,5 @@
 import type { Unsupported } from '../../unsupported.js';
-import type { Facet } from '../../request/facets.js';
+import type { Facet } from '../../request/facet-request.js';
 import type { SelectionBytes, SegmentView } from '../match/column.js';
 import { forEachBlock, selectedValues, valueCount } from './blocks.js';
 import { indexCounts } from './id-counts.js';
@@ -8,9 +8,9 @@ import { NumberIds } from './number-ids.js';
 import { FacetOverflow } from './overflow.js';
 import type { FacetPartial } from './partial.js';
 import { numberGrouping } from './number-grouping.js';
-import { Stats } from './stats.js';
+import { Stats } from './stats-facet.js';
 import { StringBuckets } from './string-buckets.js';
-import { FacetTree } from './tree.js';
+import { FacetTree } from './facet-tree.js';
 
 /** Aggregates the selected rows of segments for a request's facets, in one thread. */
 interface FacetAccumulator {

@@ -1,5 +1,5 @@
 import { isOrderedByCount } from '../../results/facet-answer.js';
-import type { MergedBuckets } from './merge.js';
+import type { MergedBuckets } from './merge-facets.js';
 
 /** Groups buckets by their parent, in no order. */
 export function bucketsByParent(

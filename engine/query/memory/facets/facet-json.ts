@@ -5,8 +5,8 @@ import {
   bucketlessAnswerJson,
   emptyAnswerJson,
 } from '../../results/facet-answer.js';
-import type { Facet } from '../../request/facets.js';
-import { mergeFacets, type MergedFacet, type MergedBuckets } from './merge.js';
+import type { Facet } from '../../request/facet-request.js';
+import { mergeFacets, type MergedFacet, type MergedBuckets } from './merge-facets.js';
 import { doubleText } from '../../results/number-text.js';
 import { bucketsByParent, orderedBuckets } from './bucket-order.js';
 import type { FacetPartial } from './partial.js';

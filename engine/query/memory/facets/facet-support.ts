@@ -1,5 +1,5 @@
-import { reservedColumns } from '../../../store/arrow.js';
-import type { Facet } from '../../request/facets.js';
+import { reservedColumns } from '../../../store/arrow-columns.js';
+import type { Facet } from '../../request/facet-request.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import type { Column, Columns } from '../../../core/types.js';
 

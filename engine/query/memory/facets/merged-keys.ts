@@ -1,4 +1,4 @@
-import { compareCodePoints } from '../../../core/code-points.js';
+import { compareCodePoints } from '../../../core/compare-code-points.js';
 import { isAscending, mergeSorted, sortedIndexOf } from './sorted-numbers.js';
 import { quoteJson } from '../../results/number-text.js';
 import type { PartialKeys } from './partial.js';

@@ -1,4 +1,4 @@
-import type { Facet } from '../../request/facets.js';
+import type { Facet } from '../../request/facet-request.js';
 
 /** A facet whose answer consists of counts of keys: every kind except statistics. */
 export type BucketedFacet = Exclude<Facet, { kind: 'stats' }>;

@@ -1,5 +1,5 @@
 import { aggregateCount, bucketlessAnswerJson } from '../../results/facet-answer.js';
-import type { Facet } from '../../request/facets.js';
+import type { Facet } from '../../request/facet-request.js';
 import { doubleText, numberText } from '../../results/number-text.js';
 import { mergeShiftedMoments, varianceOf, type ShiftedMoments } from './double-double.js';
 import type { HugeValues, StatsPartial } from './partial.js';

@@ -1,5 +1,5 @@
 import { intersectAscending, mergeAscending, subtractAscending } from '../../../core/ascending.js';
-import { packBitmap, unpackBitmap } from '../../../text/bitmap.js';
+import { packBitmap, unpackBitmap } from '../../../text/row-bitmap.js';
 import type { Unsupported } from '../../unsupported.js';
 import type { SelectionBytes } from './column.js';
 import {

@@ -5,7 +5,7 @@ import {
   separatorByteFlags,
   startsWithPart,
   type FoldedPattern,
-} from '../../../text/wildcard.js';
+} from '../../../text/wildcard-patterns.js';
 
 /** The result of a search in one value; `unknown` if only characters outside ASCII can decide it. */
 type SearchOutcome = 'found' | 'none' | 'unknown';

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { requiredLiteral } from '../../predicate/patterns.js';
+import { requiredLiteral } from '../../predicate/text-patterns.js';
 import type { EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import {

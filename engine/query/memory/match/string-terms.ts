@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import { foldText } from '../../../text/fold.js';
-import { tokenize } from '../../../text/tokenizer.js';
-import { wildcardPattern } from '../../predicate/patterns.js';
+import { tokenize } from '../../../text/text-tokenizer.js';
+import { wildcardPattern } from '../../predicate/text-patterns.js';
 import type { WildPart } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
 import {

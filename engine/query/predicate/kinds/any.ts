@@ -1,6 +1,6 @@
 import { elementTest } from '../../memory/match/row-test.js';
 import { fieldExpression, elementStatement } from '../../sql/dialect/statement.js';
-import { nsPerRow, rowCost, sumOfCosts } from '../cost.js';
+import { nsPerRow, rowCost, sumOfCosts } from '../predicate-cost.js';
 import { unsupportedBecause, type PredicateKind } from './kind.js';
 import { allConditionsIn, type CaseVariants, type PredicateOfKind } from '../predicate.js';
 import { columnFinder } from './segment-column.js';

@@ -1,6 +1,6 @@
 import { allOfTests, negatedTest, anyOfTests } from '../../memory/match/combine.js';
 import { rowTest, type RowTest } from '../../memory/match/row-test.js';
-import { rowCost, sumOfCosts } from '../cost.js';
+import { rowCost, sumOfCosts } from '../predicate-cost.js';
 import { supported, type PredicateKind, type MemoryContext, type SupportContext } from './kind.js';
 import { freezePredicate, type PredicateOfKind, type Predicate } from '../predicate.js';
 

@@ -1,5 +1,5 @@
 import { stringContainsTest } from '../../memory/match/string-parts.js';
-import { nsPerRow, rowCost } from '../cost.js';
+import { nsPerRow, rowCost } from '../predicate-cost.js';
 import type { PredicateOfKind } from '../predicate.js';
 import { describeValues, requireStringField, valueKind } from './value-kind.js';
 

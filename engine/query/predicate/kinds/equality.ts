@@ -4,7 +4,7 @@ import { stringEqualityTest } from '../../memory/match/string-equality.js';
 import { paramTypeOf } from '../../sql/dialect/params.js';
 import type { FieldExpression, Statement } from '../../sql/dialect/statement.js';
 import { caseVariantsBetween, caseVariantsOf } from '../case-variants.js';
-import { nsPerRow } from '../cost.js';
+import { nsPerRow } from '../predicate-cost.js';
 import { toPlainValue } from '../plain-values.js';
 import { type CaseVariants, type PredicateOfKind, type Scalar } from '../predicate.js';
 import { variantsTest } from './variant-place.js';

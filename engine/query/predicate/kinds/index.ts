@@ -1,4 +1,4 @@
-import type { ConditionCost } from '../cost.js';
+import type { ConditionCost } from '../predicate-cost.js';
 import type { PredicateKind, Requirement } from './kind.js';
 import { any } from './any.js';
 import { allRecords, and, noRecords, not, or } from './combinators.js';

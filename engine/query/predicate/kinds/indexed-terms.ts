@@ -1,10 +1,10 @@
-import { unpackBitmap } from '../../../text/bitmap.js';
+import { unpackBitmap } from '../../../text/row-bitmap.js';
 import type { ColumnMatcher, FoldedTerms } from '../../../text/column-matcher.js';
 import { rowTest, type RowTest } from '../../memory/match/row-test.js';
 import { isSparse } from '../../memory/match/selection-vector.js';
 import { isUnsupported, type Unsupported } from '../../unsupported.js';
-import { nsPerRow, rowCost, type ConditionCost } from '../cost.js';
-import { toTextQuery } from '../patterns.js';
+import { nsPerRow, rowCost, type ConditionCost } from '../predicate-cost.js';
+import { toTextQuery } from '../text-patterns.js';
 import { isScoredCondition, type FieldRef, type Predicate, type ScoredCondition } from '../predicate.js'; // prettier-ignore
 import { supported, unsupportedBecause, type PredicateKind } from './kind.js';
 

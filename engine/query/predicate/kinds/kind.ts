@@ -2,7 +2,7 @@ import type { Column, Columns } from '../../../core/types.js';
 import type { FilterHash } from '../../../parquet/bloom-filter.js';
 import type { RowTest } from '../../memory/match/row-test.js';
 import type { Statement } from '../../sql/dialect/statement.js';
-import type { ConditionCost } from '../cost.js';
+import type { ConditionCost } from '../predicate-cost.js';
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, FieldRef, Predicate, RangeEnd, Scalar } from '../predicate.js';
 import type { BoundStatistic } from '../value-bounds.js';

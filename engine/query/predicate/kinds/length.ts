@@ -1,6 +1,6 @@
 import { lengthTest } from '../../memory/match/row-test.js';
 import { fieldExpression } from '../../sql/dialect/statement.js';
-import { nsPerRow, rowCost } from '../cost.js';
+import { nsPerRow, rowCost } from '../predicate-cost.js';
 import type { PredicateKind } from './kind.js';
 import type { PredicateOfKind } from '../predicate.js';
 import { columnFinder } from './segment-column.js';

@@ -1,6 +1,6 @@
 import { missingTest } from '../../memory/match/row-test.js';
 import { fieldExpression } from '../../sql/dialect/statement.js';
-import { nsPerRow, rowCost } from '../cost.js';
+import { nsPerRow, rowCost } from '../predicate-cost.js';
 import {
   supported,
   unsupportedBecause,

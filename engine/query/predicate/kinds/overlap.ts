@@ -1,5 +1,5 @@
 import { overlapTest, regionOverlapTest } from '../../memory/match/region-overlap.js';
-import { nsPerRow, rowCost } from '../cost.js';
+import { nsPerRow, rowCost } from '../predicate-cost.js';
 import type { PredicateOfKind } from '../predicate.js';
 import { variantCoordinateRange } from './variant-place.js';
 import { requireStringField, valueKind } from './value-kind.js';

@@ -1,5 +1,5 @@
 import { stringPrefixTest } from '../../memory/match/string-parts.js';
-import { nsPerRow, rowCost } from '../cost.js';
+import { nsPerRow, rowCost } from '../predicate-cost.js';
 import type { PredicateOfKind } from '../predicate.js';
 import { aboveAllStrings } from '../value-bounds.js';
 import { describeValues, requireStringField, valueKind } from './value-kind.js';

@@ -1,7 +1,7 @@
 import { numberRangeTest } from '../../memory/match/number-test.js';
 import { stringRangeTest } from '../../memory/match/string-parts.js';
 import { paramTypeOf } from '../../sql/dialect/params.js';
-import { nsPerRow, rowCost } from '../cost.js';
+import { nsPerRow, rowCost } from '../predicate-cost.js';
 import { comparePlainValues, toPlainValue, type PlainTest } from '../plain-values.js';
 import type { RangeEnd, PredicateOfKind } from '../predicate.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import { stringPatternTest } from '../../memory/match/string-pattern.js';
-import { nsPerRow, rowCost } from '../cost.js';
-import { requiredLiteral } from '../patterns.js';
+import { nsPerRow, rowCost } from '../predicate-cost.js';
+import { requiredLiteral } from '../text-patterns.js';
 import { limitTextLength } from '../plain-values.js';
 import type { PredicateOfKind } from '../predicate.js';
 import { describeValues, requireStringField, valueKind } from './value-kind.js';

@@ -1,5 +1,5 @@
-import { reservedColumns } from '../../../store/arrow.js';
-import { leafKey } from '../../../store/stats.js';
+import { reservedColumns } from '../../../store/arrow-columns.js';
+import { leafKey } from '../../../store/segment-stats.js';
 import type { Column, Columns } from '../../../core/types.js';
 import type { StoredRows } from './kind.js';
 import type { FieldRef } from '../predicate.js';

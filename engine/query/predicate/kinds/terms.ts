@@ -1,7 +1,7 @@
 import { foldText } from '../../../text/fold.js';
-import { isToken } from '../../../text/tokenizer.js';
+import { isToken } from '../../../text/text-tokenizer.js';
 import { stringPhraseTest, stringTermsTest } from '../../memory/match/string-terms.js';
-import { phrasePattern, termPattern } from '../patterns.js';
+import { phrasePattern, termPattern } from '../text-patterns.js';
 import { containsTerms, countPhrase } from '../plain-values.js';
 import type { PredicateOfKind } from '../predicate.js';
 import { indexedTerms, termCost } from './indexed-terms.js';

@@ -1,8 +1,8 @@
 import { RE2JS } from 're2js';
 import { foldText } from '../../../text/fold.js';
 import { stringWildcardTest } from '../../memory/match/string-terms.js';
-import { nsPerRow, rowCost } from '../cost.js';
-import { toTextQuery, wildcardPattern } from '../patterns.js';
+import { nsPerRow, rowCost } from '../predicate-cost.js';
+import { toTextQuery, wildcardPattern } from '../text-patterns.js';
 import { limitTextLength } from '../plain-values.js';
 import type { PredicateOfKind, WildPart } from '../predicate.js';
 import { indexedTerms, termCost } from './indexed-terms.js';

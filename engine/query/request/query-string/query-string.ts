@@ -1,7 +1,7 @@
 import { budgets } from '../../../core/budgets.js';
 import { conditionOfAction, coordinateValue } from '../actions.js';
 import { intervalPredicate, type RangeEndText } from '../ranges.js';
-import { elementFields, fieldRef, isReserved, type FieldIndex } from '../fields.js';
+import { elementFields, fieldRef, isReserved, type FieldIndex } from '../field-index.js';
 import {
   all,
   and,
@@ -16,7 +16,7 @@ import {
   type WildPart,
 } from '../../predicate/predicate.js';
 import { Problem, errorOfProblem, valueForMessage } from '../problem.js';
-import { tokenize } from '../../../text/tokenizer.js';
+import { tokenize } from '../../../text/text-tokenizer.js';
 import {
   parseGrammar,
   type Atom,

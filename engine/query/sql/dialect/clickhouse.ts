@@ -1,10 +1,10 @@
-import { reservedColumns } from '../../../store/arrow.js';
+import { reservedColumns } from '../../../store/arrow-columns.js';
 import type { Column, StoredType } from '../../../core/types.js';
 import { aggregatingFunctions } from './clickhouse-facets.js';
 import type { Dialect, DialectFactory } from './dialect.js';
 import type { ParamType } from './params.js';
-import { separators } from '../../../text/tokenizer.js';
-import { numberTextPattern } from '../../predicate/patterns.js';
+import { separators } from '../../../text/text-tokenizer.js';
+import { numberTextPattern } from '../../predicate/text-patterns.js';
 
 /**
  * Returns the SQL dialect of ClickHouse (26.7 and later) over the Delta table of a dataset, which is in the folder that `folderOf` returns.

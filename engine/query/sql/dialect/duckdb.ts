@@ -1,4 +1,4 @@
-import { reservedColumns } from '../../../store/arrow.js';
+import { reservedColumns } from '../../../store/arrow-columns.js';
 import type { Column, Columns, StoredType } from '../../../core/types.js';
 import { deletedRows } from '../../../store/deletion-vector.js';
 import { rowIdColumn, storesRowIds } from '../../../store/row-ids.js';
@@ -6,8 +6,8 @@ import type { Snapshot } from '../../../store/store.js';
 import { deletedIds } from './deleted-ids.js';
 import type { Dialect } from './dialect.js';
 import type { BoundParams } from './params.js';
-import { separators } from '../../../text/tokenizer.js';
-import { numberTextPattern } from '../../predicate/patterns.js';
+import { separators } from '../../../text/text-tokenizer.js';
+import { numberTextPattern } from '../../predicate/text-patterns.js';
 
 /**
  * Returns the SQL dialect of DuckDB over these columns. Each statement needs a dialect of its own, because the dialect numbers the

@@ -1,4 +1,4 @@
-import { reservedColumns } from '../../../store/arrow.js';
+import { reservedColumns } from '../../../store/arrow-columns.js';
 import type { Snapshot } from '../../../store/store.js';
 import type { Column, Columns, StoredType } from '../../../core/types.js';
 import type { Dialect, DialectFactory } from './dialect.js';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
-import type { Schema } from '../../../../api/http/schema.js';
+import type { Schema } from '../../../../api/http/json-schema.js';
 import { schemaErrors, type ResolveReference } from '../../json-schema.js';
 
 /** The addresses under which the standards publish schemas, each with the folder or file that contains them locally. */

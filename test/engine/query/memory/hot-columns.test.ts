@@ -12,8 +12,8 @@ import {
   type MemoryExecutor,
 } from '../../../../engine/query/memory/memory-executor.js';
 import { queryEngine } from '../../../../engine/query/plan/query-engine.js';
-import { runQuery } from '../../../../engine/query/plan/query.js';
-import { parseQuery } from '../../../../engine/query/request/request.js';
+import { runQuery } from '../../../../engine/query/plan/run-query.js';
+import { parseQuery } from '../../../../engine/query/request/query-request.js';
 import { column, openEngineFixture, type EngineFixture, type TestDataset } from '../dataset.js';
 
 describe('hot columns', () => {

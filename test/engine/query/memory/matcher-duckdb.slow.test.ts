@@ -8,7 +8,7 @@ import {
   type Scalar,
   type WildPart,
 } from '../../../../engine/query/predicate/predicate.js';
-import { runQuery } from '../../../../engine/query/plan/query.js';
+import { runQuery } from '../../../../engine/query/plan/run-query.js';
 import type { StoredType, Value } from '../../../../engine/core/types.js';
 import {
   column,

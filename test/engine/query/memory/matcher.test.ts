@@ -5,7 +5,7 @@ import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
 import { memorySupport } from '../../../../engine/query/memory/evaluate.js';
 import { AppError } from '../../../../engine/core/errors.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
-import { parseQuery } from '../../../../engine/query/request/request.js';
+import { parseQuery } from '../../../../engine/query/request/query-request.js';
 import { fieldRows, recordId, type TestRow } from '../dataset.js';
 import { filterPredicate } from '../naive-filter.js';
 import { randomFilters } from '../random-filter.js';

@@ -1,7 +1,10 @@
 import { workerData } from 'node:worker_threads';
 import { outcomeOf, type Outcome } from '../../../../engine/core/outcome.js';
-import type { MessageFromShard, MessageToShard } from '../../../../engine/query/memory/protocol.js';
-import { serveShard } from '../../../../engine/query/memory/serve.js';
+import type {
+  MessageFromShard,
+  MessageToShard,
+} from '../../../../engine/query/memory/shard-protocol.js';
+import { serveShard } from '../../../../engine/query/memory/serve-shard.js';
 
 /* The entry point of a worker thread with one shard, which exits when it receives the message `cancel 0`. */
 

@@ -1,7 +1,7 @@
 import { linkSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { runQuery } from '../../../../engine/query/plan/query.js';
-import { parseQuery } from '../../../../engine/query/request/request.js';
+import { runQuery } from '../../../../engine/query/plan/run-query.js';
+import { parseQuery } from '../../../../engine/query/request/query-request.js';
 import { seed } from '../../../seed.js';
 import { copyWithoutPageIndex } from '../../parquet/without-page-index.js';
 import {

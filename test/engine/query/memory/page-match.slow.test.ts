@@ -26,8 +26,8 @@ import type { SegmentView } from '../../../../engine/query/memory/match/column.j
 import { SegmentFile } from '../../../../engine/store/segment-file.js';
 import type { RowPage } from '../../../../engine/query/memory/page-column.js';
 import { and, type Predicate } from '../../../../engine/query/predicate/predicate.js'; // prettier-ignore
-import { parseQuery } from '../../../../engine/query/request/request.js';
-import { runQuery } from '../../../../engine/query/plan/query.js';
+import { parseQuery } from '../../../../engine/query/request/query-request.js';
+import { runQuery } from '../../../../engine/query/plan/run-query.js';
 import {
   column,
   listColumn,

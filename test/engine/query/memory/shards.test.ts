@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openInlineShard, openShardThread, type ShardEvents, type ShardThread, type ThreadExit } from '../../../../engine/query/memory/shard-thread.js'; // prettier-ignore
-import type { ShardQuery } from '../../../../engine/query/memory/protocol.js';
+import type { ShardQuery } from '../../../../engine/query/memory/shard-protocol.js';
 import { Shards } from '../../../../engine/query/memory/shards.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
 import type { Unsupported } from '../../../../engine/query/unsupported.js';
-import { parseQuery } from '../../../../engine/query/request/request.js';
+import { parseQuery } from '../../../../engine/query/request/query-request.js';
 import type { SelectedRows } from '../../../../engine/query/executor/executor.js';
 import type { PageLayout, RecordBytes } from '../../../../engine/query/results/page-format.js';
 import { project } from '../../../../engine/query/results/projection.js';
-import { runQuery } from '../../../../engine/query/plan/query.js';
+import { runQuery } from '../../../../engine/query/plan/run-query.js';
 import {
   column,
   listColumn,

@@ -8,7 +8,7 @@ import {
   type PlanRequest,
 } from '../../../../engine/query/plan/plan.js';
 import type { CursorProgress } from '../../../../engine/query/request/position.js';
-import { parseQuery } from '../../../../engine/query/request/request.js';
+import { parseQuery } from '../../../../engine/query/request/query-request.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import type { LeafStats, Snapshot } from '../../../../engine/store/store.js';
 import { column, fieldRows, listColumn } from '../dataset.js';

@@ -7,7 +7,7 @@ import {
 import type { PredicateKind } from '../../../../engine/query/predicate/kinds/kind.js';
 import { noRecords } from '../../../../engine/query/predicate/kinds/combinators.js';
 import { and, not, or, freezePredicate, type FieldRef, type PredicateOfKind, type Predicate } from '../../../../engine/query/predicate/predicate.js'; // prettier-ignore
-import { parseQuery } from '../../../../engine/query/request/request.js';
+import { parseQuery } from '../../../../engine/query/request/query-request.js';
 import { column, fieldRows, listColumn } from '../dataset.js';
 
 const fields = fieldRows(

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { RE2JS } from 're2js';
-import { requiredLiteral } from '../../../../engine/query/predicate/patterns.js';
+import { requiredLiteral } from '../../../../engine/query/predicate/text-patterns.js';
 import { Random } from '../random.js';
 import { freshSeed } from '../../../seed.js';
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { runQuery } from '../../../../engine/query/plan/query.js';
+import { runQuery } from '../../../../engine/query/plan/run-query.js';
 import {
   freezePredicate,
   not,
   type Predicate,
 } from '../../../../engine/query/predicate/predicate.js';
 import { touchedSegments } from '../../../../engine/query/predicate/kinds/prune.js';
-import { parseQuery } from '../../../../engine/query/request/request.js';
+import { parseQuery } from '../../../../engine/query/request/query-request.js';
 import { seed } from '../../../seed.js';
 import {
   column,

@@ -1,7 +1,7 @@
 import type { Column, Columns } from '../../../../engine/core/types.js';
-import { reservedColumns } from '../../../../engine/store/arrow.js';
+import { reservedColumns } from '../../../../engine/store/arrow-columns.js';
 import { project, type ProjectedColumn } from '../../../../engine/query/results/projection.js';
-import type { QueryRequest } from '../../../../engine/query/request/request.js';
+import type { QueryRequest } from '../../../../engine/query/request/query-request.js';
 import type { EngineFixture, TestDataset } from '../dataset.js';
 
 /** Returns the decimal number with the fewest digits that denotes the same 32-bit float, found by trying. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { makeBatch } from '../../../../engine/ingest/batch.js';
 import { runChunk } from '../../../../scheduler/jobs/import/chunk.js';
 import type { ChunkJob } from '../../../../scheduler/jobs/import/chunk-types.js';
-import { openSource } from '../../../../readers/source/open.js';
+import { openSource } from '../../../../readers/source/open-source.js';
 
 let folder: string;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import type { Data } from 'apache-arrow';
 import { afterAll, expect, test } from '@jest/globals';
 import { BatchBuilder } from '../../../../engine/ingest/batch.js';
-import { openSource } from '../../../../readers/source/open.js';
+import { openSource } from '../../../../readers/source/open-source.js';
 import { loadChunk } from '../../../../readers/source/load-chunk.js';
 import { vcfReader } from '../../../../readers/vcf/vcf.js';
 import { runChunk } from '../../../../scheduler/jobs/import/chunk.js';

@@ -1,7 +1,7 @@
 import { isUnsupported } from '../../../../../engine/query/unsupported.js';
 import { cloneAcrossThreads } from './clone.js';
-import { computeFacetAnswers } from '../../../../../engine/query/sql/facet-answer.js';
-import type { Facet } from '../../../../../engine/query/request/facets.js';
+import { computeFacetAnswers } from '../../../../../engine/query/sql/compute-facets.js';
+import type { Facet } from '../../../../../engine/query/request/facet-request.js';
 import {
   all,
   freezePredicate,

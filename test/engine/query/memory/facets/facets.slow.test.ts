@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { unsupportedFacetReason } from '../../../../../engine/query/memory/facets/facet-support.js';
 import { parseJson } from '../../../../../engine/core/json.js';
-import { parseFacets } from '../../../../../engine/query/request/facets.js';
-import { indexFields } from '../../../../../engine/query/request/fields.js';
+import { parseFacets } from '../../../../../engine/query/request/facet-request.js';
+import { indexFields } from '../../../../../engine/query/request/field-index.js';
 import { openEngineFixture, type EngineFixture } from '../../dataset.js';
 import { randomFacets } from '../../facets-random.js';
 import { naiveFacets } from '../../naive-facets.js';

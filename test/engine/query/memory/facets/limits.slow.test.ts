@@ -12,7 +12,7 @@ import type {
   SegmentView,
 } from '../../../../../engine/query/memory/match/column.js';
 import { budgets } from '../../../../../engine/core/budgets.js';
-import type { Facet } from '../../../../../engine/query/request/facets.js';
+import type { Facet } from '../../../../../engine/query/request/facet-request.js';
 import type { StoredType } from '../../../../../engine/core/types.js';
 import { column, listColumn } from '../../dataset.js';
 import { Random } from '../../random.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { unsupportedFacetReason } from '../../../../../engine/query/memory/facets/facet-support.js';
-import { parseFacets } from '../../../../../engine/query/request/facets.js';
-import { indexFields } from '../../../../../engine/query/request/fields.js';
+import { parseFacets } from '../../../../../engine/query/request/facet-request.js';
+import { indexFields } from '../../../../../engine/query/request/field-index.js';
 import type { Columns } from '../../../../../engine/core/types.js';
 import {
   column,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Stats } from '../../../../../engine/query/memory/facets/stats.js';
+import { Stats } from '../../../../../engine/query/memory/facets/stats-facet.js';
 import { StatsTotal } from '../../../../../engine/query/memory/facets/stats-total.js';
 import {
   growExpansion,

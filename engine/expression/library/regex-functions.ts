@@ -1,0 +1,201 @@
+import { LruCache } from '../../core/lru-cache.js';
+import { RegexMatcher } from '../regex/matcher.js';
+import type { MatchSlots } from '../regex/matcher.js';
+import { parseRegex, regexError } from '../regex/parse.js';
+import { compileRegex } from '../regex/program.js';
+import type { RegexProgram } from '../regex/program.js';
+import { functionError, typeError } from '../values/expression-errors.js';
+import { toSize } from '../values/integers.js';
+import { isTruthy } from '../values/truth.js';
+import { typeName } from '../values/type-name.js';
+import { PyList, PyTuple } from '../values/python-values.js';
+import type { PyValue, Runtime } from '../values/python-values.js';
+
+type FlagArgument = PyValue | undefined;
+
+export function regexSearch(
+  runtime: Runtime,
+  pattern: PyValue,
+  text: PyValue,
+  ...flags: readonly FlagArgument[]
+): PyValue {
+  const matcher = bindMatcher(runtime, pattern, text, flags);
+  return matcher.matcher.search(0, false) !== undefined;
+}
+
+export function searchGroups(
+  runtime: Runtime,
+  pattern: PyValue,
+  text: PyValue,
+  ...flags: readonly FlagArgument[]
+): PyValue {
+  const { matcher, program, subject } = bindMatcher(runtime, pattern, text, flags);
+  const found = matcher.search(0, false);
+  // Choice: a search with a regular expression that finds no match returns an empty list.
+  return new PyList(found === undefined ? [] : groupsOf(program, subject, found));
+}
+
+export function findAll(
+  runtime: Runtime,
+  pattern: PyValue,
+  text: PyValue,
+  ...flags: readonly FlagArgument[]
+): PyValue {
+  const { program, subject } = bindMatcher(runtime, pattern, text, flags);
+  const items: PyValue[] = [];
+  for (const found of allMatches(runtime, program, subject)) {
+    runtime.budget.chargeOneElement(items.length);
+    if (program.groups === 0) items.push(subject.slice(found[0], found[1]));
+    else {
+      const groups = groupsOf(program, subject, found).map((group) => group ?? '');
+      items.push(groups.length === 1 ? groups[0]! : new PyTuple(groups));
+    }
+  }
+  return new PyList(items);
+}
+
+export function substitute(
+  runtime: Runtime,
+  pattern: PyValue,
+  replacement: PyValue,
+  text: PyValue,
+  count: PyValue | undefined,
+  ...flags: readonly FlagArgument[]
+): PyValue {
+  if (typeof replacement !== 'string')
+    throw functionError(`sub() needs a text as replacement, not ${typeName(replacement)}`);
+  const { program, subject } = bindMatcher(runtime, pattern, text, flags);
+  const parts = replacementParts(replacement, program);
+  const maxCount = count === undefined || count === null ? 0 : toSize(count);
+  let result = '';
+  let from = 0;
+  let replacedCount = 0;
+  for (const found of allMatches(runtime, program, subject)) {
+    if (maxCount > 0 && replacedCount >= maxCount) break;
+    replacedCount += 1;
+    const before = result.length;
+    result += subject.slice(from, found[0]);
+    for (const part of parts)
+      result +=
+        typeof part === 'string' ? part : subject.slice(found[2 * part]!, found[2 * part + 1]!);
+    runtime.budget.chargeGrownText(result.length, result.length - before);
+    from = found[1]!;
+  }
+  runtime.budget.chargeGrownText(result.length + subject.length - from, subject.length - from);
+  return result + subject.slice(from);
+}
+
+/** Splits a text at the matches of a pattern; the groups of the pattern become parts of the result, too. */
+export function splitByPattern(
+  runtime: Runtime,
+  pattern: PyValue,
+  text: string,
+  flags: readonly FlagArgument[],
+): (string | null)[] {
+  const { program } = bindMatcher(runtime, pattern, text, flags);
+  const parts: (string | null)[] = [];
+  let from = 0;
+  for (const found of allMatches(runtime, program, text)) {
+    runtime.budget.chargeOneElement(parts.length);
+    parts.push(text.slice(from, found[0]));
+    for (const group of groupsOf(program, text, found)) parts.push(group);
+    from = found[1]!;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
+
+/**
+ * Yields all matches from left to right; an empty match may directly follow another match, but no two matches begin at the same position.
+ */
+function* allMatches(
+  runtime: Runtime,
+  program: RegexProgram,
+  subject: string,
+): Generator<MatchSlots> {
+  const matcher = new RegexMatcher(program, subject, runtime.budget);
+  let from = 0;
+  let mustAdvance = false;
+  while (from <= subject.length) {
+    const found = matcher.search(from, mustAdvance);
+    if (found === undefined) return;
+    yield found;
+    from = found[1]!;
+    mustAdvance = found[1] === found[0];
+  }
+}
+
+function groupsOf(program: RegexProgram, text: string, found: MatchSlots): (string | null)[] {
+  return Array.from({ length: program.groups }, (_, i) => {
+    const start = found[2 * i + 2]!;
+    const end = found[2 * i + 3]!;
+    return start < 0 || end < 0 ? null : text.slice(start, end);
+  });
+}
+
+interface BoundMatcher {
+  readonly matcher: RegexMatcher;
+  readonly program: RegexProgram;
+  readonly subject: string;
+}
+
+function bindMatcher(
+  runtime: Runtime,
+  pattern: PyValue,
+  text: PyValue,
+  flags: readonly FlagArgument[],
+): BoundMatcher {
+  if (typeof pattern !== 'string')
+    throw typeError('first argument must be string or compiled pattern');
+  if (typeof text !== 'string')
+    throw typeError(`expected string or bytes-like object, got '${typeName(text)}'`);
+  const [ignoreCase, dotAll, multiline] = flags.map((flag) => flag !== undefined && isTruthy(flag));
+  const key = `${ignoreCase ? 'i' : ''}${dotAll ? 's' : ''}${multiline ? 'm' : ''}:${pattern}`;
+  let program = programCache.get(key);
+  if (program === undefined) {
+    runtime.budget.charge(pattern.length);
+    const parsed = parseRegex(pattern, {
+      ignoreCase: ignoreCase ?? false,
+      dotAll: dotAll ?? false,
+      multiline: multiline ?? false,
+      verbose: false,
+    });
+    program = compileRegex(parsed);
+    programCache.set(key, program);
+  }
+  return { matcher: new RegexMatcher(program, text, runtime.budget), program, subject: text };
+}
+
+/** The programs of the most recently used patterns. */
+const programCache = new LruCache<string, RegexProgram>(200);
+
+/** Divides a replacement into texts and numbers of groups. */
+function replacementParts(text: string, program: RegexProgram): (string | number)[] {
+  const parts: (string | number)[] = [];
+  const letters: Readonly<Record<string, string>> = {
+    n: '\n',
+    t: '\t',
+    r: '\r',
+    f: '\f',
+    v: '\v',
+    a: '\x07',
+    b: '\b',
+    '\\': '\\',
+  };
+  for (const [whole, plain, name, number, letter] of text.matchAll(
+    /([^\\]+)|\\g<([^>]*)>|\\([1-9]\d?)|\\(.?)/gs,
+  )) {
+    if (plain !== undefined) parts.push(plain);
+    else if (name !== undefined || number !== undefined) {
+      const isNumber = number !== undefined || /^\d+$/.test(name!);
+      const group = isNumber ? Number(number ?? name) : program.names.get(name!);
+      if (group === undefined) throw regexError(`unknown group name '${name}'`);
+      if (group > program.groups) throw regexError(`invalid group reference ${group}`);
+      parts.push(group);
+    } else if (Object.hasOwn(letters, letter!)) parts.push(letters[letter!]!);
+    else if (letter === '0') parts.push('\0');
+    else if (/[A-Za-z]/.test(letter!) || letter === '') throw regexError(`bad escape ${whole}`);
+    else parts.push(whole);
+  }
+  return parts;
+}

@@ -1,0 +1,78 @@
+import { writeRleBitPacked, writeRun, bitWidth } from './hybrid.js';
+import { releaseDictionary, type DictionaryEncoding } from './dictionary.js';
+import type { ByteSink } from './byte-sink.js';
+import { writePlainInt32s, writePlainStrings } from './plain-encoding.js';
+import type { ExtremeValues } from './statistics.js';
+import type { Int32s, Int64s, Strings } from './encoder-values.js';
+
+/** Encodings by their number in parquet.thrift (`Encoding`). */
+export const encodingId = {
+  plain: 0,
+  rle: 3,
+  deltaBinaryPacked: 5,
+  deltaByteArray: 7,
+  rleDictionary: 8,
+} as const;
+
+/** The values of a page: from `value` to before `valueEnd`. */
+export interface PageValueRange {
+  readonly value: number;
+  readonly valueEnd: number;
+}
+
+/** Writes the values of one column chunk in one encoding. Call `release` after use. */
+export interface Encoder {
+  /** The id of the encoding, one of `encodingId`. */
+  readonly encoding: number;
+  /** The smallest and the largest value of each page. */
+  readonly ranges: readonly ExtremeValues[];
+  /** Writes the values from `from` to before `to`: the part of a page that follows its levels. */
+  write(sink: ByteSink, from: number, to: number): void;
+  /** Number of dictionary entries; 0 without a dictionary. */
+  readonly entries: number;
+  /** Writes the entries of the dictionary in PLAIN. */
+  writeDictionary(sink: ByteSink): void;
+  release(): void;
+}
+
+/** The members of an encoder that has neither a dictionary nor buffers. */
+export const plainEncoderMembers = { entries: 0, writeDictionary: () => {}, release: () => {} };
+
+/** The encoding PLAIN (Encodings.md), which stores values unchanged. */
+export function plainEncoder(
+  values: Strings | Int32s | Int64s,
+  ranges: readonly ExtremeValues[],
+): Encoder {
+  return {
+    ...plainEncoderMembers,
+    encoding: encodingId.plain,
+    ranges,
+    write(sink, from, to) {
+      if (values.kind === 'strings') writePlainStrings(sink, values, from, to);
+      else if (values.kind === 'int32s') writePlainInt32s(sink, values.int32s, from, to);
+      else writePlainInt32s(sink, values.halves, 2 * from, 2 * to);
+    },
+  };
+}
+
+/** The encoding RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
+export function dictionaryEncoder(
+  dictionary: DictionaryEncoding,
+  ranges: readonly ExtremeValues[],
+  writeDictionary: (sink: ByteSink) => void,
+): Encoder {
+  const { entries, indices } = dictionary;
+  const width = Math.max(1, bitWidth(entries - 1)); // some readers reject a width of 0
+  return {
+    encoding: encodingId.rleDictionary,
+    ranges,
+    entries,
+    writeDictionary,
+    write(sink, from, to) {
+      sink.writeByte(width);
+      if (entries === 1) writeRun(sink, 0, to - from, width);
+      else writeRleBitPacked(sink, indices, from, to, width);
+    },
+    release: () => releaseDictionary(dictionary),
+  };
+}

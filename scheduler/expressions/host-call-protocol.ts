@@ -1,0 +1,172 @@
+import type { AnnotationField } from '../../engine/expression/annotate/annotation-fields.js';
+import type { CastType } from '../../engine/expression/annotate/cast-result.js';
+import type { DatasetField } from '../../engine/core/dataset-field.js';
+import type { PackedTexts } from '../../engine/core/packed-texts.js';
+import type { Columns } from '../../engine/core/types.js';
+import type { ProjectedColumn } from '../../engine/query/results/projection.js';
+import type { CallChannelEnd } from '../../engine/core/blocking-calls.js';
+
+/** A call of a host function by an expression, in the form that the thread sends. */
+export interface HostCall {
+  readonly name: string;
+  /** The JSON text of a list: the arguments in the order of the declaration, null where not given. */
+  readonly args: string;
+}
+
+/** The value that a function of the host returns. JSON does not distinguish 1.0 from 1, so `floats` names the values that are floats. */
+export interface HostCallResult {
+  readonly json: string;
+  /** The paths of the values that are floats, through lists of any depth; `[]` is the value itself. */
+  readonly floats: readonly (readonly string[])[];
+}
+
+/** The functions whose calls a batch may contain. */
+export const batchFunctions = ['dataset_query', 'dataset_field_values', 'dataset_count'] as const;
+
+/** A function whose calls a batch may contain. */
+export type BatchFunction = (typeof batchFunctions)[number];
+
+/** Calls that expressions are about to make, each as `callText` writes it. A few queries may answer all of them. */
+export interface HostBatch {
+  readonly batch: PackedTexts;
+  /** The common form of all calls; if present, `batch` holds only the argument in which each call differs. */
+  readonly form?: CallForm;
+}
+
+/**
+ * The text that similar calls have before and after the string in which they differ: a call is `before`, the JSON text of its string, and
+ * `after`.
+ */
+export interface CallForm {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Returns the texts of similar calls, given the JSON texts of the strings in which they differ. */
+export function textsOfForm({ before, after }: CallForm, texts: readonly string[]): string[] {
+  return texts.map((text) => before + text + after);
+}
+
+/** A call as one text, equal for calls of the same function with the same arguments. */
+export function callText({ name, args }: HostCall): string {
+  return name + args;
+}
+
+/** Parses the text of a call. */
+export function callOfText(text: string): HostCall {
+  const end = text.indexOf('[');
+  return { name: text.slice(0, end), args: text.slice(end) };
+}
+
+/** A request of a thread to the host of its expressions, the API process. */
+export type HostRequest = HostCall | HostBatch;
+
+/** The answers to the calls of a batch, each equal to the answer to the call made alone; null for a call that must be made alone. */
+export type BatchAnswers = readonly (HostCallResult | null)[];
+
+/** `BatchAnswers` as plain data that can be sent to another thread quickly. */
+export interface PackedAnswers {
+  /** The JSON texts of the answers; empty for null. */
+  readonly texts: PackedTexts;
+  /** The distinct `floats` of the answers; `floatsOf` has the index of each answer's `floats` here. */
+  readonly floats: readonly HostCallResult['floats'][];
+  readonly floatsOf: Uint32Array;
+}
+
+/** The answer to a call or a batch. */
+export type HostReply = HostCallResult | PackedAnswers;
+
+/** The channel through which a thread calls the host. */
+export interface HostCalls extends CallChannelEnd {
+  /** The attempt at a job within which equal calls have equal answers; absent for a request. */
+  readonly scope?: string;
+}
+
+/** The user who evaluates expressions, and the time. */
+export interface EvaluationOrigin {
+  /** The result of `user()`. */
+  readonly user: { readonly name: string; readonly email: string };
+  /** The time of `now()` and `today()`, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The properties of every request to evaluate expressions. */
+interface ExpressionTask extends EvaluationOrigin {
+  /** The JSON text of the request; unlike a parsed body, it distinguishes floats from ints. */
+  readonly body: string;
+}
+
+/** Evaluates one expression, whose variables are in `data` or `fields` of the body. */
+interface EvaluateTask extends ExpressionTask {
+  readonly expression: string;
+  readonly dataType: CastType;
+  readonly isList: boolean | null;
+}
+
+/** A target field of a request, without its expression; the value of a constant is in the body. */
+export type RequestedField = Omit<AnnotationField, 'expression'> & {
+  readonly expression: string | null;
+  readonly isConstant: boolean;
+};
+
+/** The records of the body and the fields to compute. */
+export interface AnnotateTask extends ExpressionTask {
+  readonly fields: readonly RequestedField[];
+  readonly includeErrors: boolean;
+  readonly preExpression: string;
+  readonly postExpression: string;
+}
+
+/** The records of a page of a query and the fields to compute. `body` has the constants and `data`. */
+export interface PageTask extends AnnotateTask {
+  /** The list of the records as JSON text, as the query returns it. */
+  readonly records: string;
+  /** The separator between the records in the answer. */
+  readonly separator: ',' | '\n';
+  readonly sourceDataset: string;
+  /** The paths of the fields of the dataset. */
+  readonly schema: readonly (readonly string[])[];
+  /** The fields whose numbers are floats. */
+  readonly floats: readonly (readonly string[])[];
+  /** Paths of fields that only the expressions need; the answer leaves them out. */
+  readonly dropped: readonly (readonly string[])[];
+}
+
+/** The columns of the records that expressions produce, as far as they are known: plain data. */
+export interface AnnotatedColumns {
+  /** The columns of stored fields, which no expression changes. */
+  readonly stored: Columns;
+  /** The columns with known types: stored ones, and computed ones with declared types. */
+  readonly known: Columns;
+  /** The columns that values are stored in from the start, if they fit: those of the dataset, and computed ones that a later expression may change. */
+  readonly hints: Columns;
+  /** The columns that every record has, in their order; null if expressions produce whole records. */
+  readonly fixed: readonly ProjectedColumn[] | null;
+}
+
+/** The records of a page in a format that has columns. */
+export interface PageTableTask extends Omit<PageTask, 'separator'> {
+  readonly format: 'arrow' | 'csv';
+  readonly columns: AnnotatedColumns;
+  readonly titles: readonly Pick<DatasetField, 'path' | 'title'>[];
+  /** Absolute path of a temporary file for the records while they are converted to text. The caller removes it. */
+  readonly file: string;
+}
+
+/** The tasks that a thread for expressions can run, by name. */
+export interface ExpressionTasks {
+  readonly evaluate: EvaluateTask;
+  readonly annotate: AnnotateTask;
+  readonly page: PageTask;
+  readonly pageTable: PageTableTask;
+}
+
+/** The answer of a task: JSON text, or the bytes of a page. */
+export type ExpressionResult<K extends keyof ExpressionTasks> = K extends 'pageTable'
+  ? Uint8Array
+  : string;
+
+/** A task as the thread gets it, with the channel through which it calls the host. */
+export type ThreadTask<K extends keyof ExpressionTasks> = ExpressionTasks[K] & {
+  readonly calls: HostCalls;
+};
