@@ -69,7 +69,7 @@ const ofPages = /^engine\/parquet\//;
 const countFailed = 'scheduler/jobs/migration/migrate-chunk ';
 /** Functions that cast a value and append it to a column. */
 const ofCasts =
-  /^engine\/ingest\/(cast|typed-column|value-column|utf8-builder|fixed-width-builders) /;
+  /^engine\/ingest\/(cast-scalar|typed-column|value-column|utf8-builder|fixed-width-builders) /;
 const castValue = 'scheduler/jobs/migration/cast-column ';
 
 test.each<[string, Partial<NewDatasetMigration>]>([
