@@ -123,7 +123,8 @@ async function measureUpserts(setup: VersionsSetup): Promise<readonly ResultLine
   const secondsByStep: Record<'whole' | 'theirWhole' | 'field' | 'theirField' | 'rollbacks' | 'theirRollbacks', number[]> = { whole: [], theirWhole: [], field: [], theirField: [], rollbacks: [], theirRollbacks: [] }; // prettier-ignore
   const insertOrReplace = "INSERT OR REPLACE INTO t BY NAME SELECT *, 'x' AS _commit FROM";
   for (let run = 0; run < warmupRuns + measuredRuns; run++) {
-    const file = await writeUpsertFile(setup, 50 + run);
+    // Other records than those of the deletes: what DuckDB has inserted again lies together at the end of its table.
+    const file = await writeUpsertFile(setup, 26 + run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     secondsByStep.whole.push(
       await changeRecords(setup, await server.upload(file), records, 'upsert'),
@@ -147,7 +148,7 @@ async function measureUpserts(setup: VersionsSetup): Promise<readonly ResultLine
   return [
     resultLineOfChangeAfterWarmup(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
     resultLineOfChangeAfterWarmup('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
-    resultLineOfChangeAfterWarmup(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, 0.5), // prettier-ignore
+    resultLineOfChangeAfterWarmup(`upsert of one field of ${count} records`, secondsByStep.field, 'DuckDB UPDATE', secondsByStep.theirField, null), // prettier-ignore
   ];
 }
 

@@ -53,9 +53,9 @@ export interface TaskTable {
   list(filter: TaskFilter, page: Page): Promise<ListedRows<TaskRow>>;
   /**
    * Marks the next queued task as running, increments its number of attempts, and returns it; undefined if there is none. Tasks are ordered
-   * by priority, then by age. Tasks of `idleKinds` wait until all earlier tasks on their target have ended and none is running. A task of
-   * `exclusiveIds` waits until no other task on its target is running, and the other tasks on its target until it has ended, apart from
-   * background tasks.
+   * by priority, then by age. Tasks of `idleKinds` wait until all earlier tasks on their target have ended and none is running. Tasks of
+   * `exclusiveIds` come first, and do not wait for running tasks of their account; the other tasks on their target, apart from background
+   * tasks, wait until they have ended.
    */
   claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
   /**
@@ -106,7 +106,7 @@ interface ClaimOptions {
   readonly refusedKinds?: readonly string[];
   /** Kinds whose tasks begin only when no other task works on their target. */
   readonly idleKinds?: readonly string[];
-  /** Tasks that change their target alone; of several with the same target, the oldest goes first. */
+  /** Tasks beside which no other task on their target begins; of several with the same target, the oldest goes first. */
   readonly exclusiveIds?: readonly number[];
   /** Restricts the list to tasks with these ids. */
   readonly ids?: readonly number[];
@@ -167,6 +167,7 @@ export function taskTable(db: Database): TaskTable {
       ids,
     } = {}) =>
       db.atomic(async (tx) => {
+        const isExclusive = isOneOf(sql`tasks.id`, exclusiveIds);
         const row = await tx.get(sql`SELECT ${tasks.columns} FROM tasks
           WHERE tasks.status = 'queued'
           AND ${isOneOf(sql`tasks.class`, classes)}
@@ -180,11 +181,11 @@ export function taskTable(db: Database): TaskTable {
             AND (other.status = 'running' OR other.id < tasks.id)
             AND ${isActiveOnObject(sql`other`, sql`tasks.target_object_id`)}))
           AND NOT ${waitsForExclusiveTask(exclusiveIds)}
-          AND tasks.account_id NOT IN (
+          AND (${isExclusive} OR tasks.account_id NOT IN (
             SELECT running.account_id FROM tasks running
             WHERE running.status = 'running' AND running.class <> 'background'
-            GROUP BY running.account_id HAVING COUNT(*) >= ${runningPerAccount})
-          ORDER BY tasks.priority, tasks.id LIMIT 1`);
+            GROUP BY running.account_id HAVING COUNT(*) >= ${runningPerAccount}))
+          ORDER BY ${exclusiveIds.length === 0 ? sql`` : sql`${isExclusive} DESC,`} tasks.priority, tasks.id LIMIT 1`);
         if (row === undefined) return undefined;
         const task = tasks.parse(row);
         return changeStatus(tx, task, 'running', { attempts: task.attempts + 1 });
@@ -319,17 +320,13 @@ function isOnObject(table: Sql, objectId: Sql, condition: Sql): Sql {
     OR (${table}.source_object_id = ${objectId} AND ${condition}))`;
 }
 
-/** The condition that a task has to wait because of tasks that change their target alone: for one of them, or as one of them. */
+/** The condition that a task has to wait for a task on its target beside which no other begins. */
 function waitsForExclusiveTask(exclusiveIds: readonly number[]): Sql {
   if (exclusiveIds.length === 0) return sql`(1 = 0)`;
-  const isExclusive = isOneOf(sql`tasks.id`, exclusiveIds);
-  return sql`(tasks.class <> 'background' AND (
-    EXISTS (SELECT 1 FROM tasks other WHERE ${isOneOf(sql`other.id`, exclusiveIds)} AND ${isActiveTask(sql`other`)}
-      AND other.target_object_id = tasks.target_object_id
-      AND (other.id < tasks.id OR (other.id > tasks.id AND NOT ${isExclusive})))
-    OR (${isExclusive} AND EXISTS (SELECT 1 FROM tasks other
-      WHERE other.status = 'running' AND other.class <> 'background' AND other.target_object_id = tasks.target_object_id
-      AND other.id <> tasks.id AND ${isActiveTask(sql`other`)}))))`;
+  return sql`(tasks.class <> 'background' AND EXISTS (SELECT 1 FROM tasks other
+    WHERE ${isOneOf(sql`other.id`, exclusiveIds)} AND ${isActiveTask(sql`other`)}
+    AND other.target_object_id = tasks.target_object_id
+    AND (other.id < tasks.id OR (other.id > tasks.id AND NOT ${isOneOf(sql`tasks.id`, exclusiveIds)}))))`;
 }
 
 async function requireTask(tx: Database, id: number): Promise<TaskRow> {

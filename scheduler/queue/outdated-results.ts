@@ -2,8 +2,8 @@ import { budgets } from '../../engine/core/budgets.js';
 import { AppError } from '../../engine/core/errors.js';
 
 /**
- * How often a task runs beside other tasks, which may outdate its result. From then on it runs alone on its target, so that only a request
- * that commits without a task, such as a rollback, can outdate the result.
+ * Number of outdated results after which no other task on the target of a task begins until this one has ended. From then on, only tasks
+ * that are running already, each once, and requests that commit without a task, such as rollbacks, can outdate its result.
  */
 const attemptsBesideOthers = 3;
 
@@ -18,7 +18,7 @@ export class OutdatedResults {
     if (count >= budgets.outdatedResults) throw outdatedResultsError(count);
   }
 
-  /** The ids of the tasks that must run alone on their target. */
+  /** The ids of the tasks beside which no other task on their target begins. */
   get exclusiveTaskIds(): readonly number[] {
     return [...this.#countByTask].flatMap(([id, count]) =>
       count >= attemptsBesideOthers ? [id] : [],

@@ -122,8 +122,10 @@ export class JobQueue implements TaskQueue {
     } else if (before !== undefined) {
       await this.#runner.discardTaskFiles(before);
     } else {
+      this.#runner.forgetTask(taskId);
       await sweepAttempts(this.#options.data, taskId);
     }
+    this.wake(); // other tasks may have waited for this one
     const row = await tasks.get(taskId);
     this.#waiters.onTaskEnded(taskId, row);
     if (row === undefined) throw notFoundError();
@@ -253,7 +255,7 @@ export class JobQueue implements TaskQueue {
       exceptKinds: fullKinds.map(({ kind }) => kind),
       refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
       idleKinds: jobs.flatMap((job) => (job.requiresIdleTarget ? [job.kind] : [])),
-      exclusiveIds: this.#runner.exclusiveTaskIds,
+      exclusiveIds: this.#exclusiveTaskIds(),
       // Only tasks in standard slots count against the account's share: users wait for interactive tasks.
       ...(slot === 'standard'
         ? { classes: ['interactive', 'standard'] }
@@ -262,6 +264,14 @@ export class JobQueue implements TaskQueue {
     if (task === undefined) return false;
     this.#runner.startTask(task, slot);
     return true;
+  }
+
+  /** The ids of the tasks that let no other task on their target begin: those that are running, and those that a free slot can take. */
+  #exclusiveTaskIds(): readonly number[] {
+    const { exclusiveTaskIds, runningTasks } = this.#runner;
+    if (runningTasks.filter(({ slot }) => slot === 'standard').length < this.#options.threads)
+      return exclusiveTaskIds;
+    return exclusiveTaskIds.filter((id) => this.#runner.runningTaskOf(id) !== undefined);
   }
 
   #countOf(kind: string): number {

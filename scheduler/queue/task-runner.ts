@@ -89,9 +89,15 @@ export class TaskRunner {
     return this.#deaths.startableTaskIds(this.runningTasks);
   }
 
-  /** The ids of the tasks that must run alone on their target, because other tasks have outdated their results several times. */
+  /** The ids of the tasks beside which no other task on their target begins, because others have outdated their results several times. */
   get exclusiveTaskIds(): readonly number[] {
     return this.#outdatedResults.exclusiveTaskIds;
+  }
+
+  /** Forgets a task that was deleted. */
+  forgetTask(taskId: number): void {
+    this.#deaths.forgetTask(taskId);
+    this.#outdatedResults.forgetTask(taskId);
   }
 
   /** Ends the suspicion of tasks that `startableTaskIds` has returned but that cannot be claimed. */
