@@ -1,13 +1,16 @@
-import { deletedRows, rowsOfRecords } from '../../store/deletion-vector.js';
+import { hash } from 'node:crypto';
+import { deletedRows, rowsOfRecords, type DeletionVector } from '../../store/deletion-vector.js';
 import { fieldsRead } from '../predicate/kinds/index.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { facetFields } from '../request/facet-request.js';
-import { entryOverheadBytes, type AdmissionCache } from './admission-cache.js';
-import { fieldCacheKey } from './field-keys.js';
-import { pickRows } from './match/column-rows.js';
+import { entryOverheadBytes } from './admission-cache.js';
+import { fieldCacheKey, fieldKeysOf, type FieldKeys, type FieldScope } from './field-keys.js';
+import { isPickable, pickRows, type PickableColumn } from './match/column-rows.js';
 import type { MemoryColumn, SegmentView } from './match/column.js';
-import type { ShardQuery, ShardSegment, ShardSnapshot } from './shard-protocol.js';
+import { sparseDivisor } from './match/selection-vector.js';
 import { cachedRowOrder } from './row-order.js';
+import { hasDictionary, type CachedColumn, type SegmentCache } from './segment-cache.js';
+import type { ShardQuery, ShardSegment, ShardSnapshot } from './shard-protocol.js';
 import { rowIdKey } from './top-rows.js';
 
 /**
@@ -32,53 +35,86 @@ export function fieldsOfPlainScan(
 /**
  * Returns a view of a segment without its deleted rows, which has these fields alone, and no text indexes, hashes or lists of objects.
  * Queries of a version whose segments have many deleted rows then take as long as if these rows had never been there: statistics of five
- * million records, a fifth of whose rows were replaced, half the time. Undefined unless several of the latest queries asked for each of the
- * fields in this version, there is room for its column in the cache, and it is not one of strings without a dictionary.
+ * million records, a fifth of whose rows were replaced, half the time. Its columns are copies of whole columns in memory, which versions in
+ * which the same rows of the segment are deleted share. Undefined if few rows are deleted, or unless each column is there or can be copied:
+ * several of the latest queries asked for it when all were in memory, and there is room for all copies in the cache. Strings without a
+ * dictionary are not copied.
  */
 export function liveViewOf(
-  cache: AdmissionCache,
+  segments: SegmentCache,
   snapshot: ShardSnapshot,
   segment: ShardSegment,
-  view: SegmentView,
   fields: readonly FieldRef[],
 ): SegmentView | undefined {
-  const { deletion, path } = segment;
+  const { deletion, baseRowId } = segment;
   if (deletion === undefined || fields.length === 0) return undefined;
-  const name = `live ${snapshot.key}\n${path}`;
-  const columns = new Map<string, MemoryColumn | undefined>();
-  let rows: Int32Array | undefined;
-  const pickColumn = (whole: MemoryColumn): MemoryColumn | undefined =>
-    pickRows(whole, (rows ??= rowsOfRecords(deletion, 0, segment.rows - deletion.rows)));
-  let isComplete = true;
-  for (const field of fields) {
-    const fieldKey = fieldCacheKey(field);
-    const key = `${name}\n${fieldKey}`;
-    let column = cache.get(key) as MemoryColumn | undefined;
-    if (column === undefined && cache.uses(key) > 1) {
-      const whole = view.column(field);
-      if (whole === undefined) {
-        columns.set(fieldKey, undefined);
-        continue;
-      }
-      if (cache.maxBytesOf(key) >= whole.bytes + entryOverheadBytes) column = pickColumn(whole);
-      if (column !== undefined) cache.set(key, column, column.bytes + entryOverheadBytes);
-    }
-    columns.set(fieldKey, column);
-    isComplete &&= column !== undefined;
+  if (deletion.rows * sparseDivisor <= segment.rows) return undefined;
+  const { admissionCache: cache } = segments;
+  const { peekColumn } = segments.pages(snapshot, segment);
+  const scope = liveScopeOf(snapshot, segment, deletion);
+  const keysOf = (name: string): FieldKeys => fieldKeysOf(scope, name);
+  // Where row ids follow from the first one, no column of them is read.
+  const isRead = ({ name }: FieldRef): boolean =>
+    baseRowId === undefined || name !== rowIdKey.field.name;
+  const names = fields.filter(isRead).map(fieldCacheKey);
+  const missing: { readonly name: string; readonly whole: PickableColumn | 'absent' }[] = [];
+  for (const name of names) {
+    if (cache.has(keysOf(name).column)) continue;
+    const whole = peekColumn(name);
+    if (whole === undefined || (whole !== 'absent' && !isPickable(whole))) return undefined;
+    missing.push({ name, whole });
   }
-  if (!isComplete) return undefined;
+  // All columns are requested before any is copied, so that a use of each counts.
+  const columns = new Map(
+    names.map((name) => [name, cache.get(keysOf(name).column) as CachedColumn]),
+  );
+  const bytes = missing.reduce((sum, { whole }) => sum + cachedBytesOf(whole), 0);
+  const isAdmitted = (key: string): boolean =>
+    cache.uses(key) > 1 && cache.maxBytesOf(key) >= bytes;
+  if (!missing.every(({ name }) => isAdmitted(keysOf(name).column))) return undefined;
+  const rows = segment.rows - deletion.rows;
   const deleted = deletedRows(deletion);
+  const liveRows = missing.length > 0 ? rowsOfRecords(deletion, 0, rows) : undefined;
+  for (const { name, whole } of missing) {
+    const { column: key, dictionary } = keysOf(name);
+    const copy = whole === 'absent' ? whole : pickRows(whole, liveRows!);
+    const base = copy !== 'absent' && hasDictionary(copy) ? dictionary : undefined;
+    cache.set(key, copy, cachedBytesOf(copy), base);
+    columns.set(name, copy);
+  }
   const column = (field: FieldRef): MemoryColumn | undefined => {
-    const key = fieldCacheKey(field);
-    if (!columns.has(key)) throw new Error(`a view without the column of ${field.name}`);
-    return columns.get(key);
+    const found = columns.get(fieldCacheKey(field));
+    if (found === undefined) throw new Error(`a view without the column of ${field.name}`);
+    return found === 'absent' ? undefined : found;
   };
   return {
-    rows: segment.rows - deletion.rows,
+    rows,
     column,
-    rowOrder: () => cachedRowOrder(cache, name, column),
+    rowOrder: () => cachedRowOrder(cache, scope.segment.path, column),
     rowOf: (record) => rowOfRecord(deleted, record),
   };
+}
+
+function cachedBytesOf(column: CachedColumn): number {
+  return (column === 'absent' ? 0 : column.bytes) + entryOverheadBytes;
+}
+
+/** The scope of the cache keys of the columns of each segment without deleted rows. */
+const liveScopeBySegment = new WeakMap<ShardSegment, FieldScope>();
+
+/** Returns the scope, whose path names the file and the deleted rows: a rollback may leave as many deleted rows as before, but others. */
+function liveScopeOf(
+  snapshot: ShardSnapshot,
+  segment: ShardSegment,
+  { encoded }: DeletionVector,
+): FieldScope {
+  let scope = liveScopeBySegment.get(segment);
+  if (scope === undefined) {
+    const path = `live ${hash('sha256', encoded, 'base64url')}\n${segment.path}`;
+    scope = { snapshot, segment: { path }, depth: 0, keys: new Map() };
+    liveScopeBySegment.set(segment, scope);
+  }
+  return scope;
 }
 
 /** Returns the row of a record, given by its number among the rows that are not deleted. */

@@ -34,6 +34,8 @@ export interface SegmentPages {
   readonly isFileCached: boolean;
   /** Returns whether the whole column of a field, given by its `fieldCacheKey`, is in memory. */
   hasColumn(name: string): boolean;
+  /** Returns the whole column of a field if it is in memory. The call does not count as a use of it. */
+  peekColumn(name: string): CachedColumn | undefined;
   /** Returns whether several of the latest queries, with the current one, asked for the whole column of a field, so that loading it pays. */
   isAskedAgain(name: string): boolean;
   /** Returns whether the hash table of a column of strings in memory without a dictionary is in memory, too; undefined for other columns. */
@@ -152,6 +154,8 @@ export class SegmentCache {
         return isFileCached();
       },
       hasColumn: (name) => this.admissionCache.has(fieldKeysOf(scope, name).column),
+      peekColumn: (name) =>
+        this.admissionCache.peek(fieldKeysOf(scope, name).column) as CachedColumn | undefined,
       isAskedAgain: (name) => {
         const { column } = fieldKeysOf(scope, name);
         this.admissionCache.get(column);
@@ -375,12 +379,12 @@ interface SegmentAccessors {
 }
 
 /** Returns whether the values of a column are indices of the field's dictionary. */
-function hasDictionary({ values }: MemoryColumn): boolean {
+export function hasDictionary({ values }: MemoryColumn): boolean {
   return values.kind === 'dictionary';
 }
 
-/** The cached column of a field. */
-type CachedColumn = MemoryColumn | 'absent';
+/** The cached column of a field; `absent` if the segment does not store it. */
+export type CachedColumn = MemoryColumn | 'absent';
 
 /** The text index of a field in a segment (`SegmentView.text`). */
 type SegmentText = ColumnMatcher | 'absent' | Unsupported;

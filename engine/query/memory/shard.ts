@@ -108,7 +108,7 @@ export class Shard {
       }
       const live =
         ofPages === undefined
-          ? liveViewOf(this.#cache.admissionCache, snapshot, segment, view, scannedFields)
+          ? liveViewOf(this.#cache, snapshot, segment, scannedFields)
           : undefined;
       const scanned = live ?? view;
       const found = ofPages?.found ?? (yield* this.#interruptibly(match!(scanned)));

@@ -1,4 +1,4 @@
-import type { ColumnValues, MemoryColumn } from './column.js';
+import type { ColumnValues, MemoryColumn, Utf8Strings } from './column.js';
 
 /** Returns the rows `from` to `to` of a column as a column of their own that shares its values; a list gets new offsets. */
 export function sliceColumn(column: MemoryColumn, from: number, to: number): MemoryColumn {
@@ -30,8 +30,18 @@ function sliceValues(values: ColumnValues, from: number, to: number): ColumnValu
   }
 }
 
-/** Returns these rows of a column, ascending, as a column of their own; undefined for strings without a dictionary. */
-export function pickRows(column: MemoryColumn, rows: Int32Array): MemoryColumn | undefined {
+/** Values that `pickRows` copies: all but strings without a dictionary. */
+type PickableValues = Exclude<ColumnValues, Utf8Strings>;
+/** A column of such values. */
+export type PickableColumn = MemoryColumn & { readonly values: PickableValues };
+
+/** Returns whether `pickRows` copies rows of a column. */
+export function isPickable(column: MemoryColumn): column is PickableColumn {
+  return column.values.kind !== 'strings';
+}
+
+/** Returns these rows of a column, ascending, as a column of their own, which shares its dictionary. */
+export function pickRows(column: PickableColumn, rows: Int32Array): MemoryColumn {
   const offsets = column.offsets && new Int32Array(rows.length + 1);
   let picked = rows;
   if (offsets !== undefined) {
@@ -44,16 +54,15 @@ export function pickRows(column: MemoryColumn, rows: Int32Array): MemoryColumn |
         picked[k] = from + k;
   }
   const found = pickValues(column.values, picked);
-  if (found === undefined) return undefined;
   const present = column.present && pick(column.present, rows);
   const bytes = found.bytes + (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
   return { rows: rows.length, offsets, present, values: found.values, bytes };
 }
 
 function pickValues(
-  values: ColumnValues,
+  values: PickableValues,
   rows: Int32Array,
-): { readonly values: ColumnValues; readonly bytes: number } | undefined {
+): { readonly values: ColumnValues; readonly bytes: number } {
   switch (values.kind) {
     case 'numbers': {
       const numbers = pick(values.numbers, rows);
@@ -61,7 +70,8 @@ function pickValues(
     }
     case 'number-dictionary': {
       const indices = pick(values.indices, rows);
-      return { values: { ...values, indices }, bytes: indices.byteLength };
+      const bytes = indices.byteLength + values.entries.numbers.byteLength;
+      return { values: { ...values, indices }, bytes };
     }
     case 'longs': {
       const longs = pick(values.longs, rows);
@@ -73,10 +83,9 @@ function pickValues(
     }
     case 'dictionary': {
       const indices = pick(values.indices, rows);
-      return { values: { ...values, indices }, bytes: indices.byteLength };
+      const bytes = indices.byteLength + (values.distinct?.byteLength ?? 0);
+      return { values: { ...values, indices }, bytes };
     }
-    case 'strings':
-      return undefined;
   }
 }
 

@@ -25,8 +25,8 @@ export function isSparse(selection: SelectionVector): selection is Int32Array {
   return typeof selection === 'object' && selection.BYTES_PER_ELEMENT === 4;
 }
 
-/** If fewer than one row in this many is selected, the selection becomes a list of row numbers. */
-const sparseDivisor = 32;
+/** Rows are few, and a list of their numbers is better than a mask, if there is at most one of them in this many rows. */
+export const sparseDivisor = 32;
 
 /**
  * Returns the selection in the form in which later steps are faster; `rows` is the size of the segment if the selection covers only a part
@@ -140,8 +140,8 @@ export function complement(
 }
 
 /**
- * Returns the selected rows without those in `others`, which are ascending row numbers. Masks are cached by the `others` object, so later
- * calls should pass the same object. May write into `selection`. The result may be a cached mask, into which the caller must not write.
+ * Returns the selected rows without those in `others`, which are ascending row numbers. Unless `others` are few, their mask is cached by the
+ * `others` object, so later calls should pass the same object. May write into `selection`. The result may be a cached mask, into which the caller must not write.
  */
 export function withoutRows(
   selection: SelectionVector,
@@ -150,9 +150,11 @@ export function withoutRows(
 ): SelectionVector {
   if (selection === 'none') return 'none';
   if (isSparse(selection)) return subtractAscending(selection, others);
-  if (selection === 'all') return complementMask(others, rows);
-  if (others.length * sparseDivisor <= rows) return clearRows(selection, others);
-  intersectInto(selection, complementMask(others, rows));
+  if (others.length * sparseDivisor <= rows)
+    return clearRows(selectionMask(selection, rows), others);
+  const rest = complementMask(others, rows);
+  if (selection === 'all') return rest;
+  intersectInto(selection, rest);
   return selection;
 }
 
