@@ -97,7 +97,7 @@ export interface FileWarning {
 export interface Writer<Part = unknown> {
   /** Name of the format in requests, in lower case. */
   readonly format: string;
-  /** File extension without the first dot, such as `json.gz`. */
+  /** File extension without the leading dot, such as `json.gz`. */
   readonly extension: string;
   readonly mediaType: string;
   /** A description for the API documentation, in one sentence. */

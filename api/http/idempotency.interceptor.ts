@@ -33,8 +33,8 @@ export const replayMetadataKey = 'strandlake:replay';
 const keyOwnerId = randomUUID();
 
 /**
- * Makes creates safe to repeat: with the header `Idempotency-Key`, a second request of the same user within a day answers
- * the resource that the first one created (IETF draft-ietf-httpapi-idempotency-key-header).
+ * Makes creates safe to repeat: with the header `Idempotency-Key`, a second request of the same user within a day returns the resource that
+ * the first one created (IETF draft-ietf-httpapi-idempotency-key-header).
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {

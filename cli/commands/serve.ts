@@ -27,7 +27,7 @@ export const serve: Command = {
     const runningAddress = await readRunningServerOrigin(config.data);
     if (runningAddress !== undefined)
       return importIntoRunningServer(config, runningAddress, positionals, terminal);
-    const log = await openLog(config, terminal); // opened before the token is shown, because that happens only once
+    const log = await openLog(config, terminal); // opened before the token is shown, which happens only once: if opening the log fails, the token is not lost
     const preparedStart = await withDataFolder(config.data, (data) =>
       prepareFirstStart(data, config),
     );

@@ -65,7 +65,7 @@ export async function listObjects(
   return { rows: await readRowsInOrder(db, shownIds), total: ids.length };
 }
 
-/** The columns on which a matcher of paths works. */
+/** The columns that a path matcher needs. */
 interface ListedObject {
   readonly id: number;
   readonly path: string;

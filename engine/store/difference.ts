@@ -124,7 +124,7 @@ function withoutStatistics({ path, rows, deletion }: SegmentWithDeletions): Segm
 }
 
 /** Row numbers by path of their segment. */
-type SegmentRowNumbers = ReadonlyMap<string, Int32Array>;
+type RowNumbersBySegment = ReadonlyMap<string, Int32Array>;
 
 /**
  * Follows, from version to version in one direction, the rows that were not records in the first version and are records in the current
@@ -160,8 +160,8 @@ class GainedRowsTrace {
   }
 
   #exchange(
-    going: SegmentRowNumbers,
-    coming: SegmentRowNumbers,
+    going: RowNumbersBySegment,
+    coming: RowNumbersBySegment,
     live: TracedEntry['before'],
   ): void {
     const commonRows = this.#lost.intersectionWith(coming);
@@ -173,7 +173,7 @@ class GainedRowsTrace {
   }
 }
 
-function subtractRows(rows: SegmentRowNumbers, others: SegmentRowNumbers): SegmentRowNumbers {
+function subtractRows(rows: RowNumbersBySegment, others: RowNumbersBySegment): RowNumbersBySegment {
   const rowsLeft = [...rows].map(([path, own]) => {
     const less = others.get(path);
     return [path, less === undefined ? own : subtractAscending(own, less)] as const;

@@ -68,8 +68,7 @@ export class Ranking implements ScoreCollector {
     if (after !== undefined) {
       const isBefore = score === after.score && this.#segment < after.segment;
       if (score > after.score || isBefore) return;
-      // Of a text with the score of `after` in the same segment, only the rows after that position count. Their number is known only when
-      // the rows are read, so 0 is counted.
+      // If a text has the score of `after` and is in the same segment, only its rows after the position of `after` count. How many these are is known only when the rows are read, so none is counted here.
       if (score === after.score && this.#segment === after.segment) rows = 0;
     }
     this.#candidates.push(score, this.#segment, text, rows);

@@ -99,7 +99,7 @@ export class AttributesBuilder {
       : (this.columnsByKey.find(bytes, from, to) ?? null);
     if (column === null) {
       column = fields.field(this.#text(bytes, from, to, isEscaped));
-      // A key with escapes is looked up by its text each time, so it is not added.
+      // A new column is added by its decoded key; a key that contains escapes is decoded and looked up by its text each time.
       if (column instanceof AttributeColumn && column.lastRecordNumber < 0)
         this.columnsByKey.add(column);
     }

@@ -339,7 +339,7 @@ export class JsonlParser extends JsonScanner {
     else column.appendNull();
   }
 
-  /** Stores a value of any kind as JSON text in a canonical form, so that equal values have equal texts. */
+  /** Stores a value of any kind as JSON text in a canonical form, so that equal values have the same text. */
   #json(column: ValueColumn): void {
     const from = this.scanOffset;
     this.#skip(column.path);

@@ -18,8 +18,8 @@ const positionsAddress = textAddress + maxScannedBytes + vectorSlackBytes;
 const fromAddress = positionsAddress + 4 * (maxScannedBytes + vectorSlackBytes);
 const toAddress = fromAddress + 4 * maxGatheredRanges;
 const outAddress = toAddress + 4 * maxGatheredRanges;
-const endsAddress = outAddress + maxScannedBytes + vectorSlackBytes;
-const endAddress = endsAddress + 4 * maxGatheredRanges;
+const fieldEndsAddress = outAddress + maxScannedBytes + vectorSlackBytes;
+const endAddress = fieldEndsAddress + 4 * maxGatheredRanges;
 
 /** The addresses of the text and of the ranges, for further kernels, and the end of the memory that `ScanBuffer` itself uses. */
 export const scanAddresses = {
@@ -80,8 +80,8 @@ export class ScanBuffer<E = object> {
     this.rangeStarts = new Int32Array(buffer, fromAddress, maxGatheredRanges);
     this.rangeEnds = new Int32Array(buffer, toAddress, maxGatheredRanges);
     this.gatheredBytes = new Uint8Array(buffer, outAddress, maxScannedBytes + vectorSlackBytes);
-    this.gatheredEnds = new Int32Array(buffer, endsAddress, maxGatheredRanges);
-    this.gatheredOffsets = new Int32Array(buffer, endsAddress - 4, maxGatheredRanges + 1);
+    this.gatheredEnds = new Int32Array(buffer, fieldEndsAddress, maxGatheredRanges);
+    this.gatheredOffsets = new Int32Array(buffer, fieldEndsAddress - 4, maxGatheredRanges + 1);
   }
 
   /** Copies `source`, from `at` on, into the buffer, as far as there is room. */
@@ -112,7 +112,7 @@ export class ScanBuffer<E = object> {
       toAddress + 4 * first,
       count,
       outAddress,
-      endsAddress,
+      fieldEndsAddress,
     );
   }
 }

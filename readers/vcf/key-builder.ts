@@ -54,7 +54,7 @@ export const enum KeyRole {
   End,
   Svlen,
   Exploded,
-  /** The values begin with gene symbols. */
+  /** Each value of this INFO key begins with a gene symbol, such as `BRCA1:672` in `GENEINFO`. */
   Genes,
 }
 

@@ -141,7 +141,7 @@ async function verifyUnknownDatasets(
   known: ReadonlySet<number>,
   report: ReportProblem,
 ): Promise<void> {
-  // The next start removes the folders of dropped datasets.
+  // The folders of dropped datasets are removed when the server next starts, so they are no damage.
   const droppedIds = new Set(await catalog.datasets.dropped());
   for (const { name } of await listFolder(data.datasets)) {
     if (name === '_empty.parquet' || known.has(Number(name)) || droppedIds.has(Number(name)))

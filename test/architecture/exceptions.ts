@@ -47,9 +47,10 @@ export const formatNameFiles: readonly { readonly path: RegExp; readonly why: st
 ];
 
 /** Names that several files have: those of a resource, a format or a kind of job, which each room handles in its way, and of entries. */
+// prettier-ignore
 export const sharedFileNames: readonly string[] = [
-  ...['export', 'group', 'import', 'migration', 'objects', 'token', 'user', 'vault'],
-  ...['csv', 'json'],
-  ...['checkpoint', 'vacuum', 'verify'],
-  ...['index', 'main'],
+  'export', 'group', 'import', 'migration', 'objects', 'token', 'user', 'vault',
+  'csv', 'json',
+  'checkpoint', 'vacuum', 'verify',
+  'index', 'main',
 ];

@@ -31,9 +31,9 @@ async function newDataset(name: string): Promise<KnownDataset> {
   return { id, appended: new Map(), reads: [], isDeleted: false };
 }
 
-let wordCount = 0;
+let generatedWordCount = 0;
 function freshWords(count: number): readonly string[] {
-  return Array.from({ length: count }, () => `w${(wordCount += 1)}`);
+  return Array.from({ length: count }, () => `w${(generatedWordCount += 1)}`);
 }
 
 async function appendRecords(dataset: KnownDataset, count: number): Promise<void> {
@@ -92,7 +92,7 @@ test('C5, C9: what many clients do at once is what they did one after another, i
       else if (operationDraw < 0.97) await exportDataset(dataset);
       else if (!dataset.isDeleted) {
         dataset.isDeleted = true;
-        liveDatasets[at] = await newDataset(`again ${wordCount}`);
+        liveDatasets[at] = await newDataset(`again ${generatedWordCount}`);
         expect((await ann.delete(`/v2/datasets/${dataset.id}`)).status).toBe(200);
         goneDatasets.push(dataset);
       }

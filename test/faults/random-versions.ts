@@ -186,7 +186,7 @@ class RandomHistory {
       ...inserted.map(({ id, values }) => ({ _id: id, ...values })),
       ...(takesNew ? added : []),
     ];
-    // The order of the given records does not affect the order of the records that they replace, so it is changed.
+    // Rotates the given records: their order must not affect the order of the records that they replace.
     const from = this.#below(changes.length + 1);
     records.unshift(...records.splice(0, changes.length).map((_, i, all) => all[(i + from) % all.length]!)); // prettier-ignore
     if (records.length === 0) return;

@@ -123,7 +123,7 @@ async function compareExpression(
     (type === 'double'
       ? denotesNumber(one[i], value) && denotesNumber(other[i], value)
       : one[i] === other[i]) ||
-    (type === 'float' && isSameFloat(one[i], other[i]))
+    (type === 'float' && isSameFloat32(one[i], other[i]))
       ? []
       : [[String(value), one[i], other[i]]],
   );
@@ -131,7 +131,7 @@ async function compareExpression(
 }
 
 /** Whether two texts denote the same 32-bit float. */
-function isSameFloat(one: unknown, other: unknown): boolean {
+function isSameFloat32(one: unknown, other: unknown): boolean {
   return Math.fround(Number(one)) === Math.fround(Number(other));
 }
 

@@ -46,7 +46,7 @@ interface JobControllerDescription<K extends DatasetJobKind> extends JobListDesc
   readonly operations: Readonly<Record<JobAction, OperationRow> & { create?: OperationRow }>;
   /** Describes how a request may change a job, besides cancelling it. `read` notes mistakes in the form. */
   readonly update?: {
-    /** Returns the keys of the request that have no effect, because clients send them back unchanged. */
+    /** Returns the keys of the request that are accepted without effect: clients send a resource back with them unchanged. */
     ignored(form: Form): readonly string[];
     read(form: Form): object;
     write(tables: Tables, id: number, patch: object): Promise<AccessRows[K] | undefined>;

@@ -11,7 +11,7 @@ import { difference, intersection, union } from '../operators/set-operators.js';
 import { keyError } from '../operators/subscript.js';
 
 /** Converts the argument of a set's method to a set; any iterable is allowed. */
-function setOperand(runtime: Runtime, value: PyValue): PySet {
+function operandAsSet(runtime: Runtime, value: PyValue): PySet {
   if (value instanceof PySet) return value;
   const items = itemsIn(runtime, value);
   runtime.budget.chargeElements(items.length);
@@ -22,7 +22,7 @@ function setCombination(join: (a: PySet, b: PySet) => PySet): NativeDeclaration 
   return anyArguments((runtime, [self, ...others]) => {
     let result = union(self as PySet, new PySet(false));
     for (const other of others) {
-      const set = setOperand(runtime, other);
+      const set = operandAsSet(runtime, other);
       runtime.budget.chargeElements(result.map.size + set.map.size);
       result = join(result, set);
     }
@@ -45,20 +45,20 @@ const commonMethods: Readonly<Record<string, NativeDeclaration>> = {
   intersection: setCombination(intersection),
   union: setCombination(union),
   symmetric_difference: exactArguments(1, (runtime, set: PySet, other: PyValue) => {
-    const right = setOperand(runtime, other);
+    const right = operandAsSet(runtime, other);
     runtime.budget.chargeElements(set.map.size + right.map.size);
     return union(difference(set, right), difference(right, set));
   }),
   isdisjoint: exactArguments(1, (runtime, set: PySet, other: PyValue) => {
-    const right = setOperand(runtime, other);
+    const right = operandAsSet(runtime, other);
     for (const key of right.map.keys()) if (set.map.has(key)) return false;
     return true;
   }),
   issubset: exactArguments(1, (runtime, set: PySet, other: PyValue) =>
-    isSubset(runtime, set, setOperand(runtime, other)),
+    isSubset(runtime, set, operandAsSet(runtime, other)),
   ),
   issuperset: exactArguments(1, (runtime, set: PySet, other: PyValue) =>
-    isSubset(runtime, setOperand(runtime, other), set),
+    isSubset(runtime, operandAsSet(runtime, other), set),
   ),
 };
 

@@ -7,7 +7,7 @@ import { typeName } from '../values/type-name.js';
 import { PyTuple } from '../values/python-values.js';
 import type { PyValue, Runtime } from '../values/python-values.js';
 
-/** Reads a position argument: None and a missing one have the default, a negative position counts from the end. */
+/** Reads a position argument: None or a missing argument means the default; a negative position counts from the end. */
 function positionArgument(value: PyValue | undefined, missing: number, length: number): number {
   if (value === undefined || value === null) return missing;
   if (asInt(value) === undefined)

@@ -263,7 +263,10 @@ export interface CallPrefetcher {
    * and returns an empty value.
    */
   readonly host: ExpressionHost;
-  /** The number of empty values returned so far: an evaluation during which it stays the same has its final result. */
+  /**
+   * The number of calls of host functions that have returned an empty value so far, because their answer is not known yet. An evaluation
+   * during which it stays the same has its final result.
+   */
   readonly missed: number;
   /**
    * Returns the call for which a function returned this empty value, if that was the last call noted; otherwise undefined. If the result of

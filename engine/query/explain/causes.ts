@@ -37,7 +37,7 @@ const maxSearchedLeaves = 20;
 const maxVerifiedGuesses = 200;
 
 /** Returns the causes for which a query matches no record. Each has been verified on the records. */
-export async function findCauses(
+export async function findCausesOfNoMatch(
   scope: CauseScope,
   explaining: ExplainedRequest,
   counts: ReadonlyMap<ExplainNode, NodeCounts>,

@@ -1,4 +1,4 @@
-import { findCauses } from './causes.js';
+import { findCausesOfNoMatch } from './causes.js';
 import { findHints } from './hints.js';
 import type { ExplainGroup, ExplainNode } from '../request/condition-node.js';
 import { liveSegmentTest } from '../predicate/kinds/prune.js';
@@ -69,7 +69,7 @@ export async function explanationJson(
   const causes =
     scope.total === 0
       ? await steps.measure('causes', () =>
-          findCauses({ records: snapshot.rows, inspector }, explaining, counts),
+          findCausesOfNoMatch({ records: snapshot.rows, inspector }, explaining, counts),
         )
       : undefined;
   const hints = await steps.measure('counts', () => findHints(root, explaining.index, inspector));

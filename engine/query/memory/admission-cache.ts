@@ -175,13 +175,14 @@ export function newCacheStats(): CacheStats {
   return new Float64Array(new SharedArrayBuffer(places * Float64Array.BYTES_PER_ELEMENT));
 }
 
-/** The window takes one part in this many of the cache's size. */
+/** The window takes `1 / windowDivisor` of the size of the cache. */
 const windowDivisor = 16;
 /** The greatest use count; further uses are not counted. */
 const maxCountedUses = 15;
 /**
- * All numbers of uses are halved after this many repeated uses for each value in the cache, as the authors recommend for each value that
- * there is room for. The first use of a key is not counted, so that any number of queries that are not repeated displaces nothing.
+ * All numbers of uses are halved after this many repeated uses for each value in the cache; the authors of TinyLFU recommend as many for
+ * each value that fits in the cache. The first use of a key is not counted, so that any number of queries that are not repeated displaces
+ * nothing.
  */
 const repeatedUsesPerEntry = 10;
 /** The smallest number of values for which repeated uses are expected: a few large columns need as long a history. */

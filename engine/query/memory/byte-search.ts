@@ -7,7 +7,7 @@ const vectorBytes = 16;
 /** Maximum length of a byte sequence that the kernel searches for; longer ones are searched for by Node. */
 const maxWantedBytes = 1024;
 /** If there is more than one candidate in this many bytes, comparing the candidates takes longer than Node's search. */
-const bytesPerCandidate = 64;
+const minBytesPerCandidate = 64;
 
 /** Instructions that compare the 16 bytes at `$at` plus an offset with a vector that repeats one byte. */
 const compareBytesSource = (offset: string, vector: string): string => `
@@ -94,7 +94,7 @@ export function holdsBytes(text: Uint8Array, wanted: Buffer): boolean {
     at = searchKernels.candidate(at, size, second, third, last, byte1, byte2, byte3, byte4);
     if (at + length > size) return false;
     if (wanted.compare(kernelMemory, at, at + length) === 0) return true;
-    if (++candidates * bytesPerCandidate > size) return includesFrom(text, wanted, at);
+    if (++candidates * minBytesPerCandidate > size) return includesFrom(text, wanted, at);
   }
 }
 

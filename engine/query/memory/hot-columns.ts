@@ -15,7 +15,7 @@ const maxFields = 256;
  */
 export class HotColumns {
   readonly #datasets = new LruCache<number, LruCache<string, true>>(maxDatasets);
-  /** The list as it was last saved, as JSON. */
+  /** The list of hot columns as it was last saved, as JSON. */
   #saved = '[]';
 
   recordUse(dataset: number, names: Iterable<string>): void {

@@ -155,7 +155,7 @@ export function freezePredicate(predicate: Predicate): Predicate {
   return Object.freeze(predicate);
 }
 
-/** Returns the predicates of which a predicate consists. The one inside an `any` is about the elements of its list. */
+/** Returns the operands of a predicate. The operand of an `any` applies to the elements of its list. */
 function childrenOf(predicate: Predicate): readonly Predicate[] {
   if ('items' in predicate) return predicate.items;
   return 'item' in predicate ? [predicate.item] : [];

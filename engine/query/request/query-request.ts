@@ -114,7 +114,10 @@ export function parseFileQuery(
 
 const pageLimitRule = { limit: 100, smallest: 0, largest: 'pageLimit' } as const;
 
-/** Parses the body of a search, whose fields do not belong to a dataset: `entities`, `genome_build` and `explain` are ignored. */
+/**
+ * Parses the body of a search of the catalogue. `entities`, `genome_build` and `explain` are ignored, because they concern the records of
+ * datasets.
+ */
 export function parseDocumentQuery(body: unknown, index: FieldIndex): QueryRequest {
   const givenBody = { ...requireBody(body), entities: null, genome_build: null, explain: null };
   return parseWithIndex(givenBody, index, undefined, pageLimitRule);

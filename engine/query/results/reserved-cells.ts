@@ -3,7 +3,7 @@ import { segmentFiles, type Snapshot, type RowRef } from '../../store/store.js';
 import { materialise } from './materialise.js';
 import { openSegments } from './row-blocks.js';
 
-/** Returns `_id` and `_commit` of rows, including deleted ones. */
+/** Returns the `_id` and `_commit` of rows, including deleted rows. */
 export function reservedCells(
   snapshot: Snapshot,
   rows: readonly RowRef[],

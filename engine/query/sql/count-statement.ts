@@ -103,7 +103,9 @@ class CountStatement {
     return name;
   }
 
-  /** Adds a column with the number of the group's leading nodes that a record satisfies, and returns its name. */
+  /**
+   * Adds a column that counts how many nodes of the AND a record satisfies before the first that it does not satisfy, and returns its name.
+   */
   addSatisfiedCount(node: ExplainGroup): string {
     const cases = node.nodes.map(
       (child, i) => `WHEN NOT ${this.condition(child.predicate)} THEN ${i}`,

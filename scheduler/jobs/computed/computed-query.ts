@@ -156,7 +156,10 @@ function declaredFields({
   ];
 }
 
-/** Throws a 400 for a mistake in the first part of a query; the error has the position in the whole query. */
+/**
+ * Checks the conditions of a query on stored fields, which are evaluated before those on computed fields. Throws a 400 for a mistake; the
+ * error has the position in the whole query.
+ */
 function checkStoredPart(
   { stored, positions }: SeparatedQuery,
   fields: readonly DatasetField[],

@@ -31,7 +31,7 @@ export interface ExportAnnotation extends EvaluationOrigin {
 export interface PartJob extends PartRows {
   readonly format: string;
   readonly context: FileContext;
-  /** Number of records of the file before the part. */
+  /** Number of records that precede this part in the exported file. */
   readonly first: number;
   /** The expressions to evaluate; null if no field is computed, or if the records already contain the results. */
   readonly annotation: ExportAnnotation | null;

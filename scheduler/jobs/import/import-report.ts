@@ -66,7 +66,7 @@ export async function createImportReport(
     records_read: total((source) => source.records_read),
     records_stored: total((source) => source.records_stored),
     records_rejected: total((source) => source.records_rejected),
-    ...recordsMadeCount(total((source) => source.records_made ?? 0)),
+    ...recordsMadeEntry(total((source) => source.records_made ?? 0)),
   });
   const bytes = total((source) => source.bytes);
   return {
@@ -102,12 +102,12 @@ async function createSourceReport(run: SourceRun): Promise<SourceReport> {
       records_read: sum((chunk) => chunk.read),
       records_stored: sum((chunk) => chunk.stored),
       records_rejected: sum((chunk) => chunk.rejected),
-      ...recordsMadeCount(sum((chunk) => chunk.made ?? 0)),
+      ...recordsMadeEntry(sum((chunk) => chunk.made ?? 0)),
     }),
   };
 }
 
-function recordsMadeCount(made: number): Pick<RecordCounts, 'records_made'> {
+function recordsMadeEntry(made: number): Pick<RecordCounts, 'records_made'> {
   return made === 0 ? {} : { records_made: made };
 }
 

@@ -144,7 +144,7 @@ export class ChunkWriter {
     );
   }
 
-  /** Runs the second pass: writes those chunks again whose types differ from the types unified over all chunks. */
+  /** Runs the second pass: writes those chunks again whose types differ from the unified types of all chunks. */
   async #writeAgain(): Promise<void> {
     const { stored, columns, expressions } = this.#params;
     if (!this.#mayChange) return;

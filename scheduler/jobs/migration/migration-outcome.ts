@@ -28,7 +28,9 @@ export interface MigrationOutcome {
   readonly metadata: JsonObject;
 }
 
-/** The outcome of a migration. Throws a `TaskFailure` with the report if more records have an error than may be rejected. */
+/**
+ * The outcome of a migration. Throws a `TaskFailure` with the report if more records have errors than the limit on rejected records allows.
+ */
 export function migrationOutcome(
   params: MigrationParams,
   chunks: readonly MigratedChunk[],

@@ -8,8 +8,8 @@ import { idOf, waitForJob } from '../server.js';
 import { exampleQueriesOf } from './example-queries.js';
 
 /*
- * Carries out every operation whose body or answer is not JSON with a declared schema: with the example of its body, and once for each media
- * type of its answer. The answer must have that media type and the shape of the example.
+ * The test calls every operation whose body or answer is not JSON with a declared schema. It sends the example of the body, once for each
+ * media type that the answer may have; the answer must have that media type and the shape of the example.
  */
 
 const uploadExample = exampleBodyOf('uploads.put');

@@ -55,7 +55,7 @@ function tokenSecretOf(email: string): string {
   return email.charAt(0) + tokenSecret.slice(1);
 }
 
-/** Returns the rows that a request looks up by key: once from the cache, once read by other statements. */
+/** Returns the rows that a request looks up by key, once through the cache and once read from the database by separate statements. */
 async function readCachedAndFresh(): Promise<{ readonly kept: unknown; readonly fresh: unknown }> {
   const { user } = member;
   const viewer: Viewer = { userId: user.id, accountId: user.accountId, role: 'member' };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadHumanGenes, type GeneTable } from '../../../engine/ingest/entities/genes.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { findCauses } from '../../../engine/query/explain/causes.js';
+import { findCausesOfNoMatch } from '../../../engine/query/explain/causes.js';
 import { parseQuery } from '../../../engine/query/request/query-request.js';
 import { runQuery } from '../../../engine/query/plan/run-query.js';
 import { SqlRecordInspector } from '../../../engine/query/sql/sql-record-inspector.js';
@@ -186,7 +186,7 @@ describe('an empty answer has a cause that the records confirm:', () => {
       genes,
     );
     const search = (code: 'budget' | 'canceled'): Promise<readonly object[]> =>
-      findCauses(
+      findCausesOfNoMatch(
         {
           records: 3,
           inspector: new SqlRecordInspector(randomDataset.snapshot, () =>

@@ -41,7 +41,7 @@ const columnOf = (name: string, more: Partial<Column> = {}): Column => ({
   ...more,
 });
 
-/** Returns a random part of the columns and of their members; at least one column. */
+/** Returns a random, non-empty subset of the columns and of their members. */
 function randomColumnSubset(next: () => number, columns: Columns): Columns {
   const keptColumns = columns.filter(() => next() < 0.7);
   return (keptColumns.length === 0 ? columns.slice(0, 1) : keptColumns).map((one) =>

@@ -126,7 +126,7 @@ export class Stats {
   #add(sum: number, rest: number): void {
     const whole = twoSum(this.#sums[0]!, sum);
     const off = this.#sumRests[0]! + rest + twoSumError;
-    // For integers, the sum of the rounding errors is exact as long as it stays small.
+    // For integers, the sum of the rounding errors is exact as long as it is less than 2^53.
     this.#sums[0] = twoSum(whole, off);
     this.#sumRests[0] = twoSumError;
   }

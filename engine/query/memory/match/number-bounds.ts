@@ -11,7 +11,7 @@ export function isIntegerType(type: FieldRef['type']): boolean {
   return type === 'integer' || type === 'long' || type === 'date';
 }
 
-const smallestLong = -(2n ** 63n);
+const minLong = -(2n ** 63n);
 const largestLong = 2n ** 63n - 1n;
 /** The size up to which doubles hold all whole numbers exactly. */
 const maxExactInteger = 2n ** 53n;
@@ -20,7 +20,7 @@ const maxExactInteger = 2n ** 53n;
 export function integersOfRange({ low, high }: PredicateOfKind<'range'>): NumberRange<bigint> {
   const step = (bound: RangeEnd): bigint => (bound.inclusive ? 0n : 1n);
   return {
-    from: low ? (low.value as bigint) + step(low) : smallestLong,
+    from: low ? (low.value as bigint) + step(low) : minLong,
     to: high ? (high.value as bigint) - step(high) : largestLong,
   };
 }

@@ -179,7 +179,7 @@ const asciiCaseBits = 0x20202020;
 const asciiHighBits = 0x80808080;
 
 /**
- * Returns a hash of the last eight bytes that ignores letter case; -1 if a byte is not ASCII, because the lower case may have other bytes.
+ * Returns a hash of the last eight bytes that ignores letter case; -1 if a byte is not ASCII, because its lower case may have other bytes.
  */
 function hashOfLastBytes(view: DataView, start: number, end: number): number {
   if (end - start < 8) return hashOfShortString(view, start, end);

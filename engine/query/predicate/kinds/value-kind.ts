@@ -41,8 +41,8 @@ interface ValueKind<C extends ValueCondition> extends Pick<PredicateKind<C>, Own
     caseVariants: CaseVariants,
   ): readonly ValueRange<T>[] | undefined;
   /**
-   * For conditions without ranges: returns a test of a column's smallest and largest string that is false only if no match lies between
-   * them.
+   * For conditions that are no ranges of values: returns a test of a column's smallest and largest string that is false only if no match
+   * lies between them.
    */
   between?(
     condition: C,

@@ -18,12 +18,12 @@ const { ann, anybody, firstRecord, newBeacon, server } = await startBeaconServer
 const beaconRoot = '/beacon/v2/acme';
 
 let datasetId: number;
-let countBeaconId: number;
+let countGranularityBeaconId: number;
 let variantId: string;
 beforeAll(async () => {
   const open = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));
   datasetId = await newBeacon('record', { vault_id: open });
-  countBeaconId = await newBeacon('count', { vault_id: open });
+  countGranularityBeaconId = await newBeacon('count', { vault_id: open });
   await newBeacon('boolean', { vault_id: open });
   const records = [
     { variant: 'chr13-32316461-A-G', gene: 'BRCA2' },
@@ -285,7 +285,7 @@ describe('genomic variations', () => {
       const { resultSets: sets } = await fetchResponse(path);
       expect((sets as { results: Json[] }[]).map(({ results }) => results)).toEqual([[one]]);
     }
-    for (const path of [`${datasetId}:x`, String(datasetId), 'x', `${countBeaconId}:x`])
+    for (const path of [`${datasetId}:x`, String(datasetId), 'x', `${countGranularityBeaconId}:x`])
       expect((await ann.get(`${beaconRoot}/g_variants/${path}`)).status).toBe(404);
   });
 
