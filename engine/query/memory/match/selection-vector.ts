@@ -25,7 +25,7 @@ export function isSparse(selection: SelectionVector): selection is Int32Array {
   return typeof selection === 'object' && selection.BYTES_PER_ELEMENT === 4;
 }
 
-/** Rows are few, and a list of their numbers is better than a mask, if there is at most one of them in this many rows. */
+/** Rows are few, and a list of their numbers is better than a mask, if they are about one in this many rows or fewer. */
 export const sparseDivisor = 32;
 
 /**
@@ -141,7 +141,8 @@ export function complement(
 
 /**
  * Returns the selected rows without those in `others`, which are ascending row numbers. Unless `others` are few, their mask is cached by the
- * `others` object, so later calls should pass the same object. May write into `selection`. The result may be a cached mask, into which the caller must not write.
+ * `others` object, so later calls should pass the same object. May write into `selection`. The result may be a cached mask, into which the
+ * caller must not write.
  */
 export function withoutRows(
   selection: SelectionVector,
