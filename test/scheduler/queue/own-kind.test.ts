@@ -189,6 +189,24 @@ test('one that requires an idle target waits for the other tasks of its target, 
   expect((await exclusive).result).toBe(6);
 });
 
+test('canceling a queued task starts one that requires an idle target and has waited for it', async () => {
+  const abort = new AbortController();
+  const targetObjectId = await lake.createDataset('other');
+  const running = { ...countTaskOf({ text: 'wait' }), targetObjectId };
+  const refused = { code: 'canceled' };
+  const runningJob = expect(scheduler.enqueueAndWait('count', running, abort.signal)).rejects.toMatchObject(refused); // prettier-ignore
+  await pollUntil(() => scheduler.status().working.length === 1);
+  const queued = expect(scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }))).rejects.toMatchObject(refused); // prettier-ignore
+  const queuedTask = await pollUntil(() => lake.catalog.tasks.openTask('count', datasetId));
+  const exclusive = scheduler.enqueueAndWait('exclusive', countTaskOf({ text: 'text' }));
+  await pollUntil(() => lake.catalog.tasks.openTask('exclusive', datasetId));
+  await scheduler.cancel(queuedTask.id);
+  await queued;
+  expect((await exclusive).result).toBe(4);
+  abort.abort();
+  await runningJob;
+});
+
 test.each(['deleted', 'ended'])(
   'a task that is %s while it publishes does not hold its slot',
   async (text) => {
@@ -212,7 +230,7 @@ test('T0: a task whose results are always outdated fails after twenty (outdatedR
   const change = scheduler.enqueueAndWait('count', countTaskOf({ text: 'outdated' }));
   await expect(change).rejects.toMatchObject({
     code: 'conflict',
-    message: expect.stringMatching(/^other tasks changed the dataset 20 times/),
+    message: expect.stringMatching(/^the dataset was changed 20 times or more/),
   });
   expect(jobEvents.filter((event) => event === 'outdated')).toHaveLength(20);
   expect((await scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }))).result).toBe(6);
