@@ -8,6 +8,7 @@ import { personalKinds, type StatusRow } from './jobs.js';
 import { listPage, type AccessFilter, type ListedRows, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
 import { conjunctionOf, isOneOf, sql, type Sql } from './sql.js';
+import type { RawRow } from './table-codec.js';
 import {
   activeStatuses,
   isActiveStatus,
@@ -54,8 +55,8 @@ export interface TaskTable {
   /**
    * Marks the next queued task as running, increments its number of attempts, and returns it; undefined if there is none. Tasks are ordered
    * by priority, then by age. Tasks of `idleKinds` wait until all earlier tasks on their target have ended and none is running. Tasks of
-   * `exclusiveIds` come first, and do not wait for running tasks of their account; the other tasks on their target, apart from background
-   * tasks, wait until they have ended.
+   * `exclusiveIds` come first, however many tasks of their account are running; while one of them is running, no other task on its target
+   * begins, apart from background tasks.
    */
   claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
   /**
@@ -106,7 +107,7 @@ interface ClaimOptions {
   readonly refusedKinds?: readonly string[];
   /** Kinds whose tasks begin only when no other task works on their target. */
   readonly idleKinds?: readonly string[];
-  /** Tasks beside which no other task on their target begins; of several with the same target, the oldest goes first. */
+  /** Tasks that come first, and beside which no other task on their target begins. */
   readonly exclusiveIds?: readonly number[];
   /** Restricts the list to tasks with these ids. */
   readonly ids?: readonly number[];
@@ -167,8 +168,8 @@ export function taskTable(db: Database): TaskTable {
       ids,
     } = {}) =>
       db.atomic(async (tx) => {
-        const isExclusive = isOneOf(sql`tasks.id`, exclusiveIds);
-        const row = await tx.get(sql`SELECT ${tasks.columns} FROM tasks
+        const nextTask = (condition: Sql): Promise<RawRow | undefined> =>
+          tx.get(sql`SELECT ${tasks.columns} FROM tasks
           WHERE tasks.status = 'queued'
           AND ${isOneOf(sql`tasks.class`, classes)}
           AND NOT ${isOneOf(sql`tasks.kind`, exceptKinds)}
@@ -181,11 +182,14 @@ export function taskTable(db: Database): TaskTable {
             AND (other.status = 'running' OR other.id < tasks.id)
             AND ${isActiveOnObject(sql`other`, sql`tasks.target_object_id`)}))
           AND NOT ${waitsForExclusiveTask(exclusiveIds)}
-          AND (${isExclusive} OR tasks.account_id NOT IN (
-            SELECT running.account_id FROM tasks running
-            WHERE running.status = 'running' AND running.class <> 'background'
-            GROUP BY running.account_id HAVING COUNT(*) >= ${runningPerAccount}))
-          ORDER BY ${exclusiveIds.length === 0 ? sql`` : sql`${isExclusive} DESC,`} tasks.priority, tasks.id LIMIT 1`);
+          AND ${condition} ORDER BY tasks.priority, tasks.id LIMIT 1`);
+        const isExclusive = isOneOf(sql`+tasks.id`, exclusiveIds); // with the plus sign, SQLite does not read them by id and sort them
+        const hasShare = sql`tasks.account_id NOT IN (
+          SELECT running.account_id FROM tasks running
+          WHERE running.status = 'running' AND running.class <> 'background'
+          GROUP BY running.account_id HAVING COUNT(*) >= ${runningPerAccount})`;
+        const exclusiveRow = exclusiveIds.length > 0 ? await nextTask(isExclusive) : undefined;
+        const row = exclusiveRow ?? (await nextTask(hasShare));
         if (row === undefined) return undefined;
         const task = tasks.parse(row);
         return changeStatus(tx, task, 'running', { attempts: task.attempts + 1 });
@@ -320,13 +324,11 @@ function isOnObject(table: Sql, objectId: Sql, condition: Sql): Sql {
     OR (${table}.source_object_id = ${objectId} AND ${condition}))`;
 }
 
-/** The condition that a task has to wait for a task on its target beside which no other begins. */
+/** The condition that a task has to wait because an exclusive task is running on its target. */
 function waitsForExclusiveTask(exclusiveIds: readonly number[]): Sql {
   if (exclusiveIds.length === 0) return sql`(1 = 0)`;
-  return sql`(tasks.class <> 'background' AND EXISTS (SELECT 1 FROM tasks other
-    WHERE ${isOneOf(sql`other.id`, exclusiveIds)} AND ${isActiveTask(sql`other`)}
-    AND other.target_object_id = tasks.target_object_id
-    AND (other.id < tasks.id OR (other.id > tasks.id AND NOT ${isOneOf(sql`tasks.id`, exclusiveIds)}))))`;
+  return sql`(tasks.class <> 'background' AND EXISTS (SELECT 1 FROM tasks other WHERE ${isOneOf(sql`other.id`, exclusiveIds)}
+    AND other.status = 'running' AND other.target_object_id = tasks.target_object_id))`;
 }
 
 async function requireTask(tx: Database, id: number): Promise<TaskRow> {

@@ -1,3 +1,4 @@
+import { concatenateArrays } from '../core/buffers.js';
 import { filterHash, mayContain, type FilterHash } from '../parquet/bloom-filter.js';
 import type { DecodedValues } from '../parquet/decode-values.js';
 import { hashBytes } from '../parquet/hash.js';
@@ -12,8 +13,10 @@ import type { DictionaryValues, MemoryColumn, Utf8Strings } from '../query/memor
  */
 export class WantedValues {
   readonly #strings: StringTable;
-  readonly #numbers: number[] = [];
+  /** The numbers of each column that was added, until they are ordered. */
+  #numbers: Float64Array[] = [];
   #hasStrings = false;
+  #hasNumbers = false;
   #ordered: OrderedValues | undefined;
   #hashes: readonly FilterHash[] | undefined;
   #hashBits: HashBits | undefined;
@@ -36,8 +39,12 @@ export class WantedValues {
       }
     } else {
       const numberOf = numberReaderOf(values);
+      const numbers = new Float64Array(rows);
+      let size = 0;
       for (let row = 0; row < rows; row++)
-        if (present?.[row] !== 0) this.#numbers.push(numberOf(row));
+        if (present?.[row] !== 0) numbers[size++] = numberOf(row);
+      this.#hasNumbers ||= size > 0;
+      this.#numbers.push(numbers.subarray(0, size));
     }
   }
 
@@ -48,14 +55,21 @@ export class WantedValues {
 
   /** Whether values of this physical type can be excluded; if not, the wanted values are of another kind, or of several. */
   canExclude(physical: number): boolean {
-    return physical === physicalType.byteArray ? this.#numbers.length === 0 : !this.#hasStrings;
+    return physical === physicalType.byteArray ? !this.#hasNumbers : !this.#hasStrings;
   }
 
-  /** Returns the wanted values in order, for `mayLieBetween`. */
+  /** Returns the wanted values in order, for `mayLieBetween`. All values must have been added. */
   get ordered(): OrderedValues {
     return (this.#ordered ??= this.#hasStrings
       ? orderedStrings(this.#strings)
-      : { prefix: undefined, positions: Float64Array.from(this.#numbers).sort() });
+      : { prefix: undefined, positions: this.#takeSortedNumbers() });
+  }
+
+  /** Returns the numbers in order, and releases those of each column. */
+  #takeSortedNumbers(): Float64Array {
+    const sorted = concatenateArrays(Float64Array, this.#numbers).sort();
+    this.#numbers = [];
+    return sorted;
   }
 
   /** Returns the wanted strings that may be in a bloom filter; undefined if none is. */

@@ -1,37 +1,42 @@
 import { budgets } from '../../engine/core/budgets.js';
 import { AppError } from '../../engine/core/errors.js';
+import type { RunningTask } from './running-task.js';
 
 /**
- * Number of outdated results after which no other task on the target of a task begins until this one has ended. From then on, only tasks
- * that are running already, each once, and requests that commit without a task, such as rollbacks, can outdate its result.
+ * Number of outdated results after which a task becomes exclusive: it starts first, and no other task on its target begins beside it. From
+ * then on, only tasks that were running already, each once, and requests that commit without a task, such as rollbacks, can outdate its result.
  */
-const attemptsBesideOthers = 3;
+const resultsBeforeExclusive = 3;
 
 /** Counts, for each task, the results that were outdated when they were to be published. The counts are lost when the server ends. */
 export class OutdatedResults {
   readonly #countByTask = new Map<number, number>();
 
-  /** Counts an outdated result. Throws `conflict` if the task has had `budgets.outdatedResults` of them. */
-  add(taskId: number): void {
-    const count = (this.#countByTask.get(taskId) ?? 0) + 1;
-    this.#countByTask.set(taskId, count);
-    if (count >= budgets.outdatedResults) throw outdatedResultsError(count);
+  /**
+   * Counts an outdated result of an attempt; for an exclusive task, only if it began alone, because other tasks outdate it a limited number of
+   * times. Throws `conflict` if the task has had `budgets.outdatedResults` that count.
+   */
+  add({ task, isAlone }: RunningTask): void {
+    const before = this.#countByTask.get(task.id) ?? 0;
+    if (before >= resultsBeforeExclusive && !isAlone) return;
+    this.#countByTask.set(task.id, before + 1);
+    if (before + 1 >= budgets.outdatedResults) throw outdatedResultsError(before + 1);
   }
 
-  /** The ids of the tasks beside which no other task on their target begins. */
+  /** The ids of the tasks that have become exclusive. */
   get exclusiveTaskIds(): readonly number[] {
     return [...this.#countByTask].flatMap(([id, count]) =>
-      count >= attemptsBesideOthers ? [id] : [],
+      count >= resultsBeforeExclusive ? [id] : [],
     );
   }
 
-  /** Forgets a task that has ended. */
+  /** Forgets a task that has ended or was deleted. */
   forgetTask(taskId: number): void {
     this.#countByTask.delete(taskId);
   }
 }
 
 function outdatedResultsError(count: number): AppError {
-  const message = `other tasks changed the dataset ${count} times while this one worked; try again when fewer changes are made at the same time`;
+  const message = `the dataset was changed ${count} times or more while this task worked; try again when fewer changes are made at the same time`;
   return new AppError('conflict', message);
 }

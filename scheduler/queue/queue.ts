@@ -255,7 +255,7 @@ export class JobQueue implements TaskQueue {
       exceptKinds: fullKinds.map(({ kind }) => kind),
       refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
       idleKinds: jobs.flatMap((job) => (job.requiresIdleTarget ? [job.kind] : [])),
-      exclusiveIds: this.#exclusiveTaskIds(),
+      exclusiveIds: this.#runner.outdatedResults.exclusiveTaskIds,
       // Only tasks in standard slots count against the account's share: users wait for interactive tasks.
       ...(slot === 'standard'
         ? { classes: ['interactive', 'standard'] }
@@ -264,14 +264,6 @@ export class JobQueue implements TaskQueue {
     if (task === undefined) return false;
     this.#runner.startTask(task, slot);
     return true;
-  }
-
-  /** The ids of the tasks that let no other task on their target begin: those that are running, and those that a free slot can take. */
-  #exclusiveTaskIds(): readonly number[] {
-    const { exclusiveTaskIds, runningTasks } = this.#runner;
-    if (runningTasks.filter(({ slot }) => slot === 'standard').length < this.#options.threads)
-      return exclusiveTaskIds;
-    return exclusiveTaskIds.filter((id) => this.#runner.runningTaskOf(id) !== undefined);
   }
 
   #countOf(kind: string): number {

@@ -17,6 +17,8 @@ export class RunningTask {
   /** The fencing token: messages of the worker about another attempt are ignored. */
   readonly attempt: number;
   readonly slot: SlotKind;
+  /** Whether no other task of a user was running on the target when the attempt began. */
+  readonly isAlone: boolean;
   /** `preparing` and `publishing` happen in the API process, `working` in the worker process. */
   phase: 'preparing' | 'working' | 'publishing' | 'ended' = 'preparing';
   /**
@@ -34,10 +36,19 @@ export class RunningTask {
   #timer: NodeJS.Timeout | undefined;
   #written: Promise<void> = Promise.resolve();
 
-  constructor(task: TaskRow, slot: SlotKind) {
+  /** `others` are the tasks that are running. */
+  constructor(task: TaskRow, slot: SlotKind, others: readonly RunningTask[]) {
     this.task = task;
     this.attempt = task.attempts;
     this.slot = slot;
+    const { id, targetObjectId } = task;
+    this.isAlone = others.every(
+      (other) =>
+        other.slot === 'background' ||
+        other.task.id === id ||
+        other.task.targetObjectId === null ||
+        other.task.targetObjectId !== targetObjectId,
+    );
   }
 
   /** A signal that aborts when the task leaves the worker process. */

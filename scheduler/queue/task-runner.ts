@@ -57,13 +57,13 @@ export interface TaskRunnerOptions {
  * `tasks.startPublishing` exclude each other, and nothing of a task is visible before it publishes.
  */
 export class TaskRunner {
+  readonly outdatedResults = new OutdatedResults();
   readonly #options: TaskRunnerOptions;
   readonly #waiters: TaskWaiters;
   /** Called when a task has released its slot. */
   readonly #slotFreed: () => void;
   readonly #running = new Map<number, RunningTask>();
   readonly #deaths = new WorkerDeaths();
-  readonly #outdatedResults = new OutdatedResults();
   /** Whether the worker was killed on purpose, so that its death counts against no task. */
   #hasKilledWorker = false;
   #isClosing = false;
@@ -89,15 +89,10 @@ export class TaskRunner {
     return this.#deaths.startableTaskIds(this.runningTasks);
   }
 
-  /** The ids of the tasks beside which no other task on their target begins, because others have outdated their results several times. */
-  get exclusiveTaskIds(): readonly number[] {
-    return this.#outdatedResults.exclusiveTaskIds;
-  }
-
-  /** Forgets a task that was deleted. */
+  /** Forgets the deaths and the outdated results of a task that has ended or was deleted. */
   forgetTask(taskId: number): void {
     this.#deaths.forgetTask(taskId);
-    this.#outdatedResults.forgetTask(taskId);
+    this.outdatedResults.forgetTask(taskId);
   }
 
   /** Ends the suspicion of tasks that `startableTaskIds` has returned but that cannot be claimed. */
@@ -107,7 +102,7 @@ export class TaskRunner {
 
   /** Starts a task that has been claimed. */
   startTask(task: TaskRow, slot: SlotKind): void {
-    const runningTask = new RunningTask(task, slot);
+    const runningTask = new RunningTask(task, slot, this.runningTasks);
     this.#running.set(task.id, runningTask);
     this.#inBackground(this.#prepare(runningTask));
   }
@@ -183,7 +178,7 @@ export class TaskRunner {
 
   /** Removes all files of a task that will not complete. */
   async discardTaskFiles(task: TaskRow): Promise<void> {
-    this.#outdatedResults.forgetTask(task.id);
+    this.forgetTask(task.id);
     await this.#sweep(task);
     // The task of a commit has no job to discard: it only records what its import did.
     await this.#jobIfAny(task)?.discard?.(task, this.#options.data);
@@ -259,7 +254,7 @@ export class TaskRunner {
   /** Queues a task whose result was outdated when it was to be published, or fails it if that has happened too often. */
   async #runAgain(running: RunningTask): Promise<void> {
     const { task } = running;
-    this.#outdatedResults.add(task.id);
+    this.outdatedResults.add(running);
     await this.#job(task).discard?.(task, this.#options.data);
     return this.#requeue(running, false);
   }
@@ -331,17 +326,17 @@ export class TaskRunner {
       await catalog.tasks.requeue(task.id, { isCounted });
     });
     const row = await catalog.tasks.get(task.id);
-    if (row === undefined || isTerminal(row.status)) this.#deaths.forgetTask(task.id);
+    const hasEnded = row === undefined || isTerminal(row.status);
+    if (hasEnded) this.forgetTask(task.id);
     this.#release(running);
-    if (row === undefined || isTerminal(row.status)) this.#waiters.onTaskEnded(task.id, row);
+    if (hasEnded) this.#waiters.onTaskEnded(task.id, row);
   }
 
   /** Cleans up after a task whose row says that it has ended, and notifies its waiters. */
   async #end(running: RunningTask): Promise<void> {
     running.phase = 'ended';
     const { task } = running;
-    this.#deaths.forgetTask(task.id);
-    this.#outdatedResults.forgetTask(task.id);
+    this.forgetTask(task.id);
     // A full disk may make the removal of files fail for a while; the task ends without waiting for it.
     const isSwept = await this.#sweep(task).then(
       () => true,
@@ -357,7 +352,8 @@ export class TaskRunner {
   }
 
   #release(running: RunningTask): void {
-    this.#running.delete(running.task.id);
+    const { id } = running.task;
+    if (this.#running.get(id) === running) this.#running.delete(id); // the next attempt may have started already
     running.finished.resolve();
     this.#slotFreed();
   }

@@ -11,8 +11,6 @@ export const registries: readonly string[] = [
 /** Files with fewer than `maxSmallFileLines` lines and a single importer that is no registry, with the reason why they are files. */
 export const smallFiles: Readonly<Record<string, string>> = {
   'api/http/unserved.ts': 'the declaration of the operations that are not served',
-  'scheduler/queue/outdated-results.ts':
-    'counts of tasks, like those of worker-deaths.ts; task-runner.ts has no room for them',
 };
 
 /** A file with fewer lines must be merged into its only importer. */

@@ -163,6 +163,16 @@ test('applies to an import where the request says nothing', async () => {
   expect(await fetchStoredRecords(ownDataset)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 7 }]);
 });
 
+test('whose expression a deletion by _id would ignore is refused, unless the request has an empty one', async () => {
+  const template_id = await newTemplate({ annotator_params: { post_annotation_expression: 'record' } }); // prettier-ignore
+  const dataset_id = await newDataset();
+  const body = { dataset_id, template_id, commit_mode: 'delete', data_records: [{ _id: 'x' }] };
+  const refused = await ann.post('/v2/dataset_imports', body);
+  const message = expect.stringMatching(/^post_annotation_expression of the request or its template: Not with commit_mode delete/); // prettier-ignore
+  expect([refused.status, refused.json]).toEqual([400, { annotator_params: [message] }]);
+  await runImport({ ...body, annotator_params: { post_annotation_expression: '' } });
+});
+
 test('that a user may not read is an error of the request', async () => {
   const id = await newTemplate({ account_id: null });
   const vault = idOf(await cat.post('/v2/vaults', { name: 'cats' }));

@@ -93,7 +93,7 @@ test.each<readonly [string, (db: Database) => Promise<unknown>, ...string[]]>([
   ['the completed commits of a dataset', (db) => commitTable(db).list({ viewer, datasetId, statuses: ['completed'] }, page), 'commits_dataset'],
   ['the last commit at a time', (db) => commitTable(db).lastAt(datasetId, 7), 'sqlite_autoindex_commits_2', 'deleted_commits_version'],
   ['the last commit before a version', (db) => commitTable(db).lastBefore(datasetId, 7), 'sqlite_autoindex_commits_2', 'deleted_commits_version'],
-  ['the next task beside one that runs alone', (db) => taskTable(db).claim({ exclusiveIds: [5] }), 'tasks_queue', ...activeOnObject],
+  ['the next task beside an exclusive one', (db) => taskTable(db).claim({ exclusiveIds: [5] }), 'tasks_queue', ...activeOnObject],
 ])('reads no more tasks and commits than needed for %s', async (_, run, ...indexes) => {
   const steps: string[] = [];
   await run(new ExplainingDatabase(db, steps));

@@ -124,17 +124,48 @@ test('tasks start by priority, then age', async () => {
   expect((await tasks.get(first.id))?.attempts).toBe(1);
 });
 
-test('a task that changes its target alone waits for running tasks on it, and the others wait for it', async () => {
+test('an exclusive task comes first, whatever runs on its target, and no other task on its target starts beside it', async () => {
   const { tasks } = catalogFixture.catalog;
-  const ids: number[] = [];
-  for (const id of [datasetId, datasetId, datasetId, await catalogFixture.createDataset(ann, 'other')]) ids.push((await catalogFixture.queueImport(ann, id, 5)).id); // prettier-ignore
-  const claim = async (): Promise<number> => ids.indexOf((await tasks.claim({ exclusiveIds: ids.slice(1, 3) }))?.id ?? 0); // prettier-ignore
-  expect((await tasks.claim())?.id).toBe(ids[0]);
-  expect([await claim(), await claim()]).toEqual([3, -1]);
-  for (const i of [0, 1]) {
-    await tasks.complete(ids[i]!);
-    expect([await claim(), await claim()]).toEqual([i + 1, -1]);
-  }
+  const [long, later] = [await catalogFixture.queueImport(ann, datasetId, 1), await catalogFixture.queueImport(ann, datasetId, 2)];
+  const [one, two] = [await catalogFixture.queueImport(ann, datasetId, 9), await catalogFixture.queueImport(ann, datasetId, 9)];
+  const elsewhere = await catalogFixture.queueImport(ann, await catalogFixture.createDataset(ann, 'other'), 9);
+  const background = { description: '', priority: 80, params: {}, targetObjectId: datasetId, sourceObjectId: null };
+  const merge = await tasks.addBackground({ ...background, kind: 'compaction', isStarted: false });
+  expect((await tasks.claim())?.id).toBe(long.id);
+  const claim = async (classes?: readonly ['background']): Promise<number | undefined> =>
+    (await tasks.claim({ exclusiveIds: [two.id, one.id], ...(classes && { classes }) }))?.id;
+  expect([await claim(), await claim(), await claim()]).toEqual([one.id, elsewhere.id, undefined]);
+  expect(await claim(['background'])).toBe(merge.id);
+  await tasks.complete(one.id);
+  expect([await claim(), await claim()]).toEqual([two.id, undefined]);
+  await tasks.cancel(two.id);
+  expect(await claim()).toBe(later.id);
+}); // prettier-ignore
+
+test('while no slot is free for an exclusive task, nothing waits for it', async () => {
+  const { tasks, imports } = catalogFixture.catalog;
+  const exclusive = await catalogFixture.queueImport(ann, datasetId, 1);
+  const { userId, accountId } = exclusive;
+  const { task } = await imports.create({ datasetId, userId, accountId, source: 'data_records' });
+  const exclusiveIds = [exclusive.id];
+  expect((await tasks.claim({ classes: ['interactive'], exclusiveIds }))?.id).toBe(task.id);
+  expect((await tasks.claim({ exclusiveIds }))?.id).toBe(exclusive.id);
+});
+
+test('an exclusive task needs no share of its account, so that those of others do not wait for this account', async () => {
+  const { tasks, exports } = catalogFixture.catalog;
+  const bob = await catalogFixture.createUserOf('bob@elsewhere.org', 'elsewhere');
+  const annIds = { userId: ann.user.id, accountId: ann.account.id };
+  for (let i = 0; i < 2; i++) await exports.create({ ...annIds, datasetId, format: 'json' });
+  for (let i = 0; i < 2; i++) await tasks.claim();
+  const exclusive = await catalogFixture.queueImport(ann, datasetId, 9);
+  const other = await catalogFixture.queueImport(ann, datasetId, 1);
+  const bobs = await catalogFixture.queueImport(bob, datasetId, 5);
+  const claim = async (): Promise<number | undefined> => (await tasks.claim({ exclusiveIds: [exclusive.id], runningPerAccount: 2 }))?.id; // prettier-ignore
+  expect([await claim(), await claim()]).toEqual([exclusive.id, undefined]);
+  await tasks.complete(exclusive.id);
+  expect([await claim(), await claim()]).toEqual([bobs.id, undefined]);
+  expect((await tasks.get(other.id))?.status).toBe('queued');
 });
 
 test('an account at its limit of running tasks waits, and others go first (T0: tasksRunningPerAccount)', async () => {

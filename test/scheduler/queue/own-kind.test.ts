@@ -60,12 +60,12 @@ const countJob: Job<'count', CountParams, number> = {
     jobEvents.push('cleaned up');
   },
 };
-const exclusiveJob: Job<'exclusive', CountParams, number> = {
+const idleTargetJob: Job<'idle-target', CountParams, number> = {
   ...countJob,
-  kind: 'exclusive',
+  kind: 'idle-target',
   requiresIdleTarget: true,
 };
-const jobsWithCount: Jobs = [...jobs, countJob, exclusiveJob];
+const jobsWithCount: Jobs = [...jobs, countJob, idleTargetJob];
 
 let lake: Lake;
 let scheduler: Scheduler;
@@ -176,17 +176,35 @@ test('one that requires an idle target waits for the other tasks of its target, 
   const waitingJob = scheduler.enqueueAndWait('count', countTaskOf({ text: 'wait' }), abort.signal);
   const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
   await pollUntil(() => scheduler.status().working.length === 1);
-  const exclusive = scheduler.enqueueAndWait('exclusive', countTaskOf({ text: 'genome' }));
+  const idleTask = scheduler.enqueueAndWait('idle-target', countTaskOf({ text: 'genome' }));
   const targetObjectId = await lake.createDataset('other');
   const other = { ...countTaskOf({ text: 'other' }), targetObjectId };
-  expect((await scheduler.enqueueAndWait('exclusive', other)).result).toBe(5);
-  expect(await lake.catalog.tasks.openTask('exclusive', datasetId)).toMatchObject({
+  expect((await scheduler.enqueueAndWait('idle-target', other)).result).toBe(5);
+  expect(await lake.catalog.tasks.openTask('idle-target', datasetId)).toMatchObject({
     status: 'queued',
     attempts: 0,
   });
   abort.abort();
   await refusedJob;
-  expect((await exclusive).result).toBe(6);
+  expect((await idleTask).result).toBe(6);
+});
+
+test('canceling a queued task starts one that requires an idle target and has waited for it', async () => {
+  const abort = new AbortController();
+  const targetObjectId = await lake.createDataset('other');
+  const running = { ...countTaskOf({ text: 'wait' }), targetObjectId };
+  const refused = { code: 'canceled' };
+  const runningJob = expect(scheduler.enqueueAndWait('count', running, abort.signal)).rejects.toMatchObject(refused); // prettier-ignore
+  await pollUntil(() => scheduler.status().working.length === 1);
+  const queued = expect(scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }))).rejects.toMatchObject(refused); // prettier-ignore
+  const queuedTask = await pollUntil(() => lake.catalog.tasks.openTask('count', datasetId));
+  const idleTask = scheduler.enqueueAndWait('idle-target', countTaskOf({ text: 'text' }));
+  await pollUntil(() => lake.catalog.tasks.openTask('idle-target', datasetId));
+  await scheduler.cancel(queuedTask.id);
+  await queued;
+  expect((await idleTask).result).toBe(4);
+  abort.abort();
+  await runningJob;
 });
 
 test.each(['deleted', 'ended'])(
@@ -212,7 +230,7 @@ test('T0: a task whose results are always outdated fails after twenty (outdatedR
   const change = scheduler.enqueueAndWait('count', countTaskOf({ text: 'outdated' }));
   await expect(change).rejects.toMatchObject({
     code: 'conflict',
-    message: expect.stringMatching(/^other tasks changed the dataset 20 times/),
+    message: expect.stringMatching(/^the dataset was changed 20 times or more/),
   });
   expect(jobEvents.filter((event) => event === 'outdated')).toHaveLength(20);
   expect((await scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }))).result).toBe(6);

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { Progress } from '../../../scheduler/jobs/job.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
-import type { WorkerEvents } from '../../../scheduler/worker/worker-supervisor.js';
 import { Lake } from '../lake.js';
 import { pollUntil } from '../../until.js';
+import { HoldingWorker } from './holding-worker.js';
 
 /*
  * Tests a worker that keeps the tasks that it receives until the test decides how they end (threat R2, and for threat T0 the budget
@@ -12,36 +11,15 @@ import { pollUntil } from '../../until.js';
 
 let lake: Lake;
 let scheduler: Scheduler;
-let workerEvents: WorkerEvents;
-/** The attempt numbers of the tasks that the worker has, by task id. */
-const heldTasks = new Map<number, number>();
+const worker = new HoldingWorker();
 
 async function startScheduler(): Promise<void> {
-  heldTasks.clear();
   scheduler = await lake.startScheduler({
     config: { threads: 3, workerMemoryMb: 512 },
     closeMs: 1,
     cancelMs: 1,
     report: () => undefined,
-    startWorker: (_config, _timeout, events) => {
-      workerEvents = events;
-      return {
-        pid: null,
-        send: (message) => {
-          if (message.type === 'committed') return;
-          const { taskId } = message;
-          if (message.type === 'run') return void heldTasks.set(taskId, message.attempt);
-          const attempt = heldTasks.get(taskId) ?? 0;
-          heldTasks.delete(taskId);
-          const error = { code: 'canceled', message: 'canceled' } as const;
-          setImmediate(() =>
-            events.message({ type: 'failed', taskId, attempt, error, metadata: null }),
-          );
-        },
-        kill: () => false,
-        close: async () => undefined,
-      };
-    },
+    startWorker: worker.start,
   });
 }
 
@@ -53,32 +31,8 @@ afterEach(async () => {
   await lake.remove();
 });
 
-function killWorker(): void {
-  heldTasks.clear();
-  workerEvents.lost('signal SIGKILL', undefined);
-}
-
-function reportProgressOf(taskId: number, records: number): void {
-  const reached: Progress = { records, recordsTotal: null, bytes: 0, bytesTotal: 0, errors: 0 };
-  workerEvents.message({
-    type: 'progress',
-    taskId,
-    attempt: heldTasks.get(taskId)!,
-    progress: reached,
-  });
-}
-
-/** Resolves when the worker has exactly the given tasks and still has them after some turns of the event loop. */
-async function waitUntilWorkerHas(...tasks: readonly number[]): Promise<void> {
-  const isSo = (): boolean => String([...heldTasks.keys()].sort()) === String([...tasks].sort());
-  for (let turns = 0; turns < 20; turns++) {
-    if (!isSo())
-      await pollUntil(() => isSo() || lake.catalog.tasks.get(tasks[0]!).then(() => false));
-    await lake.catalog.tasks.get(tasks[0]!);
-    await new Promise(setImmediate);
-  }
-  expect(isSo()).toBe(true);
-}
+const waitUntilWorkerHas = (...tasks: readonly number[]): Promise<void> =>
+  worker.waitForTasks(lake, ...tasks);
 
 const queueNewImport = async (name: string): Promise<number> =>
   (
@@ -93,8 +47,8 @@ test('R2: a task that alone kills the worker three times without coming further 
   await startScheduler();
   for (const death of [1, 2, 3]) {
     await waitUntilWorkerHas(poison);
-    expect(heldTasks.get(poison)).toBe(death);
-    killWorker();
+    expect(worker.tasks.get(poison)).toBe(death);
+    worker.die();
   }
   expect(await scheduler.wait(poison)).toMatchObject({ status: 'failed' });
   const job = await lake.catalog.tasks.job((await lake.readTaskRow(poison))!);
@@ -111,14 +65,14 @@ test('R2: a task that comes further in every attempt is not given up', async () 
   await startScheduler();
   for (let records = 1; records <= 8; records++) {
     await waitUntilWorkerHas(task);
-    if (records > 1) reportProgressOf(task, records - 1); // the same progress as in the previous attempt
-    reportProgressOf(task, records);
-    killWorker();
+    if (records > 1) worker.reportProgress(task, records - 1); // the same progress as in the previous attempt
+    worker.reportProgress(task, records);
+    worker.die();
   }
   for (let deaths = 1; deaths <= 3; deaths++) {
     await waitUntilWorkerHas(task);
-    reportProgressOf(task, 8);
-    killWorker();
+    worker.reportProgress(task, 8);
+    worker.die();
   }
   expect(await scheduler.wait(task)).toMatchObject({ status: 'failed' });
 });
@@ -128,12 +82,12 @@ test('R2: deaths with the whole server do not count, also when the worker dies a
   for (let kill = 1; kill <= 5; kill++) {
     await startScheduler();
     await waitUntilWorkerHas(task);
-    if (kill > 2) killWorker();
+    if (kill > 2) worker.die();
     await pollUntil(
-      async () => heldTasks.has(task) && (await lake.readTaskRow(task))?.status === 'running',
+      async () => worker.tasks.has(task) && (await lake.readTaskRow(task))?.status === 'running',
     );
     // The killed server does nothing more; the next server finds the task still marked as running.
-    workerEvents = { message: () => undefined, lost: () => undefined };
+    worker.disconnect();
     const row = await lake.readTaskRow(task);
     await scheduler.close();
     await lake.catalog.tasks.claim();
@@ -151,21 +105,21 @@ test('R2: after a death of several tasks they are tried one at a time, and only 
   ];
   await startScheduler();
   await waitUntilWorkerHas(one, poison, two);
-  killWorker();
+  worker.die();
   // A task that may have ended the worker runs alone, even if other tasks are queued, until it makes more progress than before.
   await waitUntilWorkerHas(one);
-  reportProgressOf(one, 5);
+  worker.reportProgress(one, 5);
   await waitUntilWorkerHas(one, poison);
-  killWorker();
+  worker.die();
   // The task `one` has made more progress, so the task `poison`, which may also have ended the worker, runs next, alone.
   for (const death of [1, 2, 3]) {
     await waitUntilWorkerHas(poison);
     expect([death, (await lake.readTaskRow(poison))?.status]).toEqual([death, 'running']);
-    killWorker();
+    worker.die();
   }
   expect(await scheduler.wait(poison)).toMatchObject({ status: 'failed' });
   await waitUntilWorkerHas(two);
-  reportProgressOf(two, 1);
+  worker.reportProgress(two, 1);
   await waitUntilWorkerHas(one, two);
 });
 
@@ -173,7 +127,7 @@ test('R2: a suspect that is canceled does not keep the others from running', asy
   const [one, two] = [await queueNewImport('one'), await queueNewImport('two')];
   await startScheduler();
   await waitUntilWorkerHas(one, two);
-  killWorker();
+  worker.die();
   await waitUntilWorkerHas(one);
   await scheduler.cancel(two);
   await scheduler.cancel(one);
