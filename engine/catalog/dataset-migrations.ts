@@ -77,6 +77,7 @@ export interface NewDatasetMigration {
   readonly priority?: number;
   readonly isDryRun?: boolean;
   readonly documentsCount?: number | null;
+  readonly metadata?: JsonObject;
 }
 
 const defaultPriority = 15; // runs after imports, which have the priority 10, and before exports, which have 20
@@ -133,6 +134,7 @@ export function datasetMigrationTable(db: Database): DatasetMigrationTable {
         });
         const row: DatasetMigrationRow = {
           ...newJob(id, task, job.targetId),
+          metadata: job.metadata ?? {},
           sourceId: job.sourceId,
           sourceParams: job.sourceParams ?? {},
           asOf: job.asOf ?? null,

@@ -98,8 +98,8 @@ export interface NewImport {
  */
 export type ImportPatch = Partial<Pick<ImportRow, 'title' | 'description' | 'metadata' | 'tags'>>;
 
-/** The keys of an import's metadata that the server sets. */
-export const serverMetadata = ['progress', 'validation', 'receipt', 'dry_run', 'source', 'sources'];
+/** The keys of the metadata of imports and migrations that the server sets. */
+export const serverMetadata = ['progress', 'validation', 'receipt', 'dry_run', 'changes', 'deletions', 'source', 'sources']; // prettier-ignore
 
 const defaultPriority = 10; // the priority that the original service shows (contract 15.1)
 

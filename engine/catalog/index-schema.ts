@@ -45,3 +45,15 @@ export const indexSchema: readonly string[] = [
   END`,
   `CREATE INDEX commits_dataset ON commits (dataset_id, id)`,
 ];
+
+/** Adds the indexes by which lists of jobs, of one dataset or all, are filtered by status. Lists of migrations name the source. */
+export const statusIndexSchema: readonly string[] = [
+  `CREATE INDEX imports_status ON imports (status, id)`,
+  `CREATE INDEX imports_dataset_status ON imports (dataset_id, status, id)`,
+  `CREATE INDEX exports_status ON exports (status, id)`,
+  `CREATE INDEX exports_dataset_status ON exports (dataset_id, status, id)`,
+  `CREATE INDEX commits_status ON commits (status, id)`,
+  `CREATE INDEX commits_dataset_status ON commits (dataset_id, status, id)`,
+  `CREATE INDEX dataset_migrations_status ON dataset_migrations (status, id)`,
+  `CREATE INDEX dataset_migrations_dataset_status ON dataset_migrations (source_id, status, id)`,
+];

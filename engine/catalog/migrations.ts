@@ -6,7 +6,7 @@ import { exportProvenanceSchema } from './exports.js';
 import { fileVersionSchema } from './file-version-schema.js';
 import { globalBeaconSchema, granularitySchema } from './global-beacons.js';
 import { idempotencyKeySchema } from './idempotency-keys.js';
-import { indexSchema } from './index-schema.js';
+import { indexSchema, statusIndexSchema } from './index-schema.js';
 import { multipartUploadSchema } from './multipart-uploads.js';
 import {
   archiveSchema,
@@ -60,6 +60,7 @@ export const migrations: readonly Migration[] = [
   { version: 21, name: 'results of tasks', statements: taskResultSchema },
   { version: 22, name: 'versions of deleted commits', statements: commitVersionSchema },
   { version: 23, name: 'indexes of tasks and commits', statements: indexSchema },
+  { version: 24, name: 'statuses of jobs', statements: statusIndexSchema },
 ]; // prettier-ignore
 
 /**

@@ -280,7 +280,7 @@ class FileStore implements Store {
   async rollback(datasetId: number, version: number, base: number): Promise<Rollback> {
     if (version < 0 || version > base)
       throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
-    const before = await this.#snapshots.version(datasetId, version - 1);
+    const before = this.#snapshots.knownVersion(datasetId, version - 1);
     const newest = await this.#snapshots.version(datasetId, base);
     return computeRollback(this.#folder, version, before, newest);
   }

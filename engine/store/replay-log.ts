@@ -186,7 +186,13 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
   }
   for (const { segment, before } of entry.update) {
     checkKnown(segment.path, before);
-    const updatedSegment = { ...state.live.get(segment.path)!, deletedAt: undefined, ...segment };
+    const liveSegment = state.live.get(segment.path)!;
+    const updatedSegment = {
+      ...liveSegment,
+      deletedAt: undefined,
+      deletion: undefined,
+      ...segment,
+    };
     state.live.set(segment.path, withDeletionTime(updatedSegment, entry.time));
   }
   for (const segment of entry.add) {

@@ -9,13 +9,13 @@ import type { Rollback, Segment, Snapshot } from './store.js';
 
 /**
  * Computes the rollback of a version, as a change to the snapshot `base`: the records that it added are removed, and those that it deleted come back, wherever merges have
- * moved them since. `before` is the snapshot before the version. The cost is proportional to the log entries since that version and the rows that they change, or move in
- * sorting merges.
+ * moved them since. `before` is the snapshot before the version; without it, the log is replayed up to there. The rest of the cost is proportional to the log entries since
+ * that version and the rows that they change, or move in sorting merges.
  */
 export async function computeRollback(
   folder: DataFolder,
   version: number,
-  before: Snapshot,
+  before: Snapshot | undefined,
   base: Snapshot,
 ): Promise<Rollback> {
   let added = new TracedRowSet(new Map());
@@ -23,7 +23,7 @@ export async function computeRollback(
   let deletedTrace = added;
   /** For each later version, those rows that it deleted among the rows that the version to be rolled back added. */
   const deletedLater = new Map<DeletingVersion, TracedRowSet>();
-  const entries = readEntriesBetween(folder, base.datasetId, before.version, base.version, before);
+  const entries = readEntriesBetween(folder, base.datasetId, version - 1, base.version, before);
   for await (const { entry, live } of entries) {
     const { deleted: more, restored } = deletedAndRestoredRows(entry);
     if (entry.version === version) {

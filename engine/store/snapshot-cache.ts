@@ -83,6 +83,14 @@ export class SnapshotCache {
     return earlierSnapshot;
   }
 
+  /** Returns a version if it is cached. Unlike `version`, this evicts no versions that clients page through. */
+  knownVersion(datasetId: number, version: number): Snapshot | undefined {
+    const current = this.#current.get(datasetId)?.snapshot;
+    if (current?.version === version) return current;
+    const key = earlierKey(datasetId, version);
+    return this.#requested.get(key) ?? this.#replaced.get(key);
+  }
+
   async #readEarlier(datasetId: number, version: number): Promise<Snapshot> {
     const state = await replayLog(this.#folder, datasetId, version);
     return buildSnapshot(this.#folder, datasetId, state);

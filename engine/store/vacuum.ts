@@ -1,3 +1,4 @@
+import { replaceFile } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { fileExists, listFolder, readFile } from '../core/files.js';
@@ -127,8 +128,12 @@ export class Vacuums {
     const { folder, keepMs, now } = this.#options;
     const before = now() - keepMs;
     const restored = folder.datasetFile(datasetId, restoredName);
-    const restoredAt = fileExists(restored) ? Number(Buffer.from(await readFile(restored))) : 0;
-    return restoredAt <= before ? before : -Infinity;
+    if (!fileExists(restored)) return before;
+    const restoredAt = parseInt(Buffer.from(await readFile(restored)).toString(), 10);
+    if (restoredAt <= before) return before;
+    // If the time is unreadable, or in the future because the clock was ahead at the restore, the window begins now.
+    if (!(restoredAt <= now())) await replaceFile(restored, Buffer.from(`${now()}\n`));
+    return -Infinity;
   }
 
   /** Implements `Store.beginVacuum`. */
@@ -162,8 +167,14 @@ export class Vacuums {
         let { version } = state;
         if (freshFiles.length > 0) ({ version } = await this.#write(datasetId, state, step));
         snapshots.forgetEarlier(datasetId);
-        if (needs.since === undefined)
-          await this.#removeSchemaFiles(datasetId, [state, ...pinned.values()]);
+        if (needs.since === undefined) {
+          const versions = [state, ...pinned.values()];
+          // A schema file that stays does no harm, and the log already has the start of the vacuum.
+          await this.#removeSchemaFiles(datasetId, versions).catch((error: unknown) => {
+            const text = `dataset ${datasetId}: schema files that no version needs stay until the next vacuum (${String(error)})`;
+            process.emitWarning(text, 'StrandlakeWarning');
+          });
+        }
         return { version, files };
       } finally {
         this.#doomed.delete(datasetId);

@@ -18,9 +18,9 @@ beforeAll(async () => {
 afterEach(() => api.signalAndWait('SIGKILL'));
 afterAll(() => api.removeRootFolder());
 
-/** The indexes that the schema 23 adds. */
-const indexes23 = ['tasks_active_account', 'tasks_active_target_object', 'tasks_active_source_object', 'snapshots_task', 'restores_task',
-  'commits_dataset']; // prettier-ignore
+/** The indexes that the schemas after 22 add. */
+const laterIndexes = ['tasks_active_account', 'tasks_active_target_object', 'tasks_active_source_object', 'snapshots_task', 'restores_task',
+  'commits_dataset', ...['imports', 'exports', 'commits', 'dataset_migrations'].flatMap((table) => [`${table}_status`, `${table}_dataset_status`])]; // prettier-ignore
 
 /** Takes the catalogue back to the schema 21, with what it would have held. */
 async function revertToSchema21(): Promise<void> {
@@ -29,7 +29,7 @@ async function revertToSchema21(): Promise<void> {
   for (const statement of [
     'DROP TABLE task_counts',
     ...['insert', 'update', 'delete'].map((event) => `DROP TRIGGER tasks_count_${event}`),
-    ...indexes23.map((index) => `DROP INDEX ${index}`),
+    ...laterIndexes.map((index) => `DROP INDEX ${index}`),
     'DROP VIEW commit_versions',
     'DROP INDEX deleted_commits_version',
     'DROP INDEX deleted_commits_job',

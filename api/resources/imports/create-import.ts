@@ -13,7 +13,7 @@ import {
   checkReaderParams,
 } from '../../../scheduler/jobs/import/reader-choice.js';
 import { isObject, readId, type Form } from '../../http/form.js';
-import { importResource, serverMetadataKeys } from './import.js';
+import { checkMetadata, importResource } from './import.js';
 import { checkManifestReaders, readManifest, type ManifestFile } from './read-manifest.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/api-request.js';
@@ -44,9 +44,7 @@ export async function createImport(
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
   }
   checkCommitMode(form, options);
-  const serverKeys = serverMetadataKeys(form);
-  if (serverKeys.length > 0)
-    form.fail('metadata', `The server sets ${serverKeys.join(', ')}; choose other names.`);
+  checkMetadata(form);
   checkRejectionParams(form, options.validationParams ?? null, source?.files ?? []);
   form.throwIfInvalid();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');

@@ -64,6 +64,14 @@ const optionalOnCreate = { create: 'optional' } as const;
 const lookupOnCreate = { create: 'optional', lookup: true } as const;
 type ImportResourceField = ResourceField<ImportRow, ImportContext>;
 
+/** What lets the requests of imports and migrations set keys of `metadata`. */
+export const userMetadata = {
+  type: withReader(jsonObject, (form, key) => form.object(key)),
+  description:
+    'Keys and values of the user, besides those of the server: `progress`, `validation`, `receipt` and others.',
+  create: 'optional',
+} as const;
+
 /** An import (contract 10.1), with the commits that it made. */
 export const importResource = declareResource<ImportRow, ImportContext, Partial<NewImport>>({
   name: 'DatasetImport',
@@ -186,10 +194,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     import_messages: emptyField({}),
     metadata: {
       ...(jobFields['metadata'] as ImportResourceField),
-      type: withReader(jsonObject, (form, key) => form.object(key)),
-      description:
-        'Keys and values of the user, besides those of the server: `progress`, `validation`, `receipt` and others.',
-      create: 'optional',
+      ...userMetadata,
       update: true,
       example: initialMetadata,
       show: ({ metadata }) => ({ ...initialMetadata, ...metadata }),
@@ -231,6 +236,13 @@ export function serverMetadataKeys(form: Form): readonly string[] {
   return isObject(rawMetadata)
     ? Object.keys(rawMetadata).filter((key) => serverMetadata.includes(key))
     : [];
+}
+
+/** Adds an error to the form of an import or migration to create if it has keys of `metadata` that only the server sets. */
+export function checkMetadata(form: Form): void {
+  const keys = serverMetadataKeys(form);
+  if (keys.length > 0)
+    form.fail('metadata', `The server sets ${keys.join(', ')}; choose other names.`);
 }
 
 /** The body of a request that changes an import. */

@@ -12,6 +12,7 @@ import {
   requireNoSnapshot,
 } from '../../http/require-resource.js';
 import { checkRejectionParams } from '../imports/create-import.js';
+import { checkMetadata } from '../imports/import.js';
 import { checkCommitMode, checkTargetFields } from '../imports/import-options.js';
 import { readAsOf } from '../records/as-of.js';
 import { countRecords } from '../records/query-records.js';
@@ -33,6 +34,7 @@ export async function createMigration(
   if (target && options.targetFields)
     checkTargetFields(form, options.targetFields, await catalog.fields.all(target.id));
   checkCommitMode(form, options);
+  checkMetadata(form);
   checkRejectionParams(form, options.validationParams ?? null, []);
   form.throwIfInvalid();
   if (!source || !target || !params) throw new Error('done() lets no incomplete form pass');

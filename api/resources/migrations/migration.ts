@@ -23,7 +23,7 @@ import { dataset } from '../datasets/dataset.js';
 import { readImportFields } from '../imports/computed-fields.js';
 import { readIdFields } from '../imports/import-options.js';
 import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
-import { targetFieldView } from '../imports/import.js';
+import { targetFieldView, userMetadata } from '../imports/import.js';
 import { asOfProperty } from '../records/as-of.js';
 import { jobFields, priorityType, rejectedUrlField, type JobContext } from '../tasks/job-view.js';
 
@@ -169,9 +169,7 @@ export const migrationResource = declareResource<
       example: 1204,
     },
     metadata: {
-      type: jsonObject,
-      description:
-        '`progress`, `validation` and `receipt`, of a dry run also `dry_run`, of a deletion `deletions`.',
+      ...userMetadata,
       example: { progress: { processed_records: 1204 } },
       show: (row) => ({ progress: { processed_records: 0 }, ...row.metadata }),
     },

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import { isoMicros } from '../../../engine/ingest/iso-date.js';
 import { valueForMessage } from '../../../engine/query/request/problem.js';
 import type { Store } from '../../../engine/store/store.js';
+import { isInArchive } from '../../../scheduler/jobs/visible-data.js';
 import { readId, type Form } from '../../http/form.js';
 import { answerSchema, integer, nullable, reference } from '../../http/json-schema.js';
 
@@ -41,7 +42,7 @@ export const asOfAnswerProperty = {
 
 /** What is needed to find the version that `as_of` of a request names. */
 interface AsOfContext {
-  readonly catalog: Pick<Tables, 'commits'>;
+  readonly catalog: Pick<Tables, 'commits' | 'datasets'>;
   readonly store: Pick<Store, 'readableVersion'>;
 }
 
@@ -55,11 +56,12 @@ interface AsOfContext {
  * says since when versions can be read; the newest commit and those within that time can always be read.
  */
 export async function resolveAsOf(
-  { catalog: { commits }, store }: AsOfContext,
+  context: AsOfContext,
   datasetId: number,
   value: unknown,
   key = 'as_of',
 ): Promise<AsOf | undefined> {
+  const { commits } = context.catalog;
   const text = asOfText(value);
   if (text === '') return undefined;
   const id = readId(value);
@@ -72,12 +74,12 @@ export async function resolveAsOf(
         `Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not ${valueForMessage(value)}.`,
       );
     const last = await commits.lastAt(datasetId, Math.floor(Number(micros) / 1_000));
-    const version = await store.readableVersion(datasetId, last?.logVersion ?? -1);
+    const version = await findReadableVersion(context, datasetId, last?.logVersion ?? -1);
     return { commit_id: last?.id ?? null, version };
   }
   const commit = await commits.version(id);
   if (commit?.datasetId === datasetId)
-    return { commit_id: id, version: await store.readableVersion(datasetId, commit.logVersion) };
+    return { commit_id: id, version: await findReadableVersion(context, datasetId, commit.logVersion) }; // prettier-ignore
   const row = await commits.get(id);
   throw invalidError(
     key,
@@ -85,6 +87,24 @@ export async function resolveAsOf(
       ? `Commit ${id} is ${row.status}: only a completed commit is a version of the dataset.`
       : `This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`,
   );
+}
+
+/**
+ * Returns what `Store.readableVersion` does, or the version itself if the log of the dataset is not there any more, because it was archived or
+ * deleted: whatever reads the version refuses it then.
+ */
+async function findReadableVersion(
+  { catalog, store }: AsOfContext,
+  datasetId: number,
+  version: number,
+): Promise<number> {
+  try {
+    return await store.readableVersion(datasetId, version);
+  } catch (error) {
+    const dataset = await catalog.datasets.get(datasetId);
+    if (dataset === undefined || isInArchive(dataset)) return version;
+    throw error;
+  }
 }
 
 /**

@@ -156,11 +156,12 @@ function differentJson(value: unknown): unknown {
 }
 
 test('metadata of an import are changed by its user, and those of the server stay', async () => {
-  const body = { dataset_id: fixture.datasetId, records: [{ gene: 'x' }] };
+  const body = { dataset_id: fixture.datasetId, commit_mode: 'upsert', records: [{ gene: 'x' }] };
   const createdImport = await ann.post('/v2/dataset_imports', { ...body, metadata: { study: 'A', n: 1 } });
   const path = `/v2/dataset_imports/${idOf(createdImport)}`;
-  const { progress, validation, receipt } = createdImport.json['metadata'] as Record<string, unknown>;
-  const server = { progress, validation, receipt };
+  const { progress, validation, receipt, changes } = createdImport.json['metadata'] as Record<string, unknown>;
+  expect(changes).toEqual({ records_added: 1, records_changed: 0 });
+  const server = { progress, validation, receipt, changes };
   for (const [method, metadata, own] of [
     ['PATCH', { study: 'B' }, { study: 'B' }],
     ['PUT', { label: ['x'], more: { a: 1 } }, { label: ['x'], more: { a: 1 } }],
@@ -173,7 +174,7 @@ test('metadata of an import are changed by its user, and those of the server sta
     expect([changedAnswer.status, changedAnswer.json['metadata']]).toEqual([200, { ...server, ...own }]);
     expect((await ann.get(path)).json['metadata']).toEqual({ ...server, ...own });
     const isIgnored = metadata !== null && 'progress' in metadata;
-    expect(changedAnswer.headers.get('ignored-keys')).toBe(isIgnored ? 'metadata.progress, metadata.validation, metadata.receipt' : null);
+    expect(changedAnswer.headers.get('ignored-keys')).toBe(isIgnored ? 'metadata.progress, metadata.validation, metadata.receipt, metadata.changes' : null);
   }
   expect((await ann.patch(path, { metadata: 'x' })).json).toHaveProperty('metadata');
 }); // prettier-ignore

@@ -68,6 +68,16 @@ async function fetchNumbers(datasetId: number, body: object = {}): Promise<reado
 
 const commitOf = ({ json }: Answer) => (json['dataset_commits'] as Record<string, unknown>[])[0]!;
 
+test('the metadata of a request stays beside that of the server', async () => {
+  const dataset = await newFilledDataset();
+  const metadata = { ticket: 'LAB-7', reviewers: { first: 'ben' } };
+  const body = { commit_mode: 'delete', source_params: { filters: [['n', 3]] }, metadata };
+  const created = await ann.post('/v2/dataset_migrations', { source_id: dataset, target_id: dataset, ...body }); // prettier-ignore
+  expect(created.json['metadata']).toMatchObject(metadata);
+  const done = await waitForJob(ann, `/v2/dataset_migrations/${idOf(created)}`);
+  expect(done.json['metadata']).toMatchObject({ ...metadata, deletions: { records_deleted: 1 } });
+});
+
 describe('a deletion', () => {
   test('removes what the query of the dataset finds, and can be rolled back', async () => {
     const dataset = await newFilledDataset();

@@ -6,6 +6,7 @@ import { resolveAsOf } from '../../../api/resources/records/as-of.js';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { commitTable, type CommitTable } from '../../../engine/catalog/commits.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
+import { datasetTable } from '../../../engine/catalog/datasets.js';
 import { sql } from '../../../engine/catalog/sql.js';
 import { publicationOf, CatalogFixture } from './world.js';
 
@@ -99,7 +100,7 @@ test('finds versions whose commits have no row any more', async () => {
 
 test('as_of refuses a commit that is not completed, and names its status', async () => {
   const readableVersion = (_: number, version: number) => Promise.resolve(version);
-  const context = { catalog: { commits }, store: { readableVersion } };
+  const context = { catalog: { commits, datasets: datasetTable(db) }, store: { readableVersion } };
   expect(await resolveAsOf(context, datasetId, createdCommitIds[3])).toEqual({
     commit_id: createdCommitIds[3],
     version: 6,

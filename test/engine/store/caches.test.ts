@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { armFault } from '../../../engine/core/faultpoint.js';
-import { makeFolder, openDataFolder } from '../../../engine/core/files.js';
+import { fileExists, makeFolder, openDataFolder } from '../../../engine/core/files.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { SegmentIntegrity } from '../../../engine/store/integrity.js';
 import { emptyState } from '../../../engine/store/log-state.js';
@@ -45,6 +45,24 @@ test('an earlier version that was asked for stays cached while others commit, an
   for (let version = 70; version < 134; version++) await commitNothing(store, 1);
   expect(await store.snapshot(1, 69)).toBe(newest);
 });
+
+test('rollbacks evict no version that was asked for, and write no schema file of an earlier version', async () => {
+  const id = 3;
+  const store = openStore(folder);
+  const widerColumns: Columns = [...columns, { name: 'm', physical: 'm', type: 'long', isList: false }];
+  const commitWider = () => store.commit(id, { columns: widerColumns, add: [], remove: [], info: {} }, folder.scratch);
+  for (let version = 0; version < 3; version++) await commitNothing(store, id);
+  const schemaFile = (await store.snapshot(id)).files[0]!;
+  while ((await store.version(id)) < 140) await commitWider();
+  const askedFor = await store.snapshot(id, 60);
+  await rm(schemaFile);
+  for (let version = 1; version < 140; version++) await store.rollback(id, version, 140);
+  expect(await store.snapshot(id, 60)).toBe(askedFor);
+  expect(fileExists(schemaFile)).toBe(false);
+  // An earlier version of which nothing is cached gives the same rollback.
+  for (const version of [0, 1, 70, 140])
+    expect(await store.rollback(id, version, 140)).toEqual(await openStore(folder).rollback(id, version, 140));
+}); // prettier-ignore
 
 /** A version of a dataset without files, one segment of which has deleted rows. */
 function versionWithDeletedRows(version: number, rows: number): Snapshot {

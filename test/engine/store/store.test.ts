@@ -124,6 +124,25 @@ describe('a dataset', () => {
     expect(await store.verify(datasetId)).toEqual([]);
   });
 
+  test('has all rows of a segment again after an update that names no deleted rows of it', async () => {
+    const [segment] = (await commitAppend(numberColumns, [[1n, 2n]])).segments;
+    for (const deletion of [deletionVector(Int32Array.of(0)), undefined]) {
+      const { version } = await store.snapshot(datasetId);
+      const update = [{ ...segment!, ...(deletion && { deletion }) }];
+      const change = {
+        base: version,
+        columns: numberColumns,
+        add: [],
+        remove: [],
+        update,
+        info: {},
+      };
+      const { rows } = await store.commit(datasetId, change, '');
+      expect(rows).toBe(deletion ? 1 : 2);
+      expect((await openStore(folder).snapshot(datasetId)).rows).toBe(rows);
+    }
+  });
+
   test('returns its history, for a catalogue that fell behind', async () => {
     for (const value of [1n, 2n, 3n]) await commitAppend(numberColumns, [[value]]);
     const seenEntries = [];

@@ -1,6 +1,6 @@
-import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
@@ -213,6 +213,41 @@ test('schema files that no version in use has go, and come back with a version t
   await store.endVacuum(id);
 });
 
+test.each(['listed', 'removed'])('a vacuum goes on if schema files cannot be %s, and the next one removes them', async (verb) => {
+  const id = verb === 'listed' ? 4_010 : 4_011;
+  const store = newStore(0, 0);
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(3));
+  while (numbers.versions.length < 20) await numbers.changeRandomly();
+  const otherSchema = folder.datasetFile(id, `_schema/${'0'.repeat(32)}.parquet`);
+  const warnings: string[] = [];
+  const { emitWarning } = process;
+  process.emitWarning = (warning) => void warnings.push(String(warning));
+  try {
+    // A folder is not removed as a file.
+    if (verb === 'removed') await mkdir(otherSchema);
+    else {
+      await writeFile(otherSchema, 'old');
+      armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['list'] });
+    }
+    clockMs += 10;
+    const plan = (await store.beginVacuum(id, noVacuumNeeds))!;
+    expect(plan.version).toBe(await store.version(id));
+    await removePlannedFiles(id, plan);
+  } finally {
+    armFault(undefined);
+    process.emitWarning = emitWarning;
+  }
+  expect(warnings).toEqual([expect.stringMatching(/dataset \d+: schema files .* stay until the next vacuum/)]); // prettier-ignore
+  await store.endVacuum(id);
+  numbers.noteUnchangedVersions(await store.snapshot(id));
+  if (verb === 'removed') await rmdir(otherSchema).then(() => writeFile(otherSchema, 'old'));
+  const removedBefore = (await store.diskUse(id)).old.files;
+  while ((await store.diskUse(id)).old.files === removedBefore) await numbers.changeRandomly();
+  clockMs += 10;
+  await removePlannedFiles(id, (await store.beginVacuum(id, noVacuumNeeds))!);
+  expect(await readdir(folder.datasetFile(id, '_schema'))).not.toContain(basename(otherSchema));
+}); // prettier-ignore
+
 /** Commits four versions with one more column each; the last one removes the segment of the third one, so that only the third one loses a file. */
 async function commitColumnByColumn(store: Store, id: number): Promise<void> {
   const names = ['a', 'b', 'c', 'd'];
@@ -290,6 +325,29 @@ test('the time in an archive does not count: a restored dataset keeps its versio
   expect((await store.mergeable(id, true))!.dropsDeleted).toBe(true);
   expect((await store.beginVacuum(id, noVacuumNeeds))!.files.length).toBeGreaterThan(0);
 });
+
+test.each(['is in the future, because the clock was ahead', 'is unreadable'])('a time of restore that %s counts as now, once', async (state) => {
+  const isAhead = state !== 'is unreadable';
+  const id = isAhead ? 4_700 : 4_800;
+  const numbers = new NumbersDataset(folder, newStore(700, 0), id, seededRandom(4));
+  while (numbers.versions.length < 20) await numbers.changeRandomly();
+  const archive = folder.archive(id);
+  await writeArchive(folder, id, archive);
+  clockMs += 10_000;
+  const { folder: unpacked } = await unpackArchive(archive, id, folder.taskScratch(id, 99));
+  await newStore(700, 0).retire(id);
+  if (isAhead) clockMs += 1_000_000;
+  await newStore(700, 0).restore(id, unpacked);
+  if (isAhead) clockMs -= 1_000_000;
+  else await writeFile(folder.datasetFile(id, '_restored'), '');
+  const store = newStore(700, 0);
+  expect([await store.isVacuumDue(id), (await store.mergeable(id, true))!.dropsDeleted]).toEqual([false, false]); // prettier-ignore
+  clockMs += 699;
+  expect([await store.isVacuumDue(id), await store.beginVacuum(id, noVacuumNeeds)]).toEqual([false, undefined]); // prettier-ignore
+  clockMs += 102;
+  expect([await store.isVacuumDue(id), (await store.mergeable(id, true))!.dropsDeleted]).toEqual([true, true]); // prettier-ignore
+  expect((await store.beginVacuum(id, noVacuumNeeds))!.files.length).toBeGreaterThan(0);
+}); // prettier-ignore
 
 test('an archive after a vacuum has the files that are left, and the same dataset comes back', async () => {
   const id = 5_000;
