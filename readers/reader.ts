@@ -15,8 +15,8 @@ export interface Reader<P = unknown, H = unknown> {
   readonly extensions: readonly string[];
   /** Returns whether a text that begins like this is certainly of this format, whatever the extension of the file name. */
   readonly recognizes?: (start: string) => boolean;
-  /** Whether a carriage return alone also ends a line; by default, only a line feed does. */
-  readonly endsLinesAtReturn?: boolean;
+  /** Whether only a line feed ends a line. By default, a carriage return alone does, too, as in `text/lines.ts`. */
+  readonly endsLinesOnlyAtLineFeed?: true;
   /** The names of the format's `reader_params` with their descriptions, without `reader` and `genome_build`, which all readers have. */
   readonly parameters: Readonly<Record<string, string>>;
   /** Returns the encoding that `reader_params` declare, for `openSource`; absent for readers that support only UTF-8. */

@@ -11,7 +11,6 @@ import { BedParser } from './bed-parser.js';
 export const bedReader: Reader<BedParams, BedHeader> = {
   name: 'bed',
   extensions: [...bedFormatByExtension.keys()],
-  endsLinesAtReturn: true,
   recognizes: startsLikeBed,
   parameters: {},
   params: (input) => ({ build: readBuildParam(input['genome_build']) }),

@@ -40,7 +40,6 @@ function createCsvReader(
     name,
     extensions,
     tables,
-    endsLinesAtReturn: true,
     encodingOf: readEncodingParam,
     parameters: csvParameterHelp,
     params: (input) => readCsvParams(input, delimiter),

@@ -12,6 +12,7 @@ export const vcfReader: Reader<VcfParams, VcfHeader> = {
   extensions: ['vcf'],
   recognizes: (start) =>
     start.startsWith('##fileformat=VCF') || /^#CHROM\tPOS\tID\tREF\tALT/m.test(start),
+  endsLinesOnlyAtLineFeed: true,
   parameters: vcfParameterDescriptions,
   params: parseVcfParams,
   async header(source, params) {
@@ -24,7 +25,6 @@ export const vcfReader: Reader<VcfParams, VcfHeader> = {
     return {
       header,
       ...rest,
-      columns,
       memoryPerByte: await estimateMemoryPerByte(
         source,
         rest.bodyOffset,

@@ -8,9 +8,9 @@ import { paramGenerators } from './params.js';
 test.each([
   ['folders of test/fuzz/corpus.ts', fixtureFolders],
   ['dictionaryWords of test/fuzz/dictionary.ts', dictionaryWords],
-  ['nestings of test/fuzz/dictionary.ts', nestingOpeners],
-  ['makers of test/fuzz/grammar.ts', textGenerators],
-  ['knownParams of test/fuzz/params.ts', paramGenerators],
+  ['nestingOpeners of test/fuzz/dictionary.ts', nestingOpeners],
+  ['textGenerators of test/fuzz/grammar.ts', textGenerators],
+  ['paramGenerators of test/fuzz/params.ts', paramGenerators],
 ])('%s have an entry for every reader', (_, table) => {
   const names = readers.map(({ name }) => name);
   expect(Object.keys(table).sort()).toEqual(names.sort());

@@ -58,7 +58,7 @@ async function readLoadedChunk(
   const reader = readerNamed(job.reader);
   const limits = { maxBytes: job.rejectedBytes, maxTextBytes: budgets.rejectedTextBytes };
   const rejectedRecords = new RejectedLines(
-    new RecordLines(bytes, reader.endsLinesAtReturn === true),
+    new RecordLines(bytes, reader.endsLinesOnlyAtLineFeed !== true),
     limits,
   );
   const report = new FindingCollector(job.validation, job.isFinal, rejectedRecords);

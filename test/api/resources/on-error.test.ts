@@ -86,7 +86,7 @@ const gffFeatureLine = '1\tx\tgene\t5\t9\t.\t+\t.\tID=a\n';
 describe('records with errors are rejected, and the others stored', () => {
   const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
   const positions = ['"position":5', '"position":"x"', '"position":7'];
-  test.each<[string, string, object, number, string | null, string]>([
+  const files: readonly [name: string, text: string, more: object, line: number, field: string | null, reason: string][] = [
     ['a.json', '{"n":1}\n{"n":NaN}\n{"n":"x"}\n{"n":[2]}\n', {}, 2, 'n', 'the value is NaN'],
     ['a.csv', 'n,s\n1,a\nx,b\n3,c\n', longTarget, 3, 'n', '"x" is not a valid long'],
     ['a.tsv', 'n\ts\n1\ta\nx\tb\n3\tc\n', longTarget, 3, 'n', '"x" is not a valid long'],
@@ -96,7 +96,9 @@ describe('records with errors are rejected, and the others stored', () => {
     ['a.bed', '1\t5\t9\n1\tx\t9\n1\t6\t9\n', {}, 2, 'chromStart', '"x"'],
     ['a.xml', '<r>\n<i><n>1</n></i>\n<i><n>x</n></i>\n<i><n>3</n></i></r>', longTarget, 3, 'n', '"x" is not a valid long'],
     ['nirvana.json', `{"header":{"annotator":"Nirvana 3.12.0","genomeAssembly":"GRCh38"},"positions":[\n${positions.map((one) => `{"chromosome":"1",${one},"refAllele":"A"}`).join(',\n')}\n]}\n`, {}, 3, 'position', 'a whole number as "position"'],
-  ])('%s', async (name, text, more, line, field, reason) => {
+  ]; // prettier-ignore
+
+  test.each(files)('%s', async (name, text, more, line, field, reason) => {
     const done = await importRecords([name, text], { ...rejectParams, max_rejected: 1 }, more);
     expect([done.status, done.error]).toEqual(['completed', null]);
     const stored = name === 'a.json' ? 3 : 2;
@@ -112,6 +114,12 @@ describe('records with errors are rejected, and the others stored', () => {
     expect(failed.error).toContain(field === null ? `line ${line}: ` : `line ${line}: field ${field}: `);
     const noneRejected = await importRecords([name, text], { ...rejectParams, max_rejected: 0 }, more);
     expect([noneRejected.status, await fetchTotalRecords(), (await downloadRejectedRecords(noneRejected)).length]).toEqual(['failed', 0, 1]);
+  }); // prettier-ignore
+
+  test.each(files.filter(([name]) => !['a.vcf', 'nirvana.json'].includes(name)))('%s with carriage returns as line ends', async (name, text, more, line) => {
+    const done = await importRecords([name, text.replaceAll('\n', '\r')], { ...rejectParams, max_rejected: 1 }, more);
+    expect([done.status, done.error, done.receipt.records_rejected]).toEqual(['completed', null, 1]);
+    expect(await downloadRejectedRecords(done)).toEqual([expect.objectContaining({ line, text: text.split('\n')[line - 1] })]);
   }); // prettier-ignore
 
   test('of inline records, and in dry runs', async () => {
