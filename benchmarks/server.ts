@@ -15,8 +15,6 @@ import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const benchToken = 'b'.repeat(30);
-/** The time between two questions for the status of an import: asking without a pause would take a processor from the import. */
-const importPollMs = 2;
 
 /** Members of the interface's answers that the benchmarks read. */
 export interface ServerAnswer {
@@ -174,7 +172,6 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
         if (status === 'failed' || status === 'canceled') {
           throw new Error(error_message ?? status);
         }
-        await pause(importPollMs);
       }
       const { total } = await call('POST', `/v2/datasets/${datasetId}/data`, { limit: 0 });
       const seconds = (performance.now() - from) / 1000;

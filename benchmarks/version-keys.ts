@@ -37,8 +37,10 @@ async function upsertLine(setup: VersionsSetup, count: number): Promise<ResultLi
   const { server, duckdb, records } = setup;
   const values = 'gene = g.gene, significance = g.significance, depth = g.depth, frequency = g.frequency, remark = g.remark'; // prettier-ignore
   const [ours, theirs]: [number[], number[]] = [[], []];
+  // Records that no earlier row has made DuckDB insert again: of 5 million, those from 3.7 and from 4.1 million on.
+  const firstRun = count === setup.few ? 37 : 41_000;
   for (let run = 0; run < warmupRuns + measuredRuns; run++) {
-    const file = await writeKeyFile({ ...setup, few: count }, 80 + run, '* EXCLUDE (_id, _commit) REPLACE (depth + 1 AS depth)'); // prettier-ignore
+    const file = await writeKeyFile({ ...setup, few: count }, firstRun + run, '* EXCLUDE (_id, _commit) REPLACE (depth + 1 AS depth)'); // prettier-ignore
     const objectId = await server.upload(file);
     ours.push(await changeRecords(setup, objectId, records, 'upsert', idFields));
     theirs.push(await measureSeconds(() => duckdb.run(`MERGE INTO k USING (FROM read_json('${file}')) AS g ${onVariant} WHEN MATCHED THEN UPDATE SET ${values}`))); // prettier-ignore
@@ -51,7 +53,7 @@ async function deleteLine(setup: VersionsSetup): Promise<ResultLine> {
   const { server, duckdb, records, few } = setup;
   const [ours, theirs]: [number[], number[]] = [[], []];
   for (let run = 0; run < warmupRuns + measuredRuns; run++) {
-    const file = await writeKeyFile(setup, 100 + run, 'variant');
+    const file = await writeKeyFile(setup, 61 + run, 'variant');
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT k.* FROM k SEMI JOIN read_json('${file}') AS g ${onVariant}`); // prettier-ignore
     const objectId = await server.upload(file);
     ours.push(await changeRecords(setup, objectId, records - few, 'delete', idFields));

@@ -163,7 +163,7 @@ async function readdingLine(setup: VersionsSetup): Promise<ResultLine> {
   const addedId = await server.upload(added);
   const [rollbacks, theirInserts]: [number[], number[]] = [[], []];
   for (let run = 0; run < warmupRuns + measuredRuns; run++) {
-    const file = writeIdFile(setup, 130 + run);
+    const file = writeIdFile(setup, 100 + run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     await duckdb.run('DELETE FROM t USING gone AS g WHERE t._id = g._id');
     await changeRecords(setup, await server.upload(file), records - few, 'delete');

@@ -198,8 +198,6 @@ function lengthPredicate(field: FieldRef, numbers: Predicate): Predicate {
       return none;
     case 'in':
       return or(numbers.values.map((value) => countFrom(Number(value), Number(value))));
-    case 'or':
-      return or(numbers.items.map((part) => lengthPredicate(field, part)));
     case 'range': {
       const { low: from, high: to } = numbers;
       const first = from ? Number(from.value) + (from.inclusive ? 0 : 1) : 0;
