@@ -38,13 +38,14 @@ export class RecordLines implements RecordTexts {
 
   /** Returns the start of the line after the one that starts at `at`. */
   #next(at: number): number {
-    const end = this.#text.indexOf(10, at);
-    const next = end < 0 ? this.#text.length : end + 1;
-    if (!this.#endsAtReturn) return next;
-    const carriageReturn = this.#text.subarray(at, next).indexOf(13);
-    if (carriageReturn < 0) return next;
-    const after = at + carriageReturn + 1;
-    return this.#text[after] === 10 ? after + 1 : after;
+    const text = this.#text;
+    if (!this.#endsAtReturn) {
+      const lineFeed = text.indexOf(10, at);
+      return lineFeed < 0 ? text.length : lineFeed + 1;
+    }
+    let end = at;
+    while (end < text.length && text[end] !== 10 && text[end] !== 13) end++;
+    return text[end] === 13 && text[end + 1] === 10 ? end + 2 : Math.min(end + 1, text.length);
   }
 
   /** Returns the end of the line that starts at `from`, without the line break. */

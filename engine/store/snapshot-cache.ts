@@ -93,6 +93,9 @@ export class SnapshotCache {
 
   async #readEarlier(datasetId: number, version: number): Promise<Snapshot> {
     const state = await replayLog(this.#folder, datasetId, version);
+    // The log may just have been moved, because the dataset is archived or deleted.
+    if (state.version !== version)
+      throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
     return buildSnapshot(this.#folder, datasetId, state);
   }
 

@@ -170,10 +170,7 @@ export class Vacuums {
         if (needs.since === undefined) {
           const versions = [state, ...pinned.values()];
           // A schema file that stays does no harm, and the log already has the start of the vacuum.
-          await this.#removeSchemaFiles(datasetId, versions).catch((error: unknown) => {
-            const text = `dataset ${datasetId}: schema files that no version needs stay until the next vacuum (${String(error)})`;
-            process.emitWarning(text, 'StrandlakeWarning');
-          });
+          await this.#removeSchemaFiles(datasetId, versions);
         }
         return { version, files };
       } finally {
@@ -213,7 +210,16 @@ export class Vacuums {
     versions: readonly Pick<LogState, 'columns'>[],
   ): Promise<void> {
     const { folder } = this.#options;
-    const names = await listFolder(folder.datasetFile(datasetId, '_schema'));
+    const report = (error: unknown): void => {
+      const text = `dataset ${datasetId}: schema files that no version needs stay until the next vacuum (${String(error)})`;
+      process.emitWarning(text, 'StrandlakeWarning');
+    };
+    const names = await listFolder(folder.datasetFile(datasetId, '_schema')).catch(
+      (error: unknown) => {
+        report(error);
+        return [];
+      },
+    );
     const usedSchemas = new Set([
       ...this.#recentlyUsed(this.#usedSchemas.get(datasetId)),
       ...versions.map(({ columns }) => folder.datasetFile(datasetId, schemaFilePath(columns))),
@@ -221,7 +227,12 @@ export class Vacuums {
     for (const { name } of names) {
       if (!/^[0-9a-f]{32}\.parquet$/.test(name)) continue;
       const path = folder.datasetFile(datasetId, `_schema/${name}`);
-      if (!usedSchemas.has(path)) removeFileSync(path);
+      if (usedSchemas.has(path)) continue;
+      try {
+        removeFileSync(path);
+      } catch (error) {
+        report(error);
+      }
     }
   }
 }

@@ -18,7 +18,6 @@ interface NirvanaParams {
  */
 export const nirvanaReader: Reader<NirvanaParams, { readonly build: GenomeBuild | null }> = {
   name: 'nirvana',
-  endsLinesOnlyAtLineFeed: true,
   extensions: [],
   recognizes: (start) => /^\s*\{\s*"header"\s*:\s*\{\s*"annotator"/.test(start),
   parameters: {},

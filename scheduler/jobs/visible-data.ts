@@ -24,11 +24,13 @@ export async function loadVisibleVersion(
 ): Promise<VisibleDatasetVersion> {
   const { newest, dataset } = await loadNewestVersion(catalog, store, datasetId);
   if (version !== undefined && version <= dataset.logVersion) {
-    const snapshot = await store.snapshot(datasetId, version);
+    const snapshot = await readSnapshot(catalog, store, datasetId, version);
     return { snapshot, fields: await catalog.fields.all(datasetId) };
   }
   const isAhead = newest.version > dataset.logVersion;
-  const snapshot = isAhead ? await store.snapshot(datasetId, dataset.logVersion) : newest;
+  const snapshot = isAhead
+    ? await readSnapshot(catalog, store, datasetId, dataset.logVersion)
+    : newest;
   return { snapshot, fields: await catalog.fields.all(datasetId) };
 }
 
@@ -50,20 +52,31 @@ async function loadNewestVersion(
   datasetId: number,
 ): Promise<{ readonly newest: Snapshot; readonly dataset: DatasetRow }> {
   requireNotArchived(await catalog.datasets.get(datasetId));
-  const read = store.snapshot(datasetId).catch(async (error: unknown) => {
-    requireNotArchived(await catalog.datasets.get(datasetId)); // the dataset may just have been archived
-    throw error;
-  });
-  let newest = await read;
+  let newest = await readSnapshot(catalog, store, datasetId);
   const dataset = await catalog.datasets.get(datasetId);
   if (dataset === undefined) throw notFoundError();
   requireNotArchived(dataset);
   // A commit may have been made between reading the log and reading the catalogue.
-  if (newest.version < dataset.logVersion) newest = await store.snapshot(datasetId);
+  if (newest.version < dataset.logVersion) newest = await readSnapshot(catalog, store, datasetId);
   if (newest.version < dataset.logVersion) {
     throw lostVersionsError(datasetId, newest.version, dataset.logVersion);
   }
   return { newest, dataset };
+}
+
+/** Returns a snapshot of a dataset. Throws `invalid` if the dataset has just been archived. */
+async function readSnapshot(
+  catalog: Tables,
+  store: Store,
+  datasetId: number,
+  version?: number,
+): Promise<Snapshot> {
+  try {
+    return await store.snapshot(datasetId, version);
+  } catch (error) {
+    requireNotArchived(await catalog.datasets.get(datasetId));
+    throw error;
+  }
 }
 
 /** Throws `invalid` for a dataset whose files are in its archive; the message says what to do. */

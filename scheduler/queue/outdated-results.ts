@@ -4,7 +4,8 @@ import type { RunningTask } from './running-task.js';
 
 /**
  * Number of outdated results after which a task becomes exclusive: it starts first, and no other task on its target begins beside it. From
- * then on, only tasks that were running already, each once, and requests that commit without a task, such as rollbacks, can outdate its result.
+ * then on, only tasks that were running when its attempt began, each once, and requests that commit without a task, such as rollbacks, can
+ * outdate its result.
  */
 const resultsBeforeExclusive = 3;
 

@@ -56,6 +56,13 @@ describe('rejected lines', () => {
     ]);
   });
 
+  test('T0: are found in a time that grows with the text, whichever line ends it has', () => {
+    const count = 200_000;
+    const rejected = rejectedLinesOf('record\r'.repeat(count), true);
+    rejected.add(count, 0, null, 'last');
+    expect(parseRejectedRows(rejected)).toMatchObject([{ line: count, text: 'record' }]);
+  });
+
   test('are found by the line ends that the reader counts', () => {
     const text = 'a\rb\r\nc\nd';
     const [feeds, returns] = [rejectedLinesOf(text), rejectedLinesOf(text, true)];
