@@ -358,7 +358,7 @@ export function matchPages<S extends RowSpan>(
       if (found === 'all') mask.fill(1, page.first, page.first + page.rows);
       else mask.set(found, page.first);
     }
-    if (typeof tested === 'object') releaseBytes(tested);
+    releaseBytes(tested);
   }
   if (mask === undefined) return numbers.length === 0 ? 'none' : Int32Array.from(numbers);
   for (const row of numbers) mask[row] = 1;

@@ -91,8 +91,6 @@ export class Shard {
         ? new TopRows(query.ordering, query.first, query.afterRowId)
         : undefined;
     const scannedFields = fieldsOfPlainScan(query, paged !== undefined);
-    /** True if only the number of selected rows is needed, so that each selection can be released immediately. */
-    const isCounted = best === undefined && facets === undefined;
     const counts = new Float64Array(2 * segments.length);
     const rows: number[] = [];
     const access = { filters: 0, pages: 0, columns: 0 };
@@ -125,13 +123,14 @@ export class Shard {
           ofSides.push(own);
         }
         const unranked = ranked?.add(segment.number, view, found, ofSides);
+        ofSides.forEach(releaseBytes);
         if (unranked) return this.#rested(unranked);
         if (best === undefined) collectRowPairs(rows, found, scanned, segment.number, query);
         best?.add(scanned, found, segment);
         const refusal = facets?.add(scanned, selectionBytesOf(found, scanned.rows));
         if (refusal) return this.#rested(refusal);
       }
-      if (isCounted && typeof found === 'object') releaseBytes(found);
+      releaseBytes(found);
       this.#cache.releaseIdle();
       if (query.isUncounted && rows.length === 2 * query.first) break;
       yield;
@@ -172,6 +171,7 @@ export class Shard {
         const found = yield* this.#interruptibly(match(view));
         if (isUnsupported(found)) return this.#rested(found);
         counts[i]! += countOf(found, segment.rows);
+        releaseBytes(found);
       }
       this.#cache.releaseIdle();
     }

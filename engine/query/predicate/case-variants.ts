@@ -11,8 +11,28 @@ export function caseVariantsBetween(
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
   if (!values.every((value) => /^[\u0000-\u007f]*$/.test(value))) return undefined;
   const lower = [...new Set(values.map(lowerCase))].sort();
-  return (low, high) =>
-    isAnyVariantBetween(lower, { from: 0, to: lower.length, depth: 0 }, 0, low, high);
+  const [first] = lower;
+  return (low, high) => {
+    const depth = lower.length === 1 ? sharedLength(first!, low, high) : 0;
+    if (depth === undefined) return false;
+    return isAnyVariantBetween(lower, { from: 0, to: lower.length, depth }, depth, low, high);
+  };
+}
+
+/**
+ * Returns how many ASCII characters both bounds share with each other and, but for their case, with `lower`: the bounds of a page often
+ * share most of theirs. Undefined if the bounds share a character that `lower` does not have there, so that no case variant lies between
+ * them.
+ */
+function sharedLength(lower: string, low: Buffer, high: Buffer): number | undefined {
+  const most = Math.min(lower.length, low.length, high.length);
+  for (let i = 0; i < most; i++) {
+    const byte = low[i]!;
+    if (byte !== high[i] || byte >= 0x80) return i;
+    const isUpper = byte >= 0x41 && byte <= 0x5a;
+    if ((isUpper ? byte + 0x20 : byte) !== lower.charCodeAt(i)) return undefined;
+  }
+  return most;
 }
 
 /** A range of a sorted list, from index `from` to `to` (exclusive), whose strings share their first `depth` characters. */

@@ -26,6 +26,24 @@ export function selectedValues(
   return present ? intersectSelections(selection, present) : selection;
 }
 
+/**
+ * Writes the offsets of the selected values between `from` and `to`, at most a block, to the beginning of `into`; returns their number. It
+ * has no branch, because selections are unpredictable.
+ */
+export function listSelected(
+  selected: Uint8Array | undefined,
+  from: number,
+  to: number,
+  into: Uint32Array,
+): number {
+  let count = 0;
+  for (let i = from; i < to; i++) {
+    into[count] = i - from;
+    count += selected === undefined ? 1 : selected[i]!;
+  }
+  return count;
+}
+
 /** Returns the length of a column's array of values, in which rows without a value have meaningless elements, too. */
 export function valueCount({ rows, offsets }: MemoryColumn): number {
   return offsets ? offsets[rows]! : rows;

@@ -1,6 +1,6 @@
 import type { MemoryColumn, SelectionBytes, SegmentView } from '../match/column.js';
 import type { Facet } from '../../request/facet-request.js';
-import { blockLength, doublesOf } from './blocks.js';
+import { blockLength, doublesOf, listSelected } from './blocks.js';
 import { NumberIds } from './number-ids.js';
 import type { FacetOverflow } from './overflow.js';
 import { BucketIds } from './bucket-ids.js';
@@ -25,13 +25,10 @@ export class FacetTree {
   add(view: SegmentView, selection: SelectionBytes): void {
     if (selection === 'none') return;
     this.#root.begin(view);
+    const selected = selection === 'all' ? undefined : selection;
     for (let from = 0; from < view.rows; from += blockLength) {
       const to = Math.min(from + blockLength, view.rows);
-      let count = 0;
-      for (let row = from; row < to; row++) {
-        this.#rows[count] = row - from;
-        count += selection === 'all' ? 1 : selection[row]!;
-      }
+      const count = listSelected(selected, from, to, this.#rows);
       this.#root.add(from, to, this.#rows, this.#groups, count);
     }
   }
@@ -169,8 +166,7 @@ class StringIdSource {
     count: number,
     into: Uint32Array,
   ): void {
-    const all = this.#ids.ids(column, column.present, from, to);
-    for (let i = 0; i < count; i++) into[i] = all[rows[i]!]!;
+    this.#ids.idsOf(column, from, rows, count, into);
   }
 
   partialKeys(ids: readonly number[]): PartialKeys {

@@ -1,6 +1,6 @@
-import type { SelectionBytes, SegmentView, Dictionary } from '../match/column.js';
+import type { Dictionary, MemoryColumn, SegmentView, SelectionBytes } from '../match/column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
-import { blockLength, selectedValues, valueCount, indicesOf } from './blocks.js';
+import { blockLength, listSelected, selectedValues, valueCount } from './blocks.js';
 import type { FacetOverflow } from './overflow.js';
 import type { PartialBuckets, PartialKeys } from './partial.js';
 import { countOncePerRow, IdCounts } from './id-counts.js';
@@ -15,6 +15,8 @@ export class StringBuckets {
   /** Assigns ids to strings of segments that store them without the dictionary, or with another dictionary. */
   readonly #ids: StringIds;
   readonly #byId = new IdCounts();
+  readonly #blockRows = new Uint32Array(blockLength);
+  readonly #blockIds = new Uint32Array(blockLength);
 
   constructor(field: FieldRef, overflow: FacetOverflow) {
     this.#field = field;
@@ -30,19 +32,42 @@ export class StringBuckets {
     const { values } = column;
     if (values.kind === 'dictionary') this.#dictionary ??= values.dictionary;
     const isKnown = values.kind === 'dictionary' && values.dictionary === this.#dictionary;
-    const length = valueCount(column);
     if (isKnown && !column.offsets)
-      return this.#countsOf(isKnown).addIndices(values.indices, length, selected);
-    const list = column.offsets && new Uint32Array(length);
+      return this.#countsOf(isKnown).addIndices(values.indices, column.rows, selected);
+    if (!column.offsets) return this.#addTexts(column, selected);
+    const ids = isKnown ? new Uint32Array(values.indices) : this.#idsOfList(column, selected);
+    countOncePerRow(column, selection, ids, this.#countsOf(isKnown).firstTable);
+  }
+
+  /** Counts the selected strings of a column without lists that are not indices of the field's dictionary. */
+  #addTexts(column: MemoryColumn, selected: Uint8Array | undefined): void {
+    this.#forEachBlock(column, selected, (_, count) => {
+      this.#countsOf(false).add(this.#blockIds, count);
+    });
+  }
+
+  /** Returns the ids of the selected strings of a column of lists, at the index of their value. */
+  #idsOfList(column: MemoryColumn, selected: Uint8Array | undefined): Uint32Array {
+    const ids = new Uint32Array(valueCount(column));
+    this.#forEachBlock(column, selected, (from, count) => {
+      for (let i = 0; i < count; i++) ids[from + this.#blockRows[i]!] = this.#blockIds[i]!;
+    });
+    return ids;
+  }
+
+  /** Calls `visit` for each block with its first value and the number of selected values, whose offsets and ids are in the two arrays. */
+  #forEachBlock(
+    column: MemoryColumn,
+    selected: Uint8Array | undefined,
+    visit: (from: number, count: number) => void,
+  ): void {
+    const length = valueCount(column);
     for (let from = 0; from < length; from += blockLength) {
       const to = Math.min(from + blockLength, length);
-      const ids = isKnown
-        ? indicesOf(values.indices, from, to)
-        : this.#ids.ids(column, selected, from, to);
-      if (list) list.set(ids.subarray(0, to - from), from);
-      else this.#count(ids, to - from, selected, from);
+      const count = listSelected(selected, from, to, this.#blockRows);
+      this.#ids.idsOf(column, from, this.#blockRows, count, this.#blockIds);
+      visit(from, count);
     }
-    if (list) countOncePerRow(column, selection, list, this.#countsOf(isKnown).firstTable);
   }
 
   partial(): PartialBuckets {
@@ -77,12 +102,6 @@ export class StringBuckets {
 
   #size(isKnown: boolean): number {
     return isKnown ? this.#dictionary!.strings.length : this.#ids.size;
-  }
-
-  #count(ids: Uint32Array, length: number, selected: Uint8Array | undefined, from: number): void {
-    const counts = this.#countsOf(false);
-    if (selected) counts.addSelected(ids, length, selected, from);
-    else counts.add(ids, length);
   }
 }
 

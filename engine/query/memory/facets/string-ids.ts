@@ -12,8 +12,6 @@ const maxDistinctStrings = 200_000;
 /** Maximum total size of these strings, in bytes and in characters; a partial result joins them. */
 const maxDistinctStringBytes = 64 << 20;
 
-const stringIdsBuffer = new Uint32Array(blockLength);
-
 /**
  * Assigns ids to the strings of a field. A string of the field's dictionary has the even id 2 × index; a string that a segment
  * stores outside that dictionary has an odd id. A string that is stored in both ways has two ids.
@@ -35,28 +33,27 @@ export class StringIds {
   }
 
   /**
-   * Returns the ids of the values from `from` to `to`, at most a block, indexed by offset in the block. The id of a value that is not
-   * selected has no meaning.
+   * Writes the ids of some values to the beginning of `into`: those at the first `count` offsets in `rows`, which count from the value
+   * `from` and are smaller than a block.
    */
-  ids(
-    column: MemoryColumn,
-    selected: Uint8Array | undefined,
+  idsOf(
+    { values }: MemoryColumn,
     from: number,
-    to: number,
-  ): Uint32Array {
-    const { values } = column;
-    if (values.kind === 'strings') return this.#ofTexts(values, selected, from, to);
+    rows: Uint32Array,
+    count: number,
+    into: Uint32Array,
+  ): void {
+    if (values.kind === 'strings') return this.#idsOfTexts(values, from, rows, count, into);
     if (values.kind !== 'dictionary') {
       this.#overflow.setReason(`${values.kind} in a column of strings`);
-      return stringIdsBuffer.fill(0, 0, to - from);
+      into.fill(0, 0, count);
+      return;
     }
-    const indices = indicesOf(values.indices, from, to);
+    const indices = indicesOf(values.indices, from, Math.min(from + blockLength, values.indices.length)); // prettier-ignore
     this.#dictionary ??= values.dictionary;
-    const length = to - from;
     if (values.dictionary !== this.#dictionary)
-      return this.#ofForeign(values.dictionary, indices, selected, from, length);
-    for (let i = 0; i < length; i++) stringIdsBuffer[i] = indices[i]! << 1;
-    return stringIdsBuffer;
+      return this.#idsOfForeign(values.dictionary, indices, rows, count, into);
+    for (let i = 0; i < count; i++) into[i] = indices[rows[i]!]! << 1;
   }
 
   /** Returns the string that has this id. */
@@ -64,35 +61,28 @@ export class StringIds {
     return id & 1 ? this.#table!.text(id >>> 1) : this.#dictionary!.strings[id >>> 1]!;
   }
 
-  #ofTexts(
+  #idsOfTexts(
     { bytes, offsets }: Utf8Strings,
-    selected: Uint8Array | undefined,
     from: number,
-    to: number,
-  ): Uint32Array {
-    const table = (this.#table ??= new StringTable(
-      maxDistinctStrings,
-      this.#overflow,
-      maxDistinctStringBytes,
-    ));
-    for (let i = from; i < to; i++)
-      if (selected === undefined || selected[i] === 1)
-        stringIdsBuffer[i - from] = (table.add(bytes, offsets[i]!, offsets[i + 1]!) << 1) | 1;
-    return stringIdsBuffer;
+    rows: Uint32Array,
+    count: number,
+    into: Uint32Array,
+  ): void {
+    const table = this.#textTable();
+    for (let i = 0; i < count; i++) {
+      const value = from + rows[i]!;
+      into[i] = (table.add(bytes, offsets[value]!, offsets[value + 1]!) << 1) | 1;
+    }
   }
 
-  #ofForeign(
+  #idsOfForeign(
     dictionary: Dictionary,
     indices: Uint32Array,
-    selected: Uint8Array | undefined,
-    from: number,
-    length: number,
-  ): Uint32Array {
-    const table = (this.#table ??= new StringTable(
-      maxDistinctStrings,
-      this.#overflow,
-      maxDistinctStringBytes,
-    ));
+    rows: Uint32Array,
+    count: number,
+    into: Uint32Array,
+  ): void {
+    const table = this.#textTable();
     let known = this.#foreign.get(dictionary);
     if (!known || known.length < dictionary.strings.length) {
       const longer = new Uint32Array(dictionary.strings.length);
@@ -100,16 +90,23 @@ export class StringIds {
       this.#foreign.set(dictionary, longer);
       known = longer;
     }
-    for (let i = 0; i < length; i++) {
-      if (selected !== undefined && selected[from + i] === 0) continue;
-      const index = indices[i]!;
+    for (let i = 0; i < count; i++) {
+      const index = indices[rows[i]!]!;
       if (known[index] === 0) {
         const text = Buffer.from(dictionary.strings[index]!);
         known[index] = (table.add(text, 0, text.length) << 1) | 1;
       }
-      stringIdsBuffer[i] = known[index]!;
+      into[i] = known[index]!;
     }
-    return stringIdsBuffer;
+  }
+
+  /** Returns the strings that no index of the field's dictionary names. */
+  #textTable(): StringTable {
+    return (this.#table ??= new StringTable(
+      maxDistinctStrings,
+      this.#overflow,
+      maxDistinctStringBytes,
+    ));
   }
 }
 

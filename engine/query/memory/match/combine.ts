@@ -6,6 +6,7 @@ import {
   chooseSelectionForm,
   type SelectionVector,
 } from './selection-vector.js';
+import { releaseBytes } from './selection-bytes.js';
 import { isUnsupported } from '../../unsupported.js';
 
 /**
@@ -22,9 +23,11 @@ export function allOfTests(tests: readonly RowTest[]): RowTest {
       if (isUnsupported(found)) return found;
       if (found === 'all') continue;
       // `intersection` may overwrite its first argument, so that must not be `within`, which belongs to the caller.
-      left = isOwn ? intersection(left, found) : intersection(found, left);
+      const both = isOwn ? intersection(left, found) : intersection(found, left);
+      const next = i + 1 < tests.length ? chooseSelectionForm(both) : both;
+      releaseOthers(isOwn ? [left, found] : [found], next);
+      left = next;
       isOwn = true;
-      if (i + 1 < tests.length) left = chooseSelectionForm(left);
       if (left === 'none') break;
     }
     return isOwn ? left : 'all';
@@ -39,11 +42,18 @@ export function anyOfTests(tests: readonly RowTest[]): RowTest {
       if (i > 0) yield;
       const more = yield* test(view, within);
       if (isUnsupported(more)) return more;
-      found = union(found, more);
+      const either = union(found, more);
+      releaseOthers([found, more], either);
+      found = either;
       if (found === 'all') break;
     }
     return found;
   };
+}
+
+/** Releases the selection vectors other than `result`, which was made of them. */
+function releaseOthers(selections: readonly SelectionVector[], result: SelectionVector): void {
+  for (const selection of selections) if (selection !== result) releaseBytes(selection);
 }
 
 /** Returns a test that selects the rows that do not pass the given test. */

@@ -35,10 +35,10 @@ export const sparseDivisor = 32;
 export function chooseSelectionForm(selection: SelectionVector, rows?: number): SelectionVector {
   if (typeof selection === 'string') return selection;
   if (isSparse(selection)) return selection.length === 0 ? 'none' : selection;
-  const count = countOnes(selection);
+  const few = (rows ?? selection.length) / sparseDivisor;
+  const count = countOnes(selection, few);
   if (count === 0) return 'none';
-  const isFew = count < (rows ?? selection.length) / sparseDivisor;
-  return isFew ? selectedNumbers(selection, count) : selection;
+  return count < few ? selectedNumbers(selection, count) : selection;
 }
 
 function selectedNumbers(mask: Uint8Array, count: number): Int32Array {
