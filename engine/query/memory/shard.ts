@@ -127,8 +127,12 @@ export class Shard {
         if (unranked) return this.#rested(unranked);
         if (best === undefined) collectRowPairs(rows, found, scanned, segment.number, query);
         best?.add(scanned, found, segment);
-        const refusal = facets?.add(scanned, selectionBytesOf(found, scanned.rows));
-        if (refusal) return this.#rested(refusal);
+        if (facets !== undefined) {
+          const bytes = selectionBytesOf(found, scanned.rows);
+          const refusal = facets.add(scanned, bytes);
+          releaseBytes(bytes);
+          if (refusal) return this.#rested(refusal);
+        }
       }
       releaseBytes(found);
       this.#cache.releaseIdle();

@@ -3,6 +3,7 @@ import { packBitmap, unpackBitmap } from '../../../text/row-bitmap.js';
 import type { Unsupported } from '../../unsupported.js';
 import type { SelectionBytes } from './column.js';
 import {
+  acquireBytes,
   intersectInto,
   countOnes,
   invert,
@@ -86,9 +87,8 @@ export function selectionBytesOf(selection: SelectionVector, rows: number): Sele
 
 function selectionMask(selection: SelectionVector, rows: number): Uint8Array {
   if (typeof selection === 'object' && !isSparse(selection)) return selection;
-  const mask = new Uint8Array(rows);
-  if (selection === 'all') mask.fill(1);
-  else if (selection !== 'none') for (let i = 0; i < selection.length; i++) mask[selection[i]!] = 1;
+  const mask = acquireBytes(rows).fill(selection === 'all' ? 1 : 0);
+  if (typeof selection === 'object') for (const row of selection) mask[row] = 1;
   return mask;
 }
 
