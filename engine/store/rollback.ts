@@ -35,10 +35,13 @@ export async function computeRollback(
       deletedTrace = new TracedRowSet(more, true);
       continue;
     }
-    const sets = new Set([added, replacing, deletedTrace, ...deletedLater.values()]);
-    await traceForward([...sets], entry, live);
-    deletedTrace.remove(restored, live);
-    for (const trace of deletedLater.values()) trace.remove(restored, live);
+    // Most entries neither move nor restore rows, and the sets are as many as the versions that block the rollback.
+    if (entry.isRewrite || entry.remove.length > 0) {
+      const sets = new Set([added, replacing, deletedTrace, ...deletedLater.values()]);
+      await traceForward([...sets], entry, live);
+    }
+    if (restored.size > 0)
+      for (const trace of [deletedTrace, ...deletedLater.values()]) trace.remove(restored, live);
     const hit = added.intersectionWith(more);
     if (hit.size > 0)
       deletedLater.set({ version: entry.version, info: entry.info }, new TracedRowSet(hit, true));

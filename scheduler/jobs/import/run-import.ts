@@ -89,7 +89,7 @@ async function readAllSources(
   change: ImportChange | null,
 ): Promise<void> {
   const { sources, known, transient, expressions, commitId, isUrgent } = params;
-  const expected = await files.expectedBytes();
+  const expected = await files.open();
   const report = (): void => reportProgress(context, runs, expected, files);
   files.onProgress(report);
   // An attempt that resumes keeps showing the progress of the previous attempt until it has read a chunk.

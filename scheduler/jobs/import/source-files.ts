@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { readFileStats } from '../../../engine/core/files.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { fileExists, linkFile, readFileStats } from '../../../engine/core/files.js';
 import type { RunContext } from '../job.js';
 import { downloadKey, type ImportResume } from './resume.js';
 import type { FileLocation, ImportSource, UrlLocation } from './import-source.js';
@@ -59,13 +60,14 @@ export class SourceFiles {
     return this.#received.get(number)?.total ?? null;
   }
 
-  /** Returns the size of each source as far as it is known before the downloads: from the file or the manifest, or else 0. */
-  async expectedBytes(): Promise<readonly number[]> {
+  /**
+   * Takes hold of the sources that are in the data folder; from then on, they can be deleted. Returns the size of each source as far as it
+   * is known before the downloads: from the file or the manifest, or else 0.
+   */
+  async open(): Promise<readonly number[]> {
     return Promise.all(
-      this.#sources.map(async ({ location, expected }) =>
-        location.kind === 'file'
-          ? ((await readFileStats(location.file))?.bytes ?? 0)
-          : (expected.bytes ?? 0),
+      this.#sources.map(async ({ location, expected }, number) =>
+        location.kind === 'file' ? (await this.#start(number)).bytes : (expected.bytes ?? 0),
       ),
     );
   }
@@ -93,17 +95,34 @@ export class SourceFiles {
     const { location } = source;
     const file =
       location.kind === 'file'
-        ? localFile(location)
+        ? this.#localFile(location, source.name, number)
         : this.#download({ ...source, location }, number);
     this.#files.set(number, file);
     return file;
+  }
+
+  /** Links a file of the data folder into the scratch folder, so that the deletion of its object does not remove what is being read. */
+  async #localFile(
+    { file, md5, identity }: FileLocation,
+    name: string,
+    number: number,
+  ): Promise<LocalFile> {
+    const completeFile = this.#path(number);
+    if (!fileExists(file))
+      throw new AppError('invalid', `the source file ${name} has been deleted: upload it again`);
+    await linkFile(file, completeFile);
+    return { completeFile, md5, identity, bytes: (await readFileStats(completeFile))?.bytes ?? 0 };
+  }
+
+  #path(number: number): string {
+    return join(this.#context.scratch, `source-${String(number).padStart(4, '0')}`);
   }
 
   async #download(
     source: ImportSource & { readonly location: UrlLocation },
     number: number,
   ): Promise<LocalFile> {
-    const file = join(this.#context.scratch, `source-${String(number).padStart(4, '0')}`);
+    const file = this.#path(number);
     const key = downloadKey(number, source.location, source.expected);
     const resume = this.#resume;
     const restored = resume === null ? undefined : await resume.restoreDownload(key, file);
@@ -125,9 +144,4 @@ export class SourceFiles {
     this.#progressAt = now;
     this.#onProgress();
   }
-}
-
-async function localFile({ file, md5, identity }: FileLocation): Promise<LocalFile> {
-  // If the file is missing, opening it later throws an error with a message.
-  return { completeFile: file, md5, identity, bytes: (await readFileStats(file))?.bytes ?? 0 };
 }

@@ -1,3 +1,5 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { JsonObject } from '../../../../engine/core/types.js';
@@ -145,6 +147,23 @@ describe('several files in one import', () => {
   });
 });
 
+test('C9: a file that is deleted while an import reads it can be read to its end', async () => {
+  const scratch = lake.data.taskScratch(99_999, 1);
+  mkdirSync(scratch);
+  const paths = ['a', 'b'].map((name) => join(scratch, `${name}.json`));
+  for (const path of paths) writeFileSync(path, path);
+  const context = { scratch, signal: new AbortController().signal } as unknown as RunContext;
+  const open = (): SourceFiles =>
+    new SourceFiles(paths.map((file) => ({ name: basename(file), location: { kind: 'file', file, identity: file, md5: null } }) as unknown as ImportSource), context, null); // prettier-ignore
+  const source = open();
+  expect(await source.open()).toEqual(paths.map((path) => path.length));
+  for (const path of paths) rmSync(path);
+  for (const [i, path] of paths.entries())
+    expect(readFileSync((await source.file(i)).completeFile, 'utf8')).toBe(path);
+  await expect(open().open()).rejects.toThrow('the source file a.json has been deleted: upload it again'); // prettier-ignore
+  rmSync(scratch, { recursive: true });
+});
+
 describe('files on other hosts', () => {
   const source = (name: string): ImportSource => ({
     location: { kind: 'url', url: `https://example.org/${name}` },
@@ -176,7 +195,7 @@ describe('files on other hosts', () => {
 
   test('are downloaded once, one file ahead of the one that is read', async () => {
     const { begun, arrivals, source } = files(['a', 'b', 'c']);
-    expect(await source.expectedBytes()).toEqual([0, 7, 0]);
+    expect(await source.open()).toEqual([0, 7, 0]);
     const first = source.file(0);
     expect(begun).toEqual(['a']);
     arrivals.get('a')!.arrive();
