@@ -1,5 +1,5 @@
 import { lowerCase } from '../../text/fold.js';
-import { firstIndexWhere } from './value-bounds.js';
+import { firstIndexWhere, stringOrder, type StringBound } from './value-bounds.js';
 
 /**
  * Returns a function that tells whether some case variant of one of these strings lies between two bounds, in the order of UTF-8 bytes.
@@ -7,32 +7,56 @@ import { firstIndexWhere } from './value-bounds.js';
  */
 export function caseVariantsBetween(
   values: readonly string[],
-): ((low: Buffer, high: Buffer) => boolean) | undefined {
+): ((low: StringBound, high: StringBound) => boolean) | undefined {
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
   if (!values.every((value) => /^[\u0000-\u007f]*$/.test(value))) return undefined;
   const lower = [...new Set(values.map(lowerCase))].sort();
-  const [first] = lower;
+  const only = lower.length === 1 ? lower[0] : undefined;
   return (low, high) => {
-    const depth = lower.length === 1 ? sharedLength(first!, low, high) : 0;
-    if (depth === undefined) return false;
-    return isAnyVariantBetween(lower, { from: 0, to: lower.length, depth }, depth, low, high);
+    const known = only === undefined ? undefined : isOnlyVariantBetween(only, low, high);
+    if (known !== undefined) return known;
+    const bounds = [stringOrder.lower(low), stringOrder.upper(high)] as const;
+    if (bounds[0] === undefined || bounds[1] === undefined) return true;
+    return isAnyVariantBetween(lower, { from: 0, to: lower.length, depth: 0 }, 0, ...bounds);
   };
 }
 
 /**
- * Returns how many ASCII characters both bounds share with each other and, but for their case, with `lower`: the bounds of a page often
- * share most of theirs. Undefined if the bounds share a character that `lower` does not have there, so that no case variant lies between
- * them.
+ * Returns whether a case variant of an ASCII string, given in lower case, lies between two bounds; undefined if that depends on the case of
+ * a letter, or on characters that are not ASCII. Bounds mostly share the letters with which they begin, and digits decide. Then neither
+ * bound has to be converted to bytes, which a query would do for each segment.
  */
-function sharedLength(lower: string, low: Buffer, high: Buffer): number | undefined {
-  const most = Math.min(lower.length, low.length, high.length);
-  for (let i = 0; i < most; i++) {
-    const byte = low[i]!;
-    if (byte !== high[i] || byte >= 0x80) return i;
-    const isUpper = byte >= 0x41 && byte <= 0x5a;
-    if ((isUpper ? byte + 0x20 : byte) !== lower.charCodeAt(i)) return undefined;
+function isOnlyVariantBetween(
+  lower: string,
+  low: StringBound,
+  high: StringBound,
+): boolean | undefined {
+  /** Whether the characters so far equal those of the bound. */
+  let [isAtLow, isAtHigh] = [true, true];
+  for (let i = 0; i < lower.length; i++) {
+    const code = lower.charCodeAt(i);
+    if (isAtHigh && i >= high.length) return false;
+    if (i >= low.length) isAtLow = false;
+    const lowCode = isAtLow ? codeAt(low, i) : 0;
+    const highCode = isAtHigh ? codeAt(high, i) : 0;
+    if (lowCode >= 0x80 || highCode >= 0x80) return undefined;
+    if (code >= 0x61 && code <= 0x7a) {
+      if (!isAtLow || !isAtHigh || lowCode !== highCode) return undefined;
+      const isUpper = lowCode >= 0x41 && lowCode <= 0x5a;
+      if ((isUpper ? lowCode + 0x20 : lowCode) !== code) return false;
+      continue;
+    }
+    if ((isAtLow && code < lowCode) || (isAtHigh && code > highCode)) return false;
+    isAtLow &&= code === lowCode;
+    isAtHigh &&= code === highCode;
+    if (!isAtLow && !isAtHigh) return true;
   }
-  return most;
+  return !isAtLow || low.length === lower.length;
+}
+
+/** Returns a UTF-16 code unit of a string, or a byte of its UTF-8 bytes, which is the same for ASCII. */
+function codeAt(text: StringBound, i: number): number {
+  return typeof text === 'string' ? text.charCodeAt(i) : text[i]!;
 }
 
 /** A range of a sorted list, from index `from` to `to` (exclusive), whose strings share their first `depth` characters. */

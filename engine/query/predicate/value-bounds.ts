@@ -51,18 +51,18 @@ export function firstIndexWhere(count: number, holds: (index: number) => boolean
   return low;
 }
 
+/** A bound of strings: a string, or its UTF-8 bytes. */
+export type StringBound = string | Uint8Array;
+
 /** Returns the same test as `boundsTest` for strings, based on a function that compares bounds directly. */
 export function stringBoundsTest(
-  between: ((low: Buffer, high: Buffer) => boolean) | undefined,
+  between: ((low: StringBound, high: StringBound) => boolean) | undefined,
 ): ((min: BoundStatistic, max: BoundStatistic) => boolean) | undefined {
-  return (
-    between &&
-    ((min, max) => {
-      const low = stringOrder.lower(min);
-      const high = stringOrder.upper(max);
-      return low === undefined || high === undefined || between(low, high);
-    })
-  );
+  return between && ((min, max) => !isStringBound(min) || !isStringBound(max) || between(min, max));
+}
+
+function isStringBound(bound: BoundStatistic): bound is StringBound {
+  return typeof bound === 'string' || typeof bound === 'object';
 }
 
 /** Returns true if `a` is less than `b`; also if both are equal, unless `isIncluded`. */

@@ -14,6 +14,7 @@ import { isVariantField } from './variant-place.js';
 import {
   boundsTest,
   stringBoundsTest,
+  type StringBound,
   type BoundOrder,
   type BoundStatistic,
   type ValueRange,
@@ -47,7 +48,7 @@ interface ValueKind<C extends ValueCondition> extends Pick<PredicateKind<C>, Own
   between?(
     condition: C,
     caseVariants: CaseVariants,
-  ): ((low: Buffer, high: Buffer) => boolean) | undefined;
+  ): ((low: StringBound, high: StringBound) => boolean) | undefined;
   /** Returns all strings that satisfy the condition, if they are few; otherwise undefined. */
   exactStrings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
   /**

@@ -27,15 +27,17 @@ test(`a case variant lies between two bounds exactly if one of all variants does
     const begin = random.chance(0.5) ? text(3) : '';
     const bounds = [begin + text(4), begin + text(4)].map((each) => Buffer.from(each));
     const [low, high] = bounds.sort(Buffer.compare) as [Buffer, Buffer];
-    const values = random.list(1 + random.integerBelow(3), () => {
+    const values = random.list(1 + random.integerBelow(2), () => {
       const ownLetters = random.chance(0.6) ? begin.replaceAll(/[^\p{ASCII}]/gu, 'k') : '';
       return ownLetters + text(5, ascii);
     });
     const expected = values
       .flatMap((value) => variantsOf(value.toLowerCase()))
       .some((each) => Buffer.compare(low, each) <= 0 && Buffer.compare(each, high) <= 0);
-    const found = caseVariantsBetween(values)!(low, high);
-    if (found !== expected)
+    const between = caseVariantsBetween(values)!;
+    const found = between(low, high);
+    // The statistics of the log have strings, those of pages bytes.
+    if (found !== expected || between(low.toString(), high.toString()) !== expected)
       throw new Error(
         `${JSON.stringify(values)} between ${low.toString()} and ${high.toString()}: ${found}`,
       );
