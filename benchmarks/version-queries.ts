@@ -4,10 +4,8 @@ import type { ResultLine } from './table.js';
 import {
   changeRecords,
   fetchLastCommit,
-  measuredRuns,
   measureSeconds,
   resultLineOfChange,
-  warmupRuns,
   writeIdFile,
   writeUpsertFile,
   type VersionsSetup,
@@ -15,6 +13,10 @@ import {
 
 /** Number of consecutive changes after which the queries are measured again. */
 const consecutiveChanges = 20;
+/** As many as of warm queries in the benchmark `query`, because a server in use is warm. */
+const warmupQueryRuns = 20;
+/** More runs than of changes: an answer takes a few milliseconds, of which the machine's noise is a large part. */
+const measuredQueryRuns = 25;
 /** A dataset without commits for five seconds is merged further. */
 const restMs = 7_000;
 
@@ -44,7 +46,7 @@ export async function measureQueries(
     ['sorted', { ordering: '-frequency', limit: 10 }],
   ];
   await waitForRest(server);
-  const before = await timeChange(setup, requests);
+  const [before] = await timeVersions(setup, requests, [undefined]);
   const earlierCommit = await fetchLastCommit(server, datasetId);
   let middleCommit = earlierCommit;
   for (let run = 0; run < consecutiveChanges; run++) {
@@ -58,19 +60,13 @@ export async function measureQueries(
     if (run + 1 === consecutiveChanges / 2) middleCommit = await fetchLastCommit(server, datasetId);
   }
   await waitForRest(server);
-  const after = await timeChange(setup, requests);
-  const timeAsOf = (commit: number): ReturnType<typeof timeChange> =>
-    timeChange(
-      setup,
-      requests.map(([name, request]) => [name, { ...request, as_of: commit }] as const),
-    );
-  const asOf = await timeAsOf(earlierCommit);
-  const asOfMiddle = await timeAsOf(middleCommit);
   const isSameSize = what === 'upserts';
+  const versions = [undefined, earlierCommit, ...(isSameSize ? [middleCommit] : [])];
+  const [after, asOf, asOfMiddle] = await timeVersions(setup, requests, versions);
   return requests.flatMap(([name], i) => [
-    resultLineOfChange(`${name}, after ${consecutiveChanges} ${what} of ${few.toLocaleString('en-US')}`, after[i]!, 'before', before[i]!, 1.3), // prettier-ignore
-    resultLineOfChange(`${name}, as of the version before the ${what}`, asOf[i]!, isSameSize ? 'newest' : 'when it was the newest', (isSameSize ? after : before)[i]!, 1.2), // prettier-ignore
-    ...(isSameSize ? [resultLineOfChange(`${name}, as of the version after half of the ${what}`, asOfMiddle[i]!, 'newest', after[i]!, 1.2)] : []), // prettier-ignore
+    resultLineOfChange(`${name}, after ${consecutiveChanges} ${what} of ${few.toLocaleString('en-US')}`, after![i]!, 'before', before![i]!, 1.3), // prettier-ignore
+    resultLineOfChange(`${name}, as of the version before the ${what}`, asOf![i]!, isSameSize ? 'newest' : 'when it was the newest', (isSameSize ? after : before)![i]!, 1.2), // prettier-ignore
+    ...(asOfMiddle ? [resultLineOfChange(`${name}, as of the version after half of the ${what}`, asOfMiddle[i]!, 'newest', after![i]!, 1.2)] : []), // prettier-ignore
   ]);
 }
 
@@ -90,18 +86,26 @@ export async function sortedRollbackLine(setup: VersionsSetup): Promise<ResultLi
   return resultLineOfChange(`rollback of the last of ${consecutiveChanges} upserts of ${few.toLocaleString('en-US')}, after a sorting merge`, [ours], 'DuckDB INSERT OR REPLACE of the earlier records', [theirs], 0.5); // prettier-ignore
 }
 
-async function timeChange(
+/**
+ * Measures the requests on each of some versions, given by their commits, or undefined for the newest. The versions take turns, so that
+ * what else the machine does slows all of them down. Returns the seconds by version, by request and by run.
+ */
+async function timeVersions(
   { connections, datasetId }: VersionsSetup,
   requests: readonly (readonly [name: string, request: object])[],
-): Promise<readonly (readonly number[])[]> {
-  const requestTimes: number[][] = requests.map(() => []);
-  for (let run = -warmupRuns; run < measuredRuns; run++) {
+  versions: readonly (number | undefined)[],
+): Promise<readonly (readonly (readonly number[])[])[]> {
+  const times = versions.map(() => requests.map((): number[] => []));
+  for (let run = -warmupQueryRuns; run < measuredQueryRuns; run++) {
     for (const [i, [name, request]] of requests.entries()) {
-      const from = performance.now();
-      const reply = await connections.post(`/v2/datasets/${datasetId}/data`, JSON.stringify(request)); // prettier-ignore
-      if (run >= 0) requestTimes[i]!.push((performance.now() - from) / 1000);
-      if (reply.status !== 200) throw new Error(`${name}: ${reply.status} ${reply.text}`);
+      for (const [version, commit] of versions.entries()) {
+        const body = JSON.stringify({ ...request, ...(commit !== undefined && { as_of: commit }) });
+        const from = performance.now();
+        const reply = await connections.post(`/v2/datasets/${datasetId}/data`, body);
+        if (run >= 0) times[version]![i]!.push((performance.now() - from) / 1000);
+        if (reply.status !== 200) throw new Error(`${name}: ${reply.status} ${reply.text}`);
+      }
     }
   }
-  return requestTimes;
+  return times;
 }
