@@ -263,7 +263,7 @@ function replaceByTextCell(out: ByteSink, from: number, whole: string): boolean 
   return isCut;
 }
 
-/** Returns the first characters of a text, without half of a surrogate pair at the end. */
+/** Returns the first characters of a text, as many as a cell may have, without half of a surrogate pair at the end. */
 function truncateText(whole: string): string {
   const last = whole.charCodeAt(maxCellCharacters - 1);
   const isHalf = last >= 0xd800 && last < 0xdc00;

@@ -52,7 +52,7 @@ export interface CrudResource<
     query: QueryParams,
     page: Page,
   ): Promise<ListedRows<AccessRows[K]>>;
-  /** Looks up the data that the views of rows show and the rows do not contain. */
+  /** Looks up the data that the JSON of rows shows and the rows do not contain. */
   contexts(
     context: AppContext,
     request: ApiRequest,
@@ -70,11 +70,11 @@ export interface CrudResource<
     values: Partial<AccessRows[K]>,
     row?: AccessRows[K],
   ): Promise<Partial<AccessRows[K]>>;
-  /** Creates the resource; when absent, `resolve` completes the values and the table's `create` adds the row. */
+  /** Creates the resource. Without this function, `resolve` completes the values and the table's `create` adds the row. */
   create?(context: AppContext, request: CrudRequest<Values>): Promise<AccessRows[K]>;
   /**
-   * Updates the resource; when absent, `resolve` completes the values and the table's `update` changes the row. Returns undefined if the
-   * resource no longer exists.
+   * Updates the resource; returns undefined if it no longer exists. Without this function, `resolve` completes the values and the table's
+   * `update` changes the row.
    */
   update?(
     context: AppContext,

@@ -89,7 +89,7 @@ function frameworkErrorAnswer(status: number, message: string): ErrorAnswer {
 export class ErrorsFilter implements ExceptionFilter {
   constructor(
     private readonly log: LogSink,
-    /** The methods that a path serves, for the answer 405. */
+    /** Returns the HTTP methods of a path, for the answer 405. */
     private readonly methodsOf: (path: string) => readonly string[],
     /**
      * Returns the body of an error answer for paths that use another form, decided by the URL of the request; undefined for the usual form.

@@ -37,7 +37,7 @@ const compressedTypePattern =
 export class JsonAdapter extends FastifyAdapter {
   /** Whether answers to clients on the same machine are compressed, too. */
   compressesLoopback = false;
-  /** Receives a log line about each stream that fails. */
+  /** Receives a log line about each answer that a fault of the server interrupts while it is streamed. */
   log: LogSink = () => undefined;
 
   override reply(reply: ApiReply, value: unknown, status?: number): ApiReply {

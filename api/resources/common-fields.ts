@@ -19,7 +19,7 @@ export const timestampFields = {
   updated_at: { type: timestamp, example: '2026-03-02T09:20:41.120Z' },
 } as const;
 
-/** The data for the view of an owned resource: the owner, undefined if the user no longer exists. */
+/** The owner of a resource, for its JSON; undefined if the user no longer exists. */
 export interface WithUser {
   readonly user: UserRow | undefined;
 }

@@ -355,7 +355,7 @@ const archiveColumns = `${jobColumns},
 /** Adds the fields by which imports identify the records that they change. */
 export const importKeySchema: readonly string[] = [`ALTER TABLE imports ADD COLUMN id_fields TEXT`];
 
-/** Adds the tasks that move datasets into archives and restore them. */
+/** Adds the tables of the jobs that archive datasets and restore them from their archives. */
 export const archiveSchema: readonly string[] = [
   `CREATE TABLE snapshots (${archiveColumns})`,
   `CREATE INDEX snapshots_dataset ON snapshots (dataset_id, id)`,

@@ -70,7 +70,7 @@ interface LocatedRecords {
   readonly given: Int32Array;
   /** The row ids, ascending. */
   readonly rowIds: Float64Array;
-  /** The rows of each segment that were found. */
+  /** The rows found in each segment. */
   readonly segments: readonly LocatedRows[];
 }
 

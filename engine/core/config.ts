@@ -106,7 +106,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   threads: {
     ...settingNames('threads', '<number>', 'threads for imports and exports, and for one query'),
-    ...defaultSetting(Math.min(availableParallelism(), 64), 'one per core'),
+    ...defaultSetting(Math.min(availableParallelism(), 64), 'one per core, at most 64'),
     parse: (text) => parseWholeNumber(text, 1, 256),
   },
   apiMemoryMb: {
@@ -115,7 +115,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (text) => parseWholeNumber(text, 256, 4_194_304),
   },
   queryCacheMb: {
-    ...settingNames('query-cache-mb', '<MB>', 'memory for columns that queries keep; 0 keeps none'),
+    ...settingNames('query-cache-mb', '<MB>', 'memory for the cache of columns; 0 keeps none'),
     ...defaultSetting(eighthOfMemoryMb(), "an eighth of the machine's"),
     parse: (text) => parseWholeNumber(text, 0, 4_194_304),
   },
@@ -211,7 +211,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...settingNames(
       'log-file-mb',
       '<MB>',
-      'size at which it is rotated, 4 older ones are kept; 0: never',
+      'size at which the log file is rotated, 4 are kept; 0: never',
     ),
     ...defaultSetting(64),
     parse: (text) => parseWholeNumber(text, 0, 1_048_576),

@@ -41,7 +41,7 @@ function buildData(
   parts: readonly (readonly LeafPart[])[],
   levels: NodeLevels,
 ): Data {
-  const own = parts[node.leaf]!; // a group has the levels of any leaf inside of it
+  const own = parts[node.leaf]!; // the levels of any leaf in a group show where the group is null or repeated, too
   if (node.column.isList) return listDataOf(node, type as List, parts, levels);
   if (node.column.type !== 'group') return leafData(type, own, levels);
   const { length, nullCount, nullBitmap } = validityOfParts(own, levels);

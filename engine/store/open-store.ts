@@ -307,8 +307,8 @@ class FileStore implements Store {
       const folder = this.#folder.dataset(datasetId);
       if ((await listFolder(this.#folder.deltaLog(datasetId))).length > 0)
         await this.#remove(datasetId);
-      // If the log was moved away (`droppedLogName`), the files of a retired dataset wait for their removal; without it, they were never
-      // committed.
+      // A log that was moved to `droppedLogName` means that the files will be removed later. Without a log at either path, the files were
+      // never committed.
       else if (!fileExists(join(folder, droppedLogName))) await removeTree(folder);
     });
   }

@@ -5,7 +5,7 @@ import { matchesWildcard, startsWithPart, type FoldedPattern } from './wildcard-
 export interface TermEntry {
   /** Number of texts that contain the term. */
   readonly textCount: number;
-  /** Number of rows whose text contains the term. */
+  /** Number of rows with a text that contains the term. */
   readonly rows: number;
   readonly postings: readonly [from: number, length: number];
   readonly positionsOfTerm: readonly [from: number, length: number];

@@ -3,7 +3,7 @@ import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column
 import type { NameTable } from './name-table.js';
 import type { TextRange, ElementTree } from './element-tree.js';
 
-/** A field of an object, with the state of the object that is being written. */
+/** A field of an XML object, and what has been written of the field in the current record and object. */
 interface FieldSlot {
   /** The column of the field; undefined until it is looked up. */
   findColumn: ValueColumn | undefined;

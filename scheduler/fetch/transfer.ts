@@ -173,7 +173,7 @@ function rangeRequestHeaders(point: ResumePoint | undefined): Readonly<Record<st
   return { Range: `bytes=${point.bytes}-`, 'If-Range': point.tag };
 }
 
-/** Returns the size of the whole file if the partial content covers exactly the bytes after the resume point; undefined otherwise. */
+/** Returns the size of the whole file if the partial content is of the same version, as far as its entity tag tells, and covers exactly the bytes after the resume point; undefined otherwise. */
 function totalBytesOfRange(headers: IncomingHttpHeaders, point: ResumePoint): number | undefined {
   const range = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(headers['content-range'] ?? '');
   if (range === null) return undefined;

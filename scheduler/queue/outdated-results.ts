@@ -14,8 +14,9 @@ export class OutdatedResults {
   readonly #countByTask = new Map<number, number>();
 
   /**
-   * Counts an outdated result of an attempt; for an exclusive task, only if it began alone, because other tasks outdate it a limited number of
-   * times. Throws `conflict` if the task has had `budgets.outdatedResults` that count.
+   * Counts an outdated result of an attempt. A result of an exclusive task counts only if no other task of its dataset was running when the
+   * attempt began, because such tasks outdate it a limited number of times. Throws `conflict` when the count reaches
+   * `budgets.outdatedResults`.
    */
   add({ task, isAlone }: RunningTask): void {
     const before = this.#countByTask.get(task.id) ?? 0;

@@ -182,7 +182,7 @@ export async function importFile(
   }
 }
 
-/** Returns the message with which a source is refused before it is read. */
+/** Imports a source; returns the message of its error, or `accepted` if it has none. */
 export async function importErrorMessage(
   text: string | Uint8Array,
   reader: string,

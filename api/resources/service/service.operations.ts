@@ -13,7 +13,7 @@ const errorSchema = {
   example: { dataset_id: ['This field is required.'] },
 };
 
-/** A message for users: the answer of an operation that has no resource. */
+/** The schema of an answer that is only a message, such as the answer to setting a password. */
 export const detailSchema = answerSchema('Detail', 'A message for people.', {
   detail: { type: text, example: 'The credentials are valid: ada@acme.org.' },
 });

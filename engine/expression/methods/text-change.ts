@@ -50,7 +50,7 @@ function replace(
   return parts.join(replacement);
 }
 
-/** Returns the result of `replace('', x)`: `x` is inserted before each character and at the end. */
+/** Returns the result of `replace('', x, count)`: `x` is inserted before each character and at the end, at most `count` times. */
 function insertBetweenCharacters(
   runtime: Runtime,
   text: string,

@@ -55,7 +55,7 @@ export class DictionarySink implements ValueSink {
     insertNullGaps(this.#indices, from, count, slots, present);
   }
 
-  /** Returns the indices of all entries of the dictionaries so far. */
+  /** Returns the indices, in the dataset's dictionary, of all entries of the page dictionaries that were added so far, each once. */
   distinct(): Int32Array {
     return Int32Array.from(this.#distinct);
   }

@@ -15,7 +15,7 @@ import type { SelectStatement } from './dialect/statement.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { newStatement } from './dialect/statement.js';
 
-/** The records over which facets are computed, and how a statement runs. */
+/** The records over which facets are computed, the SQL dialect, and the function that executes a statement. */
 interface FacetScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;

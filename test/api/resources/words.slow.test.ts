@@ -30,7 +30,7 @@ beforeAll(async () => {
   await runImport({ dataset_id: datasetId, object_id: idOf(object) });
 });
 
-/** Returns the number of lines that match a regular expression. */
+/** Returns the number of records of ClinVar with a word that matches a regular expression, in any letter case. */
 function countLinesWith(pattern: string): number {
   const expression = new RegExp(`(?<![a-z0-9])(?:${pattern})(?![a-z0-9])`, 'i');
   return vcfLines.filter((line) => expression.test(line)).length;

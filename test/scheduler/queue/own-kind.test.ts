@@ -148,7 +148,7 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
   const listedTask = await lake.catalog.tasks.addBackground({
     kind: 'count',
     description: 'Count letters',
-    priority: 0, // so that the task runs before the import
+    priority: 0, // as the import has, so that only the limit of its kind can make the task wait
     params: { text: 'genome' },
     targetObjectId: datasetId,
     sourceObjectId: null,

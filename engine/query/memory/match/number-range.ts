@@ -127,7 +127,7 @@ function selectFloatsInRange(
   return mask;
 }
 
-/** Selects the numbers in a range of a column with NaN or infinities: NaN sorts after all numbers and equals itself. */
+/** Selects the values between two bounds, for a column that contains NaN or infinities. NaN sorts after all numbers and equals itself. */
 export function selectNumbersOrderingNaN(
   values: Numbers['numbers'],
   count: number,

@@ -13,8 +13,8 @@ import { filterSparse, stringAt, stringTest } from './string-test.js';
 /** Returns the test that selects the strings that equal one of the predicate's values, in any letter case if `ignoreCase`. */
 export function stringEqualityTest({ values, ignoreCase }: PredicateOfKind<'in'>): ValueTest {
   const form = ignoreCase ? lowerCase : (text: string) => text;
-  // The structures that the two storage forms of a column need for the comparison are built at their first use and shared by all segments:
-  // there may be a hundred segments and thousands of values.
+  // A column has a dictionary or plain strings. What a comparison with each of them needs is built at its first use and shared by all
+  // segments, because a condition may list thousands of values.
   const list = (values as readonly string[]).map((value) => form(value.toWellFormed()));
   let set: ReadonlySet<string> | undefined;
   const wanted = (): ReadonlySet<string> => (set ??= new Set(list));
