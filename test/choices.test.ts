@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { readSourceFiles } from './architecture/sources.js';
-import { expectCurrentPage } from './written-page.js';
+import { expectCurrentPage } from './generated-page.js';
 
 const choicesPage = 'docs/choices.md';
 

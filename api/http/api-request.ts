@@ -27,7 +27,7 @@ export type ApiReply = FastifyReply;
  * A signal that aborts when the client disconnects, so that work for it stops (threats W6, Q9). It also aborts when the answer has been sent,
  * which ends the reading of records that an error has left unsent.
  */
-export function abortOnDisconnect(request: ApiRequest, reply: ApiReply): AbortSignal {
+export function connectionClosedSignal(request: ApiRequest, reply: ApiReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once('close', () => controller.abort());
   if (request.raw.socket.destroyed) controller.abort();

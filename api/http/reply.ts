@@ -34,7 +34,7 @@ const compressedTypePattern =
  * interceptor could do the same, but with one, Nest wraps every request in four observables, which takes a tenth of the time of a small
  * query.)
  */
-export class JsonAdapter extends FastifyAdapter {
+export class ReplyAdapter extends FastifyAdapter {
   /** Whether answers to clients on the same machine are compressed, too. */
   compressesLoopback = false;
   /** Receives a log line about each answer that a fault of the server interrupts while it is streamed. */

@@ -9,7 +9,7 @@ import { installBodyParsers, uploadPrefix } from './body-parsers.js';
 import { formatLogLine, withoutSecrets, type LogSink } from '../../engine/core/server-log.js';
 import type { ServerLimits } from './app-context.js';
 import { userIdOfOwnRequest } from './own-requests.js';
-import { JsonAdapter } from './reply.js';
+import { ReplyAdapter } from './reply.js';
 import type { ApiRequest } from './api-request.js';
 
 /** Options of the HTTP server. */
@@ -27,10 +27,10 @@ interface ServerOptions extends AddressOptions {
 }
 
 /** The Fastify adapter of Nest, without middleware support: its path matching has been bypassed in the past (threat W3). */
-export function createAdapter(options: ServerOptions): JsonAdapter {
+export function createAdapter(options: ServerOptions): ReplyAdapter {
   const { limits } = options;
   const addresses = createCachedAddressReader(options);
-  const adapter = new JsonAdapter({
+  const adapter = new ReplyAdapter({
     skipMiddie: true,
     bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts limits JSON bodies, the announced size limits uploads
     genReqId: () => randomUUID(),

@@ -25,7 +25,7 @@ import { compareBounds, type Bound } from './statistics.js';
 import { leafValues, releaseValues } from './encoder-values.js';
 
 /** Rows per row group, the same number as in DuckDB. A row group is encoded in memory before it is written. */
-export const rowGroupRows = 122_880;
+export const rowsPerRowGroup = 122_880;
 
 /** Approximate size in bytes of the pieces in which a file is yielded. */
 const flushBytes = 1 << 20;
@@ -160,8 +160,8 @@ export class ParquetEncoder {
     try {
       file.append(magicBytes);
       for (const batch of batches) {
-        for (let row = 0; row < batch.numRows; row += rowGroupRows) {
-          const rows = Math.min(rowGroupRows, batch.numRows - row);
+        for (let row = 0; row < batch.numRows; row += rowsPerRowGroup) {
+          const rows = Math.min(rowsPerRowGroup, batch.numRows - row);
           const chunks: ChunkMeta[] = [];
           for (const chunk of this.#rowGroup(output, batch, row, rows)) {
             chunks.push(chunk);

@@ -13,9 +13,9 @@ import { bitWidth } from './hybrid.js';
 import { writePlainInt32sAt, writePlainInt64sAt } from './plain-encoding.js';
 import { physicalType, type ParquetLeaf } from './parquet-schema.js';
 import {
-  joinedRange,
-  emptyRange,
-  rangeOf,
+  joinedExtremeValues,
+  noExtremeValues,
+  extremeValuesOf,
   type Extremes,
   type ExtremeValues,
 } from './statistics.js';
@@ -30,10 +30,10 @@ export function numberEncoder(
   values: Int32s | Int64s,
   pages: readonly PageValueRange[],
 ): Encoder {
-  const ranges = pages.map(({ value, valueEnd }) => rangeOf(leaf, values, value, valueEnd));
+  const ranges = pages.map(({ value, valueEnd }) => extremeValuesOf(leaf, values, value, valueEnd));
   const isWhole = leaf.physical === physicalType.int32 || leaf.physical === physicalType.int64;
   const near = isWhole
-    ? frameOfReferenceOf(values, ranges.reduce(joinedRange, emptyRange).extremes)
+    ? frameOfReferenceOf(values, ranges.reduce(joinedExtremeValues, noExtremeValues).extremes)
     : undefined;
   if (near !== undefined && isIncreasing(near.distances, values.count))
     return deltaEncoder(near, ranges);

@@ -18,17 +18,17 @@ export interface ExtremeValues {
 }
 
 /** The range of no values. */
-export const emptyRange: ExtremeValues = { extremes: undefined, hasNaN: false };
+export const noExtremeValues: ExtremeValues = { extremes: undefined, hasNaN: false };
 
 /** Returns the extremes of the numbers or booleans `from` to `to` in the order of their type (parquet.thrift, `ColumnOrder`). */
-export function rangeOf(
+export function extremeValuesOf(
   leaf: ParquetLeaf,
   values: Booleans | Int32s | Int64s,
   from: number,
   to: number,
 ): ExtremeValues {
   const count = to - from;
-  if (count === 0) return emptyRange;
+  if (count === 0) return noExtremeValues;
   switch (values.kind) {
     case 'booleans':
       return booleanRange(values.booleans.subarray(from, to));
@@ -48,7 +48,7 @@ export function rangeOf(
 }
 
 /** Returns the range that covers both ranges. */
-export function joinedRange(a: ExtremeValues, b: ExtremeValues): ExtremeValues {
+export function joinedExtremeValues(a: ExtremeValues, b: ExtremeValues): ExtremeValues {
   const hasNaN = a.hasNaN || b.hasNaN;
   if (a.extremes === undefined || b.extremes === undefined)
     return { extremes: a.extremes ?? b.extremes, hasNaN };
@@ -139,7 +139,7 @@ function int64Of(low: number, high: number): bigint {
 /** Returns the extremes of the strings `from` to `to`, compared as unsigned bytes. */
 export function stringRange(strings: Strings, from: number, to: number): ExtremeValues {
   const { view, offsets } = strings;
-  if (from === to) return emptyRange;
+  if (from === to) return noExtremeValues;
   let min = from;
   let max = from;
   for (let at = from + 1; at < to; at++) {
@@ -163,7 +163,7 @@ export function dictionaryRanges(
   const seen = new Int32Array(entries);
   let call = 0;
   return (from, to) => {
-    if (from === to) return emptyRange;
+    if (from === to) return noExtremeValues;
     call++;
     let min = firsts[indices[from]!]!;
     let max = min;

@@ -28,9 +28,9 @@ import type { ByteSink } from './byte-sink.js';
 import { numberEncoder } from './number-encoder.js';
 import {
   compareBounds,
-  joinedRange,
-  emptyRange,
-  rangeOf,
+  joinedExtremeValues,
+  noExtremeValues,
+  extremeValuesOf,
   type Extremes,
   type ExtremeValues,
 } from './statistics.js';
@@ -116,7 +116,7 @@ function fastEncoder(
   pages: readonly PageValueRange[],
 ): Encoder {
   if (values.kind === 'booleans') return booleanEncoder(leaf, values, pages);
-  const ranges = pages.map(() => emptyRange);
+  const ranges = pages.map(() => noExtremeValues);
   return values.kind === 'strings' ? unsharedEncoder(values, ranges) : plainEncoder(values, ranges);
 }
 
@@ -141,7 +141,7 @@ function booleanEncoder(
   return {
     ...plainEncoderMembers,
     encoding: encodingId.rle,
-    ranges: pages.map(({ value, valueEnd }) => rangeOf(leaf, values, value, valueEnd)),
+    ranges: pages.map(({ value, valueEnd }) => extremeValuesOf(leaf, values, value, valueEnd)),
     write(sink, from, to) {
       const start = sink.reserveLengthPrefix();
       writeRleBitPacked(sink, values.booleans, from, to, 1);
@@ -175,7 +175,7 @@ function writePages(
   }
   const dataOffset = file.endOffset;
   const pages: PageMeta[] = [];
-  let range = emptyRange;
+  let range = noExtremeValues;
   for (const [i, cut] of cuts.entries()) {
     const from = file.endOffset;
     let body = i === middle ? tried?.page : undefined;
@@ -184,7 +184,7 @@ function writePages(
       body = tried === undefined ? uncompressedBody(plain) : compressedBody(plain);
     }
     const pageRange = encoder.ranges[i]!;
-    range = joinedRange(range, pageRange);
+    range = joinedExtremeValues(range, pageRange);
     const slots = cut.end - cut.slot;
     plainBytes += writeDataPage(file, body, slots, encoder);
     pages.push({

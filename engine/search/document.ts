@@ -11,7 +11,7 @@ export interface SearchDocument {
 }
 
 /** The value of a field of a document. Times are microseconds since 1970 UTC, as in predicates. */
-export type DocumentValue = string | number | null | readonly string[];
+export type DocumentFieldValue = string | number | null | readonly string[];
 
 /** A field that searches can use in conditions, orderings and facets. */
 export interface DocumentField {
@@ -22,7 +22,7 @@ export interface DocumentField {
   readonly columns: readonly SearchColumn[];
   /** True if many documents have the same value, so that the results of tests are cached. */
   readonly isShared: boolean;
-  readonly read: (document: SearchDocument) => DocumentValue;
+  readonly read: (document: SearchDocument) => DocumentFieldValue;
 }
 
 /** Returns the last component of a path. */

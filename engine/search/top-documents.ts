@@ -1,6 +1,6 @@
 import { compareCodePoints } from '../core/compare-code-points.js';
 import type { OrderKey } from '../query/request/query-request.js';
-import { documentField, type DocumentValue, type SearchDocument } from './document.js';
+import { documentField, type DocumentFieldValue, type SearchDocument } from './document.js';
 import type { RankFunction } from './rank.js';
 
 /** A matching document with its sort keys. */
@@ -94,7 +94,7 @@ export class TopDocuments {
 }
 
 /** A list sorts by its smallest element ascending and by its largest descending. */
-function sortKeyOf(value: DocumentValue, descending: boolean): string | number | null {
+function sortKeyOf(value: DocumentFieldValue, descending: boolean): string | number | null {
   const best =
     value === null || typeof value !== 'object'
       ? value

@@ -1,6 +1,6 @@
 import type { Columns } from '../core/types.js';
 import { reservedColumns } from './arrow-columns.js';
-import { rowGroupRows } from '../parquet/file-encoder.js';
+import { rowsPerRowGroup } from '../parquet/file-encoder.js';
 import { isOutdated } from './segment.js';
 import { liveRowCount, type Segment } from './store.js';
 
@@ -114,12 +114,12 @@ export function isMergeable(segment: Segment): boolean {
 export function rowsPerSegment(segments: readonly Segment[]): number {
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   const weight = segments.reduce((sum, segment) => sum + mergeWeightOf(segment), 0);
-  return Math.max(1, Math.min(rowGroupRows, Math.floor(rows / weight)));
+  return Math.max(1, Math.min(rowsPerRowGroup, Math.floor(rows / weight)));
 }
 
 function mergeWeightOf({ rows, bytes, columns }: Segment): number {
   const values = rows * (reservedColumns.length + leafCount(columns));
-  return Math.max(rows / rowGroupRows, bytes / maxMergedBytes, values / maxMergedValues);
+  return Math.max(rows / rowsPerRowGroup, bytes / maxMergedBytes, values / maxMergedValues);
 }
 
 /** The numbers of leaves are cached, because every commit needs them and most segments of a dataset share their columns. */

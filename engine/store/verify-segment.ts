@@ -10,9 +10,9 @@ import {
 } from '../parquet/parquet-schema.js';
 import {
   compareBounds,
-  joinedRange,
-  emptyRange,
-  rangeOf,
+  joinedExtremeValues,
+  noExtremeValues,
+  extremeValuesOf,
   stringRange,
   type ExtremeValues,
 } from '../parquet/statistics.js';
@@ -123,7 +123,7 @@ async function readLeafStatistics(
   list: SchemaNode | undefined,
 ): Promise<StoredLeafStatistics> {
   let [nulls, listNulls] = [0, 0];
-  let range = emptyRange;
+  let range = noExtremeValues;
   for (const { num_rows, columns } of groups) {
     const meta = columns[index]?.meta_data;
     if (meta === undefined || leafKey(meta.path_in_schema) !== leafKey(leaf.path))
@@ -142,7 +142,7 @@ async function readLeafStatistics(
     nulls += part.slots;
     for (const page of part.values) {
       nulls -= valueCount(page);
-      range = joinedRange(range, valueRangeOfPage(leaf, page));
+      range = joinedExtremeValues(range, valueRangeOfPage(leaf, page));
     }
     // A list is null if its first leaf ends above the level of the list; slots of further elements repeat and are not counted.
     if (list !== undefined) listNulls += slotCountBelowLevel(part, list.path.length);
@@ -169,12 +169,12 @@ function valueRangeOfPage(leaf: ParquetLeaf, page: DecodedValues): ExtremeValues
   switch (page.kind) {
     case 'booleans': {
       const booleans = Int32Array.from(page.booleans);
-      return rangeOf(leaf, { kind: 'booleans', count, booleans }, 0, count);
+      return extremeValuesOf(leaf, { kind: 'booleans', count, booleans }, 0, count);
     }
     case 'int32s':
-      return rangeOf(leaf, { kind: 'int32s', count, int32s: page.int32s }, 0, count);
+      return extremeValuesOf(leaf, { kind: 'int32s', count, int32s: page.int32s }, 0, count);
     case 'int64s':
-      return rangeOf(leaf, { kind: 'int64s', count, halves: page.int32s }, 0, count);
+      return extremeValuesOf(leaf, { kind: 'int64s', count, halves: page.int32s }, 0, count);
     case 'strings': {
       const { bytes, offsets } = page;
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -73,7 +73,7 @@ export function compressText(
 export const regressionFolder = 'test/fixtures/fuzz';
 
 /** The paths of all saved cases, without extension. */
-export function savedCases(folder = regressionFolder): readonly string[] {
+export function savedCasePaths(folder = regressionFolder): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.json'))

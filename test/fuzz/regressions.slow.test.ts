@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readers } from '../../readers/index.js';
-import { loadCase, savedCases } from './case.js';
+import { loadCase, savedCasePaths } from './case.js';
 import { generateCase, editMaterialFor } from './generate.js';
 import { checkProperties } from './properties.js';
 import { seed } from '../seed.js';
@@ -9,7 +9,7 @@ import { seed } from '../seed.js';
 
 const inputCount = Number(process.env['STRANDLAKE_CASES'] ?? 150);
 
-test.each(savedCases())('all properties hold for %s', async (path) => {
+test.each(savedCasePaths())('all properties hold for %s', async (path) => {
   await checkProperties(loadCase(path), true);
 });
 

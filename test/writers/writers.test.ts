@@ -16,7 +16,7 @@ import { naiveJson, readNaiveTexts, readRecordsBySql } from '../engine/query/res
 import { random, randomColumns, randomDistribution, randomValue } from '../engine/store/random.js';
 import { exportCommand } from '../../cli/commands/query.js';
 import { seed } from '../seed.js';
-import { expectCurrentSection, markdownTable } from '../written-page.js';
+import { expectCurrentSection, markdownTable } from '../generated-page.js';
 import { fileContextOf, wholeRequest, writeExport, WriterFixture } from './written.js';
 
 let writerFixture: WriterFixture;

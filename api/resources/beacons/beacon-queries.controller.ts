@@ -12,7 +12,7 @@ import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import { JsonText } from '../../http/reply.js';
 import {
-  abortOnDisconnect,
+  connectionClosedSignal,
   type ApiReply,
   type ApiRequest,
   type Caller,
@@ -148,7 +148,7 @@ export class BeaconQueriesController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const query = readBeaconQuery(requestBody);
-    const signal = abortOnDisconnect(request, reply);
+    const signal = connectionClosedSignal(request, reply);
     const filter = { viewer: viewerOf(caller), beaconSetId: set.id };
     const { rows } = await this.context.catalog.beacons.list(filter, unlimitedPage);
     const inOrder = rows.toReversed();
@@ -178,7 +178,7 @@ export class BeaconQueriesController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
     const query = readBeaconQuery(requestBody);
-    const signal = abortOnDisconnect(request, reply);
+    const signal = connectionClosedSignal(request, reply);
     const found = await queryBeacon(this.context, caller, row, query, signal);
     requireAnswer(found);
     const [view] = await crudViews(beaconCrud, this.context, request, [row]);

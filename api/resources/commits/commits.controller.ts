@@ -8,7 +8,7 @@ import { CreateOperation, Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
 import { requireAvailableDataset, requireResource } from '../../http/require-resource.js';
 import {
-  abortOnDisconnect,
+  connectionClosedSignal,
   type ApiReply,
   type ApiRequest,
   type Caller,
@@ -72,7 +72,7 @@ export class CommitsController extends jobController({
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const signal = abortOnDisconnect(request, reply);
+    const signal = connectionClosedSignal(request, reply);
     const file = await exportCommitRecords(this.context, caller, row, signal);
     const url = request.origin + signExportTarget(this.context.signer, caller.user.id, file);
     if (isRedirectRequested(query)) reply.code(302).header('Location', url);

@@ -12,7 +12,7 @@ import { firstParamValue } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
-import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/api-request.js';
+import { connectionClosedSignal, type ApiReply, type ApiRequest } from '../../http/api-request.js';
 import { answerSchema, boolean, integer, jsonObject } from '../../http/json-schema.js';
 import { runDatasetQuery } from '../records/query-records.js';
 import { datasetPaths } from './datasets.operations.js';
@@ -94,7 +94,7 @@ export class DatasetBeaconController {
       }),
     );
     const body = { filters: [{ or: conditions }], limit: 0 };
-    const signal = abortOnDisconnect(request, reply);
+    const signal = connectionClosedSignal(request, reply);
     const { total } = await runDatasetQuery(this.context, dataset, body, signal);
     const build = builds.length === 1 ? builds[0]! : null;
     const askedAllele = { chromosome, coordinate: Number(start), allele, genome_build: build };

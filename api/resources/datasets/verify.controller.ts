@@ -7,7 +7,7 @@ import { Form } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import {
-  abortOnDisconnect,
+  connectionClosedSignal,
   type ApiReply,
   type ApiRequest,
   type Caller,
@@ -138,7 +138,7 @@ export class VerifyController {
       const queued = await scheduler.enqueue('verify', { ...order, userId: user.id });
       return new JobPresenter(this.context, request).taskView(queued, true);
     }
-    const signal = abortOnDisconnect(request, reply);
+    const signal = connectionClosedSignal(request, reply);
     const { task, result } = await scheduler.enqueueAndWait('verify', order, signal);
     return { ...verificationJson(result), task_id: task.id };
   }

@@ -8,7 +8,7 @@ import { jsonTextOf } from '../../http/body-parsers.js';
 import { Operation } from '../../http/operation.js';
 import { JsonText } from '../../http/reply.js';
 import {
-  abortOnDisconnect,
+  connectionClosedSignal,
   type ApiReply,
   type ApiRequest,
   type Caller,
@@ -33,7 +33,7 @@ export class ExpressionsController implements OnModuleDestroy {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    const scope = { context: this.context, caller, signal: abortOnDisconnect(request, reply) };
+    const scope = { context: this.context, caller, signal: connectionClosedSignal(request, reply) };
     const task = { ...readEvaluate(body), body: requestBodyText(request) };
     return new JsonText(await runExpressions(scope, 'evaluate', task));
   }
@@ -46,7 +46,7 @@ export class ExpressionsController implements OnModuleDestroy {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    const scope = { context: this.context, caller, signal: abortOnDisconnect(request, reply) };
+    const scope = { context: this.context, caller, signal: connectionClosedSignal(request, reply) };
     const task = { ...readAnnotate(body), body: requestBodyText(request) };
     return new JsonText(await runExpressions(scope, 'annotate', task));
   }

@@ -16,7 +16,7 @@ import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { computeFieldFacets } from '../records/query-records.js';
 import {
-  abortOnDisconnect,
+  connectionClosedSignal,
   type ApiReply,
   type ApiRequest,
   type Caller,
@@ -146,7 +146,7 @@ export class FieldsController {
   ): Promise<object> {
     const dataset = await this.context.catalog.datasets.get(field.datasetId);
     if (!dataset) throw notFoundError(); // the dataset was deleted meanwhile
-    const signal = abortOnDisconnect(request, reply);
+    const signal = connectionClosedSignal(request, reply);
     const options = readFacetOptions(query);
     return computeFieldFacets(
       this.context,

@@ -3,7 +3,7 @@ import { AnyCaller } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
 import type { QueryParams } from '../../http/page.js';
-import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/api-request.js';
+import { connectionClosedSignal, type ApiReply, type ApiRequest } from '../../http/api-request.js';
 import { loadAccountBeacon, requireBeaconDataset, type AccountBeacon } from './account-beacon.js';
 import {
   datasetAnswer,
@@ -188,7 +188,7 @@ export class Ga4ghBeaconController {
     reply: ApiReply,
     defaults?: RequestDefaults,
   ): Promise<BeaconQueryContext> {
-    const signal = abortOnDisconnect(request, reply);
+    const signal = connectionClosedSignal(request, reply);
     const read =
       request.method === 'POST'
         ? readPostRequest(request.body, defaults)

@@ -28,7 +28,7 @@ import { presenterFor } from '../presenter.js';
 import { readSearchFilter } from '../search/list-search.js';
 import type { JsonText } from '../../http/reply.js';
 import {
-  abortOnDisconnect,
+  connectionClosedSignal,
   type ApiReply,
   type ApiRequest,
   type Caller,
@@ -175,7 +175,11 @@ export class ObjectsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     return {
-      fields: await readFileFieldNames(this.context, object, abortOnDisconnect(request, reply)),
+      fields: await readFileFieldNames(
+        this.context,
+        object,
+        connectionClosedSignal(request, reply),
+      ),
     };
   }
 
@@ -187,7 +191,7 @@ export class ObjectsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    return answerFileQuery(this.context, object, body, abortOnDisconnect(request, reply));
+    return answerFileQuery(this.context, object, body, connectionClosedSignal(request, reply));
   }
 }
 

@@ -22,7 +22,7 @@ import {
 } from './query-records.js';
 import { ByteStream, type JsonText } from '../../http/reply.js';
 import {
-  abortOnDisconnect,
+  connectionClosedSignal,
   type ApiReply,
   type ApiRequest,
   type Caller,
@@ -79,7 +79,7 @@ export class RecordsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText | ByteStream | Buffer> {
-    const signal = abortOnDisconnect(request, reply);
+    const signal = connectionClosedSignal(request, reply);
     const type = requestedPageType(accept);
     const scope = { context: this.context, caller, signal };
     if (type === undefined)
@@ -108,7 +108,13 @@ export class RecordsController {
       const ignoredPaths = ignoredKeys.map((key) => `queries[${index}].${key}`);
       reportIgnoredKeys(this.context, request, reply, ignoredPaths);
     };
-    return answerBatchQuery(this.context, caller, body, check, abortOnDisconnect(request, reply));
+    return answerBatchQuery(
+      this.context,
+      caller,
+      body,
+      check,
+      connectionClosedSignal(request, reply),
+    );
   }
 
   @Operation(recordOperations.lookup)
@@ -120,7 +126,7 @@ export class RecordsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    const signal = abortOnDisconnect(request, reply);
+    const signal = connectionClosedSignal(request, reply);
     return answerLookup(
       this.context,
       dataset,
@@ -138,6 +144,6 @@ export class RecordsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText | ByteStream> {
-    return answerDiff(this.context, dataset, query, abortOnDisconnect(request, reply));
+    return answerDiff(this.context, dataset, query, connectionClosedSignal(request, reply));
   }
 }

@@ -3,7 +3,7 @@ import { Access, CurrentCaller } from '../../http/access-rule.js';
 import { Operation } from '../../http/operation.js';
 import { AppContext } from '../../http/app-context.js';
 import {
-  abortOnDisconnect,
+  connectionClosedSignal,
   type ApiReply,
   type ApiRequest,
   type Caller,
@@ -111,6 +111,6 @@ export class SearchController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return answerSearch(this.context, caller, body, abortOnDisconnect(request, reply));
+    return answerSearch(this.context, caller, body, connectionClosedSignal(request, reply));
   }
 }

@@ -1,5 +1,5 @@
 import type { AppContext } from '../../http/app-context.js';
-import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../../http/api-request.js';
+import { connectionClosedSignal, type ApiReply, type ApiRequest } from '../../http/api-request.js';
 import { preferenceOf, reportAppliedPreference } from '../../http/preferences.js';
 
 /** The longest wait, in seconds; proxies abandon a request after a minute. */
@@ -22,7 +22,7 @@ export async function waitAsPreferred(
   const seconds = Math.min(maxWaitSeconds, Number(preferredSeconds));
   reportAppliedPreference(reply, `wait=${seconds}`);
   const isOver = AbortSignal.timeout(1000 * seconds);
-  const signal = AbortSignal.any([isOver, abortOnDisconnect(request, reply)]);
+  const signal = AbortSignal.any([isOver, connectionClosedSignal(request, reply)]);
   await scheduler.wait(taskId, signal).catch((error: unknown) => {
     // A `not-found` error is ignored: the caller reads the row again afterwards, and then finds out whether it was deleted.
     if (!signal.aborted && (error as { code?: unknown }).code !== 'not-found') throw error;

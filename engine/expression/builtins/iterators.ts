@@ -4,7 +4,12 @@ import { isOrdered } from '../values/comparison.js';
 import { itemsOf, keysOf } from '../values/dict.js';
 import { toIndex } from '../values/integers.js';
 import { copyItems, iterate, itemsIn } from '../values/iteration.js';
-import { exactArguments, namedArguments, argumentRange, anyArguments } from '../values/native.js';
+import {
+  exactArguments,
+  namedArguments,
+  argumentRange,
+  variadicArguments,
+} from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { isTruthy } from '../values/truth.js';
 import { typeName } from '../values/type-name.js';
@@ -42,7 +47,7 @@ function sum(runtime: Runtime, values: PyValue, start: PyValue | undefined): PyV
 /** `max` and `min` of an iterable or of the arguments. */
 function extremeFunction(name: 'max' | 'min'): NativeDeclaration {
   const operator = name === 'max' ? '>' : '<';
-  return anyArguments((runtime, args, keywords) => {
+  return variadicArguments((runtime, args, keywords) => {
     const key = keywords?.get('key') ?? null;
     const missing = keywords?.get('default');
     for (const one of keywords?.keys() ?? [])
@@ -209,7 +214,7 @@ export const iteratorFunctions: Readonly<Record<string, NativeDeclaration>> = {
   enumerate: namedArguments(1, 2, ['iterable', 'start'], enumerate),
   filter: argumentRange(2, 2, filter),
   iter: argumentRange(1, 1, (runtime, value: PyValue) => iterate(runtime, value)),
-  map: anyArguments(map),
+  map: variadicArguments(map),
   max: extremeFunction('max'),
   min: extremeFunction('min'),
   next: argumentRange(1, 2, next),
@@ -227,5 +232,5 @@ export const iteratorFunctions: Readonly<Record<string, NativeDeclaration>> = {
     'range',
   ),
   sum: namedArguments(1, 2, ['', 'start'], sum),
-  zip: anyArguments(zip),
+  zip: variadicArguments(zip),
 };

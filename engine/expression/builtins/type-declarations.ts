@@ -3,7 +3,12 @@ import { codePointLength } from '../values/code-points.js';
 import { setItem, setOf } from '../values/dict.js';
 import { asInt, toIndex, toSize } from '../values/integers.js';
 import { copyItems, itemsIn } from '../values/iteration.js';
-import { exactArguments, namedArguments, argumentRange, anyArguments } from '../values/native.js';
+import {
+  exactArguments,
+  namedArguments,
+  argumentRange,
+  variadicArguments,
+} from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { asciiOf, reprOf, strOf } from '../values/repr.js';
 import { isTruthy } from '../values/truth.js';
@@ -49,7 +54,7 @@ function makeSet(isFrozen: boolean): NativeDeclaration {
   });
 }
 
-const makeDict: NativeDeclaration = anyArguments((runtime, args, keywords) => {
+const makeDict: NativeDeclaration = variadicArguments((runtime, args, keywords) => {
   if (args.length > 1) throw typeError(`dict expected at most 1 argument, got ${args.length}`);
   const dict = new PyDict();
   for (const source of args) addItems(runtime, dict, source);

@@ -1,7 +1,7 @@
 import { ExpressionError, typeError, valueError } from '../values/expression-errors.js';
 import { copyDict, deleteItem, getItem, itemsOf, setItem, updateDict } from '../values/dict.js';
 import { itemsIn } from '../values/iteration.js';
-import { exactArguments, argumentRange, anyArguments } from '../values/native.js';
+import { exactArguments, argumentRange, variadicArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import {
   DictView,
@@ -108,7 +108,7 @@ export const dictMethods: Readonly<Record<string, NativeDeclaration>> = {
     countMutation(runtime);
     return missing ?? null;
   }),
-  update: anyArguments((runtime, [self, ...sources], keywords) => {
+  update: variadicArguments((runtime, [self, ...sources], keywords) => {
     const dict = self as PyDict;
     if (sources.length > 1)
       throw typeError(`update expected at most 1 argument, got ${sources.length}`);

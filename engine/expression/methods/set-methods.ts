@@ -3,7 +3,7 @@ import { isSubset } from '../values/comparison.js';
 import { addMember, setOf } from '../values/dict.js';
 import { mapKey } from '../values/hashing.js';
 import { itemsIn } from '../values/iteration.js';
-import { exactArguments, anyArguments } from '../values/native.js';
+import { exactArguments, variadicArguments } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { PySet } from '../values/python-values.js';
 import type { PyValue, Runtime } from '../values/python-values.js';
@@ -19,7 +19,7 @@ function operandAsSet(runtime: Runtime, value: PyValue): PySet {
 }
 
 function setCombination(join: (a: PySet, b: PySet) => PySet): NativeDeclaration {
-  return anyArguments((runtime, [self, ...others]) => {
+  return variadicArguments((runtime, [self, ...others]) => {
     let result = union(self as PySet, new PySet(false));
     for (const other of others) {
       const set = operandAsSet(runtime, other);
@@ -93,7 +93,7 @@ export const setMethods: Readonly<Record<string, NativeDeclaration>> = {
     if (!set.map.delete(mapKey(value))) throw keyError(runtime, value, () => set.map.keys());
     return countMutation(runtime);
   }),
-  update: anyArguments((runtime, [self, ...others]) => {
+  update: variadicArguments((runtime, [self, ...others]) => {
     const set = self as PySet;
     for (const other of others)
       for (const item of itemsIn(runtime, other)) {

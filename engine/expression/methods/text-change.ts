@@ -2,7 +2,12 @@ import { ExpressionError, typeError, valueError } from '../values/expression-err
 import { codePointLength, codePointsOf } from '../values/code-points.js';
 import { getItem, itemsOf, setItem } from '../values/dict.js';
 import { asInt, toSize } from '../values/integers.js';
-import { exactArguments, namedArguments, argumentRange, anyArguments } from '../values/native.js';
+import {
+  exactArguments,
+  namedArguments,
+  argumentRange,
+  variadicArguments,
+} from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
 import { PyDict } from '../values/python-values.js';
@@ -221,7 +226,7 @@ export const changeMethods: Readonly<Record<string, NativeDeclaration>> = {
     expandTabs(runtime, text, size === undefined ? 8 : toSize(size)),
   ),
   translate: exactArguments(1, translate),
-  format: anyArguments((runtime, [text, ...args], keywords) =>
+  format: variadicArguments((runtime, [text, ...args], keywords) =>
     formatText(runtime, text as string, args, keywords),
   ),
   format_map: exactArguments(1, (runtime, text: string, mapping: PyValue) =>

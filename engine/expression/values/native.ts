@@ -26,7 +26,7 @@ export function namedArguments(
 }
 
 /** Declares a function with any number of arguments. */
-export function anyArguments(code: VariadicCode): NativeDeclaration {
+export function variadicArguments(code: VariadicCode): NativeDeclaration {
   const shape: NativeShape = { min: 0, max: Infinity, names: [], wording: 'range' };
   const unusedCode: NativeCode = () => null;
   return (name, owner) => new Native(name, shape, unusedCode, code, owner);

@@ -9,7 +9,7 @@ import type { Executor, SelectedRows, Selection } from '../executor/executor.js'
 import { withDatasetNamedInErrors, type RunOptions } from '../executor/run-options.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { oneFieldQuery, rowsOfRankedPage, rankedRowAtPosition } from './ranked-selection.js';
-import { rankedClausesOf } from '../text/relevance.js';
+import { rankingClausesAndTier } from '../text/relevance.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { TextFrequencies } from './shard-protocol.js';
 import type { Shards } from './shards.js';
@@ -84,7 +84,7 @@ export async function searchIndex(
 ): Promise<SelectedRows | Unsupported> {
   const { scores, offset, limit, cursor } = selection;
   const { field, query, phrases } = oneFieldQuery(selection, snapshot)!;
-  const { clauses, tier } = rankedClausesOf(scores);
+  const { clauses, tier } = rankingClausesAndTier(scores);
   const weights = new Map(clauses.flatMap(({ leaves }) => leaves));
   const weighed = phrases.map(({ leaf, phrase, boost }) => ({ ...phrase, boost, weight: weights.get(leaf)! })); // prettier-ignore
   const after = cursor?.after ? rankedRowAtPosition(cursor.after) : undefined;

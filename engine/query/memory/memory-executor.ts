@@ -25,7 +25,7 @@ import {
   sidePredicates,
   withoutUnsatisfiedConditions,
 } from './ranked-selection.js';
-import { rankedClausesOf } from '../text/relevance.js';
+import { rankingClausesAndTier } from '../text/relevance.js';
 
 /** The memory limit of the columns in memory, and the number of threads. */
 interface MemoryOptions {
@@ -294,7 +294,7 @@ async function selectRanked(
   const prepared = await prepareQuery(shards, snapshot, predicate, 0);
   const after = cursor?.after ? rankedRowAtPosition(cursor.after) : undefined;
   const relevance = {
-    ...rankedClausesOf(scores),
+    ...rankingClausesAndTier(scores),
     conditions: sidePredicates(scores),
     page: { after, offset: 0, limit: offset + limit },
   };

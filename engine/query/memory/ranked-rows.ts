@@ -16,7 +16,7 @@ export interface Relevance {
   /** The conditions in the clauses that do not concern text fields. */
   readonly conditions: readonly Predicate[];
   readonly clauses: readonly RankedClause[];
-  /** The tier of a clause, as in `rankedClausesOf`: what a clause adds to the score of records that satisfy it. */
+  /** The tier of a clause, as in `rankingClausesAndTier`: what a clause adds to the score of records that satisfy it. */
   readonly tier: number;
   readonly page: RankedPage;
 }

@@ -34,7 +34,7 @@ export type ExplainSource =
   | { readonly kind: 'element' };
 
 /** Returns a group of nodes. */
-export function groupNodes(
+export function newExplainGroup(
   kind: ExplainGroup['kind'],
   path: string,
   nodes: readonly ExplainNode[],

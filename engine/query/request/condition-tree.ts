@@ -3,7 +3,7 @@ import { parseEntities, type EntityNames } from './entities.js';
 import type { FieldIndex } from './field-index.js';
 import { isPair, parseFilters, type FilterRules } from './filter.js';
 import {
-  groupNodes,
+  newExplainGroup,
   type ExplainGroup,
   type ExplainNode,
   type ExplainSource,
@@ -51,7 +51,7 @@ export function explainTree(conditions: RequestConditions, context: ExplainConte
       predicate: build.predicate,
       source: { kind: 'build', value: build.value },
     });
-  return groupNodes('and', '', nodes);
+  return newExplainGroup('and', '', nodes);
 }
 
 function filterNodes(input: unknown, path: string, context: ExplainContext): ExplainNode[] {
@@ -72,7 +72,7 @@ function filterNode(input: unknown, path: string, context: ExplainContext): Expl
   const [operator, operand] = Object.entries(input as object)[0] as [string, unknown];
   if (operator.toLowerCase() === 'any') return leaf({ kind: 'element' });
   const kind = operator.toLowerCase() as ExplainGroup['kind'];
-  return groupNodes(kind, path, filterNodes(operand, `${path}.${operator}`, context));
+  return newExplainGroup(kind, path, filterNodes(operand, `${path}.${operator}`, context));
 }
 
 /** Returns the nodes of the entity pairs (type and value): pairs of the same type are joined by OR. */
@@ -92,7 +92,7 @@ function entityNodes(input: unknown, { index, names }: ExplainContext): ExplainN
     });
   }
   return [...byType.values()].map((nodes) =>
-    nodes.length === 1 ? nodes[0]! : groupNodes('or', 'entities', nodes),
+    nodes.length === 1 ? nodes[0]! : newExplainGroup('or', 'entities', nodes),
   );
 }
 

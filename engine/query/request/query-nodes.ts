@@ -1,4 +1,4 @@
-import { groupNodes, type ExplainNode, type ExplainSource } from './condition-node.js';
+import { newExplainGroup, type ExplainNode, type ExplainSource } from './condition-node.js';
 import type { FieldIndex } from './field-index.js';
 import type { Predicate, WildPart } from '../predicate/predicate.js';
 import { parseGrammar, type Atom, type Clause, type ClauseLevel } from './query-string/grammar.js';
@@ -34,25 +34,25 @@ function levelNode({ alternatives }: ClauseLevel, path: string, index: FieldInde
     const items = wantedClauses.map((clauses, i) =>
       clausesNode(clauses, `${parent}.or[${i}]`, index),
     );
-    nodes.push(groupNodes('or', parent, items));
+    nodes.push(newExplainGroup('or', parent, items));
   }
   for (const [clause] of excluded) {
     const parent = pathOf(nodes.length);
-    nodes.push(groupNodes('not', parent, [atomNode(clause!.atom, `${parent}.not`, index)]));
+    nodes.push(newExplainGroup('not', parent, [atomNode(clause!.atom, `${parent}.not`, index)]));
   }
-  return nodes.length === 1 ? nodes[0]! : groupNodes('and', path, nodes);
+  return nodes.length === 1 ? nodes[0]! : newExplainGroup('and', path, nodes);
 }
 
 function clausesNode(clauses: readonly Clause[], path: string, index: FieldIndex): ExplainNode {
   const [only] = clauses;
   if (clauses.length === 1) return clauseNode(only!, path, index);
   const items = clauses.map((clause, i) => clauseNode(clause, `${path}.and[${i}]`, index));
-  return groupNodes('and', path, items);
+  return newExplainGroup('and', path, items);
 }
 
 function clauseNode({ sign, atom }: Clause, path: string, index: FieldIndex): ExplainNode {
   return sign === 'not' || sign === 'prohibited'
-    ? groupNodes('not', path, [atomNode(atom, `${path}.not`, index)])
+    ? newExplainGroup('not', path, [atomNode(atom, `${path}.not`, index)])
     : atomNode(atom, path, index);
 }
 

@@ -1,16 +1,16 @@
 import type { Bm25Weight } from '../../text/bm25.js';
 import { phraseBetweenSlashes, wildcardBetweenSlashes } from '../predicate/text-patterns.js';
 import type { ScoreClause, ScoredCondition } from '../predicate/predicate.js';
-import { rankedClausesOf } from '../text/relevance.js';
+import { rankingClausesAndTier } from '../text/relevance.js';
 import { compilePredicate } from './compile-predicate.js';
 import { fieldExpression, type Statement } from './dialect/statement.js';
 
-/** Returns the relevance of a record, as `rankedClausesOf` defines it, as an SQL expression; undefined if nothing ranks. */
+/** Returns the relevance of a record, as `rankingClausesAndTier` defines it, as an SQL expression; undefined if nothing ranks. */
 export function relevanceSql(
   statement: Statement,
   scores: readonly ScoreClause[],
 ): string | undefined {
-  const { clauses, tier } = rankedClausesOf(scores);
+  const { clauses, tier } = rankingClausesAndTier(scores);
   if (clauses.length === 0) return undefined;
   const parts = clauses.map(({ item, boost, leaves }) => {
     const { dialect, params } = statement;

@@ -32,7 +32,7 @@ export interface RankedClause {
  * larger than any sum of BM25, so that records that satisfy more clauses come first; it is omitted if there is only one clause and that has
  * scores. Both executors compute the same double: the same operations in the same order.
  */
-export function rankedClausesOf(scores: readonly ScoreClause[]): {
+export function rankingClausesAndTier(scores: readonly ScoreClause[]): {
   readonly clauses: readonly RankedClause[];
   readonly tier: number;
 } {

@@ -58,7 +58,7 @@ export interface ComputedBatch {
  * Choice: the expressions of a chunk have five minutes in all, half the time after which a thread counts as stuck. Expressions of later
  * records end with the error of a time limit, so that slow expressions do not fail an import either.
  */
-export const chunkTimeoutMs = 300_000;
+export const chunkExpressionsTimeoutMs = 300_000;
 
 /** Evaluates the expressions of an import for each record of a chunk. Only columns that the expressions read are decoded into values. */
 export function computeFields(input: ComputationInput): ComputedBatch {
@@ -120,7 +120,7 @@ class FieldComputation {
    * by record.
    */
   #evaluate(steps: readonly ComputationStep[], kept: JobResults): void {
-    const { batch, expressions, host, timeoutMs = chunkTimeoutMs } = this.#input;
+    const { batch, expressions, host, timeoutMs = chunkExpressionsTimeoutMs } = this.#input;
     const variables = [
       null,
       expressions.sourceFilename,

@@ -6,7 +6,7 @@ import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { codes } from '../../../engine/ingest/validation-codes.js';
 import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from '../call-ahead.js';
 import {
-  chunkTimeoutMs,
+  chunkExpressionsTimeoutMs,
   lenientReportRules,
   type ComputationInput,
   type ComputedBatch,
@@ -50,7 +50,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   const namesComputed = computedNames(expressions);
   const recomputed = errorNames(expressions);
   const droppedPaths = (input.dropped ?? []).filter(([name]) => !namesComputed.has(name!));
-  const end = performance.now() + (input.timeoutMs ?? chunkTimeoutMs);
+  const end = performance.now() + (input.timeoutMs ?? chunkExpressionsTimeoutMs);
 
   const leavesOutErrors = dropsErrors(droppedPaths);
 

@@ -1,5 +1,5 @@
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
-import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
+import { rowsPerRowGroup } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import type { Writer } from '../../../writers/writer.js';
 import type { PartRows } from './part.js';
@@ -56,8 +56,8 @@ export class PartSplitter {
    */
   *addWholeSegment(segment: number): Generator<void> {
     const { rows } = this.#segments[segment]!;
-    for (let first = 0; first < rows; first += rowGroupRows) {
-      const end = Math.min(rows, first + rowGroupRows);
+    for (let first = 0; first < rows; first += rowsPerRowGroup) {
+      const end = Math.min(rows, first + rowsPerRowGroup);
       const bytes = (end - first) * this.#recordBytes;
       if (this.#copiesRowGroups && end - first >= minRowGroupRows && bytes <= maxRowGroupBytes) {
         this.endPart();

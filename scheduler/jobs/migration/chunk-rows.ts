@@ -1,6 +1,6 @@
 import { concatenateArrays } from '../../../engine/core/buffers.js';
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
-import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
+import { rowsPerRowGroup } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 
 /** A segment of the source, and which of its rows are in a chunk: all rows, or ascending row numbers. */
@@ -50,7 +50,7 @@ export async function* cutRowsIntoChunks(
   const maxRows = Math.max(
     minChunkRows,
     Math.min(
-      rowGroupRows,
+      rowsPerRowGroup,
       Math.floor(maxChunkBytes / recordBytes),
       Math.floor(maxChunkValues / leaves),
     ),

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import { unservedOperations } from '../../../api/http/unserved.js';
 import { operations } from '../../../api/resources/index.js';
-import { expectCurrentPage } from '../../written-page.js';
+import { expectCurrentPage } from '../../generated-page.js';
 
 const interfaceFile = 'test/api/interface.txt';
 const coveragePage = 'docs/coverage.md';

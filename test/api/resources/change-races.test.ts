@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pollUntil } from '../../until.js';
-import { createHoldableWorker } from '../held-worker.js';
+import { createInterceptedWorker } from '../held-worker.js';
 import { startServerFixture } from '../lab.js';
 import { idOf, waitForJob } from '../server.js';
 
@@ -10,7 +10,7 @@ import { idOf, waitForJob } from '../server.js';
  * a rollback, has found.
  */
 
-const holdableWorker = createHoldableWorker();
+const holdableWorker = createInterceptedWorker();
 const { ann, newDataset, server } = await startServerFixture({
   scheduler: { startWorker: holdableWorker.startWorker },
 });

@@ -4,7 +4,7 @@ import { builtinDeclarations } from '../../../engine/expression/builtins/builtin
 import { libraryDeclarations } from '../../../engine/expression/library/library-declarations.js';
 import { querySchema } from '../../../api/resources/records/record-schemas.js';
 import { commonParameterHelp, readers } from '../../../readers/index.js';
-import { expectCurrentSection, markdownTable } from '../../written-page.js';
+import { expectCurrentSection, markdownTable } from '../../generated-page.js';
 
 const readersPage = 'docs/readers.md';
 

@@ -12,7 +12,7 @@ import {
 } from 'apache-arrow';
 import { describe, expect, test } from '@jest/globals';
 import { reservedColumns } from '../../../engine/store/arrow-columns.js';
-import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
+import { rowsPerRowGroup } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
 import {
@@ -93,11 +93,11 @@ describe('extreme values', () => {
   });
 
   test('several row groups, each in several pages', async () => {
-    const rows = rowGroupRows + 5;
+    const rows = rowsPerRowGroup + 5;
     const values = repeatValues(rows, (i) => (i % 11 === 0 ? null : `value ${i * 7919}`));
     const { rust, chunks } = await writeAndReadFile(columnOfType('string'), values);
     expect(firstValueDifference(values, rust)).toBeUndefined();
-    expect(chunks.map((chunk) => Number(chunk.num_values))).toEqual([rowGroupRows, 5]);
+    expect(chunks.map((chunk) => Number(chunk.num_values))).toEqual([rowsPerRowGroup, 5]);
     expect(chunks[0]!.encoding_stats!.at(-1)!.count).toBeGreaterThan(1);
   });
 });

@@ -6,7 +6,7 @@ import {
   type ColumnChunk,
   type SchemaElement,
 } from 'hyparquet';
-import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
+import { rowsPerRowGroup } from '../../../engine/parquet/file-encoder.js';
 import { isZstd } from '../../../engine/parquet/read-pages.js';
 import { readChunk } from '../../../engine/parquet/read-column-chunk.js';
 import { parquetSchema, type ParquetColumn } from '../../../engine/parquet/parquet-schema.js';
@@ -305,10 +305,10 @@ describe('the pages of a row group', () => {
 
   test('are counted from the start of their row group', () => {
     const flag = columnOf('flag', 'boolean');
-    const rows = rowGroupRows + 9_000;
+    const rows = rowsPerRowGroup + 9_000;
     const values = [Array.from({ length: rows }, (_, row) => row % 3 === 0)];
     const file = encodeFile([flag], [batchOf([flag], values, rows, 1n)]);
-    expect(pagesOf(file).map((group) => group.rows)).toEqual([rowGroupRows, 9_000]);
+    expect(pagesOf(file).map((group) => group.rows)).toEqual([rowsPerRowGroup, 9_000]);
     expectAligned([flag], file);
   });
 });

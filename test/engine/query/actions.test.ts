@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { filterActions } from './filter-actions.js';
-import { expectCurrentSection, markdownTable } from '../../written-page.js';
+import { expectCurrentSection, markdownTable } from '../../generated-page.js';
 import { randomFilters } from './random-filter.js';
 import { randomDataset } from './random-records.js';
 import { Random } from './random.js';

@@ -7,7 +7,7 @@ import { caseVariantsBetween, caseVariantsOf } from '../case-variants.js';
 import { nsPerRow } from '../predicate-cost.js';
 import { toPlainValue } from '../plain-values.js';
 import { type CaseVariants, type PredicateOfKind, type Scalar } from '../predicate.js';
-import { variantsTest } from './variant-place.js';
+import { mayContainVariants } from './variant-place.js';
 import type { BoundOrder, ValueRange } from '../value-bounds.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
@@ -43,7 +43,7 @@ export const equality = valueKind<EqualityCondition>({
   mayNeedJoin: (condition, caseVariants) =>
     (caseVariants.get(condition) ?? condition.values).length > 1,
   valuesInAnyCase: ({ values, ignoreCase }) => (ignoreCase ? values.map(String) : []),
-  place: ({ values }) => variantsTest(values.map(String)),
+  place: ({ values }) => mayContainVariants(values.map(String)),
   valueSql: (condition, statement) => foldedEqualitySql(condition, statement),
   fieldSql,
   valueTest(condition) {

@@ -62,7 +62,7 @@ interface VariantPositions {
  * Returns a test that is false for rows that, by the bounds of their coordinates, contain none of these variants. Undefined if the name of
  * a variant cannot be parsed unambiguously. The test takes about as long for thousands of variants as for one.
  */
-export function variantsTest(variants: readonly string[]): SegmentTest | undefined {
+export function mayContainVariants(variants: readonly string[]): SegmentTest | undefined {
   const byChromosome = positionsOf(variants);
   if (byChromosome === undefined) return undefined;
   const all = [...byChromosome.values()];
