@@ -1,5 +1,6 @@
 import { concatenateArrays } from '../core/buffers.js';
-import { filterHash, mayContain, type FilterHash } from '../parquet/bloom-filter.js';
+import type { PackedTexts } from '../core/packed-texts.js';
+import { filterHashes, mayContain, type FilterHashes } from '../parquet/bloom-filter.js';
 import type { DecodedValues } from '../parquet/decode-values.js';
 import { hashBytes } from '../parquet/hash.js';
 import { physicalType } from '../parquet/parquet-schema.js';
@@ -18,7 +19,7 @@ export class WantedValues {
   #hasStrings = false;
   #hasNumbers = false;
   #ordered: OrderedValues | undefined;
-  #hashes: readonly FilterHash[] | undefined;
+  #hashes: FilterHashes | undefined;
   #hashBits: HashBits | undefined;
 
   /** `strings` is the table of the strings; if strings are the keys themselves, the caller adds them. */
@@ -74,8 +75,8 @@ export class WantedValues {
 
   /** Returns the wanted strings that may be in a bloom filter; undefined if none is. */
   stringsIn(filter: Uint32Array): OrderedValues | undefined {
-    this.#hashes ??= Array.from({ length: this.strings }, (_, i) => filterHash(this.#strings.text(i))); // prettier-ignore
-    const remaining = this.#hashes.map((hash) => mayContain(filter, hash));
+    const hashes = (this.#hashes ??= filterHashes(packedStrings(this.#strings)));
+    const remaining = Array.from({ length: this.strings }, (_, i) => mayContain(filter, hashes, i));
     if (!remaining.includes(true)) return undefined;
     return orderedStrings(this.#strings, remaining);
   }
@@ -249,6 +250,16 @@ function positionOfString(bytes: Uint8Array, start: number, end: number, prefix:
   for (let i = 0, at = start + prefix.length; i < bytesInPosition; i++, at++)
     position = 256 * position + (at < end ? bytes[at]! : 0);
   return position;
+}
+
+function packedStrings(table: StringTable): PackedTexts {
+  let all: Buffer = Buffer.alloc(0);
+  const offsets = new Int32Array(table.size + 1);
+  table.forEach((bytes, _, end, number) => {
+    all = bytes;
+    offsets[number + 1] = end;
+  });
+  return { bytes: all, offsets };
 }
 
 /** Returns the strings of a table in order, or those whose number is marked in `isIncluded`. */

@@ -1,9 +1,9 @@
 import { instantiate } from '../core/wasm-assembler.js';
-import { insertKernel, salts } from './bloom-kernel.js';
+import type { PackedTexts } from '../core/packed-texts.js';
+import { hashKernel, insertKernel, salts } from './bloom-kernel.js';
 import { ByteSink } from './byte-sink.js';
 import { ThriftWriter } from './thrift.js';
 import type { Strings } from './encoder-values.js';
-import { xxHash64 } from './xxhash64.js';
 
 /*
  * Split-block bloom filters (parquet-format, BloomFilter.md), which tell what strings are certainly not in a column chunk. A block has
@@ -25,50 +25,77 @@ const stringsAddress = offsetsAddress + 4 * (batchStrings + 1);
 const memoryPages = Math.ceil((stringsAddress + batchBytes) / 65_536);
 
 interface BloomKernels {
+  hash(strings: number, offsets: number, count: number, hashes: number): number;
   insert(strings: number, offsets: number, count: number, filter: number, blocks: number): number;
 }
 
-/** The kernels of this thread, which are compiled for its first filter. */
+/** The kernels of this thread, which are compiled for its first filter or hash. */
 let compiledKernels: ReturnType<typeof instantiate<BloomKernels>> | undefined;
+
+function kernels(): ReturnType<typeof instantiate<BloomKernels>> {
+  return (compiledKernels ??= instantiate<BloomKernels>([insertKernel, hashKernel], memoryPages));
+}
+
+/** Copies strings from index `from` on into the memory of the kernels; returns the index after the last, `from` if that string is too long. */
+function copyBatch({ bytes, offsets }: PackedTexts, from: number): number {
+  const { buffer } = kernels().memory;
+  const starts = new Int32Array(buffer, offsetsAddress, batchStrings + 1);
+  const first = offsets[from]!;
+  const most = Math.min(offsets.length - 1, from + batchStrings);
+  let to = from;
+  while (to < most && offsets[to + 1]! - first <= batchBytes) to++;
+  new Uint8Array(buffer, stringsAddress, batchBytes).set(bytes.subarray(first, offsets[to]));
+  for (let i = from; i <= to; i++) starts[i - from] = offsets[i]! - first;
+  return to;
+}
 
 /** Returns the blocks of a filter with these strings; undefined if there are none, or if one of them is too long for lookups. */
 export function bloomFilter({ count, bytes, offsets }: Strings): Uint8Array | undefined {
   if (count === 0) return undefined;
-  compiledKernels ??= instantiate<BloomKernels>([insertKernel], memoryPages);
-  const { buffer } = compiledKernels.memory;
   const blocks = Math.min(maxBlocks, Math.ceil((count * bitsPerValue) / (8 * blockBytes)));
-  const filter = new Uint8Array(buffer, filterAddress, blocks * blockBytes).fill(0);
-  const starts = new Int32Array(buffer, offsetsAddress, batchStrings + 1);
-  const strings = new Uint8Array(buffer, stringsAddress, batchBytes);
+  const { memory, insert } = kernels();
+  const filter = new Uint8Array(memory.buffer, filterAddress, blocks * blockBytes).fill(0);
+  const strings = { bytes, offsets: offsets.subarray(0, count + 1) };
   for (let from = 0; from < count;) {
-    const first = offsets[from]!;
-    let to = from;
-    while (to < count && to - from < batchStrings && offsets[to + 1]! - first <= batchBytes) to++;
+    const to = copyBatch(strings, from);
     if (to === from) return undefined;
-    strings.set(bytes.subarray(first, offsets[to]));
-    for (let i = from; i <= to; i++) starts[i - from] = offsets[i]! - first;
-    compiledKernels.insert(stringsAddress, offsetsAddress, to - from, filterAddress, blocks);
+    insert(stringsAddress, offsetsAddress, to - from, filterAddress, blocks);
     from = to;
   }
   return filter.slice();
 }
 
-/** The two halves of a string's hash, as unsigned numbers. */
-export interface FilterHash {
-  readonly high: number;
-  readonly low: number;
+/** The hashes of strings: the lower and the upper half of each, as unsigned numbers. */
+export type FilterHashes = Uint32Array;
+
+/** Returns the hashes of strings. A string that is too long for filters has some hash. */
+export function filterHashes(strings: PackedTexts): FilterHashes {
+  const count = strings.offsets.length - 1;
+  const hashes = new Uint32Array(2 * count);
+  const { memory, hash } = kernels();
+  for (let from = 0; from < count;) {
+    const to = copyBatch(strings, from);
+    hash(stringsAddress, offsetsAddress, to - from, filterAddress);
+    hashes.set(new Uint32Array(memory.buffer, filterAddress, 2 * (to - from)), 2 * from);
+    from = Math.max(to, from + 1);
+  }
+  return hashes;
 }
 
-export function filterHash(text: string): FilterHash {
-  const hash = xxHash64(Buffer.from(text));
-  return { high: Number(hash >> 32n), low: Number(hash & 0xffffffffn) };
-}
-
-/** Whether a filter may contain the string with this hash. `words` are the words of its blocks. */
-export function mayContain(words: Uint32Array, { high, low }: FilterHash): boolean {
+/** Whether a filter may contain string `i`. `words` are the words of its blocks. */
+export function mayContain(words: Uint32Array, hashes: FilterHashes, i: number): boolean {
+  const low = hashes[2 * i]! | 0;
   // The product has at most 46 bits, which a double represents exactly.
-  const block = Math.floor((high * (words.length >> 3)) / 2 ** 32) << 3;
-  return salts.every((salt, i) => (words[block + i]! >>> (Math.imul(low, salt) >>> 27)) & 1);
+  const block = Math.floor((hashes[2 * i + 1]! * (words.length >> 3)) / 2 ** 32) << 3;
+  for (let word = 0; word < salts.length; word++)
+    if (((words[block + word]! >>> (Math.imul(low, salts[word]!) >>> 27)) & 1) === 0) return false;
+  return true;
+}
+
+/** Whether a filter may contain one of the strings. */
+export function mayContainAny(words: Uint32Array, hashes: FilterHashes): boolean {
+  for (let i = 0; 2 * i < hashes.length; i++) if (mayContain(words, hashes, i)) return true;
+  return false;
 }
 
 /** Writes a `BloomFilterHeader` (parquet.thrift), followed by the blocks. */

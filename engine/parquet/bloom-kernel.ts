@@ -1,7 +1,13 @@
 import type { Kernel } from '../core/wasm-assembler.js';
-import { primes } from './xxhash64.js';
 
-const [p1, p2, p3, p4, p5] = primes;
+/** The prime numbers of XXH64 (xxHash, doc/xxhash_spec.md), the hash of Parquet's bloom filters; the seed is 0. */
+const [p1, p2, p3, p4, p5] = [
+  0x9e3779b185ebca87n,
+  0xc2b2ae3d27d4eb4fn,
+  0x165667b19e3779f9n,
+  0x85ebca77c2b2ae63n,
+  0x27d4eb2f165667c5n,
+] as const;
 
 /** The constants that determine which bits of a block a string sets (parquet-format, BloomFilter.md). */
 export const salts = [
@@ -109,13 +115,8 @@ const stripesSource = `
     )
     .join('')}`;
 
-/** Adds strings to a split-block bloom filter; `$offsets` has one entry more than there are strings. */
-export const insertKernel: Kernel = {
-  name: 'insert',
-  params: ['strings', 'offsets', 'count', 'filter', 'blocks'],
-  locals: ['start', 'at', 'end', 'place', 'low'],
-  longs: ['hash', 'v1', 'v2', 'v3', 'v4'],
-  body: `
+/** Hashes strings one after the other, and carries out `use` with the hash of each in `$hash`; `$offsets` has one entry more than there are strings. */
+const eachHashSource = (use: string): string => `
     block
       loop
         local.get $count
@@ -197,6 +198,42 @@ export const insertKernel: Kernel = {
         ${shiftMultiplySource(33, p2)}
         ${shiftMultiplySource(29, p3)}
         ${shiftMultiplySource(32, 1n)}
+        ${use}
+        local.get $count
+        i32.const 1
+        i32.sub
+        local.set $count
+        br 0
+      end
+    end
+    i32.const 0`;
+
+const hashLocals = {
+  locals: ['start', 'at', 'end', 'place', 'low'],
+  longs: ['hash', 'v1', 'v2', 'v3', 'v4'],
+};
+
+/** Writes the hashes of strings one after the other. */
+export const hashKernel: Kernel = {
+  name: 'hash',
+  params: ['strings', 'offsets', 'count', 'hashes'],
+  ...hashLocals,
+  body: eachHashSource(`
+        local.get $hashes
+        local.get $hash
+        i64.store
+        local.get $hashes
+        i32.const 8
+        i32.add
+        local.set $hashes`),
+};
+
+/** Adds strings to a split-block bloom filter. */
+export const insertKernel: Kernel = {
+  name: 'insert',
+  params: ['strings', 'offsets', 'count', 'filter', 'blocks'],
+  ...hashLocals,
+  body: eachHashSource(`
         local.get $hash           ;; the upper half chooses the block
         i64.const 32
         i64.shr_u
@@ -234,13 +271,5 @@ export const insertKernel: Kernel = {
         i32.add
         local.set $place`,
           )
-          .join('')}
-        local.get $count
-        i32.const 1
-        i32.sub
-        local.set $count
-        br 0
-      end
-    end
-    i32.const 0`,
+          .join('')}`),
 };

@@ -1,5 +1,5 @@
 import type { Columns } from '../../core/types.js';
-import { mayContain as isInFilter, type FilterHash } from '../../parquet/bloom-filter.js';
+import { mayContainAny as isAnyInFilter, type FilterHashes } from '../../parquet/bloom-filter.js';
 import type { Bound } from '../../parquet/statistics.js';
 import type { PageStatistics } from '../../parquet/read-footer.js';
 import { isUnsupported } from '../unsupported.js';
@@ -102,13 +102,13 @@ export function groupsToRead(
     for (const leaf of leaves) {
       const chunk = group.chunks[leaf.index]!;
       let words: Uint32Array | undefined;
-      const mayContain = (hash: FilterHash): boolean => {
+      const mayContainAny = (hashes: FilterHashes): boolean => {
         words ??= filterOf(chunk);
-        return words === undefined || isInFilter(words, hash);
+        return words === undefined || isAnyInFilter(words, hashes);
       };
       // An empty list also counts as null in the statistics, so the number of nulls of a list says nothing about its rows.
       const nulls = leaf.maxRepetition === 0 && { nulls: chunk.nulls };
-      stats[leaf.key] = { ...nulls, ...(chunk.bloomFilterOf && { mayContain }) };
+      stats[leaf.key] = { ...nulls, ...(chunk.bloomFilterOf && { mayContainAny }) };
     }
     return query.mayHold({ rows: group.rows, columns: query.columns, stats, areVariantsPlaced });
   });

@@ -1,5 +1,5 @@
 import type { Column, Columns } from '../../../core/types.js';
-import type { FilterHash } from '../../../parquet/bloom-filter.js';
+import type { FilterHashes } from '../../../parquet/bloom-filter.js';
 import type { RowTest } from '../../memory/match/row-test.js';
 import type { Statement } from '../../sql/dialect/statement.js';
 import type { ConditionCost } from '../predicate-cost.js';
@@ -115,8 +115,8 @@ export interface StoredRows {
         readonly nulls?: number;
         readonly min?: BoundStatistic;
         readonly max?: BoundStatistic;
-        /** Returns false for the hash of a string that is certainly not among the values. */
-        readonly mayContain?: (hash: FilterHash) => boolean;
+        /** Returns false if certainly none of the strings with these hashes is among the values. */
+        readonly mayContainAny?: (hashes: FilterHashes) => boolean;
         /** Returns false if certainly none of the strings contains the bytes; the function reads the page of the strings. */
         readonly mayHoldBytes?: (bytes: Buffer) => boolean;
       }

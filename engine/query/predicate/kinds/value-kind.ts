@@ -5,7 +5,8 @@ import {
   type FieldExpression,
   type Statement,
 } from '../../sql/dialect/statement.js';
-import { filterHash, type FilterHash } from '../../../parquet/bloom-filter.js';
+import { packTexts } from '../../../core/packed-texts.js';
+import { filterHashes, type FilterHashes } from '../../../parquet/bloom-filter.js';
 import { supported, unsupportedBecause, type PredicateKind, type Requirement, type SegmentTest } from './kind.js'; // prettier-ignore
 import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Predicate, Scalar, ValueCondition } from '../predicate.js';
@@ -110,11 +111,13 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
       /**
        * The hashes of all strings that satisfy the condition; null if these strings are not known, undefined until they are first needed.
        */
-      let hashes: readonly FilterHash[] | null | undefined;
-      const isIn = (mayContain: (hash: FilterHash) => boolean): boolean => {
-        if (hashes === undefined)
-          hashes = parts.exactStrings?.(condition, caseVariants)?.map(filterHash) ?? null;
-        return hashes === null || hashes.some(mayContain);
+      let hashes: FilterHashes | null | undefined;
+      const isIn = (mayContainAny: (hashes: FilterHashes) => boolean): boolean => {
+        if (hashes === undefined) {
+          const strings = parts.exactStrings?.(condition, caseVariants);
+          hashes = strings ? filterHashes(packTexts(strings)) : null;
+        }
+        return hashes === null || mayContainAny(hashes);
       };
       const text = parts.literal?.(condition) ?? '';
       const bytes = text === '' ? undefined : Buffer.from(text.toWellFormed());
@@ -122,9 +125,9 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
         const column = find(segment);
         if (column === 'unknown') return true;
         if (column === 'absent' || (column.stats.nulls ?? 0) >= segment.rows) return false;
-        const { mayContain, mayHoldBytes } = column.stats;
+        const { mayContainAny, mayHoldBytes } = column.stats;
         if (column.type === field.type) {
-          if (mayContain && !isIn(mayContain)) return false;
+          if (mayContainAny && !isIn(mayContainAny)) return false;
           if (mayHoldBytes && bytes && !mayHoldBytes(bytes)) return false;
         }
         // Names of variants begin with the build and the position, so the bounds of the strings exclude hardly any rows that the positions
