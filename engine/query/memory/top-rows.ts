@@ -99,6 +99,8 @@ export class TopRows {
   add(view: SegmentView, selection: SelectionVector, segment: NumberedSegment): void {
     if (selection === 'none' || this.#count === 0) return;
     const { number, baseRowId } = segment;
+    const isByRowId = isRowIdKey(this.#ordering[0]!);
+    if (isByRowId && baseRowId !== undefined && !this.#isKept(baseRowId)) return;
     const keys = this.#ordering.map((key) =>
       isRowIdKey(key)
         ? rowIdReader(view, baseRowId)
@@ -112,7 +114,7 @@ export class TopRows {
       });
       if (this.#kept.length >= 2 * this.#count + 64) this.#cut();
     };
-    if (isRowIdKey(this.#ordering[0]!)) return this.#addByRowId(view, selection, segment, insert);
+    if (isByRowId) return this.#addByRowId(view, selection, segment, insert);
     const bytes = selectionBytesOf(selection, view.rows);
     const selected = typeof bytes === 'string' ? undefined : bytes;
     const first = view.column(this.#ordering[0]!.field);
@@ -134,6 +136,11 @@ export class TopRows {
     this.#worst = this.#kept.at(-1)!.values[0]!;
   }
 
+  /** Returns whether a row with this row id, which is the only or the first key, may be among the first rows. */
+  #isKept(id: number): boolean {
+    return this.#worst === undefined || id < (this.#worst as number);
+  }
+
   /**
    * Adds rows by their row ids alone: few selected rows one by one, others in the order of their row ids up to the first one that is too
    * great for the first `count` rows.
@@ -146,22 +153,21 @@ export class TopRows {
   ): void {
     const after = this.#afterRowId;
     const idOf = rowIdReader(view, baseRowId);
-    const isKept = (id: number): boolean =>
-      this.#worst === undefined || id < (this.#worst as number);
     if (isSparse(selection)) {
       for (const row of selection) {
         const id = idOf(row);
-        if (id > after && isKept(id)) insert(row);
+        if (id > after && this.#isKept(id)) insert(row);
       }
       return;
     }
     const selected = typeof selection === 'string' ? undefined : selection;
     const order = baseRowId === undefined ? view.rowOrder?.() : undefined;
     const rowAt = (i: number): number => order?.[i] ?? i;
-    for (let i = countUpTo(after, view.rows, (at) => idOf(rowAt(at))); i < view.rows; i++) {
+    const first = after < 0 ? 0 : countUpTo(after, view.rows, (at) => idOf(rowAt(at)));
+    for (let i = first; i < view.rows; i++) {
       const row = rowAt(i);
       if (selected !== undefined && selected[row] === 0) continue;
-      if (!isKept(idOf(row))) return;
+      if (!this.#isKept(idOf(row))) return;
       insert(row);
     }
   }
