@@ -1,5 +1,4 @@
 import { instantiate } from '../core/wasm-assembler.js';
-import type { PackedTexts } from '../core/packed-texts.js';
 import { hashKernel, insertKernel, salts } from './bloom-kernel.js';
 import { ByteSink } from './byte-sink.js';
 import { ThriftWriter } from './thrift.js';
@@ -36,8 +35,11 @@ function kernels(): ReturnType<typeof instantiate<BloomKernels>> {
   return (compiledKernels ??= instantiate<BloomKernels>([insertKernel, hashKernel], memoryPages));
 }
 
+/** Strings in UTF-8: `offsets` has the offset of each string, and the end of the last one. */
+type PackedStrings = Pick<Strings, 'bytes' | 'offsets'>;
+
 /** Copies strings from index `from` on into the memory of the kernels; returns the index after the last, `from` if that string is too long. */
-function copyBatch({ bytes, offsets }: PackedTexts, from: number): number {
+function copyBatch({ bytes, offsets }: PackedStrings, from: number): number {
   const { buffer } = kernels().memory;
   const starts = new Int32Array(buffer, offsetsAddress, batchStrings + 1);
   const first = offsets[from]!;
@@ -69,7 +71,7 @@ export function bloomFilter({ count, bytes, offsets }: Strings): Uint8Array | un
 export type FilterHashes = Uint32Array;
 
 /** Returns the hashes of strings. A string that is too long for filters has some hash. */
-export function filterHashes(strings: PackedTexts): FilterHashes {
+export function filterHashes(strings: PackedStrings): FilterHashes {
   const count = strings.offsets.length - 1;
   const hashes = new Uint32Array(2 * count);
   const { memory, hash } = kernels();
