@@ -36,10 +36,10 @@ function kernels(): ReturnType<typeof instantiate<BloomKernels>> {
 }
 
 /** Strings in UTF-8: `offsets` has the offset of each string, and the end of the last one. */
-type PackedStrings = Pick<Strings, 'bytes' | 'offsets'>;
+type StringBytes = Pick<Strings, 'bytes' | 'offsets'>;
 
 /** Copies strings from index `from` on into the memory of the kernels; returns the index after the last, `from` if that string is too long. */
-function copyBatch({ bytes, offsets }: PackedStrings, from: number): number {
+function copyBatch({ bytes, offsets }: StringBytes, from: number): number {
   const { buffer } = kernels().memory;
   const starts = new Int32Array(buffer, offsetsAddress, batchStrings + 1);
   const first = offsets[from]!;
@@ -71,7 +71,7 @@ export function bloomFilter({ count, bytes, offsets }: Strings): Uint8Array | un
 export type FilterHashes = Uint32Array;
 
 /** Returns the hashes of strings. A string that is too long for filters has some hash. */
-export function filterHashes(strings: PackedStrings): FilterHashes {
+export function filterHashes(strings: StringBytes): FilterHashes {
   const count = strings.offsets.length - 1;
   const hashes = new Uint32Array(2 * count);
   const { memory, hash } = kernels();
