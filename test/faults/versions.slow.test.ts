@@ -10,7 +10,7 @@ const serverFixture = await startServerFixture({
 });
 
 test.each(historyRanges)(
-  'C6: %d random histories give the versions of a plain list (STRANDLAKE_SEED=%d)',
+  'C6, Q8: %d random histories give the versions of a plain list (STRANDLAKE_SEED=%d)',
   (count, first) =>
     runHistories(serverFixture, count, first, {
       happened: historyEventCounts,

@@ -201,7 +201,7 @@ describe('annotate()', () => {
     expect(await evaluateExpression("annotate(r, id, include_errors=False).get('_errors')", { r: { ad: [0, 0] }, id })).toBe(null);
   }); // prettier-ignore
 
-  test('has the rights of the user, and a depth', async () => {
+  test('E4: has the rights of the user, and a depth', async () => {
     const id = await newTemplate({ account_id: null });
     const wrong = { detail: `there is no template ${id} (line 1, column 1)` };
     expect(await evaluateExpression('annotate({}, id)', { id }, cat)).toEqual(wrong);
