@@ -168,9 +168,11 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
       await countMatches(equal, test);
     }
     const { snapshot } = dataset;
-    // A condition on a list of variants leaves the same segments after pruning as the conditions on each of its variants together.
+    // A condition on a list of variants leaves the same segments after pruning as the conditions on each of its variants together, if the
+    // coordinates of each can be parsed. One that cannot be parsed may also be excluded by its bloom filter, which a list is too long for.
+    const parsed = all.filter((variant) => /-\d+-\d+-(?:-|[^-]*)$/.test(variant));
     for (let i = 0; i < 20; i++) {
-      const list = random.list(1 + random.integerBelow(300), () => random.pick(all));
+      const list = random.list(1 + random.integerBelow(300), () => random.pick(parsed));
       const touchedBy = (values: readonly string[]): readonly number[] =>
         touchedSegments(
           snapshot,
