@@ -1,6 +1,7 @@
 import { compareCodePoints } from '../../core/compare-code-points.js';
 import type { OrderKey } from '../request/query-request.js';
 import { rowIdColumn } from '../../store/row-ids.js';
+import { FirstRowIds } from './first-row-ids.js';
 import type { ColumnValues, MemoryColumn, SegmentView } from './match/column.js';
 import { isSparse, selectionBytesOf, type SelectionVector } from './match/selection-vector.js';
 
@@ -85,6 +86,8 @@ export class TopRows {
   readonly #compare: (a: TopRow, b: TopRow) => number;
   /** If `rowIdKey` is the only key, rows with a row id up to this one are skipped. */
   readonly #afterRowId: number;
+  /** The first rows if `rowIdKey` is the only key. */
+  readonly #firstRowIds: FirstRowIds | undefined;
   #kept: TopRow[] = [];
   /** First sort key of the last row that is kept; undefined until `count` rows are kept. */
   #worst: SortValue | undefined;
@@ -94,13 +97,14 @@ export class TopRows {
     this.#ordering = ordering;
     this.#count = count;
     this.#compare = candidateComparator(ordering);
+    if (count > 0 && isRowIdKey(ordering[0]!)) this.#firstRowIds = new FirstRowIds(count);
   }
 
   add(view: SegmentView, selection: SelectionVector, segment: NumberedSegment): void {
     if (selection === 'none' || this.#count === 0) return;
+    if (this.#firstRowIds !== undefined)
+      return this.#addByRowId(this.#firstRowIds, view, selection, segment);
     const { number, baseRowId } = segment;
-    const isByRowId = isRowIdKey(this.#ordering[0]!);
-    if (isByRowId && baseRowId !== undefined && !this.#isKept(baseRowId)) return;
     const keys = this.#ordering.map((key) =>
       isRowIdKey(key)
         ? rowIdReader(view, baseRowId)
@@ -114,7 +118,6 @@ export class TopRows {
       });
       if (this.#kept.length >= 2 * this.#count + 64) this.#cut();
     };
-    if (isByRowId) return this.#addByRowId(view, selection, segment, insert);
     const bytes = selectionBytesOf(selection, view.rows);
     const selected = typeof bytes === 'string' ? undefined : bytes;
     const first = view.column(this.#ordering[0]!.field);
@@ -125,6 +128,7 @@ export class TopRows {
   }
 
   inSortOrder(): readonly TopRow[] {
+    if (this.#firstRowIds !== undefined) return this.#firstRowIds.inOrder();
     this.#cut();
     return this.#kept;
   }
@@ -136,39 +140,37 @@ export class TopRows {
     this.#worst = this.#kept.at(-1)!.values[0]!;
   }
 
-  /** Returns whether a row with this row id, which is the only or the first key, may be among the first rows. */
-  #isKept(id: number): boolean {
-    return this.#worst === undefined || id < (this.#worst as number);
-  }
-
   /**
    * Adds rows by their row ids alone: few selected rows one by one, others in the order of their row ids up to the first one that is too
    * great for the first `count` rows.
    */
   #addByRowId(
+    first: FirstRowIds,
     view: SegmentView,
-    selection: SelectionVector,
-    { baseRowId }: NumberedSegment,
-    insert: (row: number) => void,
+    selection: Exclude<SelectionVector, 'none'>,
+    { number, baseRowId }: NumberedSegment,
   ): void {
+    if (baseRowId !== undefined && !first.isKept(baseRowId)) return;
     const after = this.#afterRowId;
     const idOf = rowIdReader(view, baseRowId);
+    const add = (id: number, row: number): void => first.add(id, number, view.rowOf?.(row) ?? row);
     if (isSparse(selection)) {
       for (const row of selection) {
         const id = idOf(row);
-        if (id > after && this.#isKept(id)) insert(row);
+        if (id > after && first.isKept(id)) add(id, row);
       }
       return;
     }
     const selected = typeof selection === 'string' ? undefined : selection;
     const order = baseRowId === undefined ? view.rowOrder?.() : undefined;
     const rowAt = (i: number): number => order?.[i] ?? i;
-    const first = after < 0 ? 0 : countUpTo(after, view.rows, (at) => idOf(rowAt(at)));
-    for (let i = first; i < view.rows; i++) {
+    const begin = after < 0 ? 0 : countUpTo(after, view.rows, (at) => idOf(rowAt(at)));
+    for (let i = begin; i < view.rows; i++) {
       const row = rowAt(i);
       if (selected !== undefined && selected[row] === 0) continue;
-      if (!this.#isKept(idOf(row))) return;
-      insert(row);
+      const id = idOf(row);
+      if (!first.isKept(id)) return;
+      add(id, row);
     }
   }
 
