@@ -1,3 +1,4 @@
+import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { notFoundError } from '../core/errors.js';
 import { jobColumns, listJobs, type JobFilter, type JobRow } from './jobs.js';
@@ -131,6 +132,7 @@ export function commitTable(db: Database): CommitTable {
       WHERE parent_job_model = ${model} AND parent_job_id = ${id} ORDER BY id`);
     return rows.map((row) => commits.parse(row));
   };
+  const cachedVersions = new RowCache<number, CommitVersion>(db);
   const versionWhere = async (condition: Sql): Promise<CommitVersion | undefined> => {
     const row = await db.get(
       sql`SELECT ${commitVersions.columns} FROM commit_versions WHERE ${condition}`,
@@ -145,7 +147,7 @@ export function commitTable(db: Database): CommitTable {
     list: (filter, page) => listJobs(db, commits, filter, page),
     ofImport: (id) => ofJob('datasets.DatasetImport', id),
     ofMigration: (id) => ofJob('datasets.DatasetMigration', id),
-    version: (id) => versionWhere(sql`id = ${id}`),
+    version: (id) => cachedVersions.get(id, () => versionWhere(sql`id = ${id}`)),
     rollbackOf: (id) =>
       versionWhere(sql`parent_job_model = 'datasets.DatasetCommit' AND parent_job_id = ${id}`),
     atVersion: async (datasetId, logVersion) => {

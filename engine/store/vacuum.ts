@@ -83,11 +83,11 @@ export class Vacuums {
   /** Implements `Store.readableVersion`. */
   async readableVersionFor(datasetId: number, version: number): Promise<number> {
     const { snapshots, folder } = this.#options;
-    const { state } = await snapshots.current(datasetId);
-    if (version < 0 || version >= state.version) return version;
     const key = `${datasetId} ${version}`;
     let { last, hasEnded } = this.#alike.get(key) ?? { last: version, hasEnded: false };
     if (hasEnded) return last;
+    const { state } = await snapshots.current(datasetId);
+    if (version < 0 || version >= state.version) return version;
     let { columns } = await snapshots.version(datasetId, last);
     while (!hasEnded && last < state.version) {
       const entry = await readEntry(folder, datasetId, last + 1, columns);

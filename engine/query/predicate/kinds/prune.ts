@@ -41,9 +41,9 @@ export function touchedSegments(snapshot: Snapshot, predicate: Predicate): reado
   const lastResult = touchedSegmentsByPredicate.get(predicate);
   if (lastResult?.snapshot === snapshot) return lastResult.touched;
   const test = liveSegmentTest(predicate);
-  const touchedNumbers = snapshot.segments.flatMap((segment, number) =>
-    test(segment) ? [number] : [],
-  );
+  const touchedNumbers: number[] = [];
+  for (const [number, segment] of snapshot.segments.entries())
+    if (test(segment)) touchedNumbers.push(number);
   touchedSegmentsByPredicate.set(predicate, { snapshot, touched: touchedNumbers });
   return touchedNumbers;
 }
