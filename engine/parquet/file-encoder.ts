@@ -1,5 +1,11 @@
 import type { Data, RecordBatch } from 'apache-arrow';
-import { writeChunk, type ChunkMeta, type ChunkOutput, type RowPaging } from './write-chunk.js';
+import {
+  writeChunk,
+  type BloomFilterChoice,
+  type ChunkMeta,
+  type ChunkOutput,
+  type RowPaging,
+} from './write-chunk.js';
 import { writeIndexes } from './page-index.js';
 import { magicBytes, writeFooter, type KeyValue, type RowGroupMeta } from './write-footer.js';
 import {
@@ -103,6 +109,13 @@ function shiftChunkOffsets(chunk: ChunkMeta, by: number): ChunkMeta {
   };
 }
 
+interface EncoderOptions {
+  /** True for a file that is read only once. It is written as fast as possible: without compression, bounds and bloom filters. */
+  readonly isIntermediate?: boolean;
+  /** Which strings get bloom filters; by default those whose page bounds rule out few pages. */
+  readonly filters?: BloomFilterChoice;
+}
+
 /**
  * Encodes record batches as one Parquet file. Row groups are yielded as soon as they are encoded; only the data of the footer stay in
  * memory. `leaves` and `lists` are complete when `encodeBatches` has ended.
@@ -115,15 +128,18 @@ export class ParquetEncoder {
   readonly #groups: RowGroupMeta[] = [];
   readonly #createdBy: string;
   readonly #isIntermediate: boolean;
+  readonly #filters: BloomFilterChoice;
   #rowPages: RowPaging = { rows: 0, rowsPerPage: 0 };
 
-  /**
-   * `createdBy` names the application in the footer. An intermediate file is read only once, so it is written as fast as possible: without
-   * compression, bounds and bloom filters.
-   */
-  constructor(columns: readonly ParquetColumn[], createdBy: string, isIntermediate = false) {
+  /** `createdBy` names the application in the footer. */
+  constructor(
+    columns: readonly ParquetColumn[],
+    createdBy: string,
+    { isIntermediate = false, filters = 'unordered' }: EncoderOptions = {},
+  ) {
     this.#createdBy = createdBy;
     this.#isIntermediate = isIntermediate;
+    this.#filters = isIntermediate ? 'none' : filters;
     this.#schema = parquetSchema(columns);
     const none = { nulls: 0, min: undefined, max: undefined, hasNaN: false, stringBytes: 0 };
     this.leaves = this.#schema.leaves.map((leaf) => ({ leaf, ...none }));
@@ -153,7 +169,7 @@ export class ParquetEncoder {
       file,
       dictionary: new ByteSink(64 << 10),
       page: new ByteSink(2 * flushBytes),
-      hasFilters: !this.#isIntermediate,
+      filters: this.#filters,
       isPlain: this.#isIntermediate,
       offset: 0,
     };
@@ -188,7 +204,7 @@ export class ParquetEncoder {
       dictionary: new ByteSink(64 << 10),
       page: new ByteSink(2 * flushBytes),
       // No Bloom filters are written: they would have to stay in memory until the end of the file, which may have any number of row groups.
-      hasFilters: false,
+      filters: 'none',
       isPlain: false,
       offset: 0,
     };

@@ -71,13 +71,15 @@ export interface PageMeta {
   readonly bounds: Extremes | undefined;
 }
 
+/** Which chunks of strings get bloom filters: none, those whose page bounds rule out few pages, or also those whose page bounds are ordered. */
+export type BloomFilterChoice = 'none' | 'unordered' | 'all';
+
 /** The output, and scratch space for the pages. */
 export interface ChunkOutput {
   readonly file: ByteSink;
   readonly dictionary: ByteSink;
   readonly page: ByteSink;
-  /** True if chunks of unsorted strings get bloom filters. */
-  readonly hasFilters: boolean;
+  readonly filters: BloomFilterChoice;
   /** True if values are stored uncompressed and without statistics. */
   readonly isPlain: boolean;
   /** Position in the Parquet file of the first byte of the sink `file`. */
@@ -151,7 +153,7 @@ function booleanEncoder(
 }
 
 function writePages(
-  { file, dictionary, page, hasFilters, isPlain, offset }: ChunkOutput,
+  { file, dictionary, page, filters, isPlain, offset }: ChunkOutput,
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: EncoderValues,
@@ -209,7 +211,7 @@ function writePages(
     pages,
     range,
     stringBytes: values.kind === 'strings' ? totalStringBytes(values) : undefined,
-    filter: hasFilters && encoder.entries === 0 ? bloomFilterOf(values, pages) : undefined,
+    filter: encoder.entries === 0 ? bloomFilterOf(values, pages, filters) : undefined,
   };
 }
 
@@ -218,15 +220,16 @@ const minFilteredPages = 8;
 /** Maximum mean length in bytes of strings that get a bloom filter: longer strings are texts, which queries do not look up as a whole. */
 const maxMeanFilteredBytes = 128;
 
-/**
- * Returns the bloom filter of a chunk of strings; undefined if it needs none, for example because the bounds of its pages already rule out
- * most pages.
- */
-function bloomFilterOf(values: EncoderValues, pages: readonly PageMeta[]): Uint8Array | undefined {
-  if (values.kind !== 'strings' || pages.length < minFilteredPages) return undefined;
-  if (totalStringBytes(values) > maxMeanFilteredBytes * values.count || arePageBoundsOrdered(pages))
-    return undefined;
-  return bloomFilter(values);
+/** Returns the bloom filter of a chunk; undefined if it gets none, for example because its values are no strings. */
+function bloomFilterOf(
+  values: EncoderValues,
+  pages: readonly PageMeta[],
+  filters: BloomFilterChoice,
+): Uint8Array | undefined {
+  if (filters === 'none' || values.kind !== 'strings') return undefined;
+  if (pages.length < minFilteredPages) return undefined;
+  if (totalStringBytes(values) > maxMeanFilteredBytes * values.count) return undefined;
+  return filters === 'all' || !arePageBoundsOrdered(pages) ? bloomFilter(values) : undefined;
 }
 
 /** Returns whether the pages are nearly sorted: a sampled string lies within the bounds of less than an eighth of the pages. */

@@ -36,6 +36,8 @@ export interface SegmentChunk {
   readonly textBytes: number;
   /** Location of the chunk's bloom filter; undefined if it has none. */
   readonly bloomFilterOf: ByteExtent | undefined;
+  /** ASCII characters with which every string of the chunk begins; empty if none are known, and for other types. */
+  readonly prefix: string;
   /** Location of the chunk's OffsetIndex; undefined if it has none. */
   readonly offsetIndex: ByteExtent | undefined;
   /** Location of the chunk's ColumnIndex; undefined if it has none. */
@@ -249,6 +251,7 @@ export class SegmentFile {
       slots,
       nulls,
       bloomFilterOf: filter,
+      prefix: filter === undefined ? '' : commonPrefixOf(chunk),
       offsetIndex,
       columnIndex,
       begin: dictionaryOffset ?? dataOffset,
@@ -275,6 +278,14 @@ const indexReadAheadBytes = 16 << 10;
 
 function arePathsEqual(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((name, i) => name === b[i]);
+}
+
+/** Returns the ASCII characters with which both bounds of a chunk of strings begin, and so do all strings between them. */
+function commonPrefixOf({ min, max }: FooterChunk): string {
+  if (min === undefined || max === undefined) return '';
+  let length = 0;
+  while (length < min.length && min[length] === max[length] && min[length]! < 0x80) length++;
+  return Buffer.from(min.subarray(0, length)).toString('latin1');
 }
 
 function integerRangeOf(

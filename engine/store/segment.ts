@@ -9,8 +9,9 @@ import { flushFile, removeFile } from '../core/files.js';
 import { createFile } from '../core/file-writer.js';
 import type { Columns } from '../core/types.js';
 import { ParquetEncoder } from '../parquet/file-encoder.js';
-import { arrowSchema, parquetColumns } from './arrow-columns.js';
+import { arrowSchema, parquetColumns, reservedColumns } from './arrow-columns.js';
 import { checkFooter } from './footer.js';
+import { storesRowIds } from './row-ids.js';
 import { segmentStats } from './segment-stats.js';
 import type { Segment } from './store.js';
 import { areVariantsPlaced } from './variant-places.js';
@@ -55,7 +56,9 @@ export async function writeSegmentUnflushed(input: SegmentInput, path: string): 
     indexBytes = pieces.reduce((sum, { length }) => sum + length, 0);
     return pieces;
   };
-  const encoder = new ParquetEncoder(parquetColumns(input.columns), createdBy, isIntermediate);
+  const filters = areRowsScattered(input.columns, batches) ? 'all' : 'unordered';
+  const options = { isIntermediate, filters } as const;
+  const encoder = new ParquetEncoder(parquetColumns(input.columns), createdBy, options);
   const digest = createHash('sha256');
   const blocks = new BlockChecksums();
   await removeFile(path); // left over from a first pass over the chunk, which found other types
@@ -84,6 +87,24 @@ export async function writeSegmentUnflushed(input: SegmentInput, path: string): 
     await file.abort();
     throw error;
   }
+}
+
+/**
+ * Returns whether the records are scattered over the dataset: fewer than every second one of those between the first and the last. This is
+ * so after an upsert. The bounds in the log then rule out such a segment in hardly any lookup, even if it is sorted, so its strings get
+ * bloom filters.
+ */
+function areRowsScattered(columns: Columns, batches: readonly RecordBatch[]): boolean {
+  if (!storesRowIds({ columns })) return false;
+  let [least, greatest, rows] = [Infinity, -Infinity, 0];
+  for (const { data, numRows } of batches) {
+    for (const id of data.children[reservedColumns.length]!.values as BigInt64Array) {
+      least = Math.min(least, Number(id));
+      greatest = Math.max(greatest, Number(id));
+    }
+    rows += numRows;
+  }
+  return greatest - least + 1 > 2 * rows;
 }
 
 /** Makes a segment written by `writeSegmentUnflushed` durable. */

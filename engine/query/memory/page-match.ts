@@ -108,7 +108,10 @@ export function groupsToRead(
       };
       // An empty list also counts as null in the statistics, so the number of nulls of a list says nothing about its rows.
       const nulls = leaf.maxRepetition === 0 && { nulls: chunk.nulls };
-      stats[leaf.key] = { ...nulls, ...(chunk.bloomFilterOf && { mayContainAny }) };
+      stats[leaf.key] = {
+        ...nulls,
+        ...(chunk.bloomFilterOf && { mayContainAny, prefix: chunk.prefix }),
+      };
     }
     return query.mayHold({ rows: group.rows, columns: query.columns, stats, areVariantsPlaced });
   });

@@ -102,19 +102,26 @@ function isAnyVariantBetween(
   return false;
 }
 
-/** Returns all case variants of these strings; undefined if there are more than `most`, or if a string is not ASCII. */
+/**
+ * Returns all case variants of these strings that begin with an ASCII prefix; undefined if there are more than `most`, or if a string is not
+ * ASCII.
+ */
 export function caseVariantsOf(
   values: readonly string[],
   most: number,
+  prefix = '',
 ): readonly string[] | undefined {
+  const lowerPrefix = lowerCase(prefix);
   const all = new Set<string>();
   for (const value of values) {
     // oxlint-disable-next-line no-control-regex -- the range of ASCII
     if (!/^[\u0000-\u007f]*$/.test(value)) return undefined;
+    const lower = lowerCase(value);
+    if (!lower.startsWith(lowerPrefix)) continue;
     let spelled = [''];
     /** The characters after the last one that has variants. */
-    let run = '';
-    for (const char of lowerCase(value)) {
+    let run = prefix;
+    for (const char of lower.slice(prefix.length)) {
       const choices = caseVariantsOfCharacter(char);
       if (choices.length === 1) {
         run += char;

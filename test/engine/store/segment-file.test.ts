@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { packTexts } from '../../../engine/core/packed-texts.js';
+import { filterHashes, mayContainAny } from '../../../engine/parquet/bloom-filter.js';
+import { rowIdColumn } from '../../../engine/store/row-ids.js';
 import { SegmentFile } from '../../../engine/store/segment-file.js';
 import { findSegmentProblems } from '../../../engine/store/verify-segment.js';
 import { partNames } from '../../../engine/text/column-writer.js';
@@ -317,4 +320,45 @@ test('a flipped bit in the page index, a bloom filter or the text index is notic
     }
   }
   whole.close();
+});
+
+test('sorted strings have bloom filters only in a segment whose records are scattered over the dataset', async () => {
+  const rows = 60_000;
+  const columns = [rowIdColumn, column('id', 'string'), column('note', 'string')];
+  const idOf = (row: number): string => `rs${1_000_000 + 7 * row}`;
+  const valuesOf = (step: number) => [
+    Array.from({ length: rows }, (_, row) => BigInt(step * row)),
+    Array.from({ length: rows }, (_, row) => idOf(row)),
+    Array.from({ length: rows }, (_, row) => `${row} ${'x'.repeat(200)}`),
+  ];
+  const open = async (step: number): Promise<SegmentFile> => {
+    const path = newFile();
+    await writeSegment({ columns, data: batchOf(columns, valuesOf(step), rows, 1n), rows }, path);
+    return new SegmentFile({ path });
+  };
+  const filterOf = (file: SegmentFile): Uint32Array | undefined => {
+    const [group] = file.groups;
+    const chunk = group!.chunks[file.leaves.findIndex(({ key }) => key === 'id')]!;
+    return chunk.bloomFilterOf && file.filter(chunk);
+  };
+  for (const [step, isFiltered] of [
+    [1, false],
+    [2, false],
+    [3, true],
+    [50, true],
+  ] as const) {
+    // prettier-ignore
+    const file = await open(step);
+    try {
+      const words = filterOf(file);
+      expect([step, words !== undefined]).toEqual([step, isFiltered]);
+      if (words === undefined) continue;
+      const isIn = (id: string): boolean => mayContainAny(words, filterHashes(packTexts([id])));
+      for (let row = 0; row < rows; row += 997) expect(isIn(idOf(row))).toBe(true);
+      const missing = Array.from({ length: 200 }, (_, i) => isIn(`rs${1_000_001 + 7 * i}`));
+      expect(missing.filter(Boolean).length).toBeLessThan(20);
+    } finally {
+      file.close();
+    }
+  }
 });

@@ -32,12 +32,14 @@ export const equality = valueKind<EqualityCondition>({
     if (values.length > maxSortedValues) return undefined;
     return caseVariantsBetween(values.map(String));
   },
-  exactStrings(condition, caseVariants) {
+  exactStrings(condition, caseVariants, prefix) {
     const { field, values, ignoreCase } = condition;
     if (familyOf(field.type) !== 'string' || field.isNumberInText) return undefined;
     if (values.length > maxExactStrings) return undefined;
     const strings = values.map(String);
-    return ignoreCase ? (caseVariants.get(condition) ?? caseVariantsOf(strings, maxExactStrings)) : strings; // prettier-ignore
+    const exact = ignoreCase ? caseVariants.get(condition) : strings;
+    if (exact !== undefined) return exact.map(String).filter((one) => one.startsWith(prefix));
+    return caseVariantsOf(strings, maxExactStrings, prefix);
   },
   isLookedUpByHash: true,
   mayNeedJoin: (condition, caseVariants) =>

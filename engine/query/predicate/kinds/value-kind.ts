@@ -50,8 +50,12 @@ interface ValueKind<C extends ValueCondition> extends Pick<PredicateKind<C>, Own
     condition: C,
     caseVariants: CaseVariants,
   ): ((low: StringBound, high: StringBound) => boolean) | undefined;
-  /** Returns all strings that satisfy the condition, if they are few; otherwise undefined. */
-  exactStrings?(condition: C, caseVariants: CaseVariants): readonly string[] | undefined;
+  /** Returns all strings with an ASCII prefix that satisfy the condition, if they are few; otherwise undefined. */
+  exactStrings?(
+    condition: C,
+    caseVariants: CaseVariants,
+    prefix: string,
+  ): readonly string[] | undefined;
   /**
    * For a variant field: returns a test of coordinates against statistics. The test is false only if no record among the tested rows can
    * have a matching variant. Returns undefined if statistics cannot decide.
@@ -109,13 +113,17 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
         return insideBounds === null || insideBounds(min, max);
       };
       /**
-       * The hashes of all strings that satisfy the condition; null if these strings are not known, undefined until they are first needed.
+       * The hashes of all strings that satisfy the condition, by the prefix of the strings with which they are compared; null if these
+       * strings are not known. Known prefixes matter: a variant has 32 spellings, but two that begin with "GRCH38-", and the more spellings
+       * a filter is asked for, the more often it contains one of them by chance.
        */
-      let hashes: FilterHashes | null | undefined;
-      const isIn = (mayContainAny: (hashes: FilterHashes) => boolean): boolean => {
+      const hashesByPrefix = new Map<string, FilterHashes | null>();
+      const isIn = (mayContainAny: (hashes: FilterHashes) => boolean, prefix: string): boolean => {
+        let hashes = hashesByPrefix.get(prefix);
         if (hashes === undefined) {
-          const strings = parts.exactStrings?.(condition, caseVariants);
+          const strings = parts.exactStrings?.(condition, caseVariants, prefix);
           hashes = strings ? filterHashes(packTexts(strings)) : null;
+          hashesByPrefix.set(prefix, hashes);
         }
         return hashes === null || mayContainAny(hashes);
       };
@@ -125,9 +133,9 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
         const column = find(segment);
         if (column === 'unknown') return true;
         if (column === 'absent' || (column.stats.nulls ?? 0) >= segment.rows) return false;
-        const { mayContainAny, mayHoldBytes } = column.stats;
+        const { mayContainAny, mayHoldBytes, prefix = '' } = column.stats;
         if (column.type === field.type) {
-          if (mayContainAny && !isIn(mayContainAny)) return false;
+          if (mayContainAny && !isIn(mayContainAny, prefix)) return false;
           if (mayHoldBytes && bytes && !mayHoldBytes(bytes)) return false;
         }
         // Names of variants begin with the build and the position, so the bounds of the strings exclude hardly any rows that the positions

@@ -1,5 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { caseVariantsBetween } from '../../../../engine/query/predicate/case-variants.js';
+import {
+  caseVariantsBetween,
+  caseVariantsOf,
+} from '../../../../engine/query/predicate/case-variants.js';
 import { Random } from '../random.js';
 import { seed } from '../../../seed.js';
 
@@ -45,6 +48,28 @@ test(`a case variant lies between two bounds exactly if one of all variants does
     else outside++;
   }
   expect(Math.min(insideCount, outside)).toBeGreaterThan(1_000);
+});
+
+test(`the case variants with a prefix are those of all that begin with it (seed ${seed})`, () => {
+  const random = new Random(seed);
+  const chars = ['a', 'B', 'k', 'I', '1', '-'];
+  let [known, undecided] = [0, 0];
+  for (let round = 0; round < 5_000; round++) {
+    const values = random.list(1 + random.integerBelow(3), () =>
+      random.list(random.integerBelow(7), () => random.pick(chars)).join(''),
+    );
+    const all = values.flatMap((value) => variantsOf(value.toLowerCase()).map(String));
+    const some = random.pick(all).replace(/[^\p{ASCII}].*$/u, '');
+    const prefix = random.chance(0.9) ? some.slice(0, random.integerBelow(4)) : 'z';
+    const expected = new Set(all.filter((one) => one.startsWith(prefix)));
+    const found = caseVariantsOf(values, 20, prefix);
+    if (expected.size <= 20) known++;
+    else undecided++;
+    expect([values, prefix, found && found.length === expected.size && new Set(found)]).toEqual(
+      [values, prefix, expected.size <= 20 ? expected : undefined], // prettier-ignore
+    );
+  }
+  expect(Math.min(known, undecided)).toBeGreaterThan(200);
 });
 
 test('a string beyond ASCII has variants that are not known', () => {
