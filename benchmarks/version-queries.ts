@@ -27,13 +27,20 @@ async function waitForRest(server: BenchServer): Promise<void> {
   await server.idle();
 }
 
+/** A version of a dataset: the one after a commit, or else the newest. */
+interface MeasuredVersion {
+  readonly datasetId: number;
+  readonly commit?: number;
+}
+
 /**
- * Measures a set of queries before and after many changes, and on earlier versions: the one before the changes, and the one after half of
- * them, which no merge has sorted. An earlier version is compared with the newest one; before deletes, with the same version when it was the
- * newest, because the newest has fewer records.
+ * Measures a set of queries after many changes, and on earlier versions: the one before the changes, and the one after half of them, which
+ * no merge has sorted. The newest version is compared with a dataset of the same records that no commit has changed; earlier versions are
+ * compared with the newest one, and after deletes, which leave fewer records, with the unchanged dataset. All take turns.
  */
 export async function measureQueries(
   setup: VersionsSetup,
+  unchangedId: number,
   what: 'deletes' | 'upserts',
 ): Promise<readonly ResultLine[]> {
   const { server, datasetId, records, few } = setup;
@@ -46,7 +53,6 @@ export async function measureQueries(
     ['sorted', { ordering: '-frequency', limit: 10 }],
   ];
   await waitForRest(server);
-  const [before] = await timeVersions(setup, requests, [undefined]);
   const earlierCommit = await fetchLastCommit(server, datasetId);
   let middleCommit = earlierCommit;
   for (let run = 0; run < consecutiveChanges; run++) {
@@ -60,15 +66,18 @@ export async function measureQueries(
     if (run + 1 === consecutiveChanges / 2) middleCommit = await fetchLastCommit(server, datasetId);
   }
   await waitForRest(server);
-  const isSameSize = what === 'upserts';
-  const versions = [undefined, earlierCommit, ...(isSameSize ? [middleCommit] : [])];
-  // The newest version is measured alone, as it was before the changes, and then in turn with earlier ones.
-  const [after] = await timeVersions(setup, requests, [undefined]);
-  const [newest, asOf, asOfMiddle] = await timeVersions(setup, requests, versions);
+  const [after, unchanged, earlier, middle] = await timeVersions(setup, requests, [
+    { datasetId },
+    { datasetId: unchangedId },
+    { datasetId, commit: earlierCommit },
+    ...(what === 'upserts' ? [{ datasetId, commit: middleCommit }] : []),
+  ]);
+  const peerOfEarlier = what === 'upserts' ? 'newest' : 'unchanged dataset';
+  const timesOfPeer = what === 'upserts' ? after! : unchanged!;
   return requests.flatMap(([name], i) => [
-    resultLineOfChange(`${name}, after ${consecutiveChanges} ${what} of ${few.toLocaleString('en-US')}`, after![i]!, 'before', before![i]!, 1.3), // prettier-ignore
-    resultLineOfChange(`${name}, as of the version before the ${what}`, asOf![i]!, isSameSize ? 'newest' : 'when it was the newest', (isSameSize ? newest : before)![i]!, 1.2), // prettier-ignore
-    ...(asOfMiddle ? [resultLineOfChange(`${name}, as of the version after half of the ${what}`, asOfMiddle[i]!, 'newest', newest![i]!, 1.2)] : []), // prettier-ignore
+    resultLineOfChange(`${name}, after ${consecutiveChanges} ${what} of ${few.toLocaleString('en-US')}`, after![i]!, 'unchanged dataset', unchanged![i]!, 1.3), // prettier-ignore
+    resultLineOfChange(`${name}, as of the version before the ${what}`, earlier![i]!, peerOfEarlier, timesOfPeer[i]!, 1.2), // prettier-ignore
+    ...(middle ? [resultLineOfChange(`${name}, as of the version after half of the ${what}`, middle[i]!, 'newest', after![i]!, 1.2)] : []), // prettier-ignore
   ]);
 }
 
@@ -89,18 +98,18 @@ export async function sortedRollbackLine(setup: VersionsSetup): Promise<ResultLi
 }
 
 /**
- * Measures the requests on each of some versions, given by their commits, or undefined for the newest. The versions take turns, so that
- * what else the machine does slows all of them down. Returns the seconds by version, by request and by run.
+ * Measures the requests on each of some versions. The versions take turns, so that what else the machine does slows all of them down:
+ * minutes apart, one query of one version took 117 and 165 ms. Returns the seconds by version, by request and by run.
  */
 async function timeVersions(
-  { connections, datasetId }: VersionsSetup,
+  { connections }: VersionsSetup,
   requests: readonly (readonly [name: string, request: object])[],
-  versions: readonly (number | undefined)[],
+  versions: readonly MeasuredVersion[],
 ): Promise<readonly (readonly (readonly number[])[])[]> {
   const times = versions.map(() => requests.map((): number[] => []));
   for (let run = -warmupQueryRuns; run < measuredQueryRuns; run++) {
     for (const [i, [name, request]] of requests.entries()) {
-      for (const [version, commit] of versions.entries()) {
+      for (const [version, { datasetId, commit }] of versions.entries()) {
         const body = JSON.stringify({ ...request, ...(commit !== undefined && { as_of: commit }) });
         const from = performance.now();
         const reply = await connections.post(`/v2/datasets/${datasetId}/data`, body);

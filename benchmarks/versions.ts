@@ -7,7 +7,7 @@ import { cacheFolder, generateFile } from './generate.js';
 import { recordLines } from './query-commits.js';
 import { seededRandom } from './random.js';
 import { segmentsOf } from './segments.js';
-import { startServer } from './server.js';
+import { type BenchServer, startServer } from './server.js';
 import {
   type ResultLine,
   lineOrFailure,
@@ -49,9 +49,7 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
   const server = await startServer();
   const instance = await DuckDBInstance.create(join(folder, 'peer.duckdb'), { threads: '2' });
   try {
-    const datasetId = await server.newDataset('versions');
-    await server.import(datasetId, await server.upload(file), records);
-    await server.idle();
+    const datasetId = await importFile(server, 'versions', file, records);
     const duckdb = await instance.connect();
     const segments = segmentsOf(server.data, datasetId).map((path) => `'${path}'`);
     await duckdb.run(`CREATE TABLE t AS FROM read_parquet([${segments.join(', ')}])`);
@@ -61,17 +59,22 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     const fewRecords = Math.min(100_000, records / 50);
     const ids = shuffledIds((await duckdb.runAndReadAll('SELECT _id FROM t')).getRows().map(([id]) => String(id))); // prettier-ignore
     const setup = { server, datasetId, duckdb, connections, records, few: fewRecords, ids, folder };
-    const lines = [
+    const linesOfChanges = [
       ...(await measureDeletes(setup)),
       ...(await measureUpserts(setup)),
       await lineOrFailure('rollback after an upsert', () => readdingLine(setup)),
       ...(await measureKeyedChanges(setup)),
       ...(await memoryLines(setup)),
       await lineOrFailure('rollback of an append', () => measureAppend(setup)),
-      ...(await measureQueries(setup, 'upserts')),
+    ];
+    // Imported only now, because the lines above include the memory of the server.
+    const unchangedId = await importFile(server, 'unchanged', file, records);
+    const lines = [
+      ...linesOfChanges,
+      ...(await measureQueries(setup, unchangedId, 'upserts')),
       await lineOrFailure('rollback after a sort', () => sortedRollbackLine(setup)),
       await lineOrFailure('archive and restore', () => measureArchive(setup)),
-      ...(await measureQueries(setup, 'deletes')),
+      ...(await measureQueries(setup, unchangedId, 'deletes')),
     ];
     connections.close();
     const version = String((await duckdb.runAndReadAll('SELECT version()')).getRows()[0]?.[0]);
@@ -83,6 +86,19 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Imports a file of records into a new dataset, and returns its id. */
+async function importFile(
+  server: BenchServer,
+  name: string,
+  file: string,
+  records: number,
+): Promise<number> {
+  const datasetId = await server.newDataset(name);
+  await server.import(datasetId, await server.upload(file), records);
+  await server.idle();
+  return datasetId;
 }
 
 /**
