@@ -98,9 +98,12 @@ function areRowsScattered(columns: Columns, batches: readonly RecordBatch[]): bo
   if (!storesRowIds({ columns })) return false;
   let [least, greatest, rows] = [Infinity, -Infinity, 0];
   for (const { data, numRows } of batches) {
-    for (const id of data.children[reservedColumns.length]!.values as BigInt64Array) {
-      least = Math.min(least, Number(id));
-      greatest = Math.max(greatest, Number(id));
+    const { buffer, byteOffset } = data.children[reservedColumns.length]!.values as BigInt64Array;
+    const halves = new Int32Array(buffer, byteOffset, 2 * numRows);
+    for (let i = 0; i < halves.length; i += 2) {
+      const id = halves[i + 1]! * 2 ** 32 + (halves[i]! >>> 0);
+      if (id < least) least = id;
+      if (id > greatest) greatest = id;
     }
     rows += numRows;
   }

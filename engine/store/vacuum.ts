@@ -103,6 +103,8 @@ export class Vacuums {
   forget(datasetId: number): void {
     this.#pins.delete(datasetId);
     this.#usedSchemas.delete(datasetId);
+    for (const key of this.#alike.keys())
+      if (key.startsWith(`${datasetId} `)) this.#alike.delete(key);
   }
 
   /**

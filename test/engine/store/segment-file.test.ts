@@ -347,7 +347,6 @@ test('sorted strings have bloom filters only in a segment whose records are scat
     [3, true],
     [50, true],
   ] as const) {
-    // prettier-ignore
     const file = await open(step);
     try {
       const words = filterOf(file);
@@ -357,6 +356,41 @@ test('sorted strings have bloom filters only in a segment whose records are scat
       for (let row = 0; row < rows; row += 997) expect(isIn(idOf(row))).toBe(true);
       const missing = Array.from({ length: 200 }, (_, i) => isIn(`rs${1_000_001 + 7 * i}`));
       expect(missing.filter(Boolean).length).toBeLessThan(20);
+    } finally {
+      file.close();
+    }
+  }
+});
+
+test('the prefix of a chunk with a filter is one of all its strings', async () => {
+  const rows = 20_000;
+  const columns = [column('id', 'string'), column('note', 'string')];
+  const notes = Array.from({ length: rows }, (_, row) => `${row} ${'x'.repeat(400)}`);
+  const cases: readonly (readonly [of: (shuffled: number) => string, prefix: string | RegExp])[] = [
+    [(n) => `rs${n}`, 'rs'],
+    [(n) => `ä${n}`, ''],
+    [(n) => `aä${n}`, 'a'],
+    [(n) => `a\u212A${n}`, 'a'],
+    [(n) => (n === 17 ? '' : `rs${n}`), ''],
+    [(n) => `${n % 2 === 0 ? 'GRCH38' : 'grch38'}-${n}`, ''],
+    // Bounds are truncated.
+    [(n) => `${'p'.repeat(100)}${n}`, /^p{30,100}$/],
+  ];
+  for (const [of, prefix] of cases) {
+    const path = newFile();
+    const ids = Array.from({ length: rows }, (_, row) => of((row * 7_919) % rows));
+    const data = batchOf(columns, [ids, notes], rows, 1n);
+    await writeSegment({ columns, data, rows }, path);
+    const file = new SegmentFile({ path });
+    try {
+      const at = file.leaves.findIndex(({ key }) => key === 'id');
+      for (const { chunks } of file.groups) {
+        expect([chunks[at]!.bloomFilterOf !== undefined, ids[0]]).toEqual([true, ids[0]]);
+        expect(chunks[at]!.prefix).toEqual(
+          typeof prefix === 'string' ? prefix : expect.stringMatching(prefix),
+        );
+        expect(ids.every((id) => id.startsWith(chunks[at]!.prefix))).toBe(true);
+      }
     } finally {
       file.close();
     }

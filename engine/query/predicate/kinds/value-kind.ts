@@ -125,7 +125,7 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
           hashes = strings ? filterHashes(packTexts(strings)) : null;
           hashesByPrefix.set(prefix, hashes);
         }
-        return hashes === null || mayContainAny(hashes);
+        return hashes === null || (hashes.length > 0 && mayContainAny(hashes));
       };
       const text = parts.literal?.(condition) ?? '';
       const bytes = text === '' ? undefined : Buffer.from(text.toWellFormed());
