@@ -7,7 +7,7 @@ import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query
 import { spillFolder } from '../../scheduler/worker/messages.js';
 import type { App } from '../../api/app.module.js';
 import { saveHotColumnsPeriodically, loadHotColumns, warmCaches } from '../../api/warm.js';
-import { startServerFixture } from './lab.js';
+import { startServerFixture } from './server-fixture.js';
 import { idOf } from './server.js';
 
 const { server, ann, vaultId } = await startServerFixture();

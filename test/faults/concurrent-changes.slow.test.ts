@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { startServerFixture } from '../api/lab.js';
+import { startServerFixture } from '../api/server-fixture.js';
 import { listOf } from '../api/server.js';
 import { seededRandom } from '../random.js';
 import { seed } from '../seed.js';

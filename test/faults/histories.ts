@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { ServerFixture } from '../api/lab.js';
+import type { ServerFixture } from '../api/server-fixture.js';
 import { seed } from '../seed.js';
 import { idOf } from '../api/server.js';
 import { startWorker } from '../../scheduler/worker/worker-supervisor.js';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { startServerFixture } from '../api/lab.js';
+import { startServerFixture } from '../api/server-fixture.js';
 import { idOf, listOf, sendRequest } from '../api/server.js';
 import { seededRandom } from '../random.js';
 import { findFolderInconsistencies } from './differences.js';

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { startServerFixture } from '../api/lab.js';
+import { startServerFixture } from '../api/server-fixture.js';
 import { findFolderInconsistencies } from './differences.js';
 import { historyRanges, startWorkerSometimes, newUpkeepCounts, runHistories } from './histories.js';
 import { newEventCounts } from './random-versions.js';

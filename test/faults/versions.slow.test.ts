@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { startServerFixture } from '../api/lab.js';
+import { startServerFixture } from '../api/server-fixture.js';
 import { historyRanges, startWorkerSometimes, newUpkeepCounts, runHistories } from './histories.js';
 import { newEventCounts } from './random-versions.js';
 

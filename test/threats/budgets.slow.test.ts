@@ -10,7 +10,7 @@ import { parseExportParams, parseQuery } from '../../engine/query/request/query-
 import { readHeader } from '../../readers/vcf/vcf-header.js';
 import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open-source.js';
-import { startServerFixture } from '../api/lab.js';
+import { startServerFixture } from '../api/server-fixture.js';
 import { idOf } from '../api/server.js';
 import { compressBgzf } from '../readers/source/bgzf.js';
 

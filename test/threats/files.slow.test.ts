@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { startServerFixture } from '../api/lab.js';
+import { startServerFixture } from '../api/server-fixture.js';
 import { idOf, makeVaultFixture, sendRequest, waitForJob, type Answer } from '../api/server.js';
 import { compressBgzf } from '../readers/source/bgzf.js';
 import { seed } from '../seed.js';

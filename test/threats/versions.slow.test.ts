@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { startServerFixture } from '../api/lab.js';
+import { startServerFixture } from '../api/server-fixture.js';
 import { idOf, waitForJob, type Client } from '../api/server.js';
 
 const { server, ann, vaultId } = await startServerFixture();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { request } from 'node:http';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { sendRequest, startServer, type Answer, type TestServer } from '../server.js';
 
 const trustProxies = ['127.0.0.1'];

@@ -10,7 +10,7 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { seededRandom } from '../../random.js';
 import { Lake } from '../../scheduler/lake.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob, type Answer, type Client } from '../server.js';
 import { seed } from '../../seed.js';
 

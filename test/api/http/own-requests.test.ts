@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { sendRequest } from '../server.js';
 
 // The rate limit allows three requests of a user in a minute, one of which `startServerFixture` sends itself.

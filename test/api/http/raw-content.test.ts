@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import type { RawContent } from '../../../api/http/operation-row.js';
 import { exportResource } from '../../../api/resources/exports/export.js';
 import { operations } from '../../../api/resources/index.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob } from '../server.js';
 import { exampleQueriesOf } from './example-queries.js';
 

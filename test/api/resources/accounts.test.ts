@@ -5,7 +5,7 @@ import { createContext, runInContext } from 'node:vm';
 import { operations } from '../../../api/resources/index.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
 import { isAccountResource } from '../http/owned-resources.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { clientFor, idOf, listOf, sendRequest, type Answer, type Client } from '../server.js';
 
 /* Tests users and invitations of an account, and its audit log, over HTTP. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { clientFor, idOf, listOf, type Answer, type Client } from '../server.js';
 
 /* Tests applications, the clients of OAuth2 (contract 18; threats A10 and A12). oauth.test.ts tests what they can do. */

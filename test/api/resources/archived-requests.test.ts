@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pollUntil } from '../../until.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, type Answer } from '../server.js';
 
 /* Everything that reads the records of a dataset says that the dataset is archived (contract 7.3). */

@@ -8,7 +8,7 @@ import { prepareExport } from '../../../scheduler/jobs/export/publish-export.js'
 import type { PublishContext } from '../../../scheduler/jobs/job.js';
 import { loadVisibleVersion } from '../../../scheduler/jobs/visible-data.js';
 import { spillFolder } from '../../../scheduler/worker/messages.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
 const { server, ann, newDataset, runImport, total } = await startServerFixture();

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { grantPermission, idOf, type Client } from '../server.js';
 
 let bob: Client;

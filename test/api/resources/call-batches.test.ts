@@ -12,7 +12,7 @@ import {
   type HostCall,
   type PackedAnswers,
 } from '../../../scheduler/expressions/host-call-protocol.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob, type Client } from '../server.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pollUntil } from '../../until.js';
 import { createInterceptedWorker } from '../held-worker.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob } from '../server.js';
 
 /*

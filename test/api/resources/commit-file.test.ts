@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf } from '../server.js';
 
 const { server, ann, newDataset } = await startServerFixture();

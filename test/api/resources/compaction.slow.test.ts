@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { findFolderInconsistencies } from '../../faults/differences.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf } from '../server.js';
 
 const { server, ann, vaultId } = await startServerFixture();

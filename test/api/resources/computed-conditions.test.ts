@@ -4,7 +4,7 @@ import { seededRandom, type Random } from '../../random.js';
 import { seed } from '../../seed.js';
 import { caseCountByTier } from '../../tier.js';
 import { pollUntil } from '../../until.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { sampleComputedFields, sampleRecords } from '../sample-records.js';
 import { grantPermission, idOf, waitForJob, type Client } from '../server.js';
 

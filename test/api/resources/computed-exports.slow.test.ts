@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
 import { findRecordDifferences } from '../read-table.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { sampleComputedFields, sampleRecords } from '../sample-records.js';
 import { idOf, waitForJob, type Answer } from '../server.js';
 

@@ -2,7 +2,7 @@ import { tableFromIPC } from 'apache-arrow';
 import { readdir, readlink } from 'node:fs/promises';
 import { beforeAll, expect, test } from '@jest/globals';
 import { pollUntil } from '../../until.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf } from '../server.js';
 
 let datasetId: number;

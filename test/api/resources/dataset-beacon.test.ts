@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { listOf, type Answer } from '../server.js';
 
 const { ann, newDataset, runImport, server } = await startServerFixture();

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { withChangedBudgets } from '../../with-budgets.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { grantPermission, listOf, type Answer } from '../server.js';
 
 const { server, ann, vaultId, newDataset, runImport } = await startServerFixture();

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { budgets } from '../../../engine/core/budgets.js';
 import { vcfTextOf } from '../../scheduler/lake.js';
 import { importKeys, sortedKeysOf } from '../keys.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
 const { server, ann, newDataset, newFile } = await startServerFixture();

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { sixColumns, sixRows } from '../../engine/query/six-records.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { expectRequestCase, readCaseLines } from '../request-cases.js';
 import { idOf, listOf } from '../server.js';
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { urlSigner } from '../../../api/http/signed-url.js';
 import { exportKeys, sortedKeysOf } from '../keys.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { pollUntil } from '../../until.js';
 import { idOf, listOf, sendRequest, startServer, waitForJob, type Answer } from '../server.js';
 

@@ -7,7 +7,7 @@ import { urlSigner } from '../../../api/http/signed-url.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { startWorkerInProcess } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, sendRequest, startServer, type Answer, type Client } from '../server.js';
 import { seed } from '../../seed.js';
 

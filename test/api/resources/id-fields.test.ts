@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob } from '../server.js';
 
 const { ann, newDataset, newFile } = await startServerFixture();

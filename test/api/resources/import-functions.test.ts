@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf } from '../server.js';
 
 /* Tests dataset functions in the expressions of imports: the threads of the worker call the API process (contract 19; threats E4, E8). */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { commitKeys, datasetKeys, importKeys, sortedKeysOf } from '../keys.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob } from '../server.js';
 
 const { server, ann, vaultId, newDataset, newFile, total } = await startServerFixture();

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { openStore } from '../../../engine/store/open-store.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 
 const { server, ann, newDataset, runImport } = await startServerFixture();
 

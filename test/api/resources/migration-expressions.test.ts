@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob } from '../server.js';
 
 /* Tests fields that a migration computes (contract 12; specification of expressions, sections 4 and 5). */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob } from '../server.js';
 
 const { server, ann, newDataset, runImport } = await startServerFixture();

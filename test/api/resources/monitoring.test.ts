@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { budgets } from '../../../engine/core/budgets.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, sendRequest } from '../server.js';
 
 const { server, ann, vaultId, newDataset } = await startServerFixture();

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdir, truncate } from 'node:fs/promises';
 import { budgets } from '../../../engine/core/budgets.js';
 import { sweepExpired } from '../../../scheduler/queue/sweep.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import {
   grantPermission,
   idOf,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import { exchangeRefreshToken } from '../../../engine/catalog/grant-exchange.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { clientFor, idOf, listOf, sendRequest, type Answer, type Client } from '../server.js';
 import { FormBrowser } from './browser.js';
 

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import {
   grantPermission,
   idOf,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { datasetKeys, sortedKeysOf, objectKeys } from '../keys.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, type Answer } from '../server.js';
 
 const { server, ann, vaultId } = await startServerFixture();

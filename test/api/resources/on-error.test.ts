@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob } from '../server.js';
 
 let datasetId: number;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { scryptSync } from 'node:crypto';
 import { hashPassword, isCorrectPassword } from '../../../engine/catalog/passwords.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { clientFor, sendRequest, startServer, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
 /* Tests passwords, and the login by which clients exchange a password for a token (contract 2.1; threat A9). */

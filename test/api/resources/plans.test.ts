@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob, type Answer } from '../server.js';
 import { pollUntil } from '../../until.js';
 

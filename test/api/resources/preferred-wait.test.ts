@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { pollUntil } from '../../until.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf } from '../server.js';
 
 /* Tests requests for a job that wait until the job ends: `Prefer: wait` (RFC 7240, section 4.3). */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf } from '../server.js';
 
 /* Tests imports whose expressions produce new records from each record (specification of expressions, section 5.5; contract 10, 19). */

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { urlSigner } from '../../../api/http/signed-url.js';
 import { withChangedBudgets } from '../../with-budgets.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { expectRequestCase, readCaseLines } from '../request-cases.js';
 import { clientFor, grantPermission, idOf, listOf, waitForJob, type Client } from '../server.js';
 

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { pollUntil } from '../../until.js';
 import { withChangedBudgets } from '../../with-budgets.js';
 import { createInterceptedWorker } from '../held-worker.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
 /* Tests refusals of requests that are valid, but not in the current state of a resource. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { grantPermission, idOf, waitForJob, type Answer } from '../server.js';
 
 const { server, ann, vaultId, newDataset } = await startServerFixture();

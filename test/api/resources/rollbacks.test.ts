@@ -4,7 +4,7 @@ import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { findReaddingCommits } from '../../../scheduler/jobs/rollback/added-again.js';
 import { pollUntil } from '../../until.js';
 import { withChangedBudgets } from '../../with-budgets.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
 const { ann, newDataset, newFile, runImport, server } = await startServerFixture();

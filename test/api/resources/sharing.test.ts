@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pollUntil } from '../../until.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, sendRequest, waitForJob, type Answer, type Client } from '../server.js';
 
 /* Tests permissions of users and groups, and public vaults, over HTTP. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { grantPermission, idOf, listOf, waitForJob, type Answer, type Client } from '../server.js';
 
 /* Tests shortcuts (contract 6.8). */

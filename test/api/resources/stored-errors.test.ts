@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob } from '../server.js';
 
 /* Tests `_errors` of records whose fields are computed again, or that have fields computed by several jobs. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob } from '../server.js';
 
 /* Tests expressions that are stored with the fields of a dataset (specification, "Dataset field"; contract 9). */

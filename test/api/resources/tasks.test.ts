@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { commitKeys, sortedKeysOf, shortObjectKeys, shortVaultKeys, taskKeys } from '../keys.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, type Client } from '../server.js';
 
 const { ann, server, vaultId, newDataset, newFile, total } = await startServerFixture();

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pollUntil } from '../../until.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { clientFor, idOf, listOf, sendRequest, type Client } from '../server.js';
 
 /* Tests the tokens and API keys of a user over HTTP (contract 2.1; threats A7, A9, A11). */

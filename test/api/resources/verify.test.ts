@@ -4,7 +4,7 @@ import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from 'node
 import { basename } from 'node:path';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { pollUntil } from '../../until.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { grantPermission, idOf, listOf, waitForJob } from '../server.js';
 
 const { server, ann, vaultId, newDataset, runImport } = await startServerFixture();

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from '@jest/globals';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
-import { startServerFixture } from '../lab.js';
+import { startServerFixture } from '../server-fixture.js';
 import { idOf } from '../server.js';
 
 /*

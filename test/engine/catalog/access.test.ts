@@ -9,7 +9,7 @@ import {
 } from '../../../engine/catalog/access.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
-import { allRowsPage, publicationOf, CatalogFixture } from './world.js';
+import { allRowsPage, publicationOf, CatalogFixture } from './catalog-fixture.js';
 
 /* A2: tests every kind of user with every kind of resource and level; one table holds the expected answers. */
 

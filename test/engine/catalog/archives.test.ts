@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { ArchiveTable } from '../../../engine/catalog/archives.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { CatalogFixture } from './world.js';
+import { CatalogFixture } from './catalog-fixture.js';
 
 /* Tests the tasks of archives: when they begin, and how they change the dataset. */
 

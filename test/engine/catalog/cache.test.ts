@@ -7,7 +7,7 @@ import { openCatalog, type Catalog } from '../../../engine/catalog/catalog.js';
 import { createUser, type CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import { seededRandom } from '../../random.js';
-import { allRowsPage, tokenHashKey } from './world.js';
+import { allRowsPage, tokenHashKey } from './catalog-fixture.js';
 import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'catalog-kept-'));

@@ -8,7 +8,7 @@ import { commitTable, type CommitTable } from '../../../engine/catalog/commits.j
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
 import { datasetTable } from '../../../engine/catalog/datasets.js';
 import { sql } from '../../../engine/catalog/sql.js';
-import { publicationOf, CatalogFixture } from './world.js';
+import { publicationOf, CatalogFixture } from './catalog-fixture.js';
 
 const startTime = Date.UTC(2026, 0, 1);
 /** The times at which the commits of the dataset completed, in the order of the versions. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import { allRowsPage, publicationOf, CatalogFixture } from './world.js';
+import { allRowsPage, publicationOf, CatalogFixture } from './catalog-fixture.js';
 
 let catalogFixture: CatalogFixture;
 let ann: CreatedUser;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { compileGlob, hasWildcard, literalPrefix } from '../../../engine/catalog/glob.js';
-import { seededRandomBelow } from './world.js';
+import { seededRandomBelow } from './catalog-fixture.js';
 
 /** Matches a pattern by the obvious definition, in time exponential in the number of stars. */
 function matchesNaively(pattern: string, text: string): boolean {

@@ -4,7 +4,7 @@ import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { allRowsPage, seededRandomBelow, CatalogFixture } from './world.js';
+import { allRowsPage, seededRandomBelow, CatalogFixture } from './catalog-fixture.js';
 
 let catalogFixture: CatalogFixture;
 let ann: CreatedUser;

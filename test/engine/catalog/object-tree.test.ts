@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import { foldName, numberedName } from '../../../engine/catalog/object-names.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { allRowsPage, seededRandomBelow, CatalogFixture } from './world.js';
+import { allRowsPage, seededRandomBelow, CatalogFixture } from './catalog-fixture.js';
 
 let catalogFixture: CatalogFixture;
 let ann: CreatedUser;

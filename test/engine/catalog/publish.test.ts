@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { commitField, fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { allRowsPage, publicationOf, CatalogFixture } from './world.js';
+import { allRowsPage, publicationOf, CatalogFixture } from './catalog-fixture.js';
 
 let catalogFixture: CatalogFixture;
 let ann: CreatedUser;

@@ -14,7 +14,7 @@ import { activeStatuses } from '../../../engine/catalog/task-row.js';
 import { requireQueueCapacity } from '../../../engine/catalog/task-status.js';
 import type { RawRow } from '../../../engine/catalog/table-codec.js';
 import { taskTable } from '../../../engine/catalog/tasks.js';
-import { CatalogFixture } from './world.js';
+import { CatalogFixture } from './catalog-fixture.js';
 
 /*
  * What clients poll and what each change asks the catalogue must not read all tasks and commits that there ever were. The plans of the

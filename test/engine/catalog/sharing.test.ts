@@ -7,7 +7,7 @@ import { shareVault } from '../../../engine/catalog/share-vault.js';
 import { constantSql } from '../../../engine/catalog/sql.js';
 import { vaultPermissionTable } from '../../../engine/catalog/vault-permissions.js';
 import { seed } from '../../seed.js';
-import { allRowsPage, seededRandomBelow, CatalogFixture } from './world.js';
+import { allRowsPage, seededRandomBelow, CatalogFixture } from './catalog-fixture.js';
 
 test('permissions of an older catalogue are kept, and can be changed', async () => {
   const db = new SqliteDatabase(':memory:');

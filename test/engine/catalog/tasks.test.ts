@@ -15,7 +15,12 @@ import {
 import { insertTask } from '../../../engine/catalog/task-status.js';
 import { taskTable } from '../../../engine/catalog/tasks.js';
 import { userTable } from '../../../engine/catalog/users.js';
-import { allRowsPage, publicationOf, seededRandomBelow, CatalogFixture } from './world.js';
+import {
+  allRowsPage,
+  publicationOf,
+  seededRandomBelow,
+  CatalogFixture,
+} from './catalog-fixture.js';
 
 let catalogFixture: CatalogFixture;
 let ann: CreatedUser;

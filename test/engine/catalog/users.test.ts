@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
-import { allRowsPage, tokenHashKey, CatalogFixture } from './world.js';
+import { allRowsPage, tokenHashKey, CatalogFixture } from './catalog-fixture.js';
 
 test('a first user is created with account, personal vault and token', async () => {
   const { catalog } = await CatalogFixture.openInMemory();

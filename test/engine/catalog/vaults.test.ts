@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
-import { allRowsPage, CatalogFixture } from './world.js';
+import { allRowsPage, CatalogFixture } from './catalog-fixture.js';
 
 let catalogFixture: CatalogFixture;
 let ann: CreatedUser;

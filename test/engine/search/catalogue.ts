@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
-import { CatalogFixture } from '../catalog/world.js';
+import { CatalogFixture } from '../catalog/catalog-fixture.js';
 import type { Random } from '../query/random.js';
 
 /** A vault or an object as a search must show it, recorded by the test when it is created. */

@@ -8,7 +8,7 @@ import {
   type Answer,
   type Client,
 } from '../../server.js';
-import { variantCalls, startBeaconServerFixture } from './beacon-lab.js';
+import { variantCalls, startBeaconServerFixture } from './beacon-fixture.js';
 
 /* Tests which callers see which parts of a beacon, and that a dataset shows no more than its granularity (threats A2, A3, C12). */
 

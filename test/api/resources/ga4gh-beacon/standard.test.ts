@@ -3,7 +3,7 @@ import type { OperationRow } from '../../../../api/http/operation-row.js';
 import { beaconId } from '../../../../api/resources/ga4gh-beacon/beacon-frame.js';
 import { operations } from '../../../../api/resources/index.js';
 import { idOf, type Answer, type Client } from '../../server.js';
-import { variantCalls, startBeaconServerFixture } from './beacon-lab.js';
+import { variantCalls, startBeaconServerFixture } from './beacon-fixture.js';
 import { beaconSchemaChecker } from './beacon-schemas.js';
 
 /*

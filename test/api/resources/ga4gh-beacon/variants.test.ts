@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Answer } from '../../server.js';
-import { variantCalls, startBeaconServerFixture, type VariantCall } from './beacon-lab.js';
+import { variantCalls, startBeaconServerFixture, type VariantCall } from './beacon-fixture.js';
 
 /* Compares the variants that a beacon finds with a loop over the lines of the VCF file. Positions in requests are 0-based. */
 

@@ -1,5 +1,5 @@
 import { clientFor, idOf, waitForJob, type Answer, type Client } from '../../server.js';
-import { startServerFixture, type ServerFixture } from '../../lab.js';
+import { startServerFixture, type ServerFixture } from '../../server-fixture.js';
 
 /** A record that a beacon finds: one for each alternate allele of a line of the VCF file. */
 export interface VariantCall {
