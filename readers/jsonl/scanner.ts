@@ -103,8 +103,9 @@ export abstract class JsonScanner {
     const { bytes, textEnd: end } = this;
     let close = firstEscape;
     for (; close < end && bytes[close] !== jsonBytes.quote; close++) {
+      // No escape contains a control character, so a backslash does not hide the end of the line.
       if (bytes[close] === 92) close++;
-      else if (bytes[close]! < 32) this.#failInString(close);
+      if (close < end && bytes[close]! < 32) this.#failInString(close);
     }
     if (close >= end) this.#failInString(end);
     if (this.#scratch.length < close - from) this.#scratch = new Uint8Array((close - from) * 2);
