@@ -114,6 +114,8 @@ test('C9: deleting the source of a queued import fails it with a reason', async 
   const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
   // Depending on the order of the deletion and the import, the import is complete or has an error message.
   if (json['status'] === 'failed')
-    expect(json['error_message']).toMatch(/the source file (a\.json )?has been deleted|the object is gone/);
+    expect(json['error_message']).toMatch(
+      /the source file (a\.json )?has been deleted|the object is gone/,
+    );
   else expect(json['status']).toBe('completed');
 });
