@@ -16,7 +16,7 @@ export interface ApiRequest extends FastifyRequest {
   origin: string;
   /** The path prefix in `origin`; empty without one. */
   pathPrefix: string;
-  /** The IP address of the client, as a trusted proxy reports it, else of the peer (`ip`). */
+  /** The IP address of the client as a trusted proxy reports it; without such a proxy, the address of the peer. */
   clientAddress: string;
 }
 

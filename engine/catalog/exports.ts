@@ -35,7 +35,7 @@ export interface ExportRow extends JobRow {
   readonly provenance: JsonObject | null;
 }
 
-/** Adds the provenance of exports. */
+/** The statements that add the column `provenance` to the table of exports. */
 export const exportProvenanceSchema: readonly string[] = [
   `ALTER TABLE exports ADD COLUMN provenance TEXT`,
 ];

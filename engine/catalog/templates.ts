@@ -47,7 +47,7 @@ const templates = tableCodec<TemplateRow>(
   {},
 );
 
-/** Adds the table of templates for datasets and imports. */
+/** The statements that create the table of templates for datasets and imports. */
 export const templateSchema: readonly string[] = [
   `INSERT INTO counters (name, value) VALUES ('template', 0)`,
   ...savedResourceTableSchema(

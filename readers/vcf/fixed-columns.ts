@@ -65,8 +65,8 @@ export class FixedColumns {
   }
 
   /**
-   * Changes the columns of alleles to type `text` if an allele is longer than a string may be. Calls `report` for each changed column, and
-   * returns false as soon as `report` does.
+   * Changes each column of alleles, variants or ids whose value in this line is too long for the type `string` to the type `text`. Calls
+   * `report` before each change; stops and returns false as soon as `report` returns false.
    */
   widenAlleleColumns(
     line: VcfLine,

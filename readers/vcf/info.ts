@@ -42,7 +42,7 @@ interface InfoOptions {
   readonly column: Column | undefined;
   /** The column `info` that the dataset already has. */
   readonly existing: Column | undefined;
-  /** Percent-encoded characters are decoded (VCF 4.3 and later, section 1.2). */
+  /** Whether percent-encoded characters are decoded, as in VCF 4.3 and later (section 1.2). */
   readonly decodes: boolean;
   readonly out: BatchBuilder;
   readonly report: Report;

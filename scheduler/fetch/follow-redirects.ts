@@ -58,7 +58,7 @@ export function redirectTarget(from: URL, location: string | undefined): URL {
   return to;
 }
 
-/** Requests one URL; tries the host's addresses in order until one of them responds. */
+/** Requests one URL. If the connection to an address fails with a transient error before a response, tries the host's next address. */
 async function requestWithoutRedirect(
   url: URL,
   headers: Readonly<Record<string, string>>,

@@ -216,7 +216,7 @@ test('the documents name no setting that does not exist', () => {
   expect(wrong).toEqual([]);
 });
 
-/** Returns the blocks of code of a document, and the rows of its tables of conditions. */
+/** Returns the code blocks of a Markdown document, and the rows of its tables whose second column is titled "Finds". */
 function examplesOf(file: string): readonly Example[] {
   const lines = readFileSync(file, 'utf8').split('\n');
   const found: Example[] = [];

@@ -18,7 +18,7 @@ const loadedColumns: (readonly [dataset: number, fields: readonly string[]])[] =
 const openedDatasetIds: number[] = [];
 /** The ids of the queried datasets, each with the fields of the query's conditions. */
 const requestedColumns: [dataset: number, fields: readonly string[]][] = [];
-/** The conditions of these queries as text. */
+/** The condition of each query that the engine has planned, as text. */
 const searchedPredicates: string[] = [];
 const reportedMessages: string[] = [];
 /** The requests that the server has sent to itself: their paths, and the first lines of the answers. */

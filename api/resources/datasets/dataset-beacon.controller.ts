@@ -30,7 +30,7 @@ const datasetBeaconSchema = answerSchema('DatasetBeacon', 'Whether a dataset has
 /** The schemas of the answers of the operations on the beacon of a dataset. */
 export const datasetBeaconSchemas = [datasetBeaconSchema];
 
-/** The beacon of a dataset. */
+/** The HTTP operation that tells whether a dataset has an allele at a position, as a GA4GH beacon does. */
 export const datasetBeaconOperations = declareOperations('datasets', 'Datasets', {
   beacon: {
     method: 'GET',

@@ -24,8 +24,8 @@ import { openDataset, type OpenedDataset } from './opened-dataset.js';
 import { SelectionTemplate } from './selection-template.js';
 
 /**
- * Answers calls whose texts differ in one literal. If this literal is the value of an equality by which `dataset_field_values` selects
- * records, only one call is parsed, and records become answers without being parsed. Otherwise each call is answered by its whole text.
+ * Answers calls whose texts differ in one literal. If possible, the literals are looked up in a table of the records of the dataset
+ * (`readFieldLookup`); otherwise each call is parsed and answered separately.
  */
 export async function answerFormBatch(
   scope: FunctionScope,

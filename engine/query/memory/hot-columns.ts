@@ -31,7 +31,7 @@ export class HotColumns {
       .toReversed();
   }
 
-  /** Returns the list as bytes if it or its order has changed since the last call; otherwise undefined. */
+  /** Returns the hot columns as JSON in UTF-8 if they or their order have changed since they were last saved or parsed; otherwise undefined. */
   takeChangedBytes(): Uint8Array | undefined {
     const list = JSON.stringify(this.recentDatasets);
     if (list === this.#saved) return undefined;

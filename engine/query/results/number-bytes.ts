@@ -24,7 +24,7 @@ export function writeAscii(out: ByteSink, text: string): void {
   out.endOffset = endOffset;
 }
 
-/** Writes a whole number that doubles hold exactly, below 10^21. */
+/** Writes an integer between -2^53 and 2^53 in decimal digits. */
 export function writeInteger(out: ByteSink, value: number): void {
   out.reserve(20);
   let rest = value;

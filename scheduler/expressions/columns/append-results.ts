@@ -61,7 +61,10 @@ export function appendTextColumn(column: ValueColumn, texts: TextColumn, rows: n
   );
 }
 
-/** Appends the texts with these codes; `used` lists the distinct codes, whose texts are all short enough for a string. */
+/**
+ * Appends the dictionary entries at the indices `codes`; returns whether it did. `used` lists the distinct indices, whose texts must fit the
+ * type `string`.
+ */
 export function appendDictionaryEntries(
   column: ValueColumn,
   dictionary: TextDictionary,

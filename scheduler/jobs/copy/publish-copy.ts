@@ -51,7 +51,7 @@ function copiedObjectOf(row: ObjectRow): CopiedObject {
   return { id, parentId, objectType, filename, path, description, metadata, tags, mimetype, size, md5, revision, documentsCount, target }; // prettier-ignore
 }
 
-/** Creates the copies of all objects, in one transaction. */
+/** Creates the copies of the files, folders and shortcuts, and completes the task, in one transaction. */
 export async function publishCopy(
   task: TaskRow,
   { objects, skipped }: CopyResult,

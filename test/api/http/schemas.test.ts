@@ -283,7 +283,7 @@ describe('the live answers', () => {
           answer.text,
         ]);
         expectDeclaredAnswer(row, answer.json);
-        // The examples of all parameters of a beacon together find the record.
+        // The example values of the parameters of the beacon operations describe a variant that the dataset contains.
         if (query.includes('referenceBases=')) expect(answer.json).toHaveProperty('responseSummary.exists', true); // prettier-ignore
         if (query.includes('coordinate=')) expect(answer.json).toHaveProperty('exist', true);
       }

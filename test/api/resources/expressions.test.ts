@@ -53,7 +53,7 @@ function evaluate(expression: string, more: object = {}, who = ann): Promise<Ans
   return who.post('/v1/evaluate', { expression, ...more });
 }
 
-/** Returns the result of an expression that can read `D`, or the detail of its error. */
+/** Returns the result of an expression, or the detail of its error. `D` stands for the path of the dataset, `ID` for its id. */
 async function evaluateOrDetail(expression: string, who = ann): Promise<unknown> {
   const { json } = await evaluate(expression, { data: { D: cohortPath, ID: datasetId } }, who);
   return 'result' in json ? json['result'] : `! ${String(json['detail'])}`;

@@ -24,7 +24,7 @@ function askVariants(parameters: QueryParameters, dataset = datasetId): Promise<
   return ann.get(`/beacon/v2/acme/datasets/${dataset}/g_variants?${query}`);
 }
 
-/** Returns the records that a request should find, by an independent implementation of the standard's parameters. */
+/** Returns the records that a request should find, by an independent implementation of the parameters of GA4GH Beacon v2. */
 function expectedCalls(parameters: QueryParameters): readonly VariantCall[] {
   const { referenceName, start, end, referenceBases, alternateBases, geneId } = parameters;
   const chromosome = referenceName && ({ 'NC_000013.11': '13', 'refseq:NC_000017.11': '17', MT: 'M' }[referenceName] ?? referenceName.replace('chr', '')); // prettier-ignore
