@@ -203,9 +203,10 @@ function mayNeedSql(asked: QueryRequest): boolean {
   return canPhraseCrossValues(asked) || hasPatternOfValues(asked);
 }
 
-/** Whether a value of a text may match a wildcard pattern as a whole, although none of its terms does. */
-function hasPatternOfValues({ predicate }: QueryRequest): boolean {
-  return conditionsIn(predicate).some((condition) => {
+/** Whether a value of a text may match a wildcard pattern, of the filter or of the ranking alone, as a whole, although none of its terms does. */
+function hasPatternOfValues({ predicate, scores }: QueryRequest): boolean {
+  const searched = [predicate, ...scores.map(({ item }) => item)];
+  return searched.flatMap(conditionsIn).some((condition) => {
     if (condition.kind !== 'wildcard' || condition.field.type !== 'text') return false;
     const { parts } = condition;
     return parts.includes('one') || parts.filter((part) => part !== 'any').length > 1;
