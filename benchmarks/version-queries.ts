@@ -17,6 +17,8 @@ const consecutiveChanges = 20;
 const warmupQueryRuns = 20;
 /** More runs than of changes: an answer takes a few milliseconds, of which the machine's noise is a large part. */
 const measuredQueryRuns = 61;
+/** Number of upserts that are rolled back, one after the other. */
+const rollbackRuns = 5;
 /** A dataset without commits for five seconds is merged further. */
 const restMs = 7_000;
 
@@ -82,19 +84,23 @@ export async function measureQueries(
 }
 
 /**
- * Measures the rollback of the last of many upserts after a merge has sorted the records. DuckDB replaces the records by the earlier ones
- * again.
+ * Measures rollbacks of the last of many upserts after a merge has sorted the records: of the last one, then of the one before it, and so
+ * on. DuckDB replaces the records by the earlier ones again.
  */
 export async function sortedRollbackLine(setup: VersionsSetup): Promise<ResultLine> {
   const { server, datasetId, duckdb, few } = setup;
-  const file = await writeUpsertFile(setup, 70 + consecutiveChanges - 1);
-  await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
-  const commit = await fetchLastCommit(server, datasetId);
-  const ours = await measureSeconds(() =>
-    server.call('POST', `/v2/dataset_commits/${commit}/rollback`),
-  );
-  const theirs = await measureSeconds(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone'));
-  return resultLineOfChange(`rollback of the last of ${consecutiveChanges} upserts of ${few.toLocaleString('en-US')}, after a sorting merge`, [ours], 'DuckDB INSERT OR REPLACE of the earlier records', [theirs], 0.5); // prettier-ignore
+  const { data } = await server.call('GET', `/v2/datasets/${datasetId}/commits?limit=${rollbackRuns}`); // prettier-ignore
+  const ours: number[] = [];
+  const theirs: number[] = [];
+  for (const [run, { id: commit }] of data.entries()) {
+    const file = await writeUpsertFile(setup, 70 + consecutiveChanges - 1 - run);
+    await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
+    ours.push(
+      await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`)),
+    );
+    theirs.push(await measureSeconds(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')));
+  }
+  return resultLineOfChange(`rollback of the last of ${consecutiveChanges} upserts of ${few.toLocaleString('en-US')}, after a sorting merge`, ours, 'DuckDB INSERT OR REPLACE of the earlier records', theirs, 0.5); // prettier-ignore
 }
 
 /**

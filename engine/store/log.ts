@@ -112,20 +112,21 @@ export async function readLogContents(folder: DataFolder, datasetId: number): Pr
 }
 
 /**
- * Writes an entry durably with the name of its version; returns false if another process has already written that version. `after` is the
- * state after the entry.
+ * Writes an entry durably with the name of its version, and returns its number of bytes; undefined if another process has already written
+ * that version. `after` is the state after the entry.
  */
 export async function appendEntry(
   folder: DataFolder,
   datasetId: number,
   entry: LogEntry,
   after: LogState,
-): Promise<boolean> {
+): Promise<number | undefined> {
   const bytes = encodeEntry(datasetId, entry, after);
-  return publishFile(folder.logEntry(datasetId, entry.version), bytes, {
+  const isDone = await publishFile(folder.logEntry(datasetId, entry.version), bytes, {
     written: () => crashpoint('log.temp-written'),
     linked: () => crashpoint('log.linked'),
   });
+  return isDone ? bytes.byteLength : undefined;
 }
 
 /** Reads and verifies one log entry; `current` has the dataset's columns before the entry. */

@@ -51,6 +51,7 @@ import type {
 } from './store.js';
 import { Vacuums } from './vacuum.js';
 import { droppedLogName, restoredName, sweepDataset, verifyDataset } from './verify-dataset.js';
+import { WrittenEntries } from './written-entries.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process may commit, drop and sweep. */
 export function openStore(folder: DataFolder, options: StoreOptions = {}): Store {
@@ -83,6 +84,7 @@ class FileStore implements Store {
   readonly #keepVersionsMs: number;
   readonly #now: () => number;
   readonly #snapshots: SnapshotCache;
+  readonly #written = new WrittenEntries();
   /** Datasets that this process has deleted. Ids are never reused, so a later commit to such a dataset was begun before the deletion. */
   readonly #dropped = new Set<number>();
   readonly #removals: FolderRemovals;
@@ -177,9 +179,10 @@ class FileStore implements Store {
             snapshot: await buildSnapshot(this.#folder, datasetId, after),
           };
           this.#snapshots.setVisibleLimit(datasetId, state.version);
-          const isDone = await appendEntry(this.#folder, datasetId, entry, after);
+          const bytes = await appendEntry(this.#folder, datasetId, entry, after);
           this.#snapshots.setVisibleLimit(datasetId, undefined);
-          if (isDone) {
+          if (bytes !== undefined) {
+            this.#written.add(datasetId, entry, bytes);
             for (const move of moves) await discardFile(move.from);
             this.#snapshots.setCurrent(datasetId, freshState);
             this.#committed(datasetId, after.version);
@@ -282,7 +285,7 @@ class FileStore implements Store {
       throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
     const before = this.#snapshots.knownVersion(datasetId, version - 1);
     const newest = await this.#snapshots.version(datasetId, base);
-    return computeRollback(this.#folder, version, before, newest);
+    return computeRollback(this.#folder, version, before, newest, this.#written);
   }
 
   async difference(datasetId: number, from: number, to: number): Promise<VersionDifference> {
@@ -330,7 +333,7 @@ class FileStore implements Store {
 
   async #remove(datasetId: number): Promise<void> {
     await this.#removals.remove(datasetId);
-    const parts = [this.#snapshots, this.#integrity, this.#vacuums, this.#checkpoints, this.#diskUses]; // prettier-ignore
+    const parts = [this.#snapshots, this.#written, this.#integrity, this.#vacuums, this.#checkpoints, this.#diskUses]; // prettier-ignore
     for (const part of parts) part.forget(datasetId);
   }
 

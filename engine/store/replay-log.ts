@@ -14,6 +14,7 @@ import type { RemovedFiles } from './removed-files.js';
 import { encodeSchemaFile, schemaFilePath } from './schema-file.js';
 import { liveRowCount, type Segment, type Snapshot } from './store.js';
 import { applyVacuum, vacuumStepOf } from './vacuum-entry.js';
+import type { WrittenEntries } from './written-entries.js';
 
 /**
  * Returns the state after all versions of the log, or after those up to `last`. The replay begins at the state `from` if given, otherwise
@@ -108,18 +109,25 @@ interface ReplayedEntry {
 /**
  * Yields the entries after version `from` up to version `to`, each with the live segments before it, which are valid only until the next
  * entry is requested. All entries have the same `live`; after the last one, it has the segments of version `to`. If the snapshot `start` of version `from`
- * is given, the log before it is not read; the row ids in `live` may then differ from those of version `to` (`withBaseRowId`).
+ * is given, the log before it is not read; the row ids in `live` may then differ from those of version `to` (`withBaseRowId`). Entries in
+ * `written` are not read either.
  */
 export async function* readEntriesBetween(
   folder: DataFolder,
   datasetId: number,
   from: number,
   to: number,
-  start?: Snapshot,
+  {
+    start,
+    written,
+  }: { readonly start?: Snapshot | undefined; readonly written?: WrittenEntries } = {},
 ): AsyncGenerator<ReplayedEntry> {
   const state = copyState(start ? stateOf(start) : await replayLog(folder, datasetId, from));
   while (state.version < to) {
-    const entry = await readEntry(folder, datasetId, state.version + 1, state.columns);
+    const version = state.version + 1;
+    const entry =
+      written?.get(datasetId, version) ??
+      (await readEntry(folder, datasetId, version, state.columns));
     yield { entry, live: state.live, columns: entry.columns ?? state.columns };
     // A vacuum changes no live segments, and a snapshot does not have the removed ones that it names.
     applyToState(datasetId, state, start ? { ...entry, info: {} } : entry);

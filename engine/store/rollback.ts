@@ -6,24 +6,29 @@ import { deletedAndRestoredRows, rowNumbersOf, traceForward, TracedRowSet } from
 import { storesRowIds } from './row-ids.js';
 import { readEntriesBetween } from './replay-log.js';
 import type { Rollback, Segment, Snapshot } from './store.js';
+import type { WrittenEntries } from './written-entries.js';
 
 /**
  * Computes the rollback of a version, as a change to the snapshot `base`: the records that it added are removed, and those that it deleted come back, wherever merges have
  * moved them since. `before` is the snapshot before the version; without it, the log is replayed up to there. The rest of the cost is proportional to the log entries since
- * that version and the rows that they change, or move in sorting merges.
+ * that version and the rows that they change, or move in sorting merges; entries in `written` are not read.
  */
 export async function computeRollback(
   folder: DataFolder,
   version: number,
   before: Snapshot | undefined,
   base: Snapshot,
+  written: WrittenEntries,
 ): Promise<Rollback> {
   let added = new TracedRowSet(new Map());
   let replacing = added;
   let deletedTrace = added;
   /** For each later version, those rows that it deleted among the rows that the version to be rolled back added. */
   const deletedLater = new Map<DeletingVersion, TracedRowSet>();
-  const entries = readEntriesBetween(folder, base.datasetId, version - 1, base.version, before);
+  const entries = readEntriesBetween(folder, base.datasetId, version - 1, base.version, {
+    start: before,
+    written,
+  });
   for await (const { entry, live } of entries) {
     const { deleted: more, restored } = deletedAndRestoredRows(entry);
     if (entry.version === version) {

@@ -64,6 +64,31 @@ test('rollbacks evict no version that was asked for, and write no schema file of
     expect(await store.rollback(id, version, 140)).toEqual(await openStore(folder).rollback(id, version, 140));
 }); // prettier-ignore
 
+test('a rollback reads no log entry that the same store has written, and gives what the log says', async () => {
+  const id = 4;
+  const store = openStore(folder);
+  for (let version = 0; version < 5; version++) await commitRecord(store, id);
+  const last = await store.version(id);
+  const wanted = [0, 2, 4].map((version) => openStore(folder).rollback(id, version, last));
+  const expected = await Promise.all(wanted);
+  armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['read'] });
+  try {
+    for (const [i, version] of [0, 2, 4].entries())
+      expect(await store.rollback(id, version, last)).toEqual(expected[i]);
+    await expect(openStore(folder).rollback(id, 2, last)).rejects.toThrow('EIO');
+  } finally {
+    armFault(undefined);
+  }
+});
+
+test('a dataset that was dropped and whose log is removed is not rolled back from memory', async () => {
+  const id = 5;
+  const store = openStore(folder);
+  await commitRecord(store, id);
+  await store.drop(id);
+  await expect(store.rollback(id, 0, 0)).rejects.toThrow();
+});
+
 /** A version of a dataset without files, one segment of which has deleted rows. */
 function versionWithDeletedRows(version: number, rows: number): Snapshot {
   const deletion = { encoded: '', bytes: 0, rows };
