@@ -5,7 +5,7 @@ import type { Config } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
 import { openDataFolder } from '../engine/core/files.js';
 import { openQueryEngine } from '../engine/query/plan/query-engine.js';
-import { planTrace } from '../engine/query/plan/trace.js';
+import { logPlansTo } from '../engine/query/plan/log-plans.js';
 import { QueryQuarantine } from '../engine/query/sql/query-quarantine.js';
 import { formatLogLine, stderrSink } from '../engine/core/server-log.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
@@ -56,7 +56,7 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     closers.push(async () => quarantine.close());
     const hotColumns = await loadHotColumns(data);
     const queryEngine = await openQueryEngine({
-      ...(config.log === 'debug' && { trace: planTrace(stderrSink) }),
+      ...(config.log === 'debug' && { onPlan: logPlansTo(stderrSink) }),
       quarantine,
       hot: hotColumns,
       ...(memory && { memory }),

@@ -8,7 +8,7 @@ export interface HttpReply {
 }
 
 /** A pool of persistent connections to one server. */
-export interface Connections {
+export interface HttpConnectionPool {
   post(path: string, body: string): Promise<HttpReply>;
   close(): void;
 }
@@ -18,7 +18,7 @@ export interface Connections {
  * status line, headers, and a body with a content-length or in chunks. A client library would take some tenths of a millisecond per request
  * from the same two processors, time that is not the server's and that the other databases, measured without a client, do not need.
  */
-export function openConnections(origin: string, token: string, count: number): Connections {
+export function openConnections(origin: string, token: string, count: number): HttpConnectionPool {
   const { hostname, port } = new URL(origin);
   const free: Connection[] = [];
   const waitingRequests: ((connection: Connection) => void)[] = [];

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Connections } from './connections.js';
+import type { HttpConnectionPool } from './connections.js';
 import type { BenchServer } from './server.js';
 import { median, type ResultLine } from './table.js';
 
@@ -14,7 +14,7 @@ export interface VersionsSetup {
   readonly server: BenchServer;
   readonly datasetId: number;
   readonly duckdb: DuckDBConnection;
-  readonly connections: Connections;
+  readonly connections: HttpConnectionPool;
   readonly records: number;
   /** The number of records that a delete names. */
   readonly few: number;

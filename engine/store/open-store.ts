@@ -28,7 +28,7 @@ import { rebaseDeletions } from './rebase.js';
 import { computeRollback } from './rollback.js';
 import { areRowIdsInterleaved } from './row-ids.js';
 import { planSort } from './sort-plan.js';
-import type { DurableLogStates } from './settled-logs.js';
+import type { DurableLogStates } from './durable-log-states.js';
 import { applyEntry, buildSnapshot, readEntriesBetween } from './replay-log.js';
 import { SnapshotCache } from './snapshot-cache.js';
 import type {

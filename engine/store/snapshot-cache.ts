@@ -2,7 +2,7 @@ import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { LruCache } from '../core/lru-cache.js';
 import type { LogState } from './log-state.js';
-import type { DurableLogStates } from './settled-logs.js';
+import type { DurableLogStates } from './durable-log-states.js';
 import { advanceState, replayLog, buildSnapshot } from './replay-log.js';
 import type { Snapshot } from './store.js';
 

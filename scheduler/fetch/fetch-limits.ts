@@ -17,7 +17,7 @@ export interface FetchLimits {
 }
 
 /** Limits of downloads from other hosts, as `engine/core/budgets.ts` sets them. */
-export function defaultLimits(): FetchLimits {
+export function defaultFetchLimits(): FetchLimits {
   return {
     connectMs: budgets.fetchConnectMs,
     firstByteMs: budgets.fetchFirstByteMs,

@@ -4,7 +4,7 @@ import type { WrittenFile } from '../../engine/core/file-writer.js';
 import { downloadFile } from './download.js';
 import type { ExpectedDigest } from './expected-digest.js';
 import { FetchFailure, networkFailure, timeoutFailure } from './failure.js';
-import { defaultLimits, type FetchLimits } from './fetch-limits.js';
+import { defaultFetchLimits, type FetchLimits } from './fetch-limits.js';
 import { systemNetwork, type Network } from './network.js';
 import { PolitenessLimits } from './politeness-limits.js';
 import { parseAllowedUrl } from './url.js';
@@ -39,7 +39,7 @@ export type FetchFile = (
  * (`docs/threats.md`).
  */
 export function openFetcher(settings: FetchSettings, network: Network = systemNetwork): FetchFile {
-  const limits = { ...defaultLimits(), ...settings.limits };
+  const limits = { ...defaultFetchLimits(), ...settings.limits };
   const allowedHosts = settings.allow.map(parseAllowedAddress);
   const politeness = new PolitenessLimits(limits.perHost, limits.perAccountAndMinute);
   return async ({ url: text, name, accountId, expected, report }, file, signal) => {

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { stderrSink } from '../../engine/core/server-log.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
-import { planTrace } from '../../engine/query/plan/trace.js';
+import { logPlansTo } from '../../engine/query/plan/log-plans.js';
 import { spillFolder, type WorkerConfig } from './messages.js';
 
 /** Time in milliseconds after which an unused engine is closed. */
@@ -21,7 +21,7 @@ export function sharedQueryEngine(
   let closing: NodeJS.Timeout | undefined;
   const open = (): Promise<QueryEngine> =>
     openQueryEngine({
-      ...(config.logsPlans && { trace: planTrace(stderrSink) }),
+      ...(config.logsPlans && { onPlan: logPlansTo(stderrSink) }),
       dataFolder: data.root,
       otherFolders: [data.scratch], // holds the segments that dry runs show
       memoryMb: Math.floor(config.memoryMb / 2),

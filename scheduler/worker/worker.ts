@@ -2,7 +2,7 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError, toErrorValue } from '../../engine/core/errors.js';
 import { listFolder, makeFolder, moveFile } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open-store.js';
-import { DurableLogStates } from '../../engine/store/settled-logs.js';
+import { DurableLogStates } from '../../engine/store/durable-log-states.js';
 import { JobHostCalls } from '../expressions/job-calls.js';
 import type { HostRequest } from '../expressions/host-call-protocol.js';
 import type { FetchFile } from '../fetch/fetcher.js';

@@ -12,7 +12,7 @@ import { openDataFolder } from '../../engine/core/files.js';
 import { parseJson } from '../../engine/core/json.js';
 import { openMemoryExecutor } from '../../engine/query/memory/memory-executor.js';
 import { openQueryEngine } from '../../engine/query/plan/query-engine.js';
-import { planTrace } from '../../engine/query/plan/trace.js';
+import { logPlansTo } from '../../engine/query/plan/log-plans.js';
 import { openSigningKey } from '../../engine/core/signing-key.js';
 import { openStore, type StoreOptions } from '../../engine/store/open-store.js';
 import type { Store } from '../../engine/store/store.js';
@@ -109,7 +109,7 @@ async function startServerOn(
   const cacheMb = options.queryCacheMb ?? 64;
   const queryEngine = await openQueryEngine({
     ...(cacheMb > 0 && { memory: openMemoryExecutor({ threads: 1, cacheMb }) }),
-    trace: planTrace((line) => logs.push(line)),
+    onPlan: logPlansTo((line) => logs.push(line)),
     dataFolder: data.root,
     otherFolders: [data.fileTables],
     memoryMb: 256,

@@ -45,7 +45,7 @@ beforeAll(async () => {
       },
     },
     hot: usedColumns,
-    trace(_, { datasetId }, predicate) {
+    onPlan(_, { datasetId }, predicate) {
       requestedColumns.push([datasetId, fieldsRead(predicate).map(({ name }) => name)]);
       searchedPredicates.push(predicateText(predicate));
     },

@@ -5,7 +5,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { budgets } from '../../engine/core/budgets.js';
 import { FetchFailure, networkFailure, retryAfterMs } from '../../scheduler/fetch/failure.js';
 import { SlidingWindowLimiter } from '../../scheduler/fetch/politeness-limits.js';
-import { defaultLimits } from '../../scheduler/fetch/fetch-limits.js';
+import { defaultFetchLimits } from '../../scheduler/fetch/fetch-limits.js';
 import { retryDelayMs } from '../../scheduler/fetch/download.js';
 import { seededRandom } from '../random.js';
 import {
@@ -367,7 +367,7 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
   });
 
   test('pauses grow, differ, honour Retry-After, and end (T0: fetchPauseMs)', () => {
-    const limits = defaultLimits();
+    const limits = defaultFetchLimits();
     expect([1, 2, 3].map((nth) => retryDelayMs(nth, 0, limits, () => 0))).toEqual([
       500, 1_000, 2_000,
     ]);
@@ -543,7 +543,7 @@ describe('N10: a host is not flooded', () => {
     expect(delaysTaken).toEqual([0, 0, 0, 59_997, 59_997, 59_997, 119_994]);
     expect(limiter.reserveStart(200_000)).toBe(0);
     expect([limiter.isIdle(200_001), limiter.isIdle(260_001)]).toEqual([false, true]);
-    expect(defaultLimits().perAccountAndMinute).toBe(budgets.fetchesPerAccountAndMinute);
+    expect(defaultFetchLimits().perAccountAndMinute).toBe(budgets.fetchesPerAccountAndMinute);
   });
 });
 

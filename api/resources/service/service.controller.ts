@@ -2,7 +2,7 @@ import { Controller, Header, Redirect, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access-rule.js';
 import { Authenticator } from '../../http/authenticator.js';
 import { docsPage, docsSecurityPolicy } from '../../http/docs-page.js';
-import { joinPage, joinSecurityPolicy } from '../../http/join-page.js';
+import { invitationPage, invitationPagePolicy } from '../../http/invitation-page.js';
 import { OpenapiDocument } from '../../http/openapi.js';
 import { Operation } from '../../http/operation.js';
 import { rootOperations, serviceOperations } from './service.operations.js';
@@ -68,8 +68,8 @@ export class ServiceController {
   @Public()
   @Header('Content-Type', 'text/html; charset=utf-8')
   join(@Res({ passthrough: true }) reply: ApiReply): string {
-    reply.header('Content-Security-Policy', joinSecurityPolicy);
-    return joinPage;
+    reply.header('Content-Security-Policy', invitationPagePolicy);
+    return invitationPage;
   }
 
   @Operation(serviceOperations.swagger)

@@ -15,11 +15,11 @@ export function runToEnd<T>(work: Generator<void, T>): T {
 }
 
 /**
- * The threads that have idle tasks, and how many of these threads may run their idle tasks at the same time, in memory that all threads
- * share. Once a server listens, one processor is kept free of idle tasks, so that a request does not wait for a time slice of the operating
- * system.
+ * What one thread knows of idle tasks: which threads have one, and how many of these may run theirs at the same time, in memory that all
+ * threads share. Once a server listens, one processor is kept free of idle tasks, so that a request does not wait for a time slice of the
+ * operating system.
  */
-export interface IdleThreads {
+export interface IdleTaskState {
   /**
    * 1 for each thread that has an idle task, by the index of the thread; the last element is the number of threads that may run idle tasks.
    */
@@ -28,7 +28,7 @@ export interface IdleThreads {
 }
 
 /** The shared memory of so many threads, all of which may carry out idle tasks. */
-export function newIdleThreads(threads: number): Int32Array {
+export function newIdleTaskMemory(threads: number): Int32Array {
   const shared = new Int32Array(
     new SharedArrayBuffer((threads + 1) * Int32Array.BYTES_PER_ELEMENT),
   );
@@ -41,7 +41,7 @@ export function limitIdleThreads(shared: Int32Array, limit: number): void {
   Atomics.store(shared, shared.length - 1, limit);
 }
 
-function mayRunIdle({ shared, index }: IdleThreads): boolean {
+function mayRunIdle({ shared, index }: IdleTaskState): boolean {
   let before = 0;
   for (let i = 0; i < index; i++) before += Atomics.load(shared, i);
   return before < Atomics.load(shared, shared.length - 1);
@@ -56,12 +56,12 @@ const timeSliceMs = 4;
 /** Runs tasks round-robin in time slices, so that a long one does not delay short ones. */
 export class CooperativeScheduler {
   readonly #open = new Map<number, CooperativeTask<unknown>>();
-  readonly #idle: IdleThreads | undefined;
+  readonly #idle: IdleTaskState | undefined;
   #isRunning = false;
   /** The timer that is set while this thread has only idle tasks, and may not run them because other threads run theirs. */
   #waiting: NodeJS.Timeout | undefined;
 
-  constructor(idle?: IdleThreads) {
+  constructor(idle?: IdleTaskState) {
     this.#idle = idle;
     this.#tellIdle(false);
   }

@@ -6,7 +6,7 @@ import { withDatasetNamedInErrors, type RunOptions } from '../executor/run-optio
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { touchedSegments } from '../predicate/kinds/prune.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
-import { limitIdleThreads, newIdleThreads } from './cooperative-tasks.js';
+import { limitIdleThreads, newIdleTaskMemory } from './cooperative-tasks.js';
 import { cacheStatIndices } from './admission-cache.js';
 import { facetJson } from './facets/facet-json.js';
 import { unsupportedSelection } from './evaluate.js';
@@ -76,7 +76,7 @@ const maxOneStepRows = 2_000;
 export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions): MemoryExecutor {
   const count = Math.max(1, threads);
   const bytes = Math.floor((cacheMb * 1024 * 1024) / count);
-  const shared = newIdleThreads(count);
+  const shared = newIdleTaskMemory(count);
   const open = threads === 0 ? openInlineShard : openShardThread;
   const shards = new Shards(count, (events, index) => open(bytes, events, { shared, index }), report); // prettier-ignore
   return {

@@ -1,7 +1,7 @@
 import { canceledError } from '../../core/errors.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { CacheStats } from './admission-cache.js';
-import { CooperativeScheduler, type IdleThreads } from './cooperative-tasks.js';
+import { CooperativeScheduler, type IdleTaskState } from './cooperative-tasks.js';
 import type { MessageFromShard, MessageToShard } from './shard-protocol.js';
 import { Shard } from './shard.js';
 
@@ -9,7 +9,7 @@ import { Shard } from './shard.js';
 export function serveShard(
   cacheBytes: number,
   counts?: CacheStats,
-  idle?: IdleThreads,
+  idle?: IdleTaskState,
 ): {
   answer(message: MessageToShard): Promise<MessageFromShard>;
   close(): void;

@@ -1,6 +1,6 @@
 import { AppError, fromErrorValue, toErrorValue } from '../../core/errors.js';
 import { newCacheStats, type CacheStats } from './admission-cache.js';
-import type { IdleThreads } from './cooperative-tasks.js';
+import type { IdleTaskState } from './cooperative-tasks.js';
 import { serveShard } from './serve-shard.js';
 import type { MessageFromShard, MessageToShard } from './shard-protocol.js';
 
@@ -23,7 +23,7 @@ export interface ThreadExit {
 export interface ShardThreadData {
   readonly cacheBytes: number;
   readonly counts: CacheStats;
-  readonly idle: IdleThreads | undefined;
+  readonly idle: IdleTaskState | undefined;
 }
 
 /** The functions that receive the events of a shard's thread. */
@@ -44,7 +44,7 @@ const maxConcurrentMessages = 100_000;
 export async function openShardThread(
   cacheBytes: number,
   events: ShardEvents,
-  idle?: IdleThreads,
+  idle?: IdleTaskState,
   entry: string = new URL('./shard-entry.js', import.meta.url).href,
 ): Promise<ShardThread> {
   const { Threads } = await import('../../core/threads.js');

@@ -81,7 +81,7 @@ async function carryOut(
 ): Promise<PlanState & { readonly plan: Plan }> {
   const { engine, snapshot, request } = execution;
   const plan = planFor(execution, refused);
-  engine?.trace?.(plan, snapshot, request.predicate);
+  engine?.onPlan?.(plan, snapshot, request.predicate);
   for (const { executor, step, columns } of plan.steps)
     if (['memory', 'index'].includes(executor) && step !== 'read')
       engine?.hot?.recordUse(snapshot.datasetId, columns);

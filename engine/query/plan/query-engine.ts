@@ -7,13 +7,13 @@ import type { Predicate } from '../predicate/predicate.js';
 import type { Plan } from './plan.js';
 
 /** Receives each plan before it is carried out, for the debug log. */
-export type PlanTrace = (plan: Plan, snapshot: Snapshot, predicate: Predicate) => void;
+export type PlanListener = (plan: Plan, snapshot: Snapshot, predicate: Predicate) => void;
 
 /** The executors of queries and the reader of records. */
 export interface QueryEngine {
   readonly sql: SqlExecutor;
   readonly memory: MemoryExecutor | undefined;
-  readonly trace: PlanTrace | undefined;
+  readonly onPlan: PlanListener | undefined;
   /** Records which columns in memory the queries use. */
   readonly hot: HotColumns | undefined;
   close(): Promise<void>;
@@ -23,7 +23,7 @@ export interface QueryEngine {
 interface QueryEngineOptions {
   /** The executor with columns in memory; it is closed with the engine. */
   readonly memory?: MemoryExecutor;
-  readonly trace?: PlanTrace;
+  readonly onPlan?: PlanListener;
   readonly hot?: HotColumns;
 }
 
@@ -37,12 +37,12 @@ export async function openQueryEngine(
 /** Returns a query engine with the given SQL engine. */
 export function queryEngine(
   sql: SqlEngine,
-  { memory, trace, hot }: QueryEngineOptions = {},
+  { memory, onPlan, hot }: QueryEngineOptions = {},
 ): QueryEngine {
   return {
     sql: new SqlExecutor(sql),
     memory,
-    trace,
+    onPlan,
     hot,
     close: async () => {
       await memory?.close();

@@ -183,8 +183,9 @@ class FieldComputation {
   /** Computes and stores the value of a field; None after an error. */
   #result(evaluation: StepEvaluation, step: ComputationStep, row: number): PyValue {
     const { column, name } = step;
-    const knownResult = evaluation.knownResultOf(step, row);
-    let result = knownResult === undefined ? evaluation.computeStep(step, row) : knownResult.result;
+    const cachedResult = evaluation.cachedResultOf(step, row);
+    let result =
+      cachedResult === undefined ? evaluation.computeStep(step, row) : cachedResult.result;
     if (result instanceof ExpressionError) {
       this.#errors.addError(row, name, result.text);
       result = null;

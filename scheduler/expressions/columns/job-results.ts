@@ -1,7 +1,7 @@
 import { ValueTable } from '../value-table.js';
 import { PairHashTable } from './column-codes.js';
 import { TextResults } from './text-results.js';
-import { knownResult, ValueMemo, type KnownResult } from './value-memo.js';
+import { cachedResult, ValueMemo, type CachedResult } from './value-memo.js';
 
 /**
  * Maximum estimated size in bytes of the results of one expression that a thread keeps: half for the latest results, half for earlier ones.
@@ -40,8 +40,8 @@ export class CodedResults {
   readonly textResults = new TextResults();
   /** For each column after the first, the codes of its values combined with those of the columns before it. */
   readonly #pairs: readonly PairHashTable[];
-  #latest: (KnownResult | undefined)[] = [];
-  #earlier: (KnownResult | undefined)[] = [];
+  #latest: (CachedResult | undefined)[] = [];
+  #earlier: (CachedResult | undefined)[] = [];
   #bytes = 0;
   #earlierBytes = 0;
 
@@ -77,9 +77,9 @@ export class CodedResults {
     });
   }
 
-  findResult(code: number): KnownResult | undefined {
+  findResult(code: number): CachedResult | undefined {
     const text = this.textResults.findText(code);
-    if (text !== undefined) return knownResult(text, 0);
+    if (text !== undefined) return cachedResult(text, 0);
     const latestResult = this.#latest[code];
     if (latestResult !== undefined) return latestResult;
     const earlierResult = this.#earlier[code];
@@ -87,7 +87,7 @@ export class CodedResults {
     return earlierResult;
   }
 
-  keepResult(code: number, known: KnownResult): void {
+  keepResult(code: number, cached: CachedResult): void {
     if (this.#bytes > maxResultsBytes / 2) {
       this.#earlier = this.#latest;
       this.#earlierBytes = this.#bytes;
@@ -95,7 +95,7 @@ export class CodedResults {
       this.#latest = this.#earlier.map(() => undefined);
       this.#bytes = 0;
     }
-    this.#latest[code] = known;
-    this.#bytes += known.bytes;
+    this.#latest[code] = cached;
+    this.#bytes += cached.bytes;
   }
 }

@@ -79,9 +79,9 @@ export function computeBatchedStep(
     const code = codes[row]!;
     if (codedResults.textResults.hasText(code) || failed.has(code) || otherResults.has(code))
       return;
-    const knownResult = results.findForRow(row);
+    const cachedResult = results.findForRow(row);
     const result =
-      knownResult === undefined ? evaluateAt(evaluation, step, row) : knownResult.result;
+      cachedResult === undefined ? evaluateAt(evaluation, step, row) : cachedResult.result;
     if (result instanceof ExpressionError) failed.set(code, result);
     else if (!keepIfText(results, code, result)) {
       otherResults.set(code, result);

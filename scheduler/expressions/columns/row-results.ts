@@ -1,6 +1,6 @@
 import type { PendingCall, PyValue } from '../../../engine/expression/values/python-values.js';
 import type { CodedResults } from './job-results.js';
-import type { KnownResult } from './value-memo.js';
+import type { CachedResult } from './value-memo.js';
 
 /** The results of an expression in the records of a chunk, by codes that stand for the values that it reads. */
 export class RowResults {
@@ -23,12 +23,12 @@ export class RowResults {
     return this.codes[row]! >= 0;
   }
 
-  findForRow(row: number): KnownResult | undefined {
+  findForRow(row: number): CachedResult | undefined {
     return this.codedResults.findResult(this.codes[row]!);
   }
 
-  keepForRow(row: number, known: KnownResult): void {
-    this.codedResults.keepResult(this.codes[row]!, known);
+  keepForRow(row: number, cached: CachedResult): void {
+    this.codedResults.keepResult(this.codes[row]!, cached);
   }
 
   /** Begins a pass of evaluations that find out which calls will be made. */

@@ -16,7 +16,7 @@ import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from '../call-ahead.
 import { stepsToEvaluateAhead, type ComputationStep } from './computation-step.js';
 import type { JobResults } from './job-results.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';
-import { knownResult } from './value-memo.js';
+import { cachedResult } from './value-memo.js';
 
 /** The input for evaluating the steps of a chunk. */
 interface EvaluationInput {
@@ -185,7 +185,7 @@ export class StepEvaluation {
         this.setStepResult(step, results.triedResult(row) ?? null);
         continue;
       }
-      const knownValue = this.knownResultOf(step, row);
+      const knownValue = this.cachedResultOf(step, row);
       if (knownValue !== undefined) {
         this.setStepResult(step, knownValue.result);
         continue;
@@ -246,7 +246,7 @@ export class StepEvaluation {
   }
 
   /** Returns the result of a step if it is already known for the values that the step reads. */
-  knownResultOf(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
+  cachedResultOf(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
     const { memo, memoName, results } = step;
     if (memoName !== null) {
       if (results?.isCoded(row)) return results.findForRow(row);
@@ -262,7 +262,7 @@ export class StepEvaluation {
     if (mayChange && typeof result === 'object' && result !== null) return;
     memo()?.keepForRow(row, result);
     if (memoName === null) return;
-    const knownFailure = knownResult(result, compiled.expression!.runtime.budget.memory);
+    const knownFailure = cachedResult(result, compiled.expression!.runtime.budget.memory);
     if (results?.isCoded(row)) results.keepForRow(row, knownFailure);
     else this.#kept.valueMemo.memoize(memoName, step.arguments, knownFailure);
   }

@@ -10,13 +10,13 @@ const maxMemoBytes = 32_000_000;
 const bytesPerResult = 100;
 
 /** A kept result, and its estimated size in bytes. */
-export interface KnownResult {
+export interface CachedResult {
   readonly result: PyValue;
   readonly bytes: number;
 }
 
 /** Returns a result to be kept; `bytes` is the memory that its evaluation has used. */
-export function knownResult(result: PyValue, bytes: number): KnownResult {
+export function cachedResult(result: PyValue, bytes: number): CachedResult {
   const isShort = typeof result !== 'object' && String(result).length < minSlicedStringLength;
   return { result, bytes: (isShort ? 0 : bytes) + bytesPerResult };
 }
@@ -28,7 +28,7 @@ export function knownResult(result: PyValue, bytes: number): KnownResult {
 const minSlicedStringLength = 13;
 
 /** Results by the values that one input has; for several inputs, the maps are nested. */
-type MemoLevel = Map<PyValue, MemoLevel | KnownResult>;
+type MemoLevel = Map<PyValue, MemoLevel | CachedResult>;
 
 /** The values that an expression read. */
 type ReadValues = readonly (PyValue | undefined)[];
@@ -46,7 +46,7 @@ export class ValueMemo {
   #bytes = 0;
 
   /** Returns the result of an expression for the given values; undefined if it must be computed. */
-  findMemoized(expression: string, values: ReadValues): KnownResult | undefined {
+  findMemoized(expression: string, values: ReadValues): CachedResult | undefined {
     const latestResult = resultAtLevel(this.#latest.get(expression), values);
     if (latestResult !== undefined) return latestResult;
     const earlierResult = resultAtLevel(this.#earlier.get(expression), values);
@@ -55,14 +55,14 @@ export class ValueMemo {
   }
 
   /** Keeps the result of an expression for the given values, unless a value is neither a text, a number nor None. */
-  memoize(expression: string, values: ReadValues, known: KnownResult): void {
+  memoize(expression: string, values: ReadValues, cached: CachedResult): void {
     const isPlain = values.every(
       (value) => value !== undefined && (typeof value !== 'object' || value === null),
     );
-    if (isPlain) this.#add(expression, values, known);
+    if (isPlain) this.#add(expression, values, cached);
   }
 
-  #add(expression: string, values: ReadValues, known: KnownResult): void {
+  #add(expression: string, values: ReadValues, cached: CachedResult): void {
     if (this.#results >= maxMemoResults / 2 || this.#bytes >= maxMemoBytes / 2) {
       this.#earlier = this.#latest;
       this.#latest = new Map();
@@ -72,7 +72,7 @@ export class ValueMemo {
     if (level === undefined) this.#latest.set(expression, (level = new Map()));
     const last = values.length - 1;
     for (let i = 0; i < last; i++) {
-      const inner: MemoLevel | KnownResult | undefined = level.get(values[i]!);
+      const inner: MemoLevel | CachedResult | undefined = level.get(values[i]!);
       if (inner instanceof Map) level = inner;
       else {
         const next: MemoLevel = new Map();
@@ -80,17 +80,17 @@ export class ValueMemo {
         level = next;
       }
     }
-    level.set(values[last]!, known);
+    level.set(values[last]!, cached);
     this.#results += 1;
-    this.#bytes += known.bytes;
+    this.#bytes += cached.bytes;
   }
 }
 
-function resultAtLevel(root: MemoLevel | undefined, values: ReadValues): KnownResult | undefined {
+function resultAtLevel(root: MemoLevel | undefined, values: ReadValues): CachedResult | undefined {
   let level = root;
   if (level === undefined) return undefined;
   for (let i = 0; i < values.length; i++) {
-    const found: MemoLevel | KnownResult | undefined = level.get(values[i]!);
+    const found: MemoLevel | CachedResult | undefined = level.get(values[i]!);
     if (found === undefined || !(found instanceof Map)) return found;
     level = found;
   }

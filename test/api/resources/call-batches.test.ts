@@ -74,7 +74,7 @@ let queryCount = 0;
 beforeAll(async () => {
   datasetId = await newDataset(ann, vaultId, 'known', randomRecords(400));
   const context = server.app.nest.get(AppContext);
-  const queryEngine = { ...context.queryEngine, trace: () => void queryCount++ };
+  const queryEngine = { ...context.queryEngine, onPlan: () => void queryCount++ };
   functionScope = {
     context: Object.create(context, { queryEngine: { value: queryEngine } }) as AppContext,
     caller: (await loadPrincipal(context.catalog, ann.user.id))!,

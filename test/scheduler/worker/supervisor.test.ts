@@ -3,7 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const supervisedScript = fileURLToPath(new URL('../processes/supervised.js', import.meta.url));
+const supervisedScript = fileURLToPath(
+  new URL('../processes/supervisor-program.js', import.meta.url),
+);
 
 /** Runs the supervisor with a child of the given behaviour; `until` resolves with the first matching line of the output. */
 function runSupervised(behaviour: string) {

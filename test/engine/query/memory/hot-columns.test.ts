@@ -4,7 +4,7 @@ import { parquetMetadata } from 'hyparquet';
 import {
   CooperativeScheduler,
   limitIdleThreads,
-  newIdleThreads,
+  newIdleTaskMemory,
 } from '../../../../engine/query/memory/cooperative-tasks.js';
 import { HotColumns } from '../../../../engine/query/memory/hot-columns.js';
 import {
@@ -145,7 +145,7 @@ describe('warming', () => {
 });
 
 test('no more threads carry out idle tasks at the same time than may', async () => {
-  const shared = newIdleThreads(2);
+  const shared = newIdleTaskMemory(2);
   const [first, second] = [0, 1].map((index) => new CooperativeScheduler({ shared, index })) as [CooperativeScheduler, CooperativeScheduler]; // prettier-ignore
   const steps: string[] = [];
   let id = 0;

@@ -33,7 +33,7 @@ form.onsubmit=async event=>{
 `;
 
 /** The page that the link of an invitation leads to: it accepts the invitation and shows the token. */
-export const joinPage = `${pageHead('Join Strandlake')}<style>${style}</style>
+export const invitationPage = `${pageHead('Join Strandlake')}<style>${style}</style>
 <h1>Accept the invitation</h1>
 <form>
 <label>First name <input name="first_name" autocomplete="given-name"></label>
@@ -45,4 +45,4 @@ export const joinPage = `${pageHead('Join Strandlake')}<style>${style}</style>
 `;
 
 /** The content security policy of the page. */
-export const joinSecurityPolicy = contentSecurityPolicy({ script, style });
+export const invitationPagePolicy = contentSecurityPolicy({ script, style });

@@ -1,10 +1,10 @@
 import { formatLogLine, type LogSink } from '../../core/server-log.js';
 import { predicateText } from '../predicate/kinds/index.js';
 import { stepText } from './plan.js';
-import type { PlanTrace } from './query-engine.js';
+import type { PlanListener } from './query-engine.js';
 
-/** Returns a trace that writes each plan to the log. */
-export function planTrace(log: LogSink): PlanTrace {
+/** Returns a listener that writes each plan to the log. */
+export function logPlansTo(log: LogSink): PlanListener {
   return ({ steps, ...rest }, { datasetId }, predicate) =>
     log(
       formatLogLine('plan', {

@@ -7,7 +7,7 @@ import { armFault } from '../../../engine/core/faultpoint.js';
 import { makeFolder, moveFile, openDataFolder, removeFile } from '../../../engine/core/files.js';
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import { openStore } from '../../../engine/store/open-store.js';
-import { DurableLogStates } from '../../../engine/store/settled-logs.js';
+import { DurableLogStates } from '../../../engine/store/durable-log-states.js';
 import { replayLog } from '../../../engine/store/replay-log.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { seededRandom } from '../../random.js';
