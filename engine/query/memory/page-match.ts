@@ -11,7 +11,7 @@ import { segmentTest } from '../predicate/kinds/prune.js';
 import { isVariantField, coordinateFields } from '../predicate/kinds/variant-place.js';
 import { encodingId } from '../../parquet/page-encodings.js';
 import { physicalType } from '../../parquet/parquet-schema.js';
-import { holdsBytes } from './byte-search.js';
+import { holdsBytes } from './match/byte-search.js';
 import type { MemoryColumn, SegmentView } from './match/column.js';
 import { sliceColumn } from './match/column-rows.js';
 import { runToEnd } from './cooperative-tasks.js';

@@ -1,4 +1,6 @@
+import { maySearchFolded, searchFolded } from './byte-search.js';
 import type { Utf8Strings } from './column.js';
+import { rowOfValue } from './row-test.js';
 import {
   lowerCaseBytes,
   matchesWildcard,
@@ -23,6 +25,11 @@ export interface FoldedSearch {
   readonly verify: (bytes: Buffer, start: number, end: number) => SearchOutcome;
 }
 
+/** If more than one value is examined per this many bytes, the remaining values are searched one by one. */
+const minBytesPerCandidate = 64;
+/** So many bytes are searched before the values are searched one by one. */
+const denseAfterBytes = 1 << 14;
+
 /**
  * Selects the values that contain the text; calls `test` for values that cannot be decided by their bytes. The scan ends when `test`
  * returns undefined.
@@ -34,15 +41,36 @@ export function scanFolded(
   test: (value: number) => boolean | undefined,
 ): Uint8Array {
   const selected = new Uint8Array(count);
-  for (let value = 0; value < count; value++) {
+  /** Examines a value; returns false if the scan has to end. */
+  const examine = (value: number): boolean => {
     const [start, end] = [offsets[value]!, offsets[value + 1]!];
     let found: SearchOutcome = needle ? searchPart(bytes, start, end, needle, isTerm) : 'found';
     if (found === 'found') found = verify(bytes, start, end);
-    if (found === 'none') continue;
+    if (found === 'none') return true;
     const passes = found === 'found' || test(value);
-    if (passes === undefined) break;
-    selected[value] = passes ? 1 : 0;
+    selected[value] = passes === true ? 1 : 0;
+    return passes !== undefined;
+  };
+  /** The first value that may not have been examined. */
+  let next = 0;
+  if (needle && maySearchFolded(needle)) {
+    const [from, to] = [offsets[0]!, offsets[count]!];
+    let examined = 0;
+    let isDense = false;
+    searchFolded(bytes, from, to, needle, (at) => {
+      isDense = ++examined * minBytesPerCandidate > at - from + denseAfterBytes;
+      next = rowOfValue(at, offsets, next, count);
+      if (isDense) return to;
+      if (!examine(next)) {
+        next = count;
+        return to;
+      }
+      next += 1;
+      return offsets[next]!;
+    });
+    if (!isDense) return selected;
   }
+  while (next < count && examine(next)) next += 1;
   return selected;
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { holdsBytes } from '../../../../engine/query/memory/byte-search.js';
+import { holdsBytes } from '../../../../engine/query/memory/match/byte-search.js';
+import { scanFolded } from '../../../../engine/query/memory/match/string-folded.js';
 import { freshSeed } from '../../../seed.js';
 import { Random } from '../random.js';
 
@@ -43,4 +44,70 @@ test('finds nothing of a longer text before, and searches texts and byte sequenc
   const repeated = Buffer.from('abcabd'.repeat(10_000));
   expect(holdsBytes(repeated, Buffer.from(`${'abcabd'.repeat(300)}x`))).toBe(false);
   expect(holdsBytes(repeated, Buffer.from('aXcXbd'))).toBe(false);
+});
+
+test(`finds in any letter case the values that a search of each value finds (STRANDLAKE_SEED=${freshSeed})`, () => {
+  const random = new Random(freshSeed + 1);
+  let found = 0;
+  for (let i = 0; i < 300; i++) {
+    const letters = random.pick(['abAB', 'abAB@`[{-_ 1', 'abcdefghABCDEFGH_ ', 'abAB é\u212a']);
+    const word = (size: number) => random.list(size, () => random.pick([...letters])).join('');
+    const words = random.list(1 + random.integerBelow(4), () => word(random.integerBelow(30)));
+    // Values that rarely and often have the needle, so that both the kernel and the search value by value are used.
+    const common = random.pick(['x', 'xyzzy-xyz'.repeat(20), 'ab']);
+    const texts = random.list(random.pick([0, 3, 200, 8_000]), () =>
+      random.chance(random.pick([0.01, 0.9])) ? random.pick(words) : common,
+    );
+    const [skippedValues, isTerm] = [random.integerBelow(2), random.chance(0.5)];
+    const needle = random.pick([...words, word(1), word(3)]).toLowerCase().replace(/[^\0-\x7f]/g, ''); // prettier-ignore
+    const offsets = Uint32Array.from([0, ...texts.map((text) => Buffer.byteLength(text))]);
+    for (let value = 1; value < offsets.length; value++) offsets[value]! += offsets[value - 1]!;
+    const values = {
+      kind: 'strings' as const,
+      bytes: Buffer.from(texts.join('')),
+      offsets: offsets.subarray(Math.min(skippedValues, texts.length)),
+    };
+    const searched = texts.slice(skippedValues);
+    const tested: number[] = [];
+    const verified = searched.map((text) => {
+      const lower = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+      const escaped = needle.replace(/[^\w]/g, '\\$&');
+      const edge = isTerm ? '[^a-z0-9\\x80-\uffff]' : '';
+      const isIn = new RegExp(isTerm ? `(?:^|${edge})${escaped}(?:$|${edge})` : escaped).test(lower); // prettier-ignore
+      // oxlint-disable-next-line no-control-regex -- the range of ASCII
+      return isIn ? 1 : /[^\0-\x7f]/.test(text) ? 2 : 0;
+    });
+    const search = {
+      needle: needle === '' ? undefined : Buffer.from(needle),
+      isTerm,
+      verify: () => 'found' as const,
+    };
+    const selected = scanFolded(values, searched.length, search, (value) => {
+      tested.push(value);
+      return value % 2 === 0;
+    });
+    if (needle === '') expect(selected.every((one) => one === 1)).toBe(true);
+    else {
+      const expected = verified.map((kind, value) => kind === 1 || (kind === 2 && value % 2 === 0) ? 1 : 0); // prettier-ignore
+      expect([needle, isTerm, [...selected]]).toEqual([needle, isTerm, expected]);
+      expect(tested).toEqual(verified.flatMap((kind, value) => (kind === 2 ? [value] : [])));
+      found += expected.filter((one) => one === 1).length;
+    }
+  }
+  expect(found).toBeGreaterThan(1_000);
+});
+
+test('ends the search at a value that the test refuses', () => {
+  const bytes = Buffer.from('éaéaéa');
+  const offsets = Uint32Array.from([0, 3, 6, 9]);
+  const search = { needle: Buffer.from('b'), isTerm: false, verify: () => 'found' as const };
+  const tested: number[] = [];
+  const selected = scanFolded({ kind: 'strings', bytes, offsets }, 3, search, (value) => {
+    tested.push(value);
+    return value === 0 ? true : undefined;
+  });
+  expect([[...selected], tested]).toEqual([
+    [1, 0, 0],
+    [0, 1],
+  ]);
 });
