@@ -17,8 +17,8 @@ const consecutiveChanges = 20;
 const warmupQueryRuns = 20;
 /** More runs than of changes: an answer takes a few milliseconds, of which the machine's noise is a large part. */
 const measuredQueryRuns = 61;
-/** Number of upserts that are rolled back, one after the other. */
-const rollbackRuns = 5;
+/** Number of upserts that are rolled back, one after the other; DuckDB has not yet replaced the records of any of them. */
+const rollbackRuns = 3;
 /** A dataset without commits for five seconds is merged further. */
 const restMs = 7_000;
 

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { publishFile } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
@@ -125,9 +126,10 @@ export async function* readEntriesBetween(
   const state = copyState(start ? stateOf(start) : await replayLog(folder, datasetId, from));
   while (state.version < to) {
     const version = state.version + 1;
-    const entry =
-      written?.get(datasetId, version) ??
-      (await readEntry(folder, datasetId, version, state.columns));
+    let entry = written?.get(datasetId, version);
+    // Without a file to read, nothing else would run between two entries.
+    if (entry !== undefined) await setImmediate();
+    else entry = await readEntry(folder, datasetId, version, state.columns);
     yield { entry, live: state.live, columns: entry.columns ?? state.columns };
     // A vacuum changes no live segments, and a snapshot does not have the removed ones that it names.
     applyToState(datasetId, state, start ? { ...entry, info: {} } : entry);

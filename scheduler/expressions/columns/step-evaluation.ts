@@ -185,9 +185,9 @@ export class StepEvaluation {
         this.setStepResult(step, results.triedResult(row) ?? null);
         continue;
       }
-      const knownValue = this.cachedResultOf(step, row);
-      if (knownValue !== undefined) {
-        this.setStepResult(step, knownValue.result);
+      const cached = this.cachedResultOf(step, row);
+      if (cached !== undefined) {
+        this.setStepResult(step, cached.result);
         continue;
       }
       isEvaluated = true;
@@ -262,9 +262,9 @@ export class StepEvaluation {
     if (mayChange && typeof result === 'object' && result !== null) return;
     memo()?.keepForRow(row, result);
     if (memoName === null) return;
-    const knownFailure = cachedResult(result, compiled.expression!.runtime.budget.memory);
-    if (results?.isCoded(row)) results.keepForRow(row, knownFailure);
-    else this.#kept.valueMemo.memoize(memoName, step.arguments, knownFailure);
+    const cached = cachedResult(result, compiled.expression!.runtime.budget.memory);
+    if (results?.isCoded(row)) results.keepForRow(row, cached);
+    else this.#kept.valueMemo.memoize(memoName, step.arguments, cached);
   }
 
   /** Whether the current record has none of the values of which a step needs one. */

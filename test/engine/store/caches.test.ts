@@ -7,10 +7,12 @@ import { armFault } from '../../../engine/core/faultpoint.js';
 import { fileExists, makeFolder, openDataFolder } from '../../../engine/core/files.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { SegmentIntegrity } from '../../../engine/store/integrity.js';
+import type { LogEntry } from '../../../engine/store/log.js';
 import { emptyState } from '../../../engine/store/log-state.js';
 import { openStore } from '../../../engine/store/open-store.js';
 import { SnapshotCache } from '../../../engine/store/snapshot-cache.js';
 import type { Segment, Snapshot, Store } from '../../../engine/store/store.js';
+import { WrittenEntries } from '../../../engine/store/written-entries.js';
 import { batchOf } from './random.js';
 import { writeSegment } from './write-segment.js';
 
@@ -64,7 +66,7 @@ test('rollbacks evict no version that was asked for, and write no schema file of
     expect(await store.rollback(id, version, 140)).toEqual(await openStore(folder).rollback(id, version, 140));
 }); // prettier-ignore
 
-test('a rollback reads no log entry that the same store has written, and gives what the log says', async () => {
+test('a rollback reads no log entry that the same store has written', async () => {
   const id = 4;
   const store = openStore(folder);
   for (let version = 0; version < 5; version++) await commitRecord(store, id);
@@ -81,12 +83,44 @@ test('a rollback reads no log entry that the same store has written, and gives w
   }
 });
 
-test('a dataset that was dropped and whose log is removed is not rolled back from memory', async () => {
-  const id = 5;
+/** A log entry that deletes a number of rows of one segment. */
+function entryWithDeletedRows(version: number, rows: number): LogEntry {
+  const update = [{ segment: { path: 'a.parquet', deletion: { encoded: '', bytes: 0, rows } }, before: undefined }]; // prettier-ignore
+  return { version, columns: undefined, add: [], remove: [], update, beginsDeletions: false, isRewrite: false, info: {}, time: 0 }; // prettier-ignore
+}
+
+test('written log entries are kept up to a size that counts their decoded rows, without whole segments, until the dataset is forgotten', () => {
+  const written = new WrittenEntries(10_000);
+  const kept = () => [0, 1, 2].map((version) => written.get(5, version) !== undefined);
+  for (const version of [0, 1, 2]) written.add(5, entryWithDeletedRows(version, 1_000), 100);
+  expect(kept()).toEqual([false, true, true]);
+  written.add(51, entryWithDeletedRows(0, 1), 100);
+  expect(kept()).toEqual([false, true, true]);
+  written.forget(5);
+  expect([...kept(), written.get(51, 0)?.version]).toEqual([false, false, false, 0]);
+  const whole = { path: 'b.parquet', rows: 9, bytes: 9, stats: {} } as unknown as Segment;
+  written.add(6, { ...entryWithDeletedRows(0, 1), remove: [whole], update: [{ segment: whole, before: undefined }] }, 1);
+  expect(written.get(6, 0)).toMatchObject({
+    remove: [{ path: 'b.parquet', deletion: undefined }],
+    update: [{ segment: { path: 'b.parquet', deletion: undefined }, before: undefined }],
+  });
+  expect(Object.keys(written.get(6, 0)!.remove[0]!)).toEqual(['path', 'deletion']);
+}); // prettier-ignore
+
+test('other work goes on between the written log entries that a rollback follows', async () => {
+  const id = 6;
   const store = openStore(folder);
-  await commitRecord(store, id);
-  await store.drop(id);
-  await expect(store.rollback(id, 0, 0)).rejects.toThrow();
+  for (let version = 0; version < 30; version++) await commitRecord(store, id);
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  const rollback = store.rollback(id, 0, 29).finally(() => (isDone = true));
+  setImmediate(count);
+  await rollback;
+  expect(turns).toBeGreaterThanOrEqual(25);
 });
 
 /** A version of a dataset without files, one segment of which has deleted rows. */

@@ -17,7 +17,7 @@ import { NumbersDataset } from './numbers.js';
 let folder: DataFolder;
 beforeAll(async () => {
   folder = await openDataFolder(
-    await realpath(await mkdtemp(join(tmpdir(), 'strandlake-settled-'))),
+    await realpath(await mkdtemp(join(tmpdir(), 'strandlake-durable-'))),
   );
 });
 afterAll(() => rm(folder.root, { recursive: true }));
