@@ -46,7 +46,7 @@ export function isAnonymousAllowed(url: string): boolean {
   return anonymousPathPattern.test(url);
 }
 
-/** The most bytes that a body may have, and what to do with one that has more. */
+/** The maximum size of a request body in bytes, and the advice in the error message for a larger one. */
 interface BodyLimit {
   readonly max: number;
   readonly advice: string;

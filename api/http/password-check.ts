@@ -25,7 +25,10 @@ export class PasswordCheck {
     this.#byAccount = rateLimiter(context.limits.failedLogins, context.limits.clock);
   }
 
-  /** The active user with this email address and password; undefined if there is none. Throws 429 after too many wrong passwords. */
+  /**
+   * Returns the active user with this email address and password; undefined if there is none. Throws an error with the status 429 after too
+   * many wrong passwords, or if too many checks are waiting.
+   */
   async findUserWithPassword(
     address: string,
     email: string,

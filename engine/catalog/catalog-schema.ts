@@ -315,8 +315,9 @@ export const deletedCommitSchema: readonly string[] = [
 ];
 
 /**
- * Keeps the versions of commits whose rows are deleted, and adds a view of the versions of all commits. A commit that was deleted earlier
- * is in the view once a start of the server, or the restore of the dataset, has found its version in the log. SQLite uses the indexes of
+ * Keeps the log versions of deleted commits, and adds a view of the log versions of all completed commits, deleted ones included. A commit
+ * that was deleted before this migration appears in the view once its version has been read from the log, when the server starts or the
+ * dataset is restored. SQLite uses the indexes of
  * both tables for the view only if their columns have the same types, hence the cast.
  */
 export const commitVersionSchema: readonly string[] = [

@@ -16,7 +16,7 @@ import {
   type TaskStatus,
 } from './task-row.js';
 
-/** Other changes to the row of a task, made together with the change of its status. */
+/** Changes to a task and its job that are made in the same transaction as the change of the status. */
 export interface StatusChange {
   readonly errorMessage?: string | null;
   /** Keys to set in the job's metadata. */

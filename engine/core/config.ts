@@ -22,7 +22,7 @@ export interface Config {
   readonly trustProxies: readonly string[];
   /** Number of threads in the worker process's pool, and for one query. */
   readonly threads: number;
-  /** Memory limit of the API process; half of it is for the query engine. */
+  /** Memory of the API process without the cache of columns; half of it is the limit of the SQL engine. */
   readonly apiMemoryMb: number;
   /** Memory for cached columns of queries, in addition to the memory limit of the API process. */
   readonly queryCacheMb: number;
@@ -99,7 +99,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...settingNames(
       'trust-proxies',
       '<list>',
-      'proxies whose Forwarded headers count: addresses or CIDR',
+      'proxies whose Forwarded headers are trusted: addresses or CIDR',
     ),
     ...defaultSetting<readonly string[]>([], 'none'),
     parse: (text) => parseList(text, checkProxyAddress),
@@ -110,12 +110,16 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (text) => parseWholeNumber(text, 1, 256),
   },
   apiMemoryMb: {
-    ...settingNames('api-memory-mb', '<MB>', 'memory of the API process, half of it for queries'),
+    ...settingNames(
+      'api-memory-mb',
+      '<MB>',
+      'memory of the API process without the cache of columns; half of it limits SQL',
+    ),
     ...defaultSetting(1024),
     parse: (text) => parseWholeNumber(text, 256, 4_194_304),
   },
   queryCacheMb: {
-    ...settingNames('query-cache-mb', '<MB>', 'memory for the cache of columns; 0 keeps none'),
+    ...settingNames('query-cache-mb', '<MB>', 'memory for the cache of columns; 0 disables it'),
     ...defaultSetting(eighthOfMemoryMb(), "an eighth of the machine's"),
     parse: (text) => parseWholeNumber(text, 0, 4_194_304),
   },
@@ -139,7 +143,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...settingNames(
       'allow-addresses',
       '<list>',
-      'manifest hosts that are not public: host:port or CIDR',
+      'non-public hosts from which manifests may fetch: host:port or CIDR',
     ),
     ...defaultSetting<readonly string[]>([], 'none'),
     parse: (text) => parseList(text, parseAllowedAddress),
@@ -154,11 +158,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (text) => parseWholeNumber(text, 0, 1_000_000_000),
   },
   connectionsPerAddress: {
-    ...settingNames(
-      'connections-per-address',
-      '<number>',
-      'connections that one address may have open',
-    ),
+    ...settingNames('connections-per-address', '<number>', 'open connections per client address'),
     ...defaultSetting(200),
     parse: (text) => parseWholeNumber(text, 1, 1_000_000),
   },

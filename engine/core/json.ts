@@ -237,7 +237,10 @@ interface StringifyJsonOptions {
   readonly nonFinite?: 'token' | 'null';
 }
 
-/** Formats a value as JSON, the counterpart of `parseJson`: bigints as digits, `-0` as `-0`; `undefined` properties are omitted. */
+/**
+ * Formats a value as JSON, the counterpart of `parseJson`. Bigints are written as digits, and `undefined` properties are omitted; `-0` may
+ * be written as `0` if `nonFinite` is `null`.
+ */
 export function stringifyJson(value: unknown, options: StringifyJsonOptions = {}): string {
   if (options.nonFinite === 'null') {
     try {

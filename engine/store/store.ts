@@ -177,7 +177,7 @@ export interface HistoryEntry {
 /** A checkpoint of a dataset's log that has been written. */
 export interface Checkpoint {
   readonly version: number;
-  /** Number of rows, one for each action of the log; `segments` is the number of rows that add a segment. */
+  /** The number of rows of the checkpoint, one for each action that is still in effect; `segments` of them add a segment. */
   readonly rows: number;
   readonly segments: number;
   readonly bytes: number;

@@ -18,7 +18,7 @@ export interface HistoryServer {
   waitUntilIdle(): Promise<unknown>;
 }
 
-/** Compares the versions of a dataset, as a server shows them, with those of the model. */
+/** Compares the versions of a dataset, as a server shows them, with those of `VersionModel`. */
 export class VersionChecks {
   readonly #server: HistoryServer;
   readonly #datasetId: number;
@@ -72,6 +72,7 @@ export class VersionChecks {
     const page = await this.#ask({ filters: [['n__gte', leastNumber]], facets: { n: { facet_type: 'count' }, word: { limit: 0 } }, limit: 7, offset }); // prettier-ignore
     expect([where, page.results.map(({ n }) => n), page.total]).toEqual([where, matchingRecords.slice(offset, offset + 7).map(({ n }) => n), matchingRecords.length]); // prettier-ignore
     const counts = Object.entries(Object.groupBy(matchingRecords, (one) => one.word)).map(([text, some]) => [text, some!.length]); // prettier-ignore
+    if (this.#model.records.length > 0) expect([where, page.facets?.['n']]).toEqual([where, new Set(matchingRecords.map(({ n }) => n)).size]); // prettier-ignore
     if (this.#model.records.length > 0)
       expect([where, page.facets?.['word']?.toSorted()]).toEqual([where, counts.toSorted()]);
     const found = await this.#ask({ query: word, limit: 0 });

@@ -145,7 +145,10 @@ async function groupCallsByQuery(
   return [...groups.values()].filter(([, group]) => group.length > 1);
 }
 
-/** Answers the calls of a group with one query. If the query finds too many records, answers each half of the group separately. */
+/**
+ * Answers the calls of a group with one query. If the query finds too many records, halves the group and tries again; the calls of small
+ * groups are left to be answered one by one.
+ */
 async function answerGroup(
   known: GroupedFunction,
   made: CallWithQuery,

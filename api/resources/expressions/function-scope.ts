@@ -1,7 +1,10 @@
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/api-request.js';
 
-/** The caller of the functions of an expression; the signal aborts when the result is no longer wanted. */
+/**
+ * What dataset functions need while an expression is evaluated: the services, the caller with whose permissions they query, and a signal
+ * that aborts when the result is no longer needed.
+ */
 export interface FunctionScope {
   readonly context: AppContext;
   readonly caller: Caller;

@@ -214,7 +214,7 @@ function diffStateOfCursor(
   return state;
 }
 
-/** Returns the newest version; a compaction may have made it after the last commit. */
+/** Returns the newest version; a merge may have made it after the last commit. */
 async function readNewestVersion(
   { catalog }: AppContext,
   { id, logVersion }: DatasetRow,

@@ -50,8 +50,8 @@ export function isEasilyFixed(value: number, places: number): boolean {
 export function significantDecimal(value: number, count: number): DecimalDigits {
   if (value === 0) return { digits: '0'.repeat(count), exponent: 0 };
   let { exponent } = shortestDecimal(value);
-  // `exponent` is that of the shortest decimal that reads back as the value, which may have been rounded up to a power of ten. So it can be
-  // one too large, but never too small.
+  // `exponent` belongs to the shortest decimal that parses to `value`. Rounding to that decimal may have reached the next power of ten, so
+  // `exponent` may be one too large, but never too small.
   let digits = scaledDigits(value, count - 1 - exponent).toString();
   if (digits.length > count) {
     exponent += 1;

@@ -371,7 +371,10 @@ const forgottenSnapshot: Unsupported = {
   unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };
 
-/** An answer of at most this many rows includes their records, although some may not be on the page. */
+/**
+ * If a shard finds at most this many rows, it returns their records with them, to save a second request. Some of these may not be on the
+ * page, because other shards may have earlier rows.
+ */
 const maxRowsWithRecords = 16;
 
 /** Appends the first selected rows of a segment to `rows` as pairs of segment and row, up to the size of the page. */

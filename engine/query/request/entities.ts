@@ -168,7 +168,7 @@ const predicateOfEntityType: Readonly<Record<EntityType, EntityPredicate>> = {
   },
 };
 
-/** Matches a text that begins like the name of a build; the second group is the text after it. */
+/** Matches a text that begins like the name of a genome build; the second group is the text after it. */
 const otherBuildPattern =
   /^((?:grc[a-z]?|ncbi|build|hg|hs|b|t2t-?chm|chm|mm|rn)\d[\w.]*)[-:](.+)$/i;
 

@@ -175,7 +175,7 @@ type RequestBody = Readonly<Record<string, unknown>>;
 interface LimitRule {
   readonly limit: number;
   readonly smallest: number;
-  /** The budget that limits the number; absent if none does. */
+  /** The budget that is the maximum of `limit`; absent if `limit` has none. */
   readonly largest?: 'pageLimit' | 'exportLimit';
 }
 

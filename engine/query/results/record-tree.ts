@@ -55,7 +55,10 @@ export interface RecordTree<N> {
 
 const shapeByLeaves = new WeakMap<readonly SegmentLeaf[], string>();
 
-/** Returns a text that is equal for segments whose leaves have the same names, types and levels, so that they can share a tree. */
+/**
+ * Returns a hash of the leaves of a segment. Segments whose leaves agree in name, type, levels and position have the same hash and can share
+ * a `RecordTree`.
+ */
 export function shapeOf(leaves: readonly SegmentLeaf[]): string {
   const shape = shapeByLeaves.get(leaves) ?? hash('sha256', JSON.stringify(leaves));
   shapeByLeaves.set(leaves, shape);

@@ -31,7 +31,7 @@ interface FacetPlan extends SelectStatement {
   readonly totalBranch: number;
 }
 
-/** A facet of the plan, and the branch of its rows; the branch is undefined if no record has a value. */
+/** A facet, and the number (`branch`) of the SELECT in the UNION ALL that computes it; undefined if no segment stores the field. */
 export type FacetNode =
   | {
       readonly kind: 'buckets';

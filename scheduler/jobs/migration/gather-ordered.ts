@@ -92,12 +92,12 @@ interface RowDivision {
   readonly ends: readonly number[];
 }
 
-/** Divides the rows of the chunks in an `RowOrderFile`, round by round. */
+/** Divides the rows of the chunks in a `RowOrderFile`, round by round. */
 class RowDistributor {
   readonly #file: RowOrderFile;
   readonly #options: GatherOptions;
   readonly #fanOut: number;
-  /** Maximum number of rows that are divided at a time: as many as a chunk has. */
+  /** Maximum number of rows that are distributed at a time: as many as a chunk has. */
   readonly #most: number;
   #files = 0;
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { temporaryPrefix } from '../../../engine/core/atomic-files.js';
 import { spawnSync } from 'node:child_process';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -60,12 +61,14 @@ async function newFilledDataset(): Promise<number> {
   return id;
 }
 
-/** Returns the content of all files in a dataset's folder. */
-/** Returns the files of a dataset but for the time of its restore, by path, each as Base64. */
+/**
+ * Returns the files of a dataset but for the time of its restore, by path, each as Base64. Without temporary files: a process that reads the
+ * dataset may be writing the schema file once more.
+ */
 async function readDatasetFiles(id: number): Promise<Record<string, string>> {
   const root = server.data.dataset(id);
   const entries = await readdir(root, { withFileTypes: true, recursive: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)); // prettier-ignore
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith(temporaryPrefix)).map((entry) => join(entry.parentPath, entry.name)); // prettier-ignore
   const found: [string, string][] = [];
   for (const file of files.filter((one) => !one.endsWith('/_restored')).toSorted())
     found.push([file.slice(root.length + 1), (await readFile(file)).toString('base64')]);
@@ -502,7 +505,10 @@ test('deleting an archived dataset removes its archive', async () => {
   await changeStorageClass(id, 'Archive');
   await waitForNewestTask(id);
   expect(await readdir(server.data.archives)).toContain(`${id}.tar.zst`);
+  const snapshotTasks = async () => (await ann.get('/v2/dataset_snapshot_tasks?limit=1000')).json;
+  const listed = await snapshotTasks();
   expect((await ann.delete(`/v2/datasets/${id}`)).status).toBe(200);
   expect(await readdir(server.data.archives)).not.toContain(`${id}.tar.zst`);
+  expect((await snapshotTasks())['total']).toBe(Number(listed['total']) - 1);
   expect(await findFolderInconsistencies(server)).toEqual([]);
 });

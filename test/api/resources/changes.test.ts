@@ -175,6 +175,23 @@ test('a record given in two files is named with file, record and line of both', 
   expect(await failed([{ object_id: third }, { object_id: first }], rejecting)).toBe(`record 1 of those stored from third.csv and record 2 of first.csv (line 3) ${rest}`); // prettier-ignore
 });
 
+test.each(['overwrite', 'upsert'])(
+  '%s that gives a declared number a text fails with its place, and changes nothing',
+  async (commit_mode) => {
+    const datasetId = await newDataset();
+    await importRecords(datasetId, { target_fields: [{ name: 'pos', data_type: 'long' }], records: [{ pos: 1 }, { pos: 2 }] }); // prettier-ignore
+    const before = await fetchRecords(datasetId);
+    const records = [
+      { _id: before[0]!['_id'], pos: 5 },
+      { _id: before[1]!['_id'], pos: 'five' },
+    ];
+    const failed = await importRecords(datasetId, { commit_mode, records, validation_params: { raise_on_errors: true } }); // prettier-ignore
+    expect(failed).toMatchObject({ status: 'failed', dataset_commits: [], metadata: { validation: { errors_count: 1, error_codes: [301] } } }); // prettier-ignore
+    expect(failed['error_message']).toMatch(/pos/);
+    expect(await fetchRecords(datasetId)).toEqual(before);
+  },
+);
+
 test('a deletion counts a key that is given twice once', async () => {
   const { datasetId, ids } = await newDatasetOfThree();
   const records = [{ _id: ids[1] }, { _id: 'none' }, { _id: ids[1] }, { _id: 'none' }];

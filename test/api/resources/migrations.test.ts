@@ -152,6 +152,19 @@ describe('the query of the source', () => {
     expect(targetRows.every((record) => record['_commit'] === String(commit!['id']))).toBe(true);
   }); // prettier-ignore
 
+  test('with entities finds the records that these find', async () => {
+    const target_fields = [{ name: 'gene', entity_type: 'gene' }];
+    const records = ['BRCA2', 'TTN', 'FANCD1'].map((gene, n) => ({ n, gene }));
+    const dataset = await importRecords({ target_fields, data_records: records });
+    const source_params = { entities: [['gene', 'FANCD1']] };
+    const expectedNumbers = (await fetchRecords(dataset, source_params)).map(({ n }) => n);
+    expect(expectedNumbers.length).toBeGreaterThan(0);
+    expect(expectedNumbers.length).toBeLessThan(3);
+    const target = await newDataset();
+    await migrateInto(dataset, target, { source_params });
+    expect((await fetchRecords(target, {})).map(({ n }) => n)).toEqual(expectedNumbers);
+  });
+
   test('of an earlier version has the records of then', async () => {
     const dataset = await importRecords({ data_records: [{ a: 1 }, { a: 2 }] });
     const [first] = listOf(await ann.get(`/v2/datasets/${dataset}/commits`));
@@ -164,6 +177,10 @@ describe('the query of the source', () => {
     const above = await migrateInto(dataset, another, { as_of: first!['id'] });
     expect(above.json['as_of']).toEqual(done.json['as_of']);
     expect((await fetchRecords(another, {})).map((record) => record['a'])).toEqual([1, 2]);
+    const third = await newDataset();
+    const atTime = await migrateInto(dataset, third, { as_of: first!['created_at'] });
+    expect(atTime.json['as_of']).toMatchObject({ commit_id: first!['id'] });
+    expect((await fetchRecords(third, {})).map((record) => record['a'])).toEqual([1, 2]);
   });
 });
 

@@ -81,8 +81,18 @@ describe('C6: the counts of a rollback are those of the difference that it makes
     const append = await commitId(datasetId, threeRecords);
     const [, second, third] = idsOf(await recordsOf(datasetId));
     const deletion = await commitId(datasetId, [{ _id: second }, { _id: third }], 'delete');
+    const { json: open } = await ann.get(rollbackPath(deletion));
+    expect([open['is_blocked'], open['blocking_commits'], open['blocked_records']]).toEqual([false, [], []]); // prettier-ignore
     const restored = await rollBack(deletion);
     expect(restored.json).toMatchObject({ records_modified: 2, records_added: 2, records_changed: 0, records_removed: 0 }); // prettier-ignore
+    const { json: rolledBack } = await ann.get(`/v2/dataset_commits/${deletion}`);
+    expect(rolledBack).toMatchObject({ rollback_commit_id: idOf(restored), rollback_commit_job_id: restored.json['task_id'] }); // prettier-ignore
+    expect(restored.json).toMatchObject({ parent_job_model: 'datasets.DatasetCommit', parent_commit_id: deletion, parent_commit_job_id: rolledBack['task_id'] }); // prettier-ignore
+    const refused = await expectBlocked(idOf(restored));
+    expect(refused['detail']).toMatch(
+      /is a rollback, which cannot be rolled back: import the records again/,
+    );
+    expect(refused['blocking_commits']).toEqual([]);
     const removed = await rollBack(append);
     expect(removed.json).toMatchObject({ records_modified: 3, records_added: 0, records_changed: 0, records_removed: 3 }); // prettier-ignore
   });
@@ -148,6 +158,9 @@ describe('mode=strict', () => {
     expect((await ann.get(rollbackPath(append))).json['is_blocked']).toBe(false);
     const refused = await expectBlocked(append, '?mode=strict');
     expect(refused['blocking_commits']).toMatchObject([{ id: upsert }]);
+    const overwrite = await commitId(datasetId, [{ _id: other, n: 8 }], 'overwrite');
+    expect((await expectBlocked(append, '?mode=strict'))['blocking_commits']).toMatchObject([{ id: upsert }, { id: overwrite }]); // prettier-ignore
+    expect((await rollBack(overwrite)).status).toBe(201);
     expect(refused['blocked_records']).toEqual([{ commit_id: upsert, records: null, example_id: null }]); // prettier-ignore
     expect((await rollBack(upsert)).status).toBe(201);
     expect((await ann.get(rollbackPath(append, '?mode=strict'))).json['is_blocked']).toBe(false);

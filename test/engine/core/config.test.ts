@@ -18,6 +18,7 @@ test('without flags and environment every setting has its default', () => {
     token: null,
     examples: true,
     allowAddresses: [],
+    keepVersionsDays: 7,
     log: 'error',
   });
 });

@@ -35,7 +35,7 @@ afterAll(async () => {
   for (const root of [templateFolder, ...copiedFolders]) await rm(root, { recursive: true });
 });
 
-test.each(['checkpoint.written', 'checkpoint.linked', 'checkpoint.named'])(
+test.each(['checkpoint.written', 'checkpoint.linked', 'checkpoint.named', 'task.before-done'])(
   'a checkpoint whose task is killed at %s is there after the next start',
   async (point) => {
     const root = await mkdtemp(join(tmpdir(), 'strandlake-checkpoint-'));

@@ -84,9 +84,11 @@ describe('a merge that is killed at', () => {
   const inServer = [
     'compact.merged',
     'segment.renamed:2',
+    'log.temp-written:2',
     'log.linked:2',
     'compact.before-catalog',
     'compact.after-catalog',
+    'task.before-done:2',
   ];
   test.each(inServer)('%s is repeated after the next start (C1)', async (point) => {
     const root = await copyTemplate();

@@ -85,7 +85,7 @@ async function expectVacuumed(root: string): Promise<void> {
 }
 
 describe('a vacuum that is killed at', () => {
-  const inServer = ['log.temp-written', 'log.linked', 'vacuum.begun', 'vacuum.removed', 'log.linked:2', 'vacuum.ended']; // prettier-ignore
+  const inServer = ['log.temp-written', 'log.linked', 'vacuum.begun', 'vacuum.removed', 'log.temp-written:2', 'log.linked:2', 'vacuum.ended', 'task.before-done']; // prettier-ignore
   test.each(inServer)('%s goes on after the next start', async (point) => {
     const root = await copyTemplate();
     const crashing = new KillableServer(root, point);

@@ -357,7 +357,7 @@ describe('permissions (A4)', () => {
     const task = await lake.queueFileImport(datasetId, file);
     await startScheduler();
     await waitUntilWorking(task.id);
-    await scheduler?.close(); // the task is queued again, and its next attempt would go on
+    await scheduler?.close(); // the task is queued again, and its next attempt would resume the work
     expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'queued' });
     const ownFolders = async (): Promise<readonly string[]> =>
       (await readdir(lake.data.scratch)).filter((name) => name.startsWith(`${task.id}-`));

@@ -80,7 +80,7 @@ export class IdCounts {
     else this.add(indices, length);
   }
 
-  /** One of the tables, to whose counts the caller may add. Its length is the last `size` given to `ensureCapacity`. */
+  /** The first count table, to whose counts callers may add. It has room for at least the largest `size` given to `ensureCapacity`. */
   get firstTable(): Uint32Array {
     return this.#tables[0];
   }

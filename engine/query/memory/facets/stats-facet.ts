@@ -11,7 +11,10 @@ import type { HugeValues, StatsPartial, StatsMomentSums } from './partial.js';
 /** The absolute value from which sums of values, or of their squares, may overflow. */
 const hugeMagnitude = 2 ** 400;
 
-/** A plain sum of up to this many numbers near their mean has an error of at most 1e-13 of their size. */
+/**
+ * Maximum number of differences from the mean that are added without compensation. The rounding error of such a sum is at most 1e-13 times
+ * the sum of their absolute values.
+ */
 const maxPlainSumValues = 512;
 
 /** Computes count, minimum, maximum and sums of the values of each group (parent bucket). */
