@@ -10,7 +10,7 @@ import { controllers, operations, schemas } from './resources/index.js';
 import { isAnonymousAllowed } from './http/body-parsers.js';
 import { ErrorsFilter } from './http/errors.filter.js';
 import { matchesPath } from './http/operation-row.js';
-import { postToSelf } from './http/own-requests.js';
+import { postToSelf } from './http/internal-requests.js';
 import { formatLogLine, stderrSink, type LogSink } from '../engine/core/server-log.js';
 import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
 import { PasswordCheck } from './http/password-check.js';

@@ -19,7 +19,7 @@ import {
 
 /*
  * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
- * the first page of the datasets that were used last. For the first of them, it sends itself requests (`own-requests.ts`) and searches for
+ * the first page of the datasets that were used last. For the first of them, it sends itself requests (`internal-requests.ts`) and searches for
  * words of the first page, so that the code of requests, of word searches and of records that lie apart is compiled. Then it reads the
  * footers of the files, and for each column that queries used, the smallest first, it loads it and looks a value of it up.
  */

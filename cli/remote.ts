@@ -113,7 +113,7 @@ export function isRemote(text: string): boolean {
 export async function resolveLocation(client: Client, fullPath: string): Promise<VaultLocation> {
   const text = /^[^/]*$/.test(fullPath) && !fullPath.endsWith(':') ? `${fullPath}:/` : fullPath;
   const query = new URLSearchParams({ full_path: text }).toString();
-  const [vault] = await fetchRows(client, `/v2/vaults?${query}`);
+  const [vault] = await fetchListItems(client, `/v2/vaults?${query}`);
   if (vault === undefined) {
     throw new AppError('not-found', `there is no vault for ${fullPath}; strandlake ls lists them`);
   }
@@ -139,7 +139,7 @@ async function resolveLocationInVault(
   path: string,
 ): Promise<VaultLocation> {
   const query = new URLSearchParams({ vault_id: String(vaultId), path }).toString();
-  const [object] = path === '/' ? [] : await fetchRows(client, `/v2/objects?${query}`);
+  const [object] = path === '/' ? [] : await fetchListItems(client, `/v2/objects?${query}`);
   return { vaultId, path, object };
 }
 
@@ -188,7 +188,7 @@ export async function resolveFolder(
 const pageSize = 500;
 
 /** Returns the rows of a list: of all its pages, or at most `most` rows. */
-export async function fetchRows(
+export async function fetchListItems(
   client: Client,
   path: string,
   most = Infinity,

@@ -1,6 +1,6 @@
 import { csvLayout } from '../engine/query/results/delimited.js';
 import { delimitedWriter } from './delimited-writer.js';
-import { gzipWriter } from './gzipped.js';
+import { gzipWriter } from './gzip-writer.js';
 
 const csvProperties = {
   extension: 'csv',

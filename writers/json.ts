@@ -1,4 +1,4 @@
-import { gzipMember } from './gzipped.js';
+import { gzipMember } from './gzip-writer.js';
 import type { Writer } from './writer.js';
 
 /** JSON Lines, compressed with gzip: one record per line, which an import reads back (contract, section 11.5). */

@@ -1,5 +1,5 @@
 import { delimitedWriter } from './delimited-writer.js';
-import { gzipWriter } from './gzipped.js';
+import { gzipWriter } from './gzip-writer.js';
 
 /**
  * Choice: TSV follows the rules of CSV, with TAB between cells and LF at the end of lines: a cell with a TAB, a quote or a line break

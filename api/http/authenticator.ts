@@ -4,8 +4,8 @@ import type { TokenRow } from '../../engine/catalog/tokens.js';
 import { AppError, notFoundError } from '../../engine/core/errors.js';
 import { secretOf, unauthenticatedError } from './credentials.js';
 import { AppContext } from './app-context.js';
-import { userIdOfOwnRequest } from './own-requests.js';
-import { refuseOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
+import { userIdOfInternalRequest } from './internal-requests.js';
+import { throwIfOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './api-request.js';
 import { accessMetadataKey, type AccessRule } from './access-rule.js';
 import { readId } from './form.js';
@@ -34,7 +34,7 @@ export class Authenticator {
   /** Returns the caller, undefined if the request has no credentials; throws 401 for wrong credentials, and 429 beyond the rate limits. */
   async authenticateOptional(request: ApiRequest): Promise<Caller | undefined> {
     if (request.caller) return request.caller;
-    const ownUserId = userIdOfOwnRequest(request.raw);
+    const ownUserId = userIdOfInternalRequest(request.raw);
     if (ownUserId !== undefined) {
       const caller = await loadPrincipal(this.context.catalog, ownUserId, 'read');
       return caller && (request.caller = caller);
@@ -46,22 +46,22 @@ export class Authenticator {
     if (!found) {
       // Only wrong secrets are counted, and they never cause a right one to be refused: many users may share one address, and a secret of
       // 30 random characters cannot be guessed at any rate (threat A9).
-      refuseOverLimit(this.#failures.acquire(request.clientAddress));
+      throwIfOverLimit(this.#failures.acquire(request.clientAddress));
       throw unauthenticatedError('wrong');
     }
-    refuseOverLimit(this.#requests.acquire(`token ${found.tokenId}`));
+    throwIfOverLimit(this.#requests.acquire(`token ${found.tokenId}`));
     request.caller = found.caller;
     return found.caller;
   }
 
   /** Counts a wrong secret other than a token, such as the code of an invitation; throws 429 beyond the limit for the client's address. */
   countFailure(request: ApiRequest): void {
-    refuseOverLimit(this.#failures.acquire(request.clientAddress));
+    throwIfOverLimit(this.#failures.acquire(request.clientAddress));
   }
 
   /** Applies the rate limit for the client's address to a request without credentials. */
   limitAnonymousRequest(request: ApiRequest): void {
-    refuseOverLimit(this.#requests.acquire(request.clientAddress));
+    throwIfOverLimit(this.#requests.acquire(request.clientAddress));
   }
 
   async #find(

@@ -1,6 +1,6 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { ErrorCode } from '../../engine/core/errors.js';
-import { unservedMessage } from './unserved.js';
+import { notImplementedMessage } from './unserved.js';
 import { formatLogLine, withoutSecrets, type LogSink } from '../../engine/core/server-log.js';
 import type { ApiReply, ApiRequest } from './api-request.js';
 
@@ -131,7 +131,7 @@ export class ErrorsFilter implements ExceptionFilter {
   ): ErrorAnswer | undefined {
     if (!request.is404 || !(error instanceof HttpException)) return undefined;
     const path = request.url.split('?', 1)[0] ?? '';
-    const unserved = unservedMessage(request.method, path);
+    const unserved = notImplementedMessage(request.method, path);
     if (unserved !== undefined) return { status: 501, body: { detail: unserved }, isBug: false };
     const methods = this.methodsOf(path);
     if (methods.length === 0)

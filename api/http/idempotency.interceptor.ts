@@ -18,14 +18,14 @@ import type { ApiReply, ApiRequest, Caller } from './api-request.js';
  * Returns the answer to a repeated create request: the resource that the first request created, as the create operation would answer it
  * now.
  */
-export type Replay = (
+export type ReplayAnswer = (
   context: AppContext,
   caller: Caller,
   id: number,
   request: ApiRequest,
 ) => Promise<object>;
 
-/** The metadata keys of a handler: the id of its operation, and for a create the function that answers a repeated request (`Replay`). */
+/** The metadata keys of a handler: the id of its operation, and for a create the function that answers a repeated request (`ReplayAnswer`). */
 export const operationMetadataKey = 'strandlake:operation';
 export const replayMetadataKey = 'strandlake:replay';
 
@@ -44,7 +44,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const request = execution.switchToHttp().getRequest<ApiRequest>();
     const handler = execution.getHandler();
     const operation = Reflect.getMetadata(operationMetadataKey, handler) as string;
-    const replay = Reflect.getMetadata(replayMetadataKey, handler) as Replay;
+    const replay = Reflect.getMetadata(replayMetadataKey, handler) as ReplayAnswer;
     const header = request.headers['idempotency-key'];
     const { caller } = request;
     if (!caller || header === undefined) return next.handle();

@@ -10,7 +10,7 @@ import {
   IdempotencyInterceptor,
   operationMetadataKey,
   replayMetadataKey,
-  type Replay,
+  type ReplayAnswer,
 } from './idempotency.interceptor.js';
 import type { OperationRow } from './operation-row.js';
 
@@ -27,7 +27,7 @@ export function Operation({ id, method, paths, status }: OperationRow): MethodDe
  * Makes a handler serve an operation that creates. With the header `Idempotency-Key` a repeated request answers
  * what `replay` shows of the resource that the first one created.
  */
-export function CreateOperation(row: OperationRow, replay: Replay): MethodDecorator {
+export function CreateOperation(row: OperationRow, replay: ReplayAnswer): MethodDecorator {
   return applyDecorators(
     Operation(row),
     SetMetadata(replayMetadataKey, replay),

@@ -3,7 +3,7 @@ import { foldName } from '../../engine/catalog/object-names.js';
 import { isCorrectPassword } from '../../engine/catalog/passwords.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { AppContext } from './app-context.js';
-import { refuseOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
+import { throwIfOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
 
 /** Maximum number of password checks that wait at the same time; each takes about a fifth of a second of one core. */
 const maxWaitingChecks = 50;
@@ -34,7 +34,7 @@ export class PasswordCheck {
     email: string,
     password: string,
   ): Promise<UserRow | undefined> {
-    if (this.#waiting >= maxWaitingChecks) refuseOverLimit({ ok: false, retryAfter: 10 });
+    if (this.#waiting >= maxWaitingChecks) throwIfOverLimit({ ok: false, retryAfter: 10 });
     this.#waiting += 1;
     const checkedInTurn = this.#last.then(() => this.#check(address, email, password));
     this.#last = checkedInTurn.catch(() => undefined);
@@ -48,8 +48,8 @@ export class PasswordCheck {
   async #check(address: string, email: string, password: string): Promise<UserRow | undefined> {
     // The key is a hash, because email addresses may be long and the limiter keeps many keys.
     const account = createHash('sha256').update(foldName(email)).digest('base64');
-    refuseOverLimit(this.#byAddress.peek(address));
-    refuseOverLimit(this.#byAccount.peek(account));
+    throwIfOverLimit(this.#byAddress.peek(address));
+    throwIfOverLimit(this.#byAccount.peek(account));
     const { users, passwords } = this.#context.catalog;
     const user = await users.byEmail(email);
     const hash = user && (await passwords.get(user.id));

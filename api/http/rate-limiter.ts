@@ -50,7 +50,7 @@ export function rateLimiter(limit: number, clock: () => number): RateLimiter {
 }
 
 /** Throws an error with status 429 and the number of seconds to wait, unless the verdict allows the event. */
-export function refuseOverLimit(verdict: RateLimitResult): void {
+export function throwIfOverLimit(verdict: RateLimitResult): void {
   if (verdict.ok) return;
   const error = new AppError('rate-limited', 'Request was throttled.');
   throw Object.assign(error, { retryAfter: verdict.retryAfter });

@@ -8,7 +8,7 @@ import { createAddressReader, withoutPrefix, type AddressOptions, type RequestAd
 import { installBodyParsers, uploadPrefix } from './body-parsers.js';
 import { formatLogLine, withoutSecrets, type LogSink } from '../../engine/core/server-log.js';
 import type { ServerLimits } from './app-context.js';
-import { userIdOfOwnRequest } from './own-requests.js';
+import { userIdOfInternalRequest } from './internal-requests.js';
 import { ReplyAdapter } from './reply.js';
 import type { ApiRequest } from './api-request.js';
 
@@ -125,13 +125,13 @@ function installHooks(
     reply.code(204).send();
   });
   fastify.addHook('onResponse', (request, reply, done) => {
-    if (userIdOfOwnRequest(request.raw) === undefined) options.observe(request, reply);
+    if (userIdOfInternalRequest(request.raw) === undefined) options.observe(request, reply);
     done();
   });
   if (!options.logsRequests) return;
   fastify.addHook('onResponse', (request, reply, done) => {
     const { caller, clientAddress } = request as ApiRequest;
-    if (userIdOfOwnRequest(request.raw) !== undefined) return done();
+    if (userIdOfInternalRequest(request.raw) !== undefined) return done();
     options.log(
       formatLogLine('request', {
         request: request.id,

@@ -15,7 +15,7 @@ export const unservedOperations: readonly UnservedOperation[] = [
 ]; // prettier-ignore
 
 /** The message for a request for an operation of the interface that the server does not have; undefined for other requests. */
-export function unservedMessage(method: string, path: string): string | undefined {
+export function notImplementedMessage(method: string, path: string): string | undefined {
   const askedPath = path.replace(/(?<=.)\/$/, '');
   const found = unservedOperations.find(
     ({ methods, path: pattern }) => methods.includes(method) && matchesPath(pattern, askedPath),

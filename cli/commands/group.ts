@@ -1,7 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import type { Command, CommandContext } from '../command.js';
-import { connectClient, fetchRows, serverOptions, showRows } from '../remote.js';
+import { connectClient, fetchListItems, serverOptions, showRows } from '../remote.js';
 import { readOptions } from './options.js';
 
 const serverUsage = '[--url <url>] [--token <token>]';
@@ -14,7 +14,7 @@ export const groupList: Command = {
   async run({ args, env, terminal }) {
     const { values } = readOptions(args, serverOptions, { min: 0, max: 0 });
     const client = await connectClient(values, env);
-    for (const row of await fetchRows(client, '/v1/groups')) {
+    for (const row of await fetchListItems(client, '/v1/groups')) {
       showRows(terminal, {
         id: Number(row['id']),
         name: String(row['name']),
@@ -60,7 +60,7 @@ export const groupMembers: Command = {
   help: 'lists the members of a group: id, email and name',
   async run(run) {
     const { client, words } = await connectForCommand(run, 1);
-    for (const user of await fetchRows(client, await resolveMembersPath(client, words[0]!))) {
+    for (const user of await fetchListItems(client, await resolveMembersPath(client, words[0]!))) {
       const name = String(user['full_name']);
       showRows(run.terminal, { id: Number(user['id']), email: String(user['email']), name });
     }
@@ -91,7 +91,7 @@ export const groupRemove: Command = {
     const { client, words } = await connectForCommand(run, 2);
     const [name = '', email = ''] = words;
     const path = await resolveMembersPath(client, name);
-    const member = (await fetchRows(client, path)).find(
+    const member = (await fetchListItems(client, path)).find(
       (user) => String(user['email']).toLowerCase() === email.toLowerCase(),
     );
     if (member === undefined) throw new AppError('not-found', `${email} is no member of ${name}`);
@@ -104,7 +104,7 @@ export const groupRemove: Command = {
 /** Returns the group of the account with this name, in any letter case. */
 export async function groupByName(client: Client, name: string): Promise<Answer> {
   const query = new URLSearchParams({ name }).toString();
-  const [group] = name === '' ? [] : await fetchRows(client, `/v1/groups?${query}`);
+  const [group] = name === '' ? [] : await fetchListItems(client, `/v1/groups?${query}`);
   if (group !== undefined) return group;
   throw new AppError('not-found', `there is no group ${name}; strandlake group list lists them`);
 }

@@ -10,7 +10,7 @@ import {
   isFolderLocation,
   isRemote,
   resolveLocation,
-  fetchRows,
+  fetchListItems,
   serverOptions,
   showRows,
   withJsonProgress,
@@ -27,7 +27,7 @@ export const ls: Command = {
     const client = await connectClient(values, env);
     const [text] = positionals;
     if (text === undefined) {
-      for (const vault of await fetchRows(client, '/v2/vaults')) {
+      for (const vault of await fetchListItems(client, '/v2/vaults')) {
         const [id, path] = [Number(vault['id']), `${String(vault['full_path'])}:/`];
         showRows(terminal, { type: String(vault['vault_type']), size: null, id, path });
       }
@@ -40,7 +40,7 @@ export const ls: Command = {
     const parent = path === '/' ? 'null' : String(object?.['id']);
     const isLeaf = object !== undefined && object['object_type'] !== 'folder';
     const listPath = `/v2/objects?vault_id=${vaultId}&parent_object_id=${parent}`;
-    for (const row of isLeaf ? [object] : await fetchRows(client, listPath)) {
+    for (const row of isLeaf ? [object] : await fetchListItems(client, listPath)) {
       const size = row['object_type'] === 'dataset' ? row['documents_count'] : row['size'];
       showRows(terminal, {
         type: String(row['object_type']),
@@ -117,7 +117,7 @@ export const tasks: Command = {
     const client = await connectClient(values, env);
     const filter =
       values.status === undefined ? '' : `?status=${encodeURIComponent(values.status)}`;
-    for (const row of await fetchRows(client, `/v2/tasks${filter}`, maxRows)) {
+    for (const row of await fetchListItems(client, `/v2/tasks${filter}`, maxRows)) {
       showRows(terminal, {
         id: Number(row['id']),
         status: String(row['status']),

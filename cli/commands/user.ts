@@ -9,7 +9,13 @@ import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, type CommandContext, UsageError } from '../command.js';
 import { requireExistingFolder, readRunningServerOrigin, withDataFolder } from '../data.js';
-import { connectUnlessFolder, originOf, fetchRows, serverOptions, showRows } from '../remote.js';
+import {
+  connectUnlessFolder,
+  originOf,
+  fetchListItems,
+  serverOptions,
+  showRows,
+} from '../remote.js';
 import { dataOption, readOptions } from './options.js';
 
 const roles: readonly Role[] = ['member', 'admin'];
@@ -150,7 +156,7 @@ interface ListedUser {
 /** Returns the users of the token's account; the token must be an administrator's. */
 export async function fetchUsers(client: Client, email?: string): Promise<readonly ListedUser[]> {
   const filter = email === undefined ? '' : `?email=${encodeURIComponent(email)}`;
-  return (await fetchRows(client, `/v1/users${filter}`)).map((row) => ({
+  return (await fetchListItems(client, `/v1/users${filter}`)).map((row) => ({
     id: Number(row['id']),
     email: String(row['email']),
     role: String(row['role']),

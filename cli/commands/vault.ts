@@ -1,7 +1,13 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, UsageError } from '../command.js';
-import { connectClient, resolveLocation, fetchRows, serverOptions, showRows } from '../remote.js';
+import {
+  connectClient,
+  resolveLocation,
+  fetchListItems,
+  serverOptions,
+  showRows,
+} from '../remote.js';
 import { groupByName } from './group.js';
 import { readOptions } from './options.js';
 
@@ -41,7 +47,7 @@ export const vaultUnshare: Command = {
     const client = await connectClient(values, env);
     const path = await resolvePermissionsPath(client, vault);
     const holderName = holder.toLowerCase();
-    const granted = (await fetchRows(client, path)).find(
+    const granted = (await fetchListItems(client, path)).find(
       (row) => permissionRow(row).holder.toLowerCase() === holderName,
     );
     if (granted === undefined) {
@@ -62,7 +68,7 @@ export const vaultTransfer: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
     const [vault = '', email = ''] = positionals;
     const client = await connectClient(values, env);
-    const [user] = await fetchRows(client, `/v1/users?email=${encodeURIComponent(email)}`);
+    const [user] = await fetchListItems(client, `/v1/users?email=${encodeURIComponent(email)}`);
     if (user === undefined) throw new AppError('not-found', `there is no user ${email}`);
     const { vaultId } = await resolveLocation(client, vault);
     await client.patch(`/v2/vaults/${vaultId}`, { user_id: user['id'] });
@@ -80,7 +86,7 @@ export const vaultPermissions: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
     const client = await connectClient(values, env);
     const path = await resolvePermissionsPath(client, positionals[0] ?? '');
-    for (const row of await fetchRows(client, path)) showRows(terminal, permissionRow(row));
+    for (const row of await fetchListItems(client, path)) showRows(terminal, permissionRow(row));
     return 0;
   },
 };

@@ -93,7 +93,7 @@ export function writableBytes(bytes: number): number {
 }
 
 /** Number of free bytes on the disk: `bytes`, unless a test simulates a disk that is almost full. */
-export function simulatedFreeBytes(bytes: number): number {
+export function freeBytesOrFault(bytes: number): number {
   return armedFault?.code === 'LOW' ? 0 : bytes;
 }
 

@@ -3,7 +3,7 @@ import type { Dirent, Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { DataFolder } from './data-folder.js';
-import { simulatedFreeBytes } from './faultpoint.js';
+import { freeBytesOrFault } from './faultpoint.js';
 import { AppError } from './errors.js';
 import {
   errorCodeOf,
@@ -389,7 +389,7 @@ export async function sweepFolder(
 /** Free bytes of the file system that holds this path. */
 export async function readFreeBytes(path: string): Promise<number> {
   const stats = await fs.statfs(path);
-  return simulatedFreeBytes(stats.bavail * stats.bsize);
+  return freeBytesOrFault(stats.bavail * stats.bsize);
 }
 
 /** Throws if a parent folder is a symbolic link, which could lead out of the data folder (threat D2). */

@@ -111,7 +111,7 @@ export function isMergeable(segment: Segment): boolean {
 }
 
 /** Returns the number of rows that one segment should have if its records are like those of `segments`. */
-export function rowsPerSegment(segments: readonly Segment[]): number {
+export function targetRowsPerSegment(segments: readonly Segment[]): number {
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   const weight = segments.reduce((sum, segment) => sum + mergeWeightOf(segment), 0);
   return Math.max(1, Math.min(rowsPerRowGroup, Math.floor(rows / weight)));

@@ -3,7 +3,7 @@ import { intersectAscending, mergeAscending, subtractAscending } from '../core/a
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
 import { originRuns, type RowRuns } from './origins.js';
-import type { Segment, TracedRows } from './store.js';
+import type { Segment, SegmentRowSet } from './store.js';
 
 /** The parts of a segment that matter for following its rows. */
 export type SegmentWithDeletions = Pick<Segment, 'path' | 'rows' | 'deletion'>;
@@ -43,13 +43,13 @@ export interface MovedRows extends Pick<LogEntry, 'isRewrite' | 'origins'> {
 
 /** A set of rows of a dataset that is followed from one version to the next, because merges move rows to other segments. */
 export class TracedRowSet {
-  readonly rows: Map<string, TracedRows>;
+  readonly rows: Map<string, SegmentRowSet>;
   /** Number of rows of the set that a merge has left out because they had been deleted. */
   droppedCount = 0;
   /** Whether all rows of the set are deleted rows, so that none is in a segment without deleted rows. */
   readonly areDeleted: boolean;
 
-  constructor(rows: ReadonlyMap<string, TracedRows>, areDeleted = false) {
+  constructor(rows: ReadonlyMap<string, SegmentRowSet>, areDeleted = false) {
     this.rows = new Map(rows);
     this.areDeleted = areDeleted;
   }
@@ -285,12 +285,12 @@ function mergedSources(
   });
 }
 
-function rowCountOf(rows: TracedRows, { rows: count }: SegmentWithDeletions): number {
+function rowCountOf(rows: SegmentRowSet, { rows: count }: SegmentWithDeletions): number {
   return rows === 'all' ? count : rows.length;
 }
 
 /** Sets the bytes of those rows of a target to 1 to which rows of a source went that are in `rows`; returns their number. */
-function flagMovedRows(flags: Uint8Array, rows: TracedRows, runs: RowRuns): number {
+function flagMovedRows(flags: Uint8Array, rows: SegmentRowSet, runs: RowRuns): number {
   let found = 0;
   for (let i = 0, next = 0; i < runs.length; i += 3) {
     const row = runs[i]!;
@@ -325,7 +325,7 @@ function flaggedRows(flags: Uint8Array, count: number): Int32Array {
 }
 
 /** Returns one byte for each row of a segment: 1 for rows of the set. */
-function rowFlags(rows: TracedRows, { rows: count }: SegmentWithDeletions): Uint8Array {
+function rowFlags(rows: SegmentRowSet, { rows: count }: SegmentWithDeletions): Uint8Array {
   const found = new Uint8Array(count);
   if (rows === 'all') return found.fill(1);
   for (const row of rows) found[row] = 1;
@@ -333,7 +333,10 @@ function rowFlags(rows: TracedRows, { rows: count }: SegmentWithDeletions): Uint
 }
 
 /** Returns the numbers of the rows, also if they are all rows of the segment. */
-export function rowNumbersOf(rows: TracedRows, { rows: count }: SegmentWithDeletions): Int32Array {
+export function rowNumbersOf(
+  rows: SegmentRowSet,
+  { rows: count }: SegmentWithDeletions,
+): Int32Array {
   return rows === 'all' ? allRows(count) : rows;
 }
 

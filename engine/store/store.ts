@@ -156,14 +156,14 @@ interface RollbackBlocker extends Omit<HistoryEntry, 'columns'> {
 }
 
 /** Rows of a segment: ascending numbers, or all. */
-export type TracedRows = Int32Array | 'all';
+export type SegmentRowSet = Int32Array | 'all';
 
 /** The records in which two versions differ, computed from the log alone: no record is read. */
 export interface VersionDifference {
   /** For each segment of the version `to`, by path: the rows that are records in `to` and not in the version `from`. */
-  readonly added: ReadonlyMap<string, TracedRows>;
+  readonly added: ReadonlyMap<string, SegmentRowSet>;
   /** For each segment of the version `from`, by path: the rows that are records in `from` and not in the version `to`. */
-  readonly removed: ReadonlyMap<string, TracedRows>;
+  readonly removed: ReadonlyMap<string, SegmentRowSet>;
 }
 
 /** A version and its `info` from the log. */

@@ -16,7 +16,7 @@ import {
   jsonOfRecord,
 } from './record-annotator.js';
 import { expressionHost } from './host-functions.js';
-import type { ThreadTask } from './host-call-protocol.js';
+import type { ThreadRequest } from './host-call-protocol.js';
 
 /* The entry point of a thread that evaluates expressions. */
 
@@ -29,7 +29,7 @@ const maxPageBytes = 64_000_000;
 const maxShownErrors = 5;
 
 /** Evaluates one expression; answers `{"result": …}`. */
-export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>> {
+export function evaluate(task: ThreadRequest<'evaluate'>): Promise<Outcome<string>> {
   return toOutcome(() => {
     const body = valueOfJson(task.body);
     const data = memberOf(body, 'data') ?? memberOf(body, 'fields');
@@ -51,7 +51,7 @@ export function evaluate(task: ThreadTask<'evaluate'>): Promise<Outcome<string>>
 }
 
 /** Annotates the records of a request; answers `{"results": […], "errors": {…}}`. */
-export function annotate(task: ThreadTask<'annotate'>): Promise<Outcome<string>> {
+export function annotate(task: ThreadRequest<'annotate'>): Promise<Outcome<string>> {
   return toOutcome(() => {
     const body = valueOfJson(task.body);
     const annotation = createAnnotation(task, body);
@@ -89,14 +89,14 @@ function requestedRecord(input: PyValue): PyDict {
 }
 
 /** Annotates the records of a page; the answer is their JSON texts, joined by the separator. */
-export function page(task: ThreadTask<'page'>): Promise<Outcome<string>> {
+export function page(task: ThreadRequest<'page'>): Promise<Outcome<string>> {
   return toOutcome(() => {
     return Array.from(pageRecords(task), ({ text }) => text).join(task.separator);
   });
 }
 
 /** Annotates the records of a page; the answer is a table in the requested format. */
-export function pageTable(task: ThreadTask<'pageTable'>): Promise<Outcome<Uint8Array>> {
+export function pageTable(task: ThreadRequest<'pageTable'>): Promise<Outcome<Uint8Array>> {
   return toOutcome(async () => {
     const records = Array.from(pageRecords(task), ({ record }) => record);
     // The module is loaded on demand, because requests for encoded pages are rare and the module is large.
@@ -107,7 +107,7 @@ export function pageTable(task: ThreadTask<'pageTable'>): Promise<Outcome<Uint8A
 
 /** The annotated records of a page and their JSON texts; throws when the texts are too large. */
 function* pageRecords(
-  task: ThreadTask<'page' | 'pageTable'>,
+  task: ThreadRequest<'page' | 'pageTable'>,
 ): Generator<{ readonly record: PyDict; readonly text: string }> {
   const host = expressionHost(task, task.calls);
   const annotate = createRecordAnnotator(task, task.sourceDataset);

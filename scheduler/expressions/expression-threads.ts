@@ -4,7 +4,7 @@ import { Threads } from '../../engine/core/threads.js';
 import { PrioritySemaphore } from '../../engine/core/priority-semaphore.js';
 import type {
   ExpressionResult,
-  ExpressionTasks,
+  ExpressionRequests,
   HostReply,
   HostRequest,
 } from './host-call-protocol.js';
@@ -42,9 +42,9 @@ export class ExpressionThreads {
    * Runs a task and returns its answer. When the signal aborts or the time is up, the thread of the task is terminated and replaced.
    * Throws the `AppError` of the expression, `budget` when the time or the memory is exceeded, or `canceled`.
    */
-  async runTask<K extends keyof ExpressionTasks>(
+  async runTask<K extends keyof ExpressionRequests>(
     kind: K,
-    task: ExpressionTasks[K],
+    task: ExpressionRequests[K],
     run: ExpressionTaskOptions,
   ): Promise<ExpressionResult<K>> {
     const { signal, isUrgent, userId } = run;
@@ -76,9 +76,9 @@ export class ExpressionThreads {
     }
   }
 
-  async #runNow<K extends keyof ExpressionTasks>(
+  async #runNow<K extends keyof ExpressionRequests>(
     kind: K,
-    task: ExpressionTasks[K],
+    task: ExpressionRequests[K],
     { answer, signal, timeoutMs }: ExpressionTaskOptions,
   ): Promise<ExpressionResult<K>> {
     signal.throwIfAborted();

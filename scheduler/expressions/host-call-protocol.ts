@@ -83,7 +83,7 @@ export interface HostCalls extends CallChannelEnd {
 }
 
 /** The user who evaluates expressions, and the time. */
-export interface EvaluationOrigin {
+export interface EvaluationContext {
   /** The result of `user()`. */
   readonly user: { readonly name: string; readonly email: string };
   /** The time of `now()` and `today()`, in milliseconds since 1970. */
@@ -91,7 +91,7 @@ export interface EvaluationOrigin {
 }
 
 /** The properties of every request to evaluate expressions. */
-interface ExpressionTask extends EvaluationOrigin {
+interface ExpressionTask extends EvaluationContext {
   /** The JSON text of the request; unlike a parsed body, it distinguishes floats from ints. */
   readonly body: string;
 }
@@ -110,7 +110,7 @@ export type RequestedField = Omit<AnnotationField, 'expression'> & {
 };
 
 /** The records of the body and the fields to compute. */
-export interface AnnotateTask extends ExpressionTask {
+export interface ComputeFieldsRequest extends ExpressionTask {
   readonly fields: readonly RequestedField[];
   readonly includeErrors: boolean;
   readonly preExpression: string;
@@ -118,7 +118,7 @@ export interface AnnotateTask extends ExpressionTask {
 }
 
 /** The records of a page of a query and the fields to compute. `body` has the constants and `data`. */
-export interface PageTask extends AnnotateTask {
+export interface PageTask extends ComputeFieldsRequest {
   /** The list of the records as JSON text, as the query returns it. */
   readonly records: string;
   /** The separator between the records in the answer. */
@@ -154,19 +154,19 @@ export interface PageTableTask extends Omit<PageTask, 'separator'> {
 }
 
 /** The tasks that a thread for expressions can run, by name. */
-export interface ExpressionTasks {
+export interface ExpressionRequests {
   readonly evaluate: EvaluateTask;
-  readonly annotate: AnnotateTask;
+  readonly annotate: ComputeFieldsRequest;
   readonly page: PageTask;
   readonly pageTable: PageTableTask;
 }
 
 /** The answer of a task: JSON text, or the bytes of a page. */
-export type ExpressionResult<K extends keyof ExpressionTasks> = K extends 'pageTable'
+export type ExpressionResult<K extends keyof ExpressionRequests> = K extends 'pageTable'
   ? Uint8Array
   : string;
 
 /** A task as the thread gets it, with the channel through which it calls the host. */
-export type ThreadTask<K extends keyof ExpressionTasks> = ExpressionTasks[K] & {
+export type ThreadRequest<K extends keyof ExpressionRequests> = ExpressionRequests[K] & {
   readonly calls: HostCalls;
 };

@@ -12,7 +12,7 @@ import type {
 } from '../../engine/expression/values/python-values.js';
 import type { HostAnswerCache } from './answers.js';
 import { callCacheOf } from './call-memory.js';
-import type { EvaluationOrigin, HostCalls } from './host-call-protocol.js';
+import type { EvaluationContext, HostCalls } from './host-call-protocol.js';
 import { annotateTemplateFunction } from './template-function.js';
 
 /** The longest JSON text of the arguments of a call. */
@@ -22,7 +22,7 @@ const maxPlainTextLength = 100_000;
 
 /** The host of expressions in a thread that calls through `calls`. */
 export function expressionHost(
-  origin: EvaluationOrigin,
+  origin: EvaluationContext,
   calls: HostCalls | undefined,
 ): ExpressionHost {
   const { answers } = callCacheOf(calls?.scope);
@@ -34,7 +34,7 @@ export function expressionHost(
 }
 
 /** The host of expressions, whose calls are answered by `answers`. */
-export function createHost({ user, now }: EvaluationOrigin, answers: HostAnswerCache): ExpressionHost {
+export function createHost({ user, now }: EvaluationContext, answers: HostAnswerCache): ExpressionHost {
   const origin = { user: () => user, now };
   const annotate = annotateTemplateFunction(({ name, args }) => answers.answerToCall(name, args));
   const functions = (answer: CreateHostFunction) =>

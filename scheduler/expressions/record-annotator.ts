@@ -10,7 +10,7 @@ import { PyDict, PyList } from '../../engine/expression/values/python-values.js'
 import type { ExpressionHost, PyValue } from '../../engine/expression/values/python-values.js';
 import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from './call-ahead.js';
 import type { AnnotationTask } from './plan-annotation.js';
-import type { AnnotateTask, RequestedField } from './host-call-protocol.js';
+import type { ComputeFieldsRequest, RequestedField } from './host-call-protocol.js';
 
 /** Maximum size of an annotated record as JSON, in bytes. */
 const maxRecordBytes = 64_000_000;
@@ -67,7 +67,7 @@ export function* annotatedRecords<T>(
 
 /** Returns the annotation that a task asks for; `body` holds the constants and `data`. */
 export function createAnnotation(
-  task: Pick<AnnotateTask, 'fields' | 'preExpression' | 'postExpression' | 'includeErrors'>,
+  task: Pick<ComputeFieldsRequest, 'fields' | 'preExpression' | 'postExpression' | 'includeErrors'>,
   body: PyValue,
   more: { readonly sourceDataset?: string; readonly schemaFields?: readonly string[] } = {},
 ): Annotation {

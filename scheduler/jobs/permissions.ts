@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { fullName } from '../../engine/catalog/users.js';
-import type { EvaluationOrigin } from '../expressions/host-call-protocol.js';
+import type { EvaluationContext } from '../expressions/host-call-protocol.js';
 import {
   loadPrincipal,
   requirePermission as requireAccess,
@@ -45,7 +45,7 @@ export async function checkPermission(
 export async function evaluationOriginOf(
   { userId, createdAt }: Pick<TaskRow, 'userId' | 'createdAt'>,
   tables: Tables,
-): Promise<EvaluationOrigin> {
+): Promise<EvaluationContext> {
   const user = await tables.users.get(userId);
   const namedUser = { name: user ? fullName(user) : '', email: user?.email ?? '' };
   return { user: namedUser, now: createdAt };

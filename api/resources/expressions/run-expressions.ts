@@ -3,7 +3,7 @@ import { fullName } from '../../../engine/catalog/users.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type {
   ExpressionResult,
-  ExpressionTasks,
+  ExpressionRequests,
   HostReply,
   HostRequest,
 } from '../../../scheduler/expressions/host-call-protocol.js';
@@ -17,7 +17,7 @@ interface TaskLimits {
   readonly isUrgent: boolean;
 }
 
-const limitsByTask: Readonly<Record<keyof ExpressionTasks, TaskLimits>> = {
+const limitsByTask: Readonly<Record<keyof ExpressionRequests, TaskLimits>> = {
   evaluate: { timeoutMs: 30_000, isUrgent: true },
   annotate: { timeoutMs: 120_000, isUrgent: false },
   page: { timeoutMs: 120_000, isUrgent: false },
@@ -25,8 +25,8 @@ const limitsByTask: Readonly<Record<keyof ExpressionTasks, TaskLimits>> = {
 };
 
 /** A task with the properties that a request gives it; `runExpressions` adds the user and the time. */
-export type RequestedTask<K extends keyof ExpressionTasks> = Omit<
-  ExpressionTasks[K],
+export type RequestedTask<K extends keyof ExpressionRequests> = Omit<
+  ExpressionRequests[K],
   'user' | 'now'
 >;
 
@@ -47,7 +47,7 @@ export async function answerJobCalls(
  * Runs a task of expressions with the rights of a caller and returns its result. The task ends if the client disconnects. Throws an
  * `AppError` if an expression has an error or a limit is exceeded.
  */
-export function runExpressions<K extends keyof ExpressionTasks>(
+export function runExpressions<K extends keyof ExpressionRequests>(
   { context, caller, signal }: FunctionScope,
   kind: K,
   requested: RequestedTask<K>,
@@ -57,7 +57,7 @@ export function runExpressions<K extends keyof ExpressionTasks>(
     ...requested,
     user: { name: fullName(user), email: user.email },
     now: Date.now(),
-  } as ExpressionTasks[K];
+  } as ExpressionRequests[K];
   return context.expressions.runTask(kind, task, {
     ...limitsByTask[kind],
     userId: user.id,

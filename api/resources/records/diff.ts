@@ -8,7 +8,7 @@ import {
   type ComparedVersions,
 } from '../../../engine/query/plan/difference-page.js';
 import { clientLeftError } from '../../../engine/query/executor/run-options.js';
-import { recordsPerRead } from '../../../engine/query/plan/read-page-records.js';
+import { maxRecordsPerPiece } from '../../../engine/query/plan/read-page-records.js';
 import { firstParamValue, wholeNumberParam } from '../../http/list-query.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { QueryParams } from '../../http/page.js';
@@ -130,7 +130,7 @@ export async function answerDiff(
     const head = `${JSON.stringify({ from, to, counts }).slice(0, -1)},"results":[`;
     const tail = `],"cursor":${JSON.stringify(next)}}`;
     const pieces = readDifferencePage(context.queryEngine, versions, changes, seen, limit, options);
-    if (end - seen <= recordsPerRead) {
+    if (end - seen <= maxRecordsPerPiece) {
       let results = '';
       for await (const piece of pieces) results += piece;
       return new JsonText(head + results + tail);

@@ -9,7 +9,7 @@ import { dictMethods } from './mappings.js';
 import { listMethods, rangeMethods, tupleMethods } from './sequences.js';
 import { frozenSetMethods, setMethods } from './set-methods.js';
 import { caseMethods } from './text-case.js';
-import { changeMethods } from './text-change.js';
+import { strTransformMethods } from './text-change.js';
 import { searchMethods } from './text-search.js';
 import { splitMethods } from './text-split.js';
 
@@ -46,7 +46,10 @@ const intMethods = nativeTable(
 );
 
 const methodsByType: Readonly<Record<string, ReadonlyMap<string, Native>>> = {
-  str: nativeTable({ ...caseMethods, ...changeMethods, ...searchMethods, ...splitMethods }, 'str'),
+  str: nativeTable(
+    { ...caseMethods, ...strTransformMethods, ...searchMethods, ...splitMethods },
+    'str',
+  ),
   list: nativeTable(listMethods, 'list'),
   tuple: nativeTable(tupleMethods, 'tuple'),
   dict: nativeTable(dictMethods, 'dict'),

@@ -204,7 +204,7 @@ function translationKey(key: PyValue): PyValue {
 }
 
 /** The methods of `str` that return a changed text. */
-export const changeMethods: Readonly<Record<string, NativeDeclaration>> = {
+export const strTransformMethods: Readonly<Record<string, NativeDeclaration>> = {
   replace: argumentRange(2, 3, replace),
   removeprefix: exactArguments(1, (runtime, text: string, prefix: PyValue) => {
     if (typeof prefix !== 'string')

@@ -2,7 +2,7 @@ import type { FieldRef } from '../predicate/predicate.js';
 import type { ShardSegment, ShardSnapshot } from './shard-protocol.js';
 
 /** The segment, or the list of objects in it, to which fields belong, and the keys of those that have been used. */
-export interface FieldScope {
+export interface FieldKeyCache {
   readonly snapshot: Pick<ShardSnapshot, 'datasetId'>;
   readonly segment: Pick<ShardSegment, 'path'>;
   /** Length of the path of the list of objects; 0 for records. */
@@ -27,7 +27,7 @@ const maxFieldsWithKeys = 32;
  * strings are stored and reused, because queries use the same few fields in every segment, and a reused string is hashed only once.
  */
 export function fieldKeysOf(
-  { snapshot, segment, depth, keys }: FieldScope,
+  { snapshot, segment, depth, keys }: FieldKeyCache,
   name: string,
 ): FieldKeys {
   const known = keys.get(name);

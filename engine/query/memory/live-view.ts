@@ -4,8 +4,8 @@ import { fieldsRead } from '../predicate/kinds/index.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { facetFields } from '../request/facet-request.js';
 import { entryOverheadBytes } from './admission-cache.js';
-import { fieldCacheKey, fieldKeysOf, type FieldKeys, type FieldScope } from './field-keys.js';
-import { isPickable, pickRows, type PickableColumn } from './match/column-rows.js';
+import { fieldCacheKey, fieldKeysOf, type FieldKeys, type FieldKeyCache } from './field-keys.js';
+import { canPickRows, pickRows, type PickableColumn } from './match/column-rows.js';
 import type { MemoryColumn, SegmentView } from './match/column.js';
 import { sparseDivisor } from './match/selection-vector.js';
 import { cachedRowOrder } from './row-order.js';
@@ -61,7 +61,7 @@ export function liveViewOf(
   for (const name of names) {
     if (cache.has(keysOf(name).column)) continue;
     const whole = peekColumn(name);
-    if (whole === undefined || (whole !== 'absent' && !isPickable(whole))) return undefined;
+    if (whole === undefined || (whole !== 'absent' && !canPickRows(whole))) return undefined;
     missing.push({ name, whole });
   }
   // All columns are requested before any is copied, so that a use of each counts.
@@ -100,14 +100,14 @@ function cachedBytesOf(column: CachedColumn): number {
 }
 
 /** The scope of the cache keys of the columns of each segment without deleted rows. */
-const liveScopeBySegment = new WeakMap<ShardSegment, FieldScope>();
+const liveScopeBySegment = new WeakMap<ShardSegment, FieldKeyCache>();
 
 /** Returns the scope, whose path names the file and the deleted rows: a rollback may leave as many deleted rows as before, but others. */
 function liveScopeOf(
   snapshot: ShardSnapshot,
   segment: ShardSegment,
   { encoded }: DeletionVector,
-): FieldScope {
+): FieldKeyCache {
   let scope = liveScopeBySegment.get(segment);
   if (scope === undefined) {
     const path = `live ${hash('sha256', encoded, 'base64url')}\n${segment.path}`;

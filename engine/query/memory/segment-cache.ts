@@ -6,7 +6,7 @@ import { physicalType } from '../../parquet/parquet-schema.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 import { AdmissionCache, entryOverheadBytes, type CacheStats } from './admission-cache.js';
-import { fieldCacheKey, fieldKeysOf, type FieldKeys, type FieldScope } from './field-keys.js';
+import { fieldCacheKey, fieldKeysOf, type FieldKeys, type FieldKeyCache } from './field-keys.js';
 import type { LoadedColumns } from './cached-records.js';
 import type {
   DistinctStrings,
@@ -366,7 +366,7 @@ export class SegmentCache {
 }
 
 /** The rows of the requested columns: the records of a segment, or the elements of a list of objects in it. */
-interface RowScope extends FieldScope {
+interface RowScope extends FieldKeyCache {
   readonly snapshot: ShardSnapshot;
   readonly segment: ShardSegment;
   readonly level: RowLevel;

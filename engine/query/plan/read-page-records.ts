@@ -12,7 +12,7 @@ import {
 } from '../executor/run-options.js';
 
 /** The number of records in a piece of a page; an Arrow record batch has one piece. */
-export const recordsPerRead = 500;
+export const maxRecordsPerPiece = 500;
 
 /** The number of pieces that the threads produce in advance. */
 const readsAhead = 3;
@@ -25,13 +25,13 @@ export async function* readPageRecords<F extends PageFormat>(
   layout: PageLayout<F>,
   options: RunOptions,
 ): AsyncGenerator<PageRecords<F>> {
-  const stopController = rows.length > recordsPerRead ? new AbortController() : undefined;
+  const stopController = rows.length > maxRecordsPerPiece ? new AbortController() : undefined;
   const signal = stopController
     ? eitherSignal(options.signal, stopController.signal)
     : options.signal;
   const here = readerInThisThread(snapshot, layout, signal);
   const makePiece = async (from: number): Promise<PageRecords<F>> => {
-    const someRows = rows.slice(from, from + recordsPerRead);
+    const someRows = rows.slice(from, from + maxRecordsPerPiece);
     if (engine.memory === undefined || someRows.length === 0) return here.read(someRows);
     const limits = { ...options, signal };
     const records = await engine.memory.records(snapshot, someRows, layout, from > 0, limits);
@@ -47,7 +47,7 @@ export async function* readPageRecords<F extends PageFormat>(
       piece.catch(() => undefined);
       pieces.push(piece);
       if (pieces.length > maxPieces) yield await pieces.shift()!;
-      from += recordsPerRead;
+      from += maxRecordsPerPiece;
     } while (from < rows.length);
     while (pieces.length > 0) yield await pieces.shift()!;
   } finally {

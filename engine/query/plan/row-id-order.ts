@@ -1,6 +1,6 @@
 import { ascendingOrder } from '../../core/ascending.js';
 import { rowIdColumn, storesRowIds } from '../../store/row-ids.js';
-import { segmentFiles, type Snapshot, type TracedRows } from '../../store/store.js';
+import { segmentFiles, type Snapshot, type SegmentRowSet } from '../../store/store.js';
 import { loadColumn } from '../memory/load.js';
 import { SegmentFile } from '../../store/segment-file.js';
 import type { RowBatch, SegmentRows } from '../executor/executor.js';
@@ -56,7 +56,7 @@ function rowStreamOf(snapshot: Snapshot, number: number, rows: Int32Array): RowS
 export function readRowIds(
   snapshot: Snapshot,
   number: number,
-  rows: TracedRows,
+  rows: SegmentRowSet,
   base: number,
 ): Float64Array {
   const segment = snapshot.segments[number]!;

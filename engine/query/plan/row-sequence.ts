@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { ascendingOrder, subtractAscending } from '../../core/ascending.js';
 import { rowIdRanges } from '../../store/row-ids.js';
-import type { RowRef, Snapshot, TracedRows } from '../../store/store.js';
+import type { RowRef, Snapshot, SegmentRowSet } from '../../store/store.js';
 import { readRowIds } from './row-id-order.js';
 
 /** The rows of one segment in a sequence: positions `first` to `end` (exclusive). */
 interface SegmentRun {
   readonly segment: number;
-  readonly rows: TracedRows;
+  readonly rows: SegmentRowSet;
   readonly first: number;
   readonly end: number;
 }
@@ -26,7 +26,7 @@ export class RowSequence {
   /** Returns a sequence of rows in insertion order; `rows` has them by the path of their segment, which the snapshot must have. */
   static async fromSnapshot(
     snapshot: Snapshot,
-    rows: ReadonlyMap<string, TracedRows>,
+    rows: ReadonlyMap<string, SegmentRowSet>,
   ): Promise<RowSequence> {
     const parts: SegmentRun[] = [];
     for (const [segment, { path, rows: all }] of snapshot.segments.entries()) {

@@ -23,7 +23,7 @@ import { project } from '../results/projection.js';
 import type { QueryEngine } from './query-engine.js';
 import { executePlan, type ExecutedPlan } from './execute.js';
 import type { Position } from '../request/position.js';
-import { recordsPerRead, readPageRecords } from './read-page-records.js';
+import { maxRecordsPerPiece, readPageRecords } from './read-page-records.js';
 import { clientLeftError, type RunOptions } from '../executor/run-options.js';
 import type { PlanRequest } from './plan.js';
 import { StepTimes } from '../executor/step.js';
@@ -76,13 +76,13 @@ export async function streamQuery(
   request: QueryRequest,
   options: QueryOptions = {},
 ): Promise<QueryAnswer<string | AsyncIterable<Uint8Array>>> {
-  if (request.limit <= recordsPerRead || request.explain !== undefined)
+  if (request.limit <= maxRecordsPerPiece || request.explain !== undefined)
     return runQuery(engine, snapshot, fields, request, options);
   const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
   const found = await planAndExecute(query, new StepTimes(), textsFormat);
   const results =
-    found.rows.length <= recordsPerRead
+    found.rows.length <= maxRecordsPerPiece
       ? await readRecordsJsonArray(query, found)
       : jsonArray(
           await startPageRecords(query, found, { kind: 'json', end: ',' }),
@@ -213,7 +213,7 @@ function planAndExecute(
     isExplained: request.explain !== undefined,
   };
   const layout =
-    format && projected && request.limit <= recordsPerRead
+    format && projected && request.limit <= maxRecordsPerPiece
       ? { projection: projected, format }
       : undefined;
   const execution = { engine, snapshot, request: askedPlan, options: runOptionsOf(query), layout };
@@ -314,7 +314,7 @@ function recordIdOf(record: string): string {
 
 /**
  * Returns the page as an Arrow IPC stream, as lines of JSON, or as CSV with the fields' titles as header; a page of at most
- * `recordsPerRead` records as one byte array.
+ * `maxRecordsPerPiece` records as one byte array.
  */
 export async function runPage(
   engine: QueryEngine,
@@ -334,7 +334,7 @@ export async function runPage(
     head(project(snapshot.columns, fields, request), fields),
     tail,
   );
-  if (found.rows.length > recordsPerRead) return queryAnswer(query, found, body, startedAt);
+  if (found.rows.length > maxRecordsPerPiece) return queryAnswer(query, found, body, startedAt);
   const all: Uint8Array[] = [];
   for await (const piece of body) all.push(piece);
   return queryAnswer(query, found, Buffer.concat(all), startedAt);

@@ -10,11 +10,11 @@ import {
   type CompiledField,
 } from '../../../engine/expression/annotate/annotation-fields.js';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
-import type { EvaluationOrigin } from '../host-call-protocol.js';
+import type { EvaluationContext } from '../host-call-protocol.js';
 import { PyDict } from '../../../engine/expression/values/python-values.js';
 
 /** The expressions of an import: plain data, from which each thread compiles them. */
-export interface FieldExpressions extends EvaluationOrigin {
+export interface FieldExpressions extends EvaluationContext {
   /** The target fields that have an expression, in the order of the request. */
   readonly fields: readonly JsonObject[];
   /** The names of those fields that are computed only for records with a value that their expressions read; absent for none. */
@@ -70,7 +70,7 @@ type JobRowWithTargetFields = Pick<
  */
 export function fieldExpressionsOf(
   row: JobRowWithTargetFields,
-  origin: EvaluationOrigin,
+  origin: EvaluationContext,
   fields: readonly FieldRow[],
   columns: Columns,
 ): FieldExpressions | null {

@@ -9,7 +9,7 @@ import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import { createRecordAnnotator, jsonOfRecord } from '../../expressions/record-annotator.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
-import type { EvaluationOrigin, HostCalls } from '../../expressions/host-call-protocol.js';
+import type { EvaluationContext, HostCalls } from '../../expressions/host-call-protocol.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import { AppError } from '../../../engine/core/errors.js';
 
@@ -22,7 +22,7 @@ export interface PartRows {
 }
 
 /** The annotation of an export's records: plain data. */
-export interface ExportAnnotation extends EvaluationOrigin {
+export interface ExportAnnotation extends EvaluationContext {
   readonly task: AnnotationTask;
   readonly sourceDataset: string;
 }

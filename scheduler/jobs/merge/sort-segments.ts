@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
-import { rowsPerSegment } from '../../../engine/store/compaction.js';
+import { targetRowsPerSegment } from '../../../engine/store/compaction.js';
 import type { MergeSource } from '../../../engine/store/merge-segments.js';
 import type { EncodedOrigins } from '../../../engine/store/origins.js';
 import { readFooter } from '../../../engine/store/footer.js';
@@ -28,7 +28,7 @@ export async function sortSegments(
   { columns, dropsDeleted }: Mergeable,
   { pool, scratch, signal }: RunContext,
 ): Promise<SortedSegments> {
-  const rowsPerSpan = rowsPerSegment(sources.map(({ segment }) => segment));
+  const rowsPerSpan = targetRowsPerSegment(sources.map(({ segment }) => segment));
   const spans = await pool.run('divide', () => ({ sources, rowsPerSpan, dropsDeleted }), signal);
   const mergedSegments: Segment[] = [];
   const origins: EncodedOrigins[] = [];

@@ -15,7 +15,7 @@ import type { Snapshot } from '../../../engine/store/store.js';
 import { checkPermission, evaluationOriginOf } from '../permissions.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { RecordChange } from '../change/record-change.js';
-import type { EvaluationOrigin } from '../../expressions/host-call-protocol.js';
+import type { EvaluationContext } from '../../expressions/host-call-protocol.js';
 import {
   fieldExpressionsOf,
   producesRecords,
@@ -157,7 +157,7 @@ function withErrorsColumn(inputs: Columns, selected: Columns): Columns {
  */
 export function migrationExpressions(
   row: Parameters<typeof fieldExpressionsOf>[0] & Pick<DatasetMigrationRow, 'sourceId'>,
-  origin: EvaluationOrigin,
+  origin: EvaluationContext,
   { snapshot, fields: sourceFields }: VisibleDatasetVersion,
   fields: readonly FieldRow[],
   known: Columns,

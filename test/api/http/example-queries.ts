@@ -6,7 +6,7 @@ import type { OperationRow } from '../../../api/http/operation-row.js';
  * parameter that needs certain values of others with these, and last all other parameters together. `live` has the values that replace
  * examples, by the names of parameters.
  */
-export function exampleQueriesOf(
+export function exampleUrlQueriesOf(
   row: OperationRow,
   live: Readonly<Record<string, string | number>>,
 ): readonly string[] {

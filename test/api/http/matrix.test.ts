@@ -16,7 +16,7 @@ import {
   type VaultFixture,
   type TestServer,
 } from '../server.js';
-import { isAccountResource, isUserOwned, isPersonal } from './owned-resources.js';
+import { isAccountResource, concernsUserResource, concernsCredentials } from './owned-resources.js';
 
 /** The permission that each operation requires, from the specification's tables, independently of the code (threat A2). */
 const neededPermissions: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own'>> = {
@@ -206,7 +206,9 @@ test('the table has every operation on a thing', () => {
   const ownRoutes = ['uploads.put', 'uploads.part', 'objectCopies.get', ...downloadOperations];
   const all = (Object.entries(operations) as [string, OperationRow][])
     .filter(([id, row]) => row.paths[0].includes(':id') && !ownRoutes.includes(id))
-    .filter(([id]) => !isUserOwned(id) && !isPersonal(id) && !isAccountResource(id))
+    .filter(
+      ([id]) => !concernsUserResource(id) && !concernsCredentials(id) && !isAccountResource(id),
+    )
     .map(([id]) => id);
   const missing = all.filter((id) => neededPermissions[id] === undefined);
   const advice = missing.map(

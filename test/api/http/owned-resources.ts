@@ -13,7 +13,7 @@ export const ownedResources: readonly string[] = [
 ];
 
 /** Whether an operation concerns a resource of a user, so that `matrix.test.ts` leaves it out. */
-export function isUserOwned(operation: string): boolean {
+export function concernsUserResource(operation: string): boolean {
   return ownedResources.includes(operation.split('.')[0]!);
 }
 
@@ -23,6 +23,6 @@ export function isAccountResource(operation: string): boolean {
 }
 
 /** Whether an operation concerns credentials of a user; `tokens.test.ts` and `applications.test.ts` test who may do what. */
-export function isPersonal(operation: string): boolean {
+export function concernsCredentials(operation: string): boolean {
   return /^(tokens|applications|applicationSecrets)\./.test(operation);
 }

@@ -5,7 +5,7 @@ import { exportResource } from '../../../api/resources/exports/export.js';
 import { operations } from '../../../api/resources/index.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob } from '../server.js';
-import { exampleQueriesOf } from './example-queries.js';
+import { exampleUrlQueriesOf } from './example-queries.js';
 
 /*
  * The test calls every operation whose body or answer is not JSON with a declared schema. It sends the example of the body, once for each
@@ -169,7 +169,7 @@ async function signInLink(): Promise<string> {
 
 /** Returns the query string with all examples of an operation's parameters, and `live` in place of those of that name. */
 function exampleQueryOf(id: string, live: Readonly<Record<string, string | number>>): string {
-  return exampleQueriesOf(operations[id]!, live).at(-1)!;
+  return exampleUrlQueriesOf(operations[id]!, live).at(-1)!;
 }
 
 async function downloadUrl(path: string): Promise<string> {

@@ -6,7 +6,7 @@ import { operations } from '../../../api/resources/index.js';
 import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import type { MessageToWorker } from '../../../scheduler/worker/messages.js';
 import { schemaErrors } from '../json-schema.js';
-import { exampleQueriesOf } from './example-queries.js';
+import { exampleUrlQueriesOf } from './example-queries.js';
 import {
   idOf,
   listOf,
@@ -253,7 +253,7 @@ function liveAddressOf({ paths: [path], id, pathParams = {} }: OperationRow): st
 /** Returns the query strings of an operation's examples, with the ids of the live server in place of theirs. */
 function liveQueriesOf(row: OperationRow): readonly string[] {
   const ownId = liveIds[row.paths[0].split('/')[2] ?? ''];
-  return exampleQueriesOf(row, { ...liveParams, ...(ownId !== undefined && { id: ownId }) });
+  return exampleUrlQueriesOf(row, { ...liveParams, ...(ownId !== undefined && { id: ownId }) });
 }
 
 /** Returns a request example with the ids of the live server in place of its own. */

@@ -3,7 +3,7 @@ import type { OperationRow } from '../../../api/http/operation-row.js';
 import { operations } from '../../../api/resources/index.js';
 import { startServerFixture } from '../server-fixture.js';
 import { clientFor, grantPermission, idOf, listOf, type Client } from '../server.js';
-import { isUserOwned } from '../http/owned-resources.js';
+import { concernsUserResource } from '../http/owned-resources.js';
 
 let bob: Client;
 let eve: Client;
@@ -193,7 +193,8 @@ describe('beacons', () => {
 
 describe('who may do what (A2)', () => {
   const rows = (Object.entries(operations) as [string, OperationRow][]).filter(
-    ([id, { paths, method }]) => isUserOwned(id) && paths[0].includes(':id') && method !== 'DELETE',
+    ([id, { paths, method }]) =>
+      concernsUserResource(id) && paths[0].includes(':id') && method !== 'DELETE',
   );
   const reads = ({ method, paths }: OperationRow): boolean =>
     method === 'GET' || paths[0].endsWith('/query');
@@ -234,7 +235,7 @@ describe('who may do what (A2)', () => {
     }
     const lists = (Object.entries(operations) as [string, OperationRow][]).flatMap(
       ([id, { paths, method }]) =>
-        isUserOwned(id) && method === 'GET' && !paths[0].includes(':') ? [paths[0]] : [],
+        concernsUserResource(id) && method === 'GET' && !paths[0].includes(':') ? [paths[0]] : [],
     );
     expect(lists).toContain('/v2/beacons');
     for (const path of lists) {

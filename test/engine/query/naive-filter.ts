@@ -33,12 +33,12 @@ export function filterPredicate(input: unknown, columns: Columns): RowPredicate 
 }
 
 /** The fields that a filter may name: those of a record, or of an element of a list of objects. */
-interface FieldScope {
+interface FilterScope {
   readonly columns: Columns;
   readonly isElement: boolean;
 }
 
-function everyItemPredicate(input: unknown, scope: FieldScope): RowPredicate {
+function everyItemPredicate(input: unknown, scope: FilterScope): RowPredicate {
   const tests = itemsOf(input).map((item) => itemPredicate(item, scope));
   return (row) => tests.every((test) => test(row));
 }
@@ -52,7 +52,7 @@ function isPair(input: unknown): input is readonly [string, unknown] {
   return Array.isArray(input) && input.length === 2 && typeof input[0] === 'string';
 }
 
-function itemPredicate(item: unknown, scope: FieldScope): RowPredicate {
+function itemPredicate(item: unknown, scope: FilterScope): RowPredicate {
   if (isPair(item)) return pairPredicate(item[0], item[1], scope);
   if (typeof item !== 'object' || item === null || Array.isArray(item)) throw new RefusedRequest('no item'); // prettier-ignore
   const entries = Object.entries(item);
@@ -74,7 +74,7 @@ function itemPredicate(item: unknown, scope: FieldScope): RowPredicate {
 }
 
 /** Returns the predicate of an `any` filter: at least one element of the list that is not null satisfies all filters of the operand. */
-function elementPredicate(operand: object, { columns, isElement }: FieldScope): RowPredicate {
+function elementPredicate(operand: object, { columns, isElement }: FilterScope): RowPredicate {
   const { path, filters, ...more } = operand as Readonly<Record<string, unknown>>;
   if (typeof path !== 'string' || typeof filters !== 'object' || filters === null) throw new RefusedRequest('no any'); // prettier-ignore
   const list = resolveField(columns, path, isElement);
@@ -87,7 +87,7 @@ function elementPredicate(operand: object, { columns, isElement }: FieldScope): 
   return (row) => valuesOf(row, list.path).some((element) => test(element as TestRow));
 }
 
-function pairPredicate(key: string, wanted: unknown, scope: FieldScope): RowPredicate {
+function pairPredicate(key: string, wanted: unknown, scope: FilterScope): RowPredicate {
   const fieldOf = (name: string) => resolveField(scope.columns, name, scope.isElement);
   const separatorAt = fieldOf(key) ? -1 : key.lastIndexOf('__');
   const name = separatorAt < 0 ? key : key.slice(0, separatorAt);

@@ -15,7 +15,7 @@ import {
   type Segment,
   type Snapshot,
   type Store,
-  type TracedRows,
+  type SegmentRowSet,
 } from '../../../engine/store/store.js';
 import type { Random } from '../../random.js';
 import { batchOf } from './random.js';
@@ -211,7 +211,7 @@ export class NumbersDataset {
   }
 
   /** Returns the numbers in some rows of a version, in insertion order. */
-  numbersInRows(version: number, rows: ReadonlyMap<string, TracedRows>): readonly number[] {
+  numbersInRows(version: number, rows: ReadonlyMap<string, SegmentRowSet>): readonly number[] {
     const segments = this.versions[version]?.snapshot.segments ?? [];
     const paths = segments.map(({ path }) => path);
     expect([...rows.keys()].filter((path) => !paths.includes(path))).toEqual([]);

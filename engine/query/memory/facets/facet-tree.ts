@@ -7,7 +7,7 @@ import { BucketIds } from './bucket-ids.js';
 import type { BucketedFacet, PartialBuckets, FacetPartial, PartialKeys } from './partial.js';
 import { numberGrouping } from './number-grouping.js';
 import { Stats } from './stats-facet.js';
-import { stringKeysWithin, StringIds } from './string-ids.js';
+import { facetKeysOfStringsWithin, StringIds } from './string-ids.js';
 
 /**
  * Counts a facet with nested facets. Row by row within a block, each value is assigned to a bucket below the parent's bucket. No field of
@@ -170,7 +170,7 @@ class StringIdSource {
   }
 
   partialKeys(ids: readonly number[]): PartialKeys {
-    return stringKeysWithin(
+    return facetKeysOfStringsWithin(
       ids.map((id) => this.#ids.text(id)),
       this.#overflow,
     );

@@ -4,7 +4,7 @@ import { blockLength, listSelected, selectedValues, valueCount } from './blocks.
 import type { FacetOverflow } from './overflow.js';
 import type { PartialBuckets, PartialKeys } from './partial.js';
 import { countOncePerRow, IdCounts } from './id-counts.js';
-import { stringKeys, stringKeysWithin, StringIds } from './string-ids.js';
+import { facetKeysOfStrings, facetKeysOfStringsWithin, StringIds } from './string-ids.js';
 
 /** Counts the rows for each string of a field. A row whose list repeats a string counts once. */
 export class StringBuckets {
@@ -89,7 +89,7 @@ export class StringBuckets {
     });
     return {
       ...emptyPartialBuckets,
-      keys: stringKeysWithin(strings, this.#overflow),
+      keys: facetKeysOfStringsWithin(strings, this.#overflow),
       counts: Uint32Array.from(counts),
     };
   }
@@ -129,7 +129,7 @@ function dictionaryKeys(dictionary: Dictionary, counts: Uint32Array): PartialKey
   if (size > 4096 && different * 4 < size) return undefined;
   const known = joinedKeysByDictionary.get(dictionary);
   if (known?.size === size) return known.keys;
-  const keys = stringKeys(dictionary.strings);
+  const keys = facetKeysOfStrings(dictionary.strings);
   if (keys === undefined) return undefined;
   joinedKeysByDictionary.set(dictionary, { size, keys });
   return keys;

@@ -111,7 +111,7 @@ export class StringIds {
 }
 
 /** Returns strings as the keys of a partial result; undefined if they are too many or too long. */
-export function stringKeys(strings: readonly string[]): PartialKeys | undefined {
+export function facetKeysOfStrings(strings: readonly string[]): PartialKeys | undefined {
   if (strings.length > maxDistinctStrings) return undefined;
   const ends = new Uint32Array(strings.length);
   let end = 0;
@@ -123,9 +123,12 @@ export function stringKeys(strings: readonly string[]): PartialKeys | undefined 
   return { kind: 'strings', joined: strings.join(''), ends };
 }
 
-/** Does the same as `stringKeys`, but records the reason if there are none. */
-export function stringKeysWithin(strings: readonly string[], overflow: FacetOverflow): PartialKeys {
-  const keys = stringKeys(strings);
+/** Does the same as `facetKeysOfStrings`, but records the reason if there are none. */
+export function facetKeysOfStringsWithin(
+  strings: readonly string[],
+  overflow: FacetOverflow,
+): PartialKeys {
+  const keys = facetKeysOfStrings(strings);
   if (keys === undefined)
     overflow.setReason(
       `more than ${maxDistinctStrings} different strings, or ${maxDistinctStringBytes} bytes of them`,

@@ -36,7 +36,7 @@ type PickableValues = Exclude<ColumnValues, Utf8Strings>;
 export type PickableColumn = MemoryColumn & { readonly values: PickableValues };
 
 /** Returns whether `pickRows` copies rows of a column. */
-export function isPickable(column: MemoryColumn): column is PickableColumn {
+export function canPickRows(column: MemoryColumn): column is PickableColumn {
   return column.values.kind !== 'strings';
 }
 

@@ -60,7 +60,7 @@ export function dictionaryTest(test: EntryTest): DictionaryTest {
 }
 
 /** Returns the values whose dictionary entries are selected in `entries`. */
-export function valuesOfEntries(
+export function selectionOfEntries(
   entries: TestResult,
   indices: DictionaryValues['indices'],
   count: number,

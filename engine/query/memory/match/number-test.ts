@@ -7,7 +7,7 @@ import {
   selectNumbersInRange,
   selectNumbersOrderingNaN,
 } from './number-range.js';
-import { valuesOfEntries } from './dictionary-test.js';
+import { selectionOfEntries } from './dictionary-test.js';
 import { selectListedNumbers } from './number-list.js';
 import {
   doublesOfRange,
@@ -114,7 +114,7 @@ function numericTest(
     find(values, count, within) {
       if (values.kind === 'number-dictionary') {
         const { entries, indices } = values;
-        return valuesOfEntries(
+        return selectionOfEntries(
           find(entries, entries.numbers.length, 'all'),
           indices,
           count,

@@ -14,7 +14,7 @@ import { duplexPair } from 'node:stream';
 const userIdBySocket = new WeakMap<object, number>();
 
 /** The user in whose name the server sends a request to itself; undefined if a client sends it. */
-export function userIdOfOwnRequest({ socket }: IncomingMessage): number | undefined {
+export function userIdOfInternalRequest({ socket }: IncomingMessage): number | undefined {
   return userIdBySocket.get(socket);
 }
 
