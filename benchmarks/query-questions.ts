@@ -1,5 +1,5 @@
 import type { PeerStatement } from './peers/query-peer.js';
-import { commonWord, secondCommonWord, rareWord } from './query-data.js';
+import { commonWord, moderateWords, rareWord, secondCommonWord } from './query-data.js';
 import { stringColumns } from './query-tables.js';
 
 /** The parts of the server's answer that are compared with the answers of the other engines. */
@@ -31,6 +31,8 @@ export interface Question {
   readonly request: Readonly<Record<string, unknown>>;
   /** For a query for words in any field: the request for the same words in the only field that contains them. */
   readonly inOneField?: Readonly<Record<string, unknown>>;
+  /** For a query that asks for something else each time, so that no answer is cached: the query of this number. */
+  readonly renewed?: (number: number) => Question;
   /** The statements for DuckDB; without statements, DuckDB is not asked. */
   readonly duckdb?: readonly PeerStatement[];
   readonly chdb?: readonly PeerStatement[];
@@ -95,6 +97,7 @@ const wordSearches = (): readonly Question[] => [
   wordsInAnyFieldQuestion('words without a field, a rare word', [rareWord]),
   wordsInAnyFieldQuestion('words without a field, a common word', [commonWord]),
   wordsInAnyFieldQuestion('words without a field, two words', [commonWord, secondCommonWord]),
+  newWordQuestion('words without a field, another word each time'),
 ];
 
 const facetQuestions = (): readonly Question[] => [
@@ -209,6 +212,13 @@ function wordsInAnyFieldQuestion(name: string, wanted: readonly string[]): Quest
     request: { query: wanted.join(' '), limit: 100 },
     inOneField: { query: `info.CLNDN:(${wanted.join(' ')})`, limit: 100 },
   };
+}
+
+/** A query for one word in any field, another word each time. */
+function newWordQuestion(name: string): Question {
+  const questionOf = (number: number): Question =>
+    wordsInAnyFieldQuestion(name, [moderateWords[number % moderateWords.length]!]);
+  return { ...questionOf(0), renewed: questionOf };
 }
 
 function termsQuestion(

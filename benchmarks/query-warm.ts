@@ -56,6 +56,8 @@ export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
 /** Sends queries repeatedly, slow queries less often. */
 export class QuestionTimer {
   readonly #spentMs = new Map<string, number>();
+  /** The number of queries that were renewed so far. */
+  #renewals = 0;
 
   /** Sends all queries to their engines in turn, until the engines are warm. */
   async warmAll(
@@ -72,11 +74,15 @@ export class QuestionTimer {
     const key = `${engine.name}: ${question.name}`;
     const before = this.#spentMs.get(key) ?? 0;
     if (before >= enoughTimeMs) return;
-    const elapsedMs = await engine.ask(question).then(
+    const elapsedMs = await engine.ask(this.#renew(question)).then(
       ({ ms }) => ms,
       () => Infinity,
     );
     this.#spentMs.set(key, before + elapsedMs);
+  }
+
+  #renew(question: Question): Question {
+    return question.renewed?.(this.#renewals++) ?? question;
   }
 
   /** Returns the median times of the engines, which are asked in turn. */
@@ -89,21 +95,32 @@ export class QuestionTimer {
       for (const engine of askedEngines) await this.warm(engine, question);
     const engineTimes = engines.map((): number[] => []);
     for (let run = 0; run < measuredRuns; run++) {
+      const asked = this.#renew(question);
       const answers = [];
       for (const [i, engine] of engines.entries()) {
         if (engine === null) continue;
         const key = `${engine.name}: ${question.name}`;
         const spentMs = this.#spentMs.get(key) ?? 0;
         if (run >= minRuns && spentMs >= enoughTimeMs) continue;
-        const answer = await engine.ask(question);
+        const answer = await engine.ask(asked);
         engineTimes[i]!.push(answer.ms);
         this.#spentMs.set(key, spentMs + answer.ms);
         answers.push(answer);
-        if (run === 0) checkAgreement(question, answers[0]!, engine.name, answer);
+        if (run === 0) checkAgreement(asked, answers[0]!, engine.name, answer);
       }
     }
     return engineTimes.map((each) => (each.length === 0 ? null : median(each)));
   }
+}
+
+/** Returns a question about the words of another one in the only field that contains them. */
+function inOneField({ renewed, ...question }: Question, name: string): Question {
+  return {
+    ...question,
+    name,
+    request: question.inOneField!,
+    ...(renewed && { renewed: (number) => inOneField(renewed(number), name) }),
+  };
 }
 
 /** Compares queries for words in any field with the same words in the field that contains them. */
@@ -115,11 +132,11 @@ async function measureWordSearches(
 ): Promise<readonly ResultLine[]> {
   const lines: ResultLine[] = [];
   for (const question of all) {
-    const { name, inOneField } = question;
+    const { name } = question;
     const anywhereMs = times.get(name);
-    if (inOneField === undefined || anywhereMs === undefined) continue;
+    if (question.inOneField === undefined || anywhereMs === undefined) continue;
     const line = lineOrFailure(name, async () => {
-      const oneField = { ...question, name: `${name}, in one field`, request: inOneField };
+      const oneField = inOneField(question, `${name}, in one field`);
       for (let pass = 0; pass < warmupPasses; pass++) await asker.warm(ours, oneField);
       const [oneFieldMs] = await asker.timeQuestion(oneField, [ours]);
       checkAgreement(question, await ours.ask(question), 'one field', await ours.ask(oneField));

@@ -17,7 +17,11 @@ export class DictionarySink implements ValueSink {
   /** Maps an index of the current page dictionary to an index of the dataset's dictionary. */
   #mapping = new Int32Array(0);
   #greatest = 0;
-  readonly #distinct = new Set<number>();
+  /** The distinct indices, in the first `#distinctCount` elements. */
+  #distinct = new Int32Array(0);
+  #distinctCount = 0;
+  /** For each index of the dataset's dictionary, 1 if it is among the distinct ones. */
+  #isSeen = new Uint8Array(0);
 
   constructor(capacity: number, dictionary: GrowingDictionary) {
     this.#indices = acquireZeros(capacity);
@@ -29,6 +33,7 @@ export class DictionarySink implements ValueSink {
   addDictionary({ body, count }: DecompressedPage): boolean {
     const mapping = new Int32Array(count);
     const { bytes, view } = body;
+    this.#makeRoom(count);
     for (let i = 0; i < count; i++) {
       const size = body.readLength();
       const { readOffset } = body;
@@ -37,10 +42,22 @@ export class DictionarySink implements ValueSink {
       if (number < 0) return false;
       if (number > this.#greatest) this.#greatest = number;
       mapping[i] = number;
-      this.#distinct.add(number);
+      if (this.#isSeen[number] === 1) continue;
+      this.#isSeen[number] = 1;
+      this.#distinct[this.#distinctCount++] = number;
     }
     this.#mapping = mapping;
     return true;
+  }
+
+  /** Makes room for so many new entries of the dictionary. */
+  #makeRoom(count: number): void {
+    const isSeen = new Uint8Array(this.#dictionary.strings.length + count);
+    isSeen.set(this.#isSeen);
+    this.#isSeen = isSeen;
+    const distinct = new Int32Array(this.#distinctCount + count);
+    distinct.set(this.#distinct.subarray(0, this.#distinctCount));
+    this.#distinct = distinct;
   }
 
   readPage(page: DecompressedPage, count: number, to: number): void {
@@ -57,12 +74,12 @@ export class DictionarySink implements ValueSink {
 
   /** Returns the indices, in the dataset's dictionary, of all entries of the page dictionaries that were added so far, each once. */
   distinct(): Int32Array {
-    return Int32Array.from(this.#distinct);
+    return this.#distinct.slice(0, this.#distinctCount);
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
     const indices = narrowIndices(this.#indices.subarray(0, this.#capacity), this.#greatest);
-    const isFew = this.#distinct.size * minMeanOccurrences <= indices.length;
+    const isFew = this.#distinctCount * minMeanOccurrences <= indices.length;
     const distinct = isFew ? this.distinct() : undefined;
     return {
       values: { kind: 'dictionary', indices, dictionary: this.#dictionary, distinct },

@@ -83,12 +83,12 @@ export interface ShardLayout {
   readonly format: PageFormat;
 }
 
-/** Predicates whose matching records are counted in some segments of a snapshot. */
+/** Predicates whose matching records are counted, each in some segments of a snapshot. */
 export interface ShardCountRequest {
   readonly snapshot: number;
-  /** The segments that may match, as in `ShardQuery`. */
-  readonly segments: Uint32Array;
   readonly predicates: readonly Predicate[];
+  /** For each predicate, the segments in which it is counted, as in `ShardQuery`. */
+  readonly segments: readonly Uint32Array[];
 }
 
 /** Phrases to look up in the text index of a field in all segments of a snapshot. */

@@ -163,15 +163,17 @@ export class Shard {
     const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgottenSnapshot;
     this.#cache.beginQuery();
-    const wanted = new Set(query.segments);
+    const wanted = query.segments.map((numbers) => new Set(numbers));
     const matches = compileMatchers(
       query.predicates,
       new Set(query.predicates.filter(isScoredCondition)),
     );
     const counts = new Float64Array(matches.length);
-    for (const segment of snapshot.segments.filter(({ number }) => wanted.has(number))) {
+    for (const segment of snapshot.segments) {
+      if (!wanted.some((numbers) => numbers.has(segment.number))) continue;
       const view = this.#cache.view(snapshot, segment);
       for (const [i, match] of matches.entries()) {
+        if (!wanted[i]!.has(segment.number)) continue;
         const found = yield* this.#interruptibly(match(view));
         if (isUnsupported(found)) return this.#rested(found);
         counts[i]! += countOf(found, segment.rows);

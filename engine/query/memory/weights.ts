@@ -10,33 +10,53 @@ import {
   type ScoredCondition,
 } from '../predicate/predicate.js';
 import { toTextQuery } from '../predicate/text-patterns.js';
+import { statisticsCounter } from '../predicate/kinds/prune.js';
 import { isTextCondition, type ConditionWeights } from '../text/relevance.js';
 import { columnOfField } from '../text/text-field.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { readTextFrequencies } from './index-answers.js';
 import { segmentsByShard, type Shards } from './shards.js';
 
-/** Counts the records that satisfy each predicate. */
+/** Counts the records that satisfy each predicate, in the log where its statistics tell, otherwise in the threads. */
 export async function countInShards(
   shards: Shards,
   snapshot: Snapshot,
   predicates: readonly Predicate[],
   options: RunOptions,
 ): Promise<readonly number[] | Unsupported> {
+  const counts = predicates.map(() => 0);
+  /** The predicates that the log does not count, each with the segments in which they are counted, by shard. */
+  const uncounted: UncountedPredicate[] = [];
   const { key, shardOf } = await shards.registerSnapshot(snapshot);
-  const asked = [...segmentsByShard(shardOf, snapshot.segments.keys())].map(([shard, list]) => {
-    const segments = Uint32Array.from(list);
-    const query = { snapshot: key, segments, predicates };
-    return [shard, { kind: 'count', query }] as const;
+  for (const [i, predicate] of predicates.entries()) {
+    const count = statisticsCounter(predicate);
+    const rest: number[] = [];
+    for (const [number, segment] of snapshot.segments.entries()) {
+      const found = count(segment);
+      if (found === undefined) rest.push(number);
+      else counts[i]! += found;
+    }
+    if (rest.length > 0) uncounted.push({ i, segments: segmentsByShard(shardOf, rest) });
+  }
+  const shardNumbers = new Set(uncounted.flatMap(({ segments }) => [...segments.keys()]));
+  const asked = [...shardNumbers].map((shard) => {
+    const own = uncounted.filter(({ segments }) => segments.has(shard));
+    const segments = own.map((each) => Uint32Array.from(each.segments.get(shard)!));
+    return { shard, own, query: { snapshot: key, predicates: own.map(({ i }) => predicates[i]!), segments } }; // prettier-ignore
   });
-  const answers = await shards.askShards(asked, options);
+  const answers = await shards.askShards(asked.map(({ shard, query }) => [shard, { kind: 'count', query }] as const), options); // prettier-ignore
   if (isUnsupported(answers)) return answers;
-  return predicates.map((_, i) =>
-    answers.reduce(
-      (sum, answer) => sum + (answer as { readonly counts: Float64Array }).counts[i]!,
-      0,
-    ),
-  );
+  for (const [n, { own }] of asked.entries()) {
+    const found = (answers[n] as { readonly counts: Float64Array }).counts;
+    for (const [k, { i }] of own.entries()) counts[i]! += found[k]!;
+  }
+  return counts;
+}
+
+/** The number of a predicate, and by shard the numbers of the segments in which its records are counted. */
+interface UncountedPredicate {
+  readonly i: number;
+  readonly segments: ReadonlyMap<number, readonly number[]>;
 }
 
 /**
@@ -69,16 +89,19 @@ export async function weighInShards(
     }),
   );
   const others = stored.filter((condition) => !isTextCondition(condition));
-  const counted = others.flatMap((condition) => {
-    const isPresent = not(freezePredicate({ kind: 'missing', field: condition.field }));
-    return [condition, isPresent];
-  });
   const counts =
     unsupported.find((each) => each !== undefined) ??
-    (await cachedCounts(shards, snapshot, counted, options));
+    (await cachedCounts(shards, snapshot, others, options));
   if (isUnsupported(counts)) return counts;
-  for (const [i, condition] of others.entries())
-    weights.set(condition, documentFrequencyWeight(counts[2 * i + 1]!, counts[2 * i]!));
+  // The weight of a condition that no record satisfies does not depend on how many records have the field.
+  const satisfied = others.flatMap((condition, i) =>
+    counts[i]! > 0 ? [{ condition, count: counts[i]! }] : [],
+  );
+  const arePresent = satisfied.map(({ condition: { field } }) => not(freezePredicate({ kind: 'missing', field }))); // prettier-ignore
+  const present = await cachedCounts(shards, snapshot, arePresent, options);
+  if (isUnsupported(present)) return present;
+  for (const [i, { condition, count }] of satisfied.entries())
+    weights.set(condition, documentFrequencyWeight(present[i]!, count));
   return weights;
 }
 

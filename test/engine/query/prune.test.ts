@@ -6,9 +6,14 @@ import {
   type Predicate,
   type Scalar,
 } from '../../../engine/query/predicate/predicate.js';
-import { pruneSegments, segmentTest } from '../../../engine/query/predicate/kinds/prune.js';
+import {
+  pruneSegments,
+  segmentTest,
+  statisticsCounter,
+} from '../../../engine/query/predicate/kinds/prune.js';
 import { parseQuery } from '../../../engine/query/request/query-request.js';
 import { runQuery } from '../../../engine/query/plan/run-query.js';
+import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import { writeSegment } from '../store/write-segment.js';
 import type { StoredType, Value } from '../../../engine/core/types.js';
@@ -61,6 +66,26 @@ const rangePredicate = (
     low: low === null ? null : { value: low, inclusive },
     high: high === null ? null : { value: high, inclusive },
   });
+
+test('the log counts the records of segments with and without values, and not of lists or segments with deleted rows', async () => {
+  const { snapshot } = await engineFixture.dataset(
+    [column('v', 'long'), listColumn(column('l', 'long'))],
+    [[{ v: 1n, l: [1n] }, { v: null, l: null }, { v: 3n, l: [] }], [{ v: null }], [{ v: 5n }, { v: 6n }]], // prettier-ignore
+  );
+  const missing = freezePredicate({ kind: 'missing', field: fieldOfType('long') });
+  const missingList = freezePredicate({ kind: 'missing', field: { name: 'l', path: ['l'], type: 'long' } }); // prettier-ignore
+  const absent = freezePredicate({ kind: 'missing', field: { name: 'x', path: ['x'], type: 'long' } }); // prettier-ignore
+  const counts = (predicate: Predicate): readonly unknown[] =>
+    snapshot.segments.map(statisticsCounter(predicate));
+  expect(counts(missing)).toEqual([1, 1, 0]);
+  expect(counts(not(missing))).toEqual([2, 0, 2]);
+  expect(counts(absent)).toEqual([3, 1, 2]);
+  expect(counts(equalityPredicate('long', 2n, 6n))).toEqual([undefined, 0, undefined]);
+  expect(counts(missingList)).toEqual([undefined, 1, 2]);
+  const withDeleted = { ...snapshot.segments[0]!, deletion: deletionVector(Int32Array.of(1)) };
+  const deleted = [missing, not(missing), absent].map((one) => statisticsCounter(one)(withDeleted));
+  expect(deleted).toEqual([undefined, undefined, 2]);
+});
 
 describe('segments are left out', () => {
   test('by whole numbers, beyond 2^53 too', async () => {

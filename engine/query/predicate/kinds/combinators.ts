@@ -86,6 +86,13 @@ export const not: PredicateKind<PredicateOfKind<'not'>> = {
   cost: ({ item }, costOf) => sumOfCosts([costOf(item), rowCost(0.2)]),
   needsWholeSegment: ({ item }, needsWholeSegment) => needsWholeSegment(item),
   memorySupport: ({ item }, { memorySupport }) => memorySupport(item),
+  countByStatistics({ item }, { countByStatistics }) {
+    const count = countByStatistics(item);
+    return (segment) => {
+      const others = count(segment);
+      return others === undefined ? undefined : segment.rows - others;
+    };
+  },
   mayHold({ item }, { mustHold }) {
     const test = mustHold(item);
     return (segment) => !test(segment);

@@ -29,6 +29,11 @@ export interface PredicateKind<P extends Predicate> {
   mayHold(predicate: P, context: PruneContext): SegmentTest;
   /** Returns a test that is true only for segments in which, by the statistics of the log, every record satisfies the predicate. */
   mustHold(predicate: P, context: PruneContext): SegmentTest;
+  /**
+   * Returns a function that counts the records of a segment without deleted rows that satisfy the predicate, by the statistics of the log, or
+   * returns undefined if these do not tell; absent if `mayHold` and `mustHold` say all that they tell.
+   */
+  countByStatistics?(predicate: P, context: CountContext): (rows: StoredRows) => number | undefined;
   /** Returns a string that every match contains in this letter case; absent or empty if there is none. */
   literal?(predicate: P): string;
   /** True if the memory executor looks up values by their hashes if the column has a hash table. */
@@ -136,6 +141,11 @@ export interface PruneContext {
   readonly caseVariants: CaseVariants;
   mayHold(item: Predicate): SegmentTest;
   mustHold(item: Predicate): SegmentTest;
+}
+
+/** What `countByStatistics` may use for the items of a combinator. */
+export interface CountContext {
+  countByStatistics(item: Predicate): (rows: StoredRows) => number | undefined;
 }
 
 /** The context for building an SQL condition: the statement that it becomes part of. */

@@ -33,6 +33,15 @@ export const missing: PredicateKind<PredicateOfKind<'missing'>> = {
       return (column.stats.nulls ?? 0) >= segment.rows;
     };
   },
+  countByStatistics({ field }) {
+    const find = columnFinder(field);
+    return (segment) => {
+      const column = find(segment);
+      if (column === 'absent') return segment.rows;
+      // The nulls of a list do not include empty lists, and a text that is no number counts as missing.
+      return column === 'unknown' || column.isList || field.isNumberInText ? undefined : column.stats.nulls; // prettier-ignore
+    };
+  },
   sql: ({ field }, context) => missingSql(field, context, false),
   // The SQL of this condition is never null, and the statistics of row groups can answer it.
   negatedSql: ({ field }, context) => missingSql(field, context, true),

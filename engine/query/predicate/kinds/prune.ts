@@ -1,5 +1,5 @@
 import { liveRowCount, type Segment, type Snapshot } from '../../../store/store.js';
-import type { PruneContext, SegmentTest } from './kind.js';
+import type { CountContext, PruneContext, SegmentTest } from './kind.js';
 import { kindOf } from './index.js';
 import { conditionsIn, type CaseVariants, type Predicate } from '../predicate.js';
 
@@ -64,6 +64,27 @@ export function segmentTest(
     mustHold: (item) => kindOf(item).mustHold(item, context),
   };
   return context.mayHold(predicate);
+}
+
+/**
+ * Returns a function that counts the records of a segment that satisfy the predicate, by the statistics of the log, or returns undefined if
+ * these do not tell.
+ */
+export function statisticsCounter(predicate: Predicate): (segment: Segment) => number | undefined {
+  const context: PruneContext & CountContext = {
+    caseVariants: new Map(),
+    mayHold: (item) => kindOf(item).mayHold(item, context),
+    mustHold: (item) => kindOf(item).mustHold(item, context),
+    countByStatistics: (item) =>
+      kindOf(item).countByStatistics?.(item, context) ?? (() => undefined),
+  };
+  const [mayHold, mustHold] = [context.mayHold(predicate), context.mustHold(predicate)];
+  const count = context.countByStatistics(predicate);
+  return (segment) => {
+    if (!mayHold(segment)) return 0;
+    if (mustHold(segment)) return liveRowCount(segment);
+    return segment.deletion === undefined ? count(segment) : undefined;
+  };
 }
 
 /** Returns a function that is false for segments without live rows, and for those in which no record satisfies the predicate. */
