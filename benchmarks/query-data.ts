@@ -28,7 +28,7 @@ export const secondCommonWord = inventedWords[1]!;
 /** A word in about thirty of one million records. */
 export const rareWord = inventedWords.at(-2)!;
 
-/** Words that are in about one of a thousand records each, for searches each of which has another word. */
+/** Words that are in one of one to six thousand records each, for searches each of which has another word. */
 export const moderateWords = inventedWords.slice(200, 2_000);
 
 /** Names of conditions in the style of ClinVar: a few words each, mostly common ones. */
