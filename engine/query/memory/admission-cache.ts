@@ -76,6 +76,17 @@ export class AdmissionCache {
     return entry.part === this.#main ? room + entry.bytes : Math.max(room, this.#window.maxBytes);
   }
 
+  /** Returns whether a value of `bytes` bytes with this key would stay now, and not only until newer values have passed through the window. */
+  wouldStay(key: string, bytes: number): boolean {
+    const entry = this.#entry(key);
+    if (entry.part === this.#main) return true;
+    let room = this.#main.maxBytes - this.#main.size;
+    let each = this.#main.oldestEntry;
+    for (; room < bytes && each !== undefined && each.uses < entry.uses; each = each.newerEntry)
+      room += each.bytes;
+    return room >= bytes;
+  }
+
   /**
    * Adds or replaces a value of `bytes` bytes, unless the values that it would displace are used more. A value that needs the value of
    * another key, `base`, is not added without that value.

@@ -117,6 +117,15 @@ export function groupsToRead(
   });
 }
 
+/** Returns the bytes of the file in which it stores the values of the fields that the predicate reads. */
+export function storedBytesOf(file: SegmentFile, query: PageQuery): number {
+  const leaves = leavesOf(file, query);
+  return file.groups.reduce(
+    (sum, { chunks }) => leaves.reduce((part, { index }) => part + chunks[index]!.bytes, sum),
+    0,
+  );
+}
+
 function leavesOf(file: SegmentFile, query: PageQuery): readonly SegmentLeaf[] {
   return query.leaves.flatMap((key) => file.leafByKey(key) ?? []);
 }

@@ -9,6 +9,7 @@ import {
   pagesBySearch,
   pagesToRead,
   spansToRead,
+  storedBytesOf,
   type PageQuery,
 } from './page-match.js';
 import type { ShardSegment } from './shard-protocol.js';
@@ -84,7 +85,7 @@ export class PageMatcher {
   }
 
   #findInFile(
-    { file, column, hasColumn, isAskedAgain }: SegmentPages,
+    { file, column, hasColumn, isWorthLoading }: SegmentPages,
     groups: readonly RowGroup[],
     { rows, areVariantsPlaced: arePlaced }: ShardSegment,
   ): SelectionVector | undefined {
@@ -92,8 +93,8 @@ export class PageMatcher {
     const few = pagesToRead(file, query, groups, arePlaced);
     if (few !== undefined) this.#misses = 0;
     if (few !== undefined || !query.hasLiterals) return few && matchPages(few, rows, this.#match, column); // prettier-ignore
-    // A column for which queries ask repeatedly is worth loading as a whole.
-    if (!query.names.every((name) => hasColumn(name) || !isAskedAgain(name))) return undefined;
+    const bytes = storedBytesOf(file, query);
+    if (!query.names.every((name) => hasColumn(name) || !isWorthLoading(name, bytes))) return undefined; // prettier-ignore
     const searched = pagesBySearch(file, query, groups, arePlaced);
     if (searched === undefined) return undefined;
     this.#misses = searched.areFew ? 0 : this.#misses + 1;

@@ -36,8 +36,11 @@ export interface SegmentPages {
   hasColumn(name: string): boolean;
   /** Returns the whole column of a field if it is in memory. The call does not count as a use of it. */
   peekColumn(name: string): CachedColumn | undefined;
-  /** Returns whether several of the latest queries, with the current one, asked for the whole column of a field, so that loading it pays. */
-  isAskedAgain(name: string): boolean;
+  /**
+   * Returns whether loading the whole column of a field pays: several of the latest queries, with the current one, asked for it, and a column of
+   * at least `bytes` bytes would stay in the cache.
+   */
+  isWorthLoading(name: string, bytes: number): boolean;
   /** Returns whether the hash table of a column of strings in memory without a dictionary is in memory, too; undefined for other columns. */
   hashes(name: string): 'made' | 'unmade' | undefined;
   /** Returns the words of a chunk's bloom filter; undefined if it has none. */
@@ -156,10 +159,10 @@ export class SegmentCache {
       hasColumn: (name) => this.admissionCache.has(fieldKeysOf(scope, name).column),
       peekColumn: (name) =>
         this.admissionCache.peek(fieldKeysOf(scope, name).column) as CachedColumn | undefined,
-      isAskedAgain: (name) => {
+      isWorthLoading: (name, bytes) => {
         const { column } = fieldKeysOf(scope, name);
         this.admissionCache.get(column);
-        return this.admissionCache.uses(column) > 1;
+        return this.admissionCache.uses(column) > 1 && this.admissionCache.wouldStay(column, bytes);
       },
       hashes: (name) => {
         const { column, hashes } = fieldKeysOf(scope, name);

@@ -284,10 +284,16 @@ export class Shard {
     if (snapshot === undefined) return forgottenSnapshot;
     let loaded = 0;
     let fileBytes = 0;
+    let stepBegin = performance.now();
     for (const segment of snapshot.segments) {
       const view = this.#cache.view(snapshot, segment);
       for (const field of fields) {
         if (!this.#cache.hasRoom) return this.#rested(loaded);
+        if (performance.now() - stepBegin > maxLoadingStepMs) {
+          this.#cache.releaseIdle();
+          yield;
+          stepBegin = performance.now();
+        }
         const text = textIndexOf(view, field);
         if (text === undefined) {
           view.column(field);
@@ -298,6 +304,7 @@ export class Shard {
       fileBytes += this.#cache.file(segment).memoryBytes;
       this.#cache.releaseIdle(fileBytes <= this.#cache.maxWarmedFileBytes);
       yield;
+      stepBegin = performance.now();
     }
     return loaded;
   }
@@ -373,6 +380,8 @@ const forgottenSnapshot: Unsupported = {
   unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };
 
+/** Maximum time in milliseconds for which loading columns lets a query wait, but for the time of one column of a segment. */
+const maxLoadingStepMs = 2;
 /**
  * If a shard finds at most this many rows, it returns their records with them, to save a second request. Some of these may not be on the
  * page, because other shards may have earlier rows.

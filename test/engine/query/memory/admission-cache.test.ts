@@ -60,6 +60,36 @@ describe('the cache of columns', () => {
     expect(hot.filter((key) => cache.has(key))).toEqual(hot);
   });
 
+  test('says whether a value would stay, as it does once it is added and other values follow it', () => {
+    const random = new Random(freshSeed);
+    let [stays, goes] = [0, 0];
+    for (let i = 0; i < 300; i++) {
+      const cache = new AdmissionCache(1_000);
+      const used = (uses: number, keys: readonly string[], bytes: number): void => {
+        for (let use = 0; use < uses; use++) countCacheHits(cache, keys, bytes);
+      };
+      used(1 + random.integerBelow(5), numberedKeys('hot', random.integerBelow(12)), 100);
+      const bytes = 1 + random.integerBelow(900);
+      const uses = 1 + random.integerBelow(5);
+      // Queries that ask for the value and do not add it.
+      for (let use = 0; use < uses; use++) {
+        cache.beginQuery();
+        cache.get('value');
+      }
+      const expected = cache.wouldStay('value', bytes);
+      cache.set('value', 1, bytes);
+      for (let other = 0; other < 50; other++) {
+        cache.beginQuery();
+        cache.get(`other ${other}`);
+        cache.set(`other ${other}`, 1, 5);
+      }
+      expect([i, bytes, cache.has('value')]).toEqual([i, bytes, expected]);
+      if (expected) stays++;
+      else goes++;
+    }
+    expect(Math.min(stays, goes)).toBeGreaterThan(20);
+  });
+
   test.each([
     [60, 1],
     [100, 1],
