@@ -81,7 +81,7 @@ export function queryParamsOf({
     if (typeof declared === 'string')
       return { description: declared, example: exampleOfField(answer, name) };
     if (!('sameAs' in declared)) return declared;
-    return { ...paramOf(declared.sameAs), description: `The same as ${declared.sameAs}.` };
+    return { ...paramOf(declared.sameAs), description: `Another name of ${declared.sameAs}.` };
   };
   return Object.fromEntries(Object.keys(query).map((name) => [name, paramOf(name)]));
 }

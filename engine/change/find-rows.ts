@@ -275,7 +275,7 @@ class MatchCollector {
   }
 }
 
-/** Does the same as `forEachStoredKey` without the deleted rows. */
+/** Calls the function with each key of the segment whose row is not deleted. */
 function forEachLiveKey(
   file: SegmentFile,
   { deletion }: KeySegment,

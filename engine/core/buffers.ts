@@ -27,7 +27,10 @@ export function acquireBuffer<T extends TypedBuffer>(
   return acquireUncountedBuffer(type, length);
 }
 
-/** Like `acquireBuffer`, but for a buffer that may be left to the garbage collector. Pass it to `releaseUncountedBuffer` if its use ends at a known point. */
+/**
+ * Returns a buffer of at least `length` elements with undefined contents (`acquireBuffer`) that may be left to the garbage collector. Pass the
+ * buffer to `releaseUncountedBuffer` if its use ends at a known point.
+ */
 export function acquireUncountedBuffer<T extends TypedBuffer>(
   type: new (length: number) => T,
   length: number,
@@ -76,7 +79,7 @@ export function growBuffer<T extends TypedBuffer>(buffer: T, length: number): T 
   return larger;
 }
 
-/** Like `growBuffer`, but for a bitmap, whose new bits have to be 0. Neither bitmap belongs to the pool. */
+/** Returns a copy of a bitmap with at least twice the size, whose new bits are 0. Neither bitmap belongs to the pool. */
 export function growBitmap(bits: Uint8Array, bytes: number): Uint8Array {
   const larger = new Uint8Array(Math.max(bits.length * 2, bytes));
   larger.set(bits);

@@ -69,7 +69,7 @@ export function readDeltaDoubles(
 }
 
 /**
- * Does the same as `readDeltaDoubles` for the values at the first `picked` entries of `picks`, which are ascending positions. Nothing after
+ * Decodes, as doubles, the 64-bit integers at the positions in the first `picked` entries of `picks`, which are ascending. Nothing after
  * the last of them is decoded. 32-bit integers are exact modulo 2^32.
  */
 export function pickDeltaDoubles(

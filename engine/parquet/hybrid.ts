@@ -83,7 +83,7 @@ const spreadBits = Array.from({ length: bitWidth(maxBitNumberBase + 1) + 1 }, (_
   }),
 );
 
-/** Does the same as `writeRleBitPacked` for numbers that follow from a bitmap, which it reads eight at a time. */
+/** Writes numbers that follow from a bitmap in the RLE / bit-packing hybrid (`writeRleBitPacked`), eight bits at a time. */
 export function writeBitNumbers(
   sink: ByteSink,
   { base, bits, firstBit }: BitNumbers,
@@ -126,7 +126,7 @@ export function writeBitNumbers(
   }
 }
 
-/** Does the same as `bitsAt`, but the bits after the first `count` are copies of the last of these. */
+/** Returns `count` bits of a bitmap, from bit `bit` on, as a number of eight bits; the bits after these are copies of the last one. */
 function paddedBitsAt(bits: Uint8Array, bit: number, count: number): number {
   const eight = bitsAt(bits, bit);
   if (count >= 8) return eight;

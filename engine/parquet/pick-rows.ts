@@ -131,7 +131,7 @@ function pickLevels(
   return page;
 }
 
-/** Does the same as `pickLevels` for a page in which each slot is a row. */
+/** Adds the levels of the requested rows to `levels`, and the numbers of the requested values to `picks`, for a page in which each slot is a row. */
 function pickScalars(
   definition: HybridCursor,
   count: number,

@@ -60,7 +60,7 @@ export class ValuePicker {
     }
   }
 
-  /** Does the same as `pick` for a page that needs a dictionary, but adds the indices of the entries: `physical` is `int32`. */
+  /** Adds the dictionary indices, not the values, of one page at the first `picked` entries of `picks`: `physical` is `int32`. */
   pickIndices({ body }: DecompressedPage, count: number, picks: Int32Array, picked: number): void {
     if (picked === 0) return;
     this.#reserveWords(picked);

@@ -73,7 +73,9 @@ function int32Range(int32s: Int32Array, from: number, to: number): ExtremeValues
   return { extremes: { min, max }, hasNaN: false };
 }
 
-/** Does the same as `doubleRange` for floats. Each function sees one kind of typed array, which keeps its loop fast. */
+/**
+ * Returns the extreme values of floats. This function and `doubleRange` see one kind of typed array each, which keeps their loops fast.
+ */
 function floatRange(values: Float32Array): ExtremeValues {
   let min = Infinity;
   let max = -Infinity;

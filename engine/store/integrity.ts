@@ -170,7 +170,7 @@ async function findSegmentFileProblem(
   }
 }
 
-/** Does the same as `findSegmentFileProblem` for the whole file, but reports a reading error as the problem. */
+/** Returns the problem of a segment's whole file as the end of a message, also if the file cannot be read; undefined if there is none. */
 export function findSegmentProblemOrReadError(
   path: string,
   segment: Segment,

@@ -175,7 +175,7 @@ export class ColumnMatcher {
     return entry === 'none' ? undefined : entry;
   }
 
-  /** Does the same as `hits` for single values in lists. */
+  /** Returns the single values of lists that contain the terms. */
   #valueHits(phrase: FoldedTerms): Hits {
     const key = phraseKey(phrase);
     let cachedHits = this.#hits.get(key);

@@ -113,7 +113,7 @@ async function readRestOfLine(
   }
 }
 
-/** Does the same as `readRestOfLine` for decompressed bytes, beginning with the BGZF block at `from`. */
+/** Returns the decompressed bytes up to the end of a line, beginning with the BGZF block at `from`. */
 async function readRestOfLineInBlocks(
   file: FileReader,
   from: number,

@@ -53,7 +53,7 @@ const beaconQueryBody = bodySchema('BeaconQuery', 'A query of beacons.', {
 });
 
 const echoedQueryProperties = {
-  query: { type: anyType, description: 'As it was sent.', example: 'MYH7' },
+  query: { type: anyType, description: 'The query of the request.', example: 'MYH7' },
   entity_type: { type: nullableText, example: 'gene' },
 };
 const summaryProperties = {

@@ -56,7 +56,7 @@ export const changelogOperations = declareOperations('datasets', 'Datasets', {
   changelogVersion: {
     method: 'GET',
     paths: datasetPaths('/changelog/:version'),
-    summary: 'Tells what one version of a dataset changed.',
+    summary: 'Returns what one version of a dataset changed.',
     answer: datasetChangeSchema,
   },
 });

@@ -35,7 +35,7 @@ export const datasetBeaconOperations = declareOperations('datasets', 'Datasets',
   beacon: {
     method: 'GET',
     paths: datasetPaths('/beacon'),
-    summary: 'Tells whether a dataset has an allele at a coordinate.',
+    summary: 'Returns whether a dataset has an allele at a coordinate.',
     query: {
       chromosome: {
         description: 'A chromosome, with or without chr.',

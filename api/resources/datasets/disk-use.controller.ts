@@ -63,7 +63,7 @@ export const diskUseOperations = declareOperations('datasets', 'Datasets', {
     method: 'GET',
     paths: datasetPaths('/disk_use'),
     summary:
-      'Tells how many bytes the newest version, earlier versions and the log of a dataset take.',
+      'Returns how many bytes the newest version, earlier versions and the log of a dataset take.',
     answer: diskUse,
   },
 });

@@ -163,7 +163,7 @@ export const exportProvenance = answerSchema(
     },
     query: {
       type: jsonObject,
-      description: 'As it was sent.',
+      description: 'The value of the request.',
       example: { filters: [['gene', 'MYH7']], fields: ['gene', 'variant'] },
     },
     target_fields: { type: jsonObjects, example: [] },
@@ -193,7 +193,7 @@ export const signedDownload = answerSchema(
     },
     download_url: {
       type: text,
-      description: 'The same address.',
+      description: 'The address of the file, as in url.',
       example: 'http://localhost:7878/v2/downloads/exports/5107?expires=1772530841&signature=q0…',
     },
   },

@@ -39,7 +39,7 @@ export const fileVersion = declareResource<FileVersionRow, FileVersionContext>({
       description: 'available once its bytes have arrived.',
       example: 'available',
     },
-    size: { type: nullable(integer), description: 'Bytes.', example: 48_112_901 },
+    size: { type: nullable(integer), description: 'Size of the file in bytes.', example: 48_112_901 },
     md5: { type: nullableText, example: '9e107d9d372bb6826bd81d3542a419d6' },
     mimetype: { type: nullableText, example: 'application/gzip' },
     user: userField,

@@ -103,7 +103,7 @@ export const groupVault = declareResource<
     },
     vault_permissions: {
       type: permissionFlags,
-      description: 'The same as flags.',
+      description: 'The permissions of the group in the vault, as in flags.',
       example: { read: true, write: false, admin: false },
       show: (_, { granted }) => permissionFlagsOf(granted),
     },

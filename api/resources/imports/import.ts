@@ -121,7 +121,7 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     records: {
       ...lookupOnCreate,
       type: jsonObjects,
-      description: 'The same as data_records.',
+      description: 'Records to import, as in data_records; either name may be used.',
       example: [],
       show: null,
     },

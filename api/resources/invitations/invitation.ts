@@ -121,7 +121,7 @@ export const invitation = declareResource<InvitationRow, InvitationContext>({
       show: (_, { code, origin }) => (code === null ? null : `${origin}/join#${code}`),
     },
     user: userField,
-    user_id: { type: id, description: 'Who invites.', example: 3 },
+    user_id: { type: id, description: 'Id of the user who invites.', example: 3 },
     created_at: { type: timestamp, example: '2026-03-02T09:15:00.000Z' },
     expires_at: { type: timestamp, example: '2026-03-05T09:15:00.000Z' },
     accepted_at: { type: nullable(timestamp), example: null },

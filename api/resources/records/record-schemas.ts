@@ -303,7 +303,7 @@ export const batchItem = bodySchema('BatchItem', 'A query of the dataset that it
   dataset: { type: { schema: { type: ['integer', 'string'] } }, description: 'Id or full path.' },
   dataset_id: {
     type: { schema: { type: ['integer', 'string'] } },
-    description: 'The same as dataset.',
+    description: 'Id or full path of the dataset; another name of dataset.',
   },
   ...queryKeys,
   ...annotationKeys,

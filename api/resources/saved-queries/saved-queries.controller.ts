@@ -27,7 +27,7 @@ export const savedQueryOperations = crudOperations('savedQueries', {
   query: {
     name: 'Exact name.',
     dataset: 'Id or full path of a dataset: queries all of whose fields it has.',
-    dataset_id: 'The same as dataset.',
+    dataset_id: 'Id or full path of a dataset; another name of dataset.',
     is_shared: 'true or false.',
     user_id: 'Owner.',
   },

@@ -239,7 +239,7 @@ export const commitOperations = jobOperations(
       method: 'GET',
       paths: ['/v2/dataset_commits/:id/rollback'],
       summary:
-        'Tells whether a commit can be rolled back, and which later commits stand in the way.',
+        'Returns whether a commit can be rolled back, and which later commits stand in the way.',
       query: rollbackParams,
       answer: rollbackCheck,
     },

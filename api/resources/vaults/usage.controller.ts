@@ -42,7 +42,7 @@ export const usageOperations = declareOperations('usage', 'Vaults', {
   get: {
     method: 'GET',
     paths: ['/v2/usage'],
-    summary: 'Tells how many records and bytes the vaults of the account hold.',
+    summary: 'Returns how many records and bytes the vaults of the account hold.',
     answer: usageSchema,
   },
 });

@@ -159,7 +159,8 @@ interface SearchedPages {
 }
 
 /**
- * Does the same as `pagesToRead`, but also searches the content of pages of strings for the bytes that conditions require, which takes half
+ * Returns the pages of some row groups of a segment that may contain a match, according to the statistics of the pages and to a search of
+ * the content of pages of strings for the bytes that conditions require, which takes half
  * the time of reading the column. Undefined if the file lacks the page index.
  */
 export function pagesBySearch(
@@ -377,7 +378,7 @@ export function matchPages<S extends RowSpan>(
   return mask;
 }
 
-/** Does the same as `matchPages` for columns in memory. */
+/** Returns the matching rows of a segment whose columns are in memory, looked for only in the given ranges of rows. */
 export function matchSpans(
   spans: readonly RowSpan[],
   view: SegmentView,

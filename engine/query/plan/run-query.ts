@@ -66,7 +66,7 @@ export async function runQuery(
 }
 
 /**
- * Does the same as `runQuery`, but a large page is produced while its records are read; when the promise resolves, the records of the first
+ * Runs a query over one version of a dataset. A large page is produced while its records are read; when the promise resolves, the records of the first
  * piece are complete.
  */
 export async function streamQuery(

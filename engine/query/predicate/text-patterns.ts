@@ -45,7 +45,7 @@ export function phrasePattern(terms: readonly string[]): string {
   return `${termStartPattern}${list.join(`[${separators}]+`)}${termEndPattern}`;
 }
 
-/** Does the same as `phrasePattern` for strings in which slashes enclose each term, as `Dialect.phraseCount` requires. */
+/** Returns a pattern of the terms one after the other in a string in which slashes enclose each term, as `Dialect.phraseCount` requires. */
 export function phraseBetweenSlashes(terms: readonly string[]): string {
   return `/${terms.map(caseInsensitivePattern).join('//')}/`;
 }

@@ -97,7 +97,7 @@ export class LeafCursor {
     return page.indices === undefined ? value : page.indices[value]!;
   }
 
-  /** Does the same as `valueAt` for rows of a row group that have one slot each. */
+  /** Returns the index in `page.values` of the value of a row of a row group whose rows have one slot each; -1 if the row has none. */
   valuesAt(rows: Int32Array, length: number, into: Int32Array): void {
     const { page, firstPageRow, leaf } = this;
     const { indices, definition, valueIndexes, level } = page;

@@ -123,7 +123,7 @@ export function facetKeysOfStrings(strings: readonly string[]): PartialKeys | un
   return { kind: 'strings', joined: strings.join(''), ends };
 }
 
-/** Does the same as `facetKeysOfStrings`, but records the reason if there are none. */
+/** Returns strings as the keys of a partial result. If they are too many or too long, records that and returns undefined. */
 export function facetKeysOfStringsWithin(
   strings: readonly string[],
   overflow: FacetOverflow,

@@ -143,7 +143,7 @@ export interface StringHashes {
    * collide, so the caller compares the values.
    */
   find(lowerCase: string): readonly number[];
-  /** Does the same as `find` for many hashes: calls `add` with the index of a hash and the index of a value that may have it. */
+  /** For many hashes of strings in lower case: calls `add` with the index of a hash and the index of a value that may have that hash. */
   findAll(hashes: Int32Array, add: (hash: number, value: number) => void): void;
   readonly bytes: number;
 }

@@ -34,7 +34,7 @@ export interface Dialect {
   each(list: string, expression: (element: string) => string): string;
   flatten(list: string): string;
   some(list: string, test: (element: string) => string): string;
-  /** Does the same as `some` for tests with subqueries. */
+  /** Returns whether an element of the list passes the test, which may contain subqueries. */
   someRow(list: string, test: (element: string) => string): string;
   listHas(list: string, value: string): string;
   /** SQL that is true if the value is missing, and never null; the column's `isList` is ignored. */
