@@ -11,7 +11,7 @@ import { SegmentFile } from '../store/segment-file.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import { liveRowCount, type IdRun } from '../store/store.js';
-import { RowLocator } from './placed-rows.js';
+import { RowLocator } from './row-locator.js';
 import { forEachStoredKey, forEachWantedKey, type KeyColumn, type KeyVisitor } from './row-keys.js';
 import { mayLieBetween, WantedValues } from './wanted-values.js';
 
@@ -92,7 +92,7 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
       new WantedValues(columns.length === 1 ? table : new StringTable(maxDistinctKeys, overflow)),
   );
   const first: { readonly files: number[]; readonly rows: number[] } = { files: [], rows: [] };
-  const placedRows = new RowLocator(segments);
+  const rowLocator = new RowLocator(segments);
   const found = segments.map(() => new MatchCollector());
   let places = 0;
   let missing: KeyRow | undefined;
@@ -104,14 +104,14 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
           missing ??= [number, row];
           return;
         }
-        const take = placedRows.locate(bytes, start, end);
-        if (take === 'first') {
-          found[placedRows.segment]!.add(placedRows.row, number, row);
+        const occurrence = rowLocator.locate(bytes, start, end);
+        if (occurrence === 'first') {
+          found[rowLocator.segment]!.add(rowLocator.row, number, row);
           places++;
-        } else if (take === 'again') {
+        } else if (occurrence === 'again') {
           if (isUnique)
             repeatedKey ??= [
-              found[placedRows.segment]!.keyRowFoundAt(placedRows.row),
+              found[rowLocator.segment]!.keyRowFoundAt(rowLocator.row),
               [number, row],
             ];
         } else {
@@ -169,8 +169,8 @@ export function locateRecordsById(
   const numbers = acquireBuffer(Int32Array, count);
   const rows = acquireBuffer(Int32Array, count);
   try {
-    const placedRows = new RowLocator(segments);
-    if (!placedRows.locateAll(bytes, ids.valueOffsets, count, numbers, rows)) return undefined;
+    const rowLocator = new RowLocator(segments);
+    if (!rowLocator.locateAll(bytes, ids.valueOffsets, count, numbers, rows)) return undefined;
     const rowIds = rowIdsAt(numbers, rows, count, segments);
     const given = ascendingOrder(rowIds) ?? identityOrder(count);
     const ordered = new Float64Array(count);

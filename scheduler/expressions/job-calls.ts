@@ -7,7 +7,7 @@ import {
   type PackedTexts,
 } from '../../engine/core/packed-texts.js';
 import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed.js';
-import { SentCalls, sentBatch, type SentCallTable, type SentBatch } from './made-calls.js';
+import { SentCalls, sentBatch, type SentCallTable, type SentBatch } from './sent-calls.js';
 import { callText, textsOfForm } from './host-call-protocol.js';
 import type { HostCallResult, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './host-call-protocol.js'; // prettier-ignore
 

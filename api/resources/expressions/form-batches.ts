@@ -18,7 +18,7 @@ import {
   maxGroupRows,
   rowLimitFor,
 } from './grouped-functions.js';
-import { lookupCacheOf } from './kept-lookups.js';
+import { lookupCacheOf } from './lookup-cache.js';
 import { LookupTable, type LookupFields } from './lookup-table.js';
 import { openDataset, type OpenedDataset } from './opened-dataset.js';
 import { SelectionTemplate } from './selection-template.js';

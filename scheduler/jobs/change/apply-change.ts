@@ -31,7 +31,7 @@ interface ChangedSegments extends Pick<GivenSegments, 'segments' | 'columns'> {
 export async function applyChange<R extends GivenRecords>(
   change: RecordChange,
   result: R,
-  origins: Pick<GivenSegments, 'seen' | 'replaced' | 'placeOf'>,
+  origins: Pick<GivenSegments, 'seen' | 'replaced' | 'locationOf'>,
   snapshot: Snapshot,
   context: RunContext,
 ): Promise<R & ChangedSegments> {

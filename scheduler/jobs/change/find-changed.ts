@@ -23,7 +23,7 @@ import {
 import type { RunContext } from '../job.js';
 import { keyColumnsOf } from './key-columns.js';
 import { sortByRowId } from './match-parts.js';
-import type { GivenSegments, PlaceOfRecord, RecordChange } from './record-change.js';
+import type { GivenSegments, RecordLocationOf, RecordChange } from './record-change.js';
 
 /** The stored records of a dataset that the records of an import name. */
 export interface ChangedRows {
@@ -55,7 +55,7 @@ export async function findChangedRows(
     segments: given,
     seen = given.map((one) => one.columns),
     replaced = [],
-    placeOf = recordNumberOf(given),
+    locationOf = recordNumberOf(given),
   }: GivenSegments,
   columns: Columns,
   { scratch, pool, signal }: RunContext,
@@ -85,9 +85,9 @@ export async function findChangedRows(
   );
   const { missing, repeated, distinct = 0 } = found[0] ?? {};
   const key = idFields === null ? '_id' : idFields.join(', ');
-  const placeOfOpen = ([file, row]: KeyRow): string => placeOf(open[file]!.file, row);
-  if (missing && mode !== 'upsert') throw missingKeyError(placeOfOpen(missing), key, mode);
-  if (repeated) throw duplicateKeyError(repeated.map(placeOfOpen), key);
+  const locationOfOpen = ([file, row]: KeyRow): string => locationOf(open[file]!.file, row);
+  if (missing && mode !== 'upsert') throw missingKeyError(locationOfOpen(missing), key, mode);
+  if (repeated) throw duplicateKeyError(repeated.map(locationOfOpen), key);
   const matches = found.flatMap(({ segments }, share) =>
     segments.map((one, i): SegmentMatch => ({ ...one, segment: shares[share]![i]! })),
   );
@@ -101,7 +101,7 @@ export async function findChangedRows(
     snapshot,
     update: updatedSegments(namedRows, snapshot, (...both) =>
       duplicateKeyError(
-        both.map(([file, row]) => placeOf(file, row)),
+        both.map(([file, row]) => locationOf(file, row)),
         key,
       ),
     ),
@@ -245,7 +245,7 @@ function duplicateKeyError(places: readonly string[], key: string): AppError {
 }
 
 /** Describes records by their numbers, from 1, among those of all given segments. */
-function recordNumberOf(given: readonly Segment[]): PlaceOfRecord {
+function recordNumberOf(given: readonly Segment[]): RecordLocationOf {
   return (file, row) =>
     `record ${given.slice(0, file).reduce((sum, { rows }) => sum + rows, row + 1)}`;
 }

@@ -26,11 +26,11 @@ export interface GivenSegments {
    */
   readonly replaced?: readonly (readonly ReplacedRows[] | undefined)[];
   /** Returns where the record in a row of a segment comes from, for messages; by default its number among all records, from 1. */
-  readonly placeOf?: PlaceOfRecord;
+  readonly locationOf?: RecordLocationOf;
 }
 
 /** Describes the record in a row of the segment with the index `segment`, such as `record 3 of cases.csv (line 4)`. */
-export type PlaceOfRecord = (segment: number, row: number) => string;
+export type RecordLocationOf = (segment: number, row: number) => string;
 
 /** The effect of a change on the records of a dataset. */
 export interface AppliedChange {

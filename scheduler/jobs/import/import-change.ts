@@ -5,7 +5,7 @@ import { searchedFiles } from '../change/find-changed.js';
 import type { RecordChange } from '../change/record-change.js';
 import type { RunContext } from '../job.js';
 import type { ImportResult } from './import-types.js';
-import { placeInSource } from './placed-chunks.js';
+import { locationInSource } from './numbered-chunks.js';
 import type { SourceRun } from './source-run.js';
 
 /** Changes the stored records that the records of an import name. */
@@ -31,11 +31,11 @@ export class ImportChange {
 
   /** Returns the result of the import after its change: the segments are those to be committed. */
   async applyToResult(result: ImportResult, runs: readonly SourceRun[]): Promise<ImportResult> {
-    const chunks = runs.flatMap((run) => run.placedChunks()).filter(({ result: { segment } }) => segment !== null); // prettier-ignore
+    const chunks = runs.flatMap((run) => run.numberedChunks()).filter(({ result: { segment } }) => segment !== null); // prettier-ignore
     const origins = {
       seen: chunks.map((chunk) => chunk.result.columns),
       replaced: chunks.map((chunk) => chunk.result.replaced),
-      placeOf: (segment: number, row: number) => placeInSource(chunks[segment]!, row),
+      locationOf: (segment: number, row: number) => locationInSource(chunks[segment]!, row),
     };
     const snapshot = this.#snapshot ?? (await this.#context.snapshot(this.#change.datasetId));
     return applyChange(this.#change, result, origins, snapshot, this.#context);

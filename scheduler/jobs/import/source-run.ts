@@ -36,7 +36,7 @@ import {
   type InputFields,
 } from '../../expressions/columns/input-columns.js';
 import type { ImportSource } from './import-source.js';
-import { placeChunks, type PlacedChunk } from './placed-chunks.js';
+import { numberChunks, type NumberedChunk } from './numbered-chunks.js';
 import type { RejectingSource } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';
 import { chunksOf, readLayout, type SourceLayout } from './source-layout.js';
@@ -282,13 +282,13 @@ export class SourceRun {
   }
 
   /** The chunks, with their positions in the source. */
-  placedChunks(): readonly PlacedChunk<ChunkResult>[] {
-    return placeChunks(this.results(), this.source.name, this.layout.header.bodyLine);
+  numberedChunks(): readonly NumberedChunk<ChunkResult>[] {
+    return numberChunks(this.results(), this.source.name, this.layout.header.bodyLine);
   }
 
   /** The rejected records of the chunks. */
   rejectingSource(): RejectingSource {
-    const parts = this.placedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
+    const parts = this.numberedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
       part === null ? [] : [{ part, linesBefore: before.lines }],
     );
     return { name: this.source.name, rejected: this.rejectedRecordCount, parts };

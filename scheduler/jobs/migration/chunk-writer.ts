@@ -12,7 +12,7 @@ import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
 import { producesRecords } from '../../expressions/columns/field-expressions.js';
 import { computedNames } from '../../expressions/columns/input-columns.js';
-import { placeChunks, type PlacedChunk } from '../import/placed-chunks.js';
+import { numberChunks, type NumberedChunk } from '../import/numbered-chunks.js';
 import { RejectedBudget } from '../import/rejected-budget.js';
 import type { RejectingSource } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
@@ -85,13 +85,13 @@ export class ChunkWriter {
   }
 
   /** The completed chunks, with their positions among the records of the query. */
-  placedChunks(): readonly PlacedChunk<MigratedChunk>[] {
-    return placeChunks(this.completedChunks, this.#params.sourceName);
+  numberedChunks(): readonly NumberedChunk<MigratedChunk>[] {
+    return numberChunks(this.completedChunks, this.#params.sourceName);
   }
 
   /** Returns the rejected records; the line of a record is its number among the records of the query, from 1 on. */
   rejectingSource(): RejectingSource {
-    const parts = this.placedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
+    const parts = this.numberedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
       part === null ? [] : [{ part, linesBefore: before.lines }],
     );
     return { name: this.#params.sourceName, rejected: this.countRecords().rejected, parts };

@@ -12,7 +12,7 @@ import {
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import { TaskFailure } from '../job.js';
-import { placeChunks } from '../import/placed-chunks.js';
+import { numberChunks } from '../import/numbered-chunks.js';
 import type { RejectedFile } from '../import/rejected-file.js';
 import type { MigratedCounts } from './chunk-writer.js';
 import type { MigratedChunk } from './migrate-chunk.js';
@@ -42,7 +42,7 @@ export function migrationOutcome(
   const seenColumns = [planned, ...chunks.map((chunk) => chunk.columns)].map(withoutGivenId);
   const isDelete = params.change?.mode === 'delete';
   const { columns } = isDelete ? { columns: stored } : unifyColumns(stored, seenColumns);
-  const parts = placeChunks(chunks, sourceName).map(({ result, before }) => ({
+  const parts = numberChunks(chunks, sourceName).map(({ result, before }) => ({
     findings: result.findings,
     linesBefore: before.lines,
   }));

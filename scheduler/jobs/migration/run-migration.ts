@@ -5,7 +5,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { canceledError } from '../../../engine/core/errors.js';
 import { applyChange, deleteFoundRows } from '../change/apply-change.js';
 import { readSampleOfSegments, maxSampleRecords } from '../import/dry-run.js';
-import { placeInSource } from '../import/placed-chunks.js';
+import { locationInSource } from '../import/numbered-chunks.js';
 import { writeRejectedFile } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
@@ -64,9 +64,9 @@ async function migrateWithEngine(
   );
   const migratedRecords = { ...migrationResultOf(params, outcome), segments: writer.segments() };
   const changed = change && (changesSource ? snapshot : await context.snapshot(change.datasetId));
-  const chunks = writer.placedChunks().filter(({ result: { segment } }) => segment !== null);
+  const chunks = writer.numberedChunks().filter(({ result: { segment } }) => segment !== null);
   const origins = {
-    placeOf: (segment: number, row: number) => placeInSource(chunks[segment]!, row),
+    locationOf: (segment: number, row: number) => locationInSource(chunks[segment]!, row),
   };
   const result = changed
     ? await applyChange(change, migratedRecords, origins, changed, context)

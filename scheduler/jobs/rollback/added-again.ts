@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { subtractAscending } from '../../../engine/core/ascending.js';
 import type { KeySegment } from '../../../engine/change/find-rows.js';
-import { RowLocator } from '../../../engine/change/placed-rows.js';
+import { RowLocator } from '../../../engine/change/row-locator.js';
 import { runTexts } from '../../../engine/query/plan/run-query.js';
 import type { QueryRequest } from '../../../engine/query/request/query-request.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';

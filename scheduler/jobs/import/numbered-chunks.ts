@@ -8,7 +8,7 @@ interface ChunkCounts {
 }
 
 /** The result of a chunk, and what precedes the chunk in its source. */
-export interface PlacedChunk<R extends ChunkCounts = ChunkCounts> {
+export interface NumberedChunk<R extends ChunkCounts = ChunkCounts> {
   readonly result: R;
   /** The name of the source. */
   readonly source: string;
@@ -17,26 +17,26 @@ export interface PlacedChunk<R extends ChunkCounts = ChunkCounts> {
 }
 
 /** Returns the chunks of a source, which begin after `bodyLine` lines, with their positions in the source. */
-export function placeChunks<R extends ChunkCounts>(
+export function numberChunks<R extends ChunkCounts>(
   results: readonly R[],
   source: string,
   bodyLine = 0,
-): readonly PlacedChunk<R>[] {
+): readonly NumberedChunk<R>[] {
   let before = { lines: bodyLine, read: 0, stored: 0 };
   return results.map((result) => {
-    const placed = { result, source, before };
+    const numbered = { result, source, before };
     const { read, lines = read, stored } = result;
     before = {
       lines: before.lines + lines,
       read: before.read + read,
       stored: before.stored + stored,
     };
-    return placed;
+    return numbered;
   });
 }
 
 /** Returns the source and the position in it of the record in a row of a chunk's segment, for messages. */
-export function placeInSource({ result, source, before }: PlacedChunk, row: number): string {
+export function locationInSource({ result, source, before }: NumberedChunk, row: number): string {
   const { read, lines = read, rejected, made = 0 } = result;
   // The row of a stored record tells its position among those that were read only if the chunk stores exactly these.
   if (rejected > 0 || made !== 0)
