@@ -13,9 +13,14 @@ export interface ChdbDeltaReader {
   close(): void;
 }
 
-/** Starts the Delta reader; returns undefined if `npm run test:interop` has not installed chdb. */
+/** Returns whether `npm run test:interop` has installed chdb. */
+export function isDeltaReaderInstalled(): boolean {
+  return existsSync('test/interop/node_modules/chdb');
+}
+
+/** Starts the Delta reader; returns undefined if it is not installed. */
 export async function openDeltaReader(): Promise<ChdbDeltaReader | undefined> {
-  if (!existsSync('test/interop/node_modules/chdb')) return undefined;
+  if (!isDeltaReaderInstalled()) return undefined;
   const child = spawn(process.execPath, [resolve('test/interop/read-delta.mjs')], {
     cwd: await realpath(tmpdir()), // ClickHouse only opens files below its working folder
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -3,7 +3,7 @@ import type { ServerFixture } from '../api/server-fixture.js';
 import { seed } from '../seed.js';
 import { idOf } from '../api/server.js';
 import { startWorker } from '../../scheduler/worker/worker-supervisor.js';
-import { openDeltaReader } from './delta-reader.js';
+import { isDeltaReaderInstalled, openDeltaReader } from './delta-reader.js';
 import { findFolderInconsistencies } from './differences.js';
 import { startWorkerInProcess } from './in-process.js';
 import { runRandomHistory, type EventCounts } from './random-versions.js';
@@ -17,11 +17,13 @@ export interface UpkeepCounts {
   sorts: number;
   /** The number of starts with a worker in a separate process. */
   workers: number;
+  /** The number of versions that ClickHouse has read; absent where `npm run test:interop` has not installed chdb. */
+  deltaVersions?: number;
 }
 
 /** Returns counts that are all zero. */
 export function newUpkeepCounts(): UpkeepCounts {
-  return { merges: 0, sorts: 0, workers: 0 };
+  return { merges: 0, sorts: 0, workers: 0, ...(isDeltaReaderInstalled() && { deltaVersions: 0 }) };
 }
 
 /** Number of random histories in each of the two test files, which run at the same time: half of STRANDLAKE_SEQUENCES, if it is set. */
@@ -106,7 +108,11 @@ export async function runHistories(
           const logVersions = new Map(
             commits.map(({ id }, i) => [id, (commits[i + 1]?.logVersion ?? newestVersion + 1) - 1]),
           );
-          await checks.checkDeltaTable(reader, lab.server.data.dataset(datasetId), logVersions);
+          upkeep.deltaVersions! += await checks.checkDeltaTable(
+            reader,
+            lab.server.data.dataset(datasetId),
+            logVersions,
+          );
         },
       });
       await lab.server.scheduler.compacted();

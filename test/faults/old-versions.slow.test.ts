@@ -140,3 +140,26 @@ test('C6: a commit that replaced records prevents a rollback also after a merge 
   expect([refused.status, refused.json]).toEqual([400, after]);
   expect(await total(id)).toBe(11);
 });
+
+test('C6: a deletion cannot be rolled back once a merge has left out its records', async () => {
+  const { ann, server, newDataset, runImport, total } = quietFixture;
+  const id = await newDataset();
+  const records = Array.from({ length: 10 }, (_, n) => ({ n }));
+  await runImport({ dataset_id: id, records });
+  const gone = records.slice(0, 3);
+  const deletion = await runImport({ dataset_id: id, records: gone, commit_mode: 'delete', id_fields: ['n'] }); // prettier-ignore
+  const [commit] = deletion['dataset_commits'] as readonly { readonly id: number }[];
+  const path = `/v2/dataset_commits/${commit!.id}/rollback`;
+  expect((await ann.get(path)).json).toMatchObject({ is_blocked: false });
+  fastClock.aheadMs += 9 * 86_400_000;
+  await runImport({ dataset_id: id, records: [{ n: 10 }] });
+  await server.scheduler.compacted();
+  const refusal = {
+    is_blocked: true,
+    detail: '3 of its records were deleted so long ago that a merge has left them out; they cannot come back (--keep-versions-days).',
+  }; // prettier-ignore
+  const [checked, refused] = [await ann.get(path), await ann.post(path, {})];
+  expect([checked.status, checked.json]).toEqual([200, expect.objectContaining(refusal)]);
+  expect([refused.status, refused.json]).toEqual([400, checked.json]);
+  expect(await total(id)).toBe(8);
+});

@@ -249,13 +249,14 @@ export class VersionChecks {
     expect([this.#where, json['mode'], id, shown]).toEqual([this.#where, json['mode'], id, expected]); // prettier-ignore
   }
 
-  /** Compares what ClickHouse reads in the newest version and in a random one with the model. */
+  /** Compares what ClickHouse reads in the newest version and in a random one with the model. Returns the number of versions compared. */
   async checkDeltaTable(
     reader: ChdbDeltaReader,
     folder: string,
     logVersions: ReadonlyMap<number, number>,
-  ): Promise<void> {
+  ): Promise<number> {
     const { commits } = this.#model;
+    let compared = 0;
     for (const number of new Set([commits.length - 1, this.#below(commits.length)])) {
       // Before the first record is stored, the Delta table does not have the columns that the reader selects.
       const hasColumns = this.#model.records.some(({ addedBy }) => addedBy <= number);
@@ -265,7 +266,9 @@ export class VersionChecks {
       const wanted = after.map(({ id: recordId, n, word }) => [recordId, n, word]);
       const where = [this.#where, 'chdb', number];
       expect([where, found]).toEqual([where, wanted.sort(([a], [b]) => (a! < b! ? -1 : 1))]);
+      compared++;
     }
+    return compared;
   }
 
   /** Returns the records of a page. */

@@ -12,7 +12,14 @@ import { facetJson } from './facets/facet-json.js';
 import { unsupportedSelection } from './evaluate.js';
 import { indexExecutor, mergeRanked, searchIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
-import { candidateComparator, rowIdKey, unpackTopRows, type TopRow } from './top-rows.js';
+import { keyBoundFinder } from './key-bounds.js';
+import {
+  candidateComparator,
+  rowIdKey,
+  unpackTopRows,
+  type KeyBound,
+  type TopRow,
+} from './top-rows.js';
 import { rowRefsOfPairs, type ShardAnswer, type ShardQuery } from './shard-protocol.js';
 import { countNodesByPredicate } from './node-counts.js';
 import { recordsOfAnswers, readRecordsOfShards } from './shard-records.js';
@@ -186,7 +193,15 @@ async function selectInShards(
     isUncounted: total !== undefined && !facets,
     ...(isNear && shardPageOf(shards, prepared, selection)),
   };
-  const answers = await askShardsOfSegments(shards, prepared, query, options);
+  const boundOf =
+    isSorted && selection.ordering.length > 0 ? keyBoundFinder(ordering[0]!) : undefined;
+  const answers = await askShardsOfSegments(
+    shards,
+    prepared,
+    query,
+    options,
+    boundOf && ((number) => boundOf(snapshot.segments[number]!)),
+  );
   if (isUnsupported(answers)) return answers;
   const counts = answers
     .flatMap((answer) => rowRefsOfPairs(answer.counts))
@@ -369,11 +384,17 @@ async function selectRowsOfFarPage(
 async function askShardsOfSegments(
   shards: Shards,
   { known: { key, shardOf }, segments }: PreparedQuery,
-  query: Omit<ShardQuery, 'snapshot' | 'segments'>,
+  query: Omit<ShardQuery, 'snapshot' | 'segments' | 'keyBounds'>,
   options: RunOptions,
+  keyBoundOf?: (segment: number) => KeyBound,
 ): Promise<readonly ShardAnswer[] | Unsupported> {
   const requests = [...segmentsByShard(shardOf, segments)].map(([shard, list]) => {
-    const whole = { ...query, snapshot: key, segments: Uint32Array.from(list) };
+    const whole = {
+      ...query,
+      snapshot: key,
+      segments: Uint32Array.from(list),
+      ...(keyBoundOf && { keyBounds: list.map(keyBoundOf) }),
+    };
     return [shard, { kind: 'select', query: whole }] as const;
   });
   const answers = await shards.askShards(requests, options);

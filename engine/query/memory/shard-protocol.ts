@@ -14,7 +14,7 @@ import type { FacetPartial } from './facets/partial.js';
 import type { RankedTexts, TextSearch } from '../../text/ranked-search.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { Relevance } from './ranked-rows.js';
-import type { PackedTopRows } from './top-rows.js';
+import type { KeyBound, PackedTopRows } from './top-rows.js';
 import type { Unsupported } from '../unsupported.js';
 
 /** A version of a dataset, with only the segments that are assigned to one shard. */
@@ -47,6 +47,8 @@ export interface ShardQuery {
   readonly predicate: Predicate;
   /** The sort keys; if empty, rows come in the order of the segments. The last key may be `rowIdKey` (top-rows.ts). */
   readonly ordering: readonly OrderKey[];
+  /** The bounds of the first sort key in `segments`; absent if there are none. */
+  readonly keyBounds?: readonly KeyBound[];
   /** Maximum number of rows in the answer: the first ones in order. */
   readonly first: number;
   /** The last row of the previous page in segment order: the answer has only later rows. Only without an ordering. */

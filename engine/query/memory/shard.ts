@@ -1,4 +1,4 @@
-import type { RowRef } from '../../store/store.js';
+import { liveRowCount, type RowRef } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { ProjectedColumn } from '../results/projection.js';
 import { foldedTermsIn, type ColumnMatcher } from '../../text/column-matcher.js';
@@ -25,7 +25,8 @@ import { storedBytes } from './load.js';
 import { pageQuery, readPageIndex } from './page-match.js';
 import { PageMatcher } from './page-matcher.js';
 import { RankedRows } from './ranked-rows.js';
-import { packTopRows, TopRows } from './top-rows.js';
+import { inOrderOfBounds } from './key-bounds.js';
+import { packTopRows, TopRows, type KeyBound } from './top-rows.js';
 import {
   rowRefsOfPairs,
   rowsOfAnswer,
@@ -37,6 +38,7 @@ import {
   type ShardQuery,
   type ShardRecordsRequest,
   type ShardSearch,
+  type ShardSegment,
   type ShardSnapshot,
   type TextFrequencies,
 } from './shard-protocol.js';
@@ -79,7 +81,14 @@ export class Shard {
     if (snapshot === undefined) return forgottenSnapshot;
     this.#cache.beginQuery();
     const wanted = new Set(query.segments);
-    const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
+    const inFileOrder = snapshot.segments.filter(({ number }) => wanted.has(number));
+    const keyBounds = new Map(query.keyBounds?.map((bound, i) => [query.segments[i]!, bound]));
+    const boundOf = ({ number }: ShardSegment): KeyBound => keyBounds.get(number);
+    // The segments that may have the first rows come first, so that the others are skipped.
+    const segments =
+      keyBounds.size > 0 && query.facets === null
+        ? inOrderOfBounds(inFileOrder, boundOf, query.ordering[0]!)
+        : inFileOrder;
     const asides = query.relevance?.conditions ?? [];
     const [match, ...sides] = compileMatchers([query.predicate, ...asides], new Set(asides.filter(isScoredCondition))); // prettier-ignore
     const paged = sides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
@@ -95,6 +104,12 @@ export class Shard {
     const rows: number[] = [];
     const access = { filters: 0, pages: 0, columns: 0 };
     for (const [i, segment] of segments.entries()) {
+      const isBehind = best?.isBehind(segment.number, boundOf(segment)) ?? false;
+      if (isBehind && query.predicate.kind === 'all' && facets === undefined) {
+        counts[2 * i] = segment.number;
+        counts[2 * i + 1] = liveRowCount(segment);
+        continue;
+      }
       const view = this.#cache.view(snapshot, segment);
       const ofPages = pageMatcher?.findMatches(this.#cache.pages(snapshot, segment), view, segment);
       if (ofPages?.found === 'none') {
@@ -126,7 +141,7 @@ export class Shard {
         ofSides.forEach(releaseBytes);
         if (unranked) return this.#rested(unranked);
         if (best === undefined) collectRowPairs(rows, found, scanned, segment.number, query);
-        best?.add(scanned, found, segment);
+        if (!isBehind) best?.add(scanned, found, segment);
         if (facets !== undefined) {
           const bytes = selectionBytesOf(found, scanned.rows);
           const refusal = facets.add(scanned, bytes);
@@ -290,7 +305,8 @@ export class Shard {
       for (const field of fields) {
         if (!this.#cache.hasRoom) return this.#rested(loaded);
         if (performance.now() - stepBegin > maxLoadingStepMs) {
-          this.#cache.releaseIdle();
+          const { memoryBytes } = this.#cache.file(segment);
+          this.#cache.releaseIdle(fileBytes + memoryBytes <= this.#cache.maxWarmedFileBytes);
           yield;
           stepBegin = performance.now();
         }

@@ -14,6 +14,9 @@ export const rowIdKey: OrderKey = {
 /** The sort key of a row; null if it has no value. */
 type SortValue = number | bigint | string | null;
 
+/** The value of a sort key before which no record of a segment sorts; undefined if it is not known. */
+export type KeyBound = SortValue | undefined;
+
 /** A row that may be among the first rows, with its sort keys. */
 export interface TopRow {
   readonly values: readonly SortValue[];
@@ -64,7 +67,8 @@ export function candidateComparator(
   };
 }
 
-function compareValues(a: SortValue, b: SortValue, sign: number): number {
+/** Compares values of a sort key; `sign` is -1 for descending order. Missing values sort last in both directions. */
+export function compareValues(a: SortValue, b: SortValue, sign: number): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === 'string' || typeof b === 'string')
     return sign * compareCodePoints(String(a), String(b));
@@ -79,7 +83,7 @@ interface NumberedSegment {
   readonly baseRowId?: number | undefined;
 }
 
-/** Finds the first `count` rows in sort order. Segments must be added in ascending order. */
+/** Finds the first `count` rows in sort order. The segments may be added in any order, and the rows of each ascend. */
 export class TopRows {
   readonly #ordering: readonly OrderKey[];
   readonly #count: number;
@@ -91,6 +95,9 @@ export class TopRows {
   #kept: TopRow[] = [];
   /** First sort key of the last row that is kept; undefined until `count` rows are kept. */
   #worst: SortValue | undefined;
+  /** The segment of the last row that is kept, and the one whose rows are being added. */
+  #worstSegment = -1;
+  #segment = -1;
 
   constructor(ordering: readonly OrderKey[], count: number, afterRowId = -1) {
     this.#afterRowId = afterRowId;
@@ -105,6 +112,7 @@ export class TopRows {
     if (this.#firstRowIds !== undefined)
       return this.#addByRowId(this.#firstRowIds, view, selection, segment);
     const { number, baseRowId } = segment;
+    this.#segment = number;
     const keys = this.#ordering.map((key) =>
       isRowIdKey(key)
         ? rowIdReader(view, baseRowId)
@@ -127,6 +135,19 @@ export class TopRows {
     else this.#addAny(view.rows, keys[0]!, selected, insert);
   }
 
+  /**
+   * Returns whether no row of a segment is among the first rows, because as many rows sort before all that have no first sort key before
+   * `bound`.
+   */
+  isBehind(segment: number, bound: KeyBound): boolean {
+    if (bound === undefined || this.#firstRowIds !== undefined) return false;
+    if (this.#kept.length >= this.#count) this.#cut();
+    if (this.#worst === undefined) return false;
+    const sign = this.#ordering[0]!.descending ? -1 : 1;
+    const distance = compareValues(bound, this.#worst, sign);
+    return distance > 0 || (distance === 0 && this.#areEqualKeysLast(segment));
+  }
+
   inSortOrder(): readonly TopRow[] {
     if (this.#firstRowIds !== undefined) return this.#firstRowIds.inOrder();
     this.#cut();
@@ -137,7 +158,17 @@ export class TopRows {
     this.#kept.sort(this.#compare);
     if (this.#count === 0 || this.#kept.length < this.#count) return;
     this.#kept.length = this.#count;
-    this.#worst = this.#kept.at(-1)!.values[0]!;
+    const last = this.#kept.at(-1)!;
+    this.#worst = last.values[0]!;
+    this.#worstSegment = last.segment;
+  }
+
+  /**
+   * Returns whether a row of a segment that is yet to be added sorts after the last row that is kept if their first keys are equal: there is
+   * no other key, and the row is in a later segment, or later in the same one.
+   */
+  #areEqualKeysLast(segment: number): boolean {
+    return this.#ordering.length === 1 && segment >= this.#worstSegment;
   }
 
   /**
@@ -184,14 +215,12 @@ export class TopRows {
     const { numbers } = isDictionary ? values.entries : values;
     const indices = isDictionary ? values.indices : undefined;
     const sign = this.#ordering[0]!.descending ? -1 : 1;
-    // With a single sort key, a row whose key equals that of a kept row sorts after it.
-    const isLast = this.#ordering.length === 1;
     const before = this.#worst;
     // Many segments have no number that sorts before the numbers of the rows found so far, so their distinct numbers are tested first.
     if (isDictionary && typeof before === 'number') {
       const mayBeKept = (number: number): boolean => {
         const distance = (number - before) * sign;
-        return distance < 0 || (distance === 0 && !isLast);
+        return distance < 0 || (distance === 0 && !this.#areEqualKeysLast(this.#segment));
       };
       if (!numbers.some(mayBeKept)) return;
     }
@@ -199,13 +228,14 @@ export class TopRows {
       if (selected !== undefined && selected[row] === 0) continue;
       const worst = this.#worst;
       if (present !== undefined && present[row] === 0) {
-        if (worst === undefined || (worst === null && !isLast)) insert(row);
+        if (worst === undefined || (worst === null && !this.#areEqualKeysLast(this.#segment)))
+          insert(row);
         continue;
       }
       if (typeof worst === 'number') {
         const number = indices === undefined ? numbers[row]! : numbers[indices[row]!]!;
         const distance = (number - worst) * sign;
-        if (distance > 0 || (isLast && distance === 0)) continue;
+        if (distance > 0 || (distance === 0 && this.#areEqualKeysLast(this.#segment))) continue;
       }
       insert(row);
     }
@@ -218,12 +248,11 @@ export class TopRows {
     insert: (row: number) => void,
   ): void {
     const sign = this.#ordering[0]!.descending ? -1 : 1;
-    const isLast = this.#ordering.length === 1;
     for (let row = 0; row < rows; row++) {
       if (selected !== undefined && selected[row] === 0) continue;
       if (this.#worst !== undefined) {
         const distance = compareValues(get(row), this.#worst, sign);
-        if (distance > 0 || (isLast && distance === 0)) continue;
+        if (distance > 0 || (distance === 0 && this.#areEqualKeysLast(this.#segment))) continue;
       }
       insert(row);
     }

@@ -23,7 +23,7 @@ export function boundsTest(
   type: FieldRef['type'],
   spansOf: <T>(order: BoundOrder<T>) => readonly ValueRange<T>[] | undefined,
 ): ((min: BoundStatistic, max: BoundStatistic) => boolean) | undefined {
-  const order = valueOrderOf(type);
+  const order = boundOrderOf(type);
   const spans = order && spansOf(order);
   if (order === undefined || spans === undefined) return undefined;
   return (min, max) => {
@@ -82,7 +82,8 @@ export interface BoundOrder<T> {
   compare(a: T, b: T): number;
 }
 
-function valueOrderOf(type: FieldRef['type']): BoundOrder<unknown> | undefined {
+/** Returns the order of a type's values; undefined if the type has none. */
+export function boundOrderOf(type: FieldRef['type']): BoundOrder<unknown> | undefined {
   switch (type) {
     case 'string':
     case 'text':

@@ -1,9 +1,10 @@
+import { AppError } from '../../../engine/core/errors.js';
 import { removeTree } from '../../../engine/core/files.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import type { Job, PublishContext } from '../job.js';
 import type { TableResult } from '../table/run-table.js';
 import type { ComputedOrder, ComputedParams } from './computed-types.js';
-import { runComputedTable } from './run-computed.js';
+import { joinFieldNames, runComputedTable } from './run-computed.js';
 
 /**
  * Computes fields of the records of a dataset into a table, so that a query, which waits for it, can filter, sort and count by them. As for
@@ -23,6 +24,14 @@ export const computedTableJob: Job<'computed_table', ComputedParams, TableResult
   run: runComputedTable,
   async discard(task, data) {
     await removeTree(data.fileTable(task.sourceObjectId!, 0, task.id));
+  },
+  // The error has the code `input`, because the expressions are the cause: they would kill the next worker as well.
+  poisoned(task, deaths) {
+    const names = computedOrderOfTask(task).fields.map(({ name }) => String(name));
+    return new AppError(
+      'input',
+      `The worker process ended ${deaths} times while it computed ${joinFieldNames(names)} to find, sort or count by it; it is not tried again.`,
+    );
   },
 };
 

@@ -89,7 +89,8 @@ function computationTimeoutError({ names, timeoutMs }: ComputedParams): AppError
 const narrowQueryAdvice =
   'narrow the query with filters on stored fields, or store the field with a migration and query that';
 
-function joinFieldNames(names: readonly string[]): string {
+/** Returns the first names of a list of fields, for messages. */
+export function joinFieldNames(names: readonly string[]): string {
   const shownNames = names.slice(0, 3).join(', ');
   return names.length > 3 ? `${shownNames} and others` : shownNames;
 }

@@ -294,3 +294,22 @@ test('a commit that writes no records adds no genome build to the dataset', asyn
   expect([status, await fetchRecords(datasetId)]).toEqual(['completed', []]);
   expect((await ann.get(`/v2/datasets/${datasetId}`)).json).toMatchObject({ genome_builds: ['GRCh37'] }); // prettier-ignore
 });
+
+test.each([
+  ['overwrite', [{ n: 1, word: 'new' }, { n: 9 }], ['a 0', 'new 1', 'undefined 9']],
+  ['upsert', [{ n: 1, word: 'new' }, { n: 9 }], ['a 0', 'new 1', 'undefined 9']],
+  ['delete', [{ n: 1 }], ['a 0']],
+])('%s with an Idempotency-Key that is sent twice changes the records once', async (commit_mode, records, expected) => {
+  const datasetId = await newDataset();
+  await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ n: 0, word: 'a' }, { n: 1, word: 'b' }] });
+  const body = { dataset_id: datasetId, commit_mode, id_fields: ['n'], records };
+  const key = { 'idempotency-key': `${commit_mode} of ${datasetId}` };
+  const first = await ann.call('POST', '/v2/dataset_imports', body, key);
+  const again = await ann.call('POST', '/v2/dataset_imports', body, key);
+  expect([first.status, again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 201, 'true']);
+  expect(again.json['id']).toBe(first.json['id']);
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, {});
+  const found = (json['results'] as { n: number; word?: string | null }[]).map(({ n, word }) => `${String(word ?? undefined)} ${n}`);
+  expect(found).toEqual(expected);
+  expect((await ann.get(`/v2/datasets/${datasetId}/commits`)).json['total']).toBe(2);
+}); // prettier-ignore

@@ -292,3 +292,21 @@ test('is for those who may read the dataset', async () => {
   await grantPermission(server, vaultId, bob, 'read');
   expect((await bob.get(path)).status).toBe(200);
 });
+
+test('a changed record has its values before, and the names of the fields that differ', async () => {
+  const datasetId = await newDataset();
+  await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ n: 1, word: 'a', more: { x: 1, y: 2 } }, { n: 2 }] });
+  const upsert = { commit_mode: 'upsert', id_fields: ['n'], records: [{ n: 1, word: 'b', more: { y: 3 } }] };
+  await ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...upsert });
+  const { json } = await ann.get(`/v2/datasets/${datasetId}/diff`);
+  expect(json['counts']).toEqual({ added: 0, changed: 1, removed: 0 });
+  const id = expect.any(String);
+  expect(json['results']).toEqual([
+    {
+      change: 'changed',
+      record: { _id: id, _commit: id, n: 1, word: 'b', more: { x: 1, y: 3 } },
+      before: { _id: id, _commit: id, n: 1, word: 'a', more: { x: 1, y: 2 } },
+      fields: ['word', 'more.y'],
+    },
+  ]);
+}); // prettier-ignore

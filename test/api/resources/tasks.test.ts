@@ -55,6 +55,7 @@ describe('tasks', () => {
       'datasets.DatasetImport',
     ]);
     expect(tasks[0]).toMatchObject({ parent_id: taskId, task_display_name: 'Dataset Commit' });
+    expect(listOf(await ann.get(`/v2/tasks?parent_task_id=${taskId}`))).toEqual([tasks[0]]);
     expect(sortedKeysOf(tasks[1])).toEqual(taskKeys);
   });
 

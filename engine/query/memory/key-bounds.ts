@@ -1,0 +1,49 @@
+import { columnFinder } from '../predicate/kinds/segment-column.js';
+import type { StoredRows } from '../predicate/kinds/kind.js';
+import { aboveAllStrings, boundOrderOf } from '../predicate/value-bounds.js';
+import type { OrderKey } from '../request/query-request.js';
+import { compareValues, type KeyBound } from './top-rows.js';
+
+/** Returns a function that finds the bound of a sort key in a segment by the statistics of the log. */
+export function keyBoundFinder({ field, descending }: OrderKey): (segment: StoredRows) => KeyBound {
+  const find = columnFinder(field);
+  const order = field.isNumberInText ? undefined : boundOrderOf(field.type);
+  return (segment) => {
+    const column = find(segment);
+    if (column === 'absent') return null;
+    if (column === 'unknown' || column.isList || order === undefined) return undefined;
+    if (!isStoredAs(column.type, field.type)) return undefined;
+    const { nulls, min, max } = column.stats;
+    if (nulls === segment.rows) return null;
+    const statistic = descending ? max : min;
+    if (statistic === undefined) return undefined;
+    // A string may have another order than its bytes only if it is not well-formed, and an upper bound that was shortened has no exact value.
+    if (typeof statistic === 'string' && typeof order.lower(statistic) === 'object')
+      return statistic.isWellFormed() && !statistic.endsWith(aboveAllStrings)
+        ? statistic
+        : undefined;
+    return order.lower(statistic) as number | bigint | undefined;
+  };
+}
+
+/** Returns whether the values of a column have the same order, and no other values, if they are read as those of a field. */
+function isStoredAs(column: string, field: string): boolean {
+  const areIntegers = (column === 'integer' || column === 'long') && field === 'long';
+  return column === field || areIntegers || (column === 'float' && field === 'double');
+}
+
+/** Returns the segments in the order of the bounds of their sort keys; those without a bound come first. */
+export function inOrderOfBounds<S>(
+  segments: readonly S[],
+  boundOf: (segment: S) => KeyBound,
+  { descending }: OrderKey,
+): readonly S[] {
+  const sign = descending ? -1 : 1;
+  const bounded = segments.map((segment) => ({ segment, bound: boundOf(segment) }));
+  bounded.sort((a, b) => {
+    if (a.bound === undefined || b.bound === undefined)
+      return Number(a.bound !== undefined) - Number(b.bound !== undefined);
+    return compareValues(a.bound, b.bound, sign);
+  });
+  return bounded.map(({ segment }) => segment);
+}
