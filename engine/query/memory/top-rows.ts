@@ -224,20 +224,20 @@ export class TopRows {
       };
       if (!numbers.some(mayBeKept)) return;
     }
+    // The first key of the last row that is kept, in a local variable for the loop; NaN, which compares as neither, unless it is a number.
+    let last = numberOrNaN(before);
     for (let row = 0; row < rows; row++) {
       if (selected !== undefined && selected[row] === 0) continue;
-      const worst = this.#worst;
       if (present !== undefined && present[row] === 0) {
-        if (worst === undefined || (worst === null && !this.#areEqualKeysLast(this.#segment)))
-          insert(row);
-        continue;
-      }
-      if (typeof worst === 'number') {
+        const worst = this.#worst;
+        if (worst !== undefined && (worst !== null || this.#areEqualKeysLast(this.#segment))) continue; // prettier-ignore
+      } else {
         const number = indices === undefined ? numbers[row]! : numbers[indices[row]!]!;
-        const distance = (number - worst) * sign;
+        const distance = (number - last) * sign;
         if (distance > 0 || (distance === 0 && this.#areEqualKeysLast(this.#segment))) continue;
       }
       insert(row);
+      last = numberOrNaN(this.#worst);
     }
   }
 
@@ -257,6 +257,10 @@ export class TopRows {
       insert(row);
     }
   }
+}
+
+function numberOrNaN(value: SortValue | undefined): number {
+  return typeof value === 'number' ? value : NaN;
 }
 
 function isRowIdKey({ field }: OrderKey): boolean {
