@@ -244,6 +244,7 @@ async function measureArchive({
     const open = `/v2/tasks?status=pending,queued,running&target_object_id=${datasetId}`;
     while ((await server.call('GET', open)).total > 0) await pause(20);
   };
+  await duckdb.run('DROP TABLE IF EXISTS gone');
   const ourSeconds = await measureSeconds(async () => {
     await setStorageClass('Archive');
     await setStorageClass('Standard');

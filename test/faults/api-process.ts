@@ -40,8 +40,8 @@ export class KillableApiProcess {
   }
 
   /** Starts an API process; resolves with a client when the process listens. If a crash point is given, the process kills itself there. */
-  async start(crashPoint?: string): Promise<Client> {
-    const started = this.forkProcess(crashPoint);
+  async start(crashPoint?: string, settings?: readonly string[]): Promise<Client> {
+    const started = this.forkProcess(crashPoint, settings);
     const [message] = (await once(started, 'message')) as [{ port: number }];
     return this.#clientOf(`http://127.0.0.1:${message.port}`);
   }

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { idOf, sendRequest, type Client } from '../api/server.js';
+import { idOf, sendRequest, type Answer, type Client } from '../api/server.js';
+import { pollUntil } from '../until.js';
 import { KillableApiProcess } from './api-process.js';
 
 /* The API process kills itself during an upload or a deletion (threat C2); another process then starts on the same data folder. */
@@ -146,6 +147,26 @@ test('R9: versions that were deleted some days ago are removed by the next start
   expect((await restartedServer.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
   expect(await downloadContent(restartedServer, `/v2/objects/${id}/download`)).toBe('first');
   await restartedServer.delete(`/v2/vaults/${vaultId}`);
+  await api.expectIntactData();
+});
+
+test('R9: with --keep-versions-days 0, the files of earlier versions go with the next merge', async () => {
+  const ann = await api.start(undefined, ['--keep-versions-days', '0']);
+  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'no versions' }));
+  const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+  for (let n = 0; n < 16; n++)
+    await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n }] });
+  const diskUse = async (): Promise<Answer['json']> => (await ann.get(`/v2/datasets/${id}/disk_use`)).json; // prettier-ignore
+  await pollUntil(async () => {
+    const { live, old_versions } = (await diskUse()) as { readonly live: { readonly files: number }; readonly old_versions: { readonly files: number } }; // prettier-ignore
+    return live.files === 1 && old_versions.files === 0;
+  });
+  const { json } = await ann.get(`/v2/datasets/${id}/commits`);
+  const first = (json['data'] as { readonly id: number }[]).at(-1)!.id;
+  const refused = await ann.post(`/v2/datasets/${id}/data`, { as_of: first });
+  expect([refused.status, refused.json['detail']]).toEqual([400, expect.stringContaining('(--keep-versions-days)')]); // prettier-ignore
+  expect((await ann.post(`/v2/datasets/${id}/data`, {})).json['total']).toBe(16);
+  await ann.delete(`/v2/vaults/${vaultId}`);
   await api.expectIntactData();
 });
 

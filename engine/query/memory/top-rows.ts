@@ -141,7 +141,9 @@ export class TopRows {
    */
   isBehind(segment: number, bound: KeyBound): boolean {
     if (bound === undefined || this.#firstRowIds !== undefined) return false;
-    if (this.#kept.length >= this.#count) this.#cut();
+    // The last row that is kept is found by sorting them, which pays only if many were added since.
+    const added = this.#kept.length - this.#count;
+    if (this.#worst === undefined ? added >= 0 : added > this.#count >> 3) this.#cut();
     if (this.#worst === undefined) return false;
     const sign = this.#ordering[0]!.descending ? -1 : 1;
     const distance = compareValues(bound, this.#worst, sign);

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { urlSigner } from '../../../api/http/signed-url.js';
 import { exportKeys, sortedKeysOf } from '../keys.js';
+import { findRecordDifferences } from '../read-table.js';
 import { startServerFixture } from '../server-fixture.js';
 import { pollUntil } from '../../until.js';
 import { idOf, listOf, sendRequest, startServer, waitForJob, type Answer } from '../server.js';
@@ -64,6 +65,35 @@ describe('exports', () => {
       'A,"B',
     ]);
   });
+
+  test.each(['csv', 'tsv', 'csv-gz', 'parquet', 'arrow', 'excel'])(
+    'as %s have no deleted records, and changed ones as they are, in the newest version and in an earlier one',
+    async (format) => {
+      const id = await newDataset();
+      const change = async (body: object): Promise<number> => {
+        const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, ...body });
+        expect(json['status']).toBe('completed');
+        return (json['dataset_commits'] as { readonly id: number }[])[0]!.id;
+      };
+      const numbers = Array.from({ length: 40 }, (_, n) => n);
+      const first = await change({ records: numbers.map((n) => ({ n, gene: 'TP53' })) });
+      const keyed = { id_fields: ['n'] };
+      await change({ ...keyed, commit_mode: 'delete', records: [{ n: 0 }, { n: 17 }, { n: 39 }] });
+      await change({ ...keyed, commit_mode: 'upsert', records: [{ n: 5, gene: 'KRAS' }] });
+      const differences = async (wanted: readonly object[], body: object): Promise<unknown> => {
+        const params = { fields: ['n', 'gene'] };
+        const done = await run({ dataset_id: id, format, params, ...body });
+        expect(done.json['status']).toBe('completed');
+        const bytes = Buffer.from(await (await file(idOf(done))).arrayBuffer());
+        return findRecordDifferences(format, bytes, wanted as readonly Record<string, unknown>[]);
+      };
+      const left = numbers.filter((n) => ![0, 17, 39].includes(n));
+      const newest = left.map((n) => ({ n, gene: n === 5 ? 'KRAS' : 'TP53' }));
+      expect(await differences(newest, {})).toEqual([]);
+      const earliest = numbers.map((n) => ({ n, gene: 'TP53' }));
+      expect(await differences(earliest, { as_of: first })).toEqual([]);
+    },
+  );
 
   test.each([
     ['excel', 'xlsx'],

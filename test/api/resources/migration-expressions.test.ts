@@ -110,6 +110,11 @@ test('that fail are noted beside the errors that records of the source have', as
   await migrateRecords({ source_id, target_id: selectedTarget, source_params: { fields: ['i'] }, target_fields: [failingField] });
   expect((await fetchStoredRecords(selectedTarget))[0]).toEqual({ i: 0, r: -0.5, _errors: null });
   expect((await fetchStoredRecords(selectedTarget))[2]).toEqual({ i: 2, r: null, _errors: expectedRecords[2]!['_errors'] });
+  // Without them, the target has no field of errors, whatever the source has.
+  const unnotedTarget = await newDataset('failed, not noted');
+  const selected = { source_params: { fields: ['i'] }, target_fields: [failingField] };
+  await migrateRecords({ source_id, target_id: unnotedTarget, ...selected, include_errors: false });
+  expect(await fetchStoredRecords(unnotedTarget)).toEqual([{ i: 0, r: -0.5 }, { i: 1, r: -1 }, { i: 2, r: null }]);
 }); // prettier-ignore
 
 test('are those that a query computes', async () => {
