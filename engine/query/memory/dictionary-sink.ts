@@ -52,12 +52,18 @@ export class DictionarySink implements ValueSink {
 
   /** Makes room for so many new entries of the dictionary. */
   #makeRoom(count: number): void {
-    const isSeen = new Uint8Array(this.#dictionary.strings.length + count);
-    isSeen.set(this.#isSeen);
-    this.#isSeen = isSeen;
-    const distinct = new Int32Array(this.#distinctCount + count);
-    distinct.set(this.#distinct.subarray(0, this.#distinctCount));
-    this.#distinct = distinct;
+    const entryCount = this.#dictionary.strings.length + count;
+    if (entryCount > this.#isSeen.length) {
+      const isSeen = new Uint8Array(Math.max(entryCount, 2 * this.#isSeen.length));
+      isSeen.set(this.#isSeen);
+      this.#isSeen = isSeen;
+    }
+    const distinctCount = this.#distinctCount + count;
+    if (distinctCount > this.#distinct.length) {
+      const distinct = new Int32Array(Math.max(distinctCount, 2 * this.#distinct.length));
+      distinct.set(this.#distinct);
+      this.#distinct = distinct;
+    }
   }
 
   readPage(page: DecompressedPage, count: number, to: number): void {

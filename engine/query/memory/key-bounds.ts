@@ -1,6 +1,6 @@
 import { columnFinder } from '../predicate/kinds/segment-column.js';
 import type { StoredRows } from '../predicate/kinds/kind.js';
-import { aboveAllStrings, boundOrderOf } from '../predicate/value-bounds.js';
+import { aboveAllStrings, boundOrderOf, stringOrder } from '../predicate/value-bounds.js';
 import type { OrderKey } from '../request/query-request.js';
 import { compareValues, type KeyBound } from './top-rows.js';
 
@@ -8,6 +8,7 @@ import { compareValues, type KeyBound } from './top-rows.js';
 export function keyBoundFinder({ field, descending }: OrderKey): (segment: StoredRows) => KeyBound {
   const find = columnFinder(field);
   const order = field.isNumberInText ? undefined : boundOrderOf(field.type);
+  const isString = order === stringOrder;
   return (segment) => {
     const column = find(segment);
     if (column === 'absent') return null;
@@ -18,7 +19,7 @@ export function keyBoundFinder({ field, descending }: OrderKey): (segment: Store
     const statistic = descending ? max : min;
     if (statistic === undefined) return undefined;
     // A string may have another order than its bytes only if it is not well-formed, and an upper bound that was shortened has no exact value.
-    if (typeof statistic === 'string' && typeof order.lower(statistic) === 'object')
+    if (isString && typeof statistic === 'string')
       return statistic.isWellFormed() && !statistic.endsWith(aboveAllStrings)
         ? statistic
         : undefined;

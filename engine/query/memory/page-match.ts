@@ -26,8 +26,8 @@ import { releaseBytes } from './match/selection-bytes.js';
 
 /** A predicate that can be evaluated on single pages of a segment, prepared for one query. */
 export interface PageQuery {
-  /** The keys in the cache (`fieldCacheKey`) of the fields that the predicate reads. */
-  readonly names: readonly string[];
+  /** The keys in the cache (`fieldCacheKey`) of the fields that the predicate reads, each with the `leafKey` of its values. */
+  readonly names: ReadonlyMap<string, string>;
   /** The leaves that store the fields, and the leaves whose statistics describe them, each by its `leafKey`. */
   readonly leaves: readonly string[];
   /** Those of `names` whose values are looked up by hash if the column has a hash table. */
@@ -44,13 +44,13 @@ export interface PageQuery {
 export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | undefined {
   if (needsWholeSegment(predicate)) return undefined;
   const conditions = conditionsIn(predicate);
-  const names = new Set<string>();
+  const names = new Map<string, string>();
   const leaves = new Set<string>();
   const fields = fieldsRead(predicate);
   for (const field of fields) {
     const path = physicalPath(columns, field.path);
     if (path === undefined) continue;
-    names.add(fieldCacheKey(field));
+    names.set(fieldCacheKey(field), leafKey(path));
     leaves.add(leafKey(path));
   }
   for (const field of fields.some(isVariantField) ? coordinateFields : []) {
@@ -60,7 +60,7 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
   if (names.size === 0) return undefined;
   let test: SegmentTest | undefined;
   return {
-    names: [...names],
+    names,
     leaves: [...leaves],
     lookedUp: conditions.flatMap((one) =>
       kindOf(one).isLookedUpByHash ? fieldCacheKey(one.field) : [],
@@ -117,13 +117,14 @@ export function groupsToRead(
   });
 }
 
-/** Returns the bytes of the file in which it stores the values of the fields that the predicate reads. */
-export function storedBytesOf(file: SegmentFile, query: PageQuery): number {
-  const leaves = leavesOf(file, query);
-  return file.groups.reduce(
-    (sum, { chunks }) => leaves.reduce((part, { index }) => part + chunks[index]!.bytes, sum),
-    0,
-  );
+/** Returns about how many bytes the column of a field of the predicate takes in memory; strings that are stored with dictionaries become indices. */
+export function columnBytesOf(file: SegmentFile, { names }: PageQuery, name: string): number {
+  const leaf = file.leafByKey(names.get(name)!);
+  if (leaf === undefined) return 0;
+  return file.groups.reduce((sum, { chunks }) => {
+    const { bytes, textBytes, dictionaryOffset } = chunks[leaf.index]!;
+    return sum + (dictionaryOffset === undefined ? Math.max(bytes, textBytes) : bytes);
+  }, 0);
 }
 
 function leavesOf(file: SegmentFile, query: PageQuery): readonly SegmentLeaf[] {

@@ -3,13 +3,13 @@ import type { SegmentView } from './match/column.js';
 import type { Matcher } from './evaluate.js';
 import { withoutRows, type SelectionVector } from './match/selection-vector.js';
 import {
+  columnBytesOf,
   groupsToRead,
   matchPages,
   matchSpans,
   pagesBySearch,
   pagesToRead,
   spansToRead,
-  storedBytesOf,
   type PageQuery,
 } from './page-match.js';
 import type { ShardSegment } from './shard-protocol.js';
@@ -45,7 +45,7 @@ export class PageMatcher {
   ): PageMatches | undefined {
     const query = this.#query;
     const { areVariantsPlaced: arePlaced } = segment;
-    const isInMemory = query.names.every(pages.hasColumn);
+    const isInMemory = [...query.names.keys()].every(pages.hasColumn);
     const hashes = isInMemory ? query.lookedUp.map(pages.hashes) : [];
     // An existing hash table finds the rows without testing single pages.
     if (hashes.includes('made')) return undefined;
@@ -93,8 +93,8 @@ export class PageMatcher {
     const few = pagesToRead(file, query, groups, arePlaced);
     if (few !== undefined) this.#misses = 0;
     if (few !== undefined || !query.hasLiterals) return few && matchPages(few, rows, this.#match, column); // prettier-ignore
-    const bytes = storedBytesOf(file, query);
-    if (!query.names.every((name) => hasColumn(name) || !isWorthLoading(name, bytes))) return undefined; // prettier-ignore
+    const missing = [...query.names.keys()].filter((name) => !hasColumn(name));
+    if (missing.some((name) => isWorthLoading(name, columnBytesOf(file, query, name)))) return undefined; // prettier-ignore
     const searched = pagesBySearch(file, query, groups, arePlaced);
     if (searched === undefined) return undefined;
     this.#misses = searched.areFew ? 0 : this.#misses + 1;

@@ -195,6 +195,7 @@ export class Shard {
         releaseBytes(found);
       }
       this.#cache.releaseIdle();
+      yield;
     }
     return counts;
   }
@@ -304,9 +305,10 @@ export class Shard {
       const view = this.#cache.view(snapshot, segment);
       for (const field of fields) {
         if (!this.#cache.hasRoom) return this.#rested(loaded);
-        if (performance.now() - stepBegin > maxLoadingStepMs) {
-          const { memoryBytes } = this.#cache.file(segment);
-          this.#cache.releaseIdle(fileBytes + memoryBytes <= this.#cache.maxWarmedFileBytes);
+        const knownBytes = fileBytes + this.#cache.file(segment).memoryBytes;
+        const isFileKept = knownBytes <= this.#cache.maxWarmedFileBytes;
+        if (isFileKept && performance.now() - stepBegin > maxLoadingStepMs) {
+          this.#cache.releaseIdle();
           yield;
           stepBegin = performance.now();
         }

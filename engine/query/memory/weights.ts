@@ -3,6 +3,7 @@ import { bm25Weight, documentFrequencyWeight, noWeight, type Bm25Weight } from '
 import type { Snapshot } from '../../store/store.js';
 import type { RunOptions } from '../executor/run-options.js';
 import {
+  conditionsIn,
   fieldKey,
   freezePredicate,
   not,
@@ -10,7 +11,7 @@ import {
   type ScoredCondition,
 } from '../predicate/predicate.js';
 import { toTextQuery } from '../predicate/text-patterns.js';
-import { statisticsCounter } from '../predicate/kinds/prune.js';
+import { maxPruningTests, statisticsCounter } from '../predicate/kinds/prune.js';
 import { isTextCondition, type ConditionWeights } from '../text/relevance.js';
 import { columnOfField } from '../text/text-field.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
@@ -28,8 +29,9 @@ export async function countInShards(
   /** The predicates that the log does not count, each with the segments in which they are counted, by shard. */
   const uncounted: UncountedPredicate[] = [];
   const { key, shardOf } = await shards.registerSnapshot(snapshot);
+  const testCount = predicates.reduce((sum, each) => sum + conditionsIn(each).length, 0) * shardOf.length; // prettier-ignore
   for (const [i, predicate] of predicates.entries()) {
-    const count = statisticsCounter(predicate);
+    const count = testCount > maxPruningTests ? () => undefined : statisticsCounter(predicate);
     const rest: number[] = [];
     for (const [number, segment] of snapshot.segments.entries()) {
       const found = count(segment);

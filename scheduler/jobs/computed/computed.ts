@@ -4,7 +4,7 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import type { Job, PublishContext } from '../job.js';
 import type { TableResult } from '../table/run-table.js';
 import type { ComputedOrder, ComputedParams } from './computed-types.js';
-import { joinFieldNames, runComputedTable } from './run-computed.js';
+import { joinFieldNames, narrowQueryAdvice, runComputedTable } from './run-computed.js';
 
 /**
  * Computes fields of the records of a dataset into a table, so that a query, which waits for it, can filter, sort and count by them. As for
@@ -30,7 +30,7 @@ export const computedTableJob: Job<'computed_table', ComputedParams, TableResult
     const names = computedOrderOfTask(task).fields.map(({ name }) => String(name));
     return new AppError(
       'input',
-      `The worker process ended ${deaths} times while it computed ${joinFieldNames(names)} to find, sort or count by it; it is not tried again.`,
+      `the worker process ended ${deaths} times while it computed ${joinFieldNames(names)} to find, sort or count by it: ${narrowQueryAdvice}`,
     );
   },
 };

@@ -86,7 +86,8 @@ function computationTimeoutError({ names, timeoutMs }: ComputedParams): AppError
   );
 }
 
-const narrowQueryAdvice =
+/** What a user may do about a table that cannot be made. */
+export const narrowQueryAdvice =
   'narrow the query with filters on stored fields, or store the field with a migration and query that';
 
 /** Returns the first names of a list of fields, for messages. */

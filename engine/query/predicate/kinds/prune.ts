@@ -4,7 +4,7 @@ import { kindOf } from './index.js';
 import { conditionsIn, type CaseVariants, type Predicate } from '../predicate.js';
 
 /** Maximum number of decisions (one per segment and condition) up to which pruning is faster than opening the files. */
-const maxPruningTests = 1_000_000;
+export const maxPruningTests = 1_000_000;
 
 /**
  * Returns the snapshot without the segments that the statistics of the log exclude. DuckDB reads the footer of every file that a statement
