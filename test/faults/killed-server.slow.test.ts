@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { idOf, sendRequest, type Answer, type Client } from '../api/server.js';
+import { idOf, sendRequest, type Client } from '../api/server.js';
 import { pollUntil } from '../until.js';
 import { KillableApiProcess } from './api-process.js';
 
@@ -150,22 +150,28 @@ test('R9: versions that were deleted some days ago are removed by the next start
   await api.expectIntactData();
 });
 
-test('R9: with --keep-versions-days 0, the files of earlier versions go with the next merge', async () => {
-  const ann = await api.start(undefined, ['--keep-versions-days', '0']);
+test('R9: with --keep-versions-days 0, files that a merge has replaced go unless they were read within the last hour', async () => {
+  const settings = ['--keep-versions-days', '0'];
+  let ann = await api.start(undefined, settings);
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'no versions' }));
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
-  for (let n = 0; n < 16; n++)
-    await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n }] });
-  const diskUse = async (): Promise<Answer['json']> => (await ann.get(`/v2/datasets/${id}/disk_use`)).json; // prettier-ignore
-  await pollUntil(async () => {
-    const { live, old_versions } = (await diskUse()) as { readonly live: { readonly files: number }; readonly old_versions: { readonly files: number } }; // prettier-ignore
-    return live.files === 1 && old_versions.files === 0;
-  });
+  const importRecord = (n: number) => ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n }] }); // prettier-ignore
+  for (let n = 0; n < 16; n++) await importRecord(n);
+  const folder = join(dataFolderPath, 'datasets', String(id));
+  const entryCount = async (): Promise<number> =>
+    (await readdir(join(folder, '_delta_log'))).filter((name) => name.endsWith('.json')).length;
+  await pollUntil(async () => (await entryCount()) > 16); // merged
+  await api.signalAndWait('SIGTERM');
+  // Another process has read none of the merged files.
+  ann = await api.start(undefined, settings);
+  await importRecord(16);
+  const isSegment = (name: string): boolean => name.endsWith('.parquet');
+  await pollUntil(async () => (await readdir(folder)).filter(isSegment).length === 2);
   const { json } = await ann.get(`/v2/datasets/${id}/commits`);
   const first = (json['data'] as { readonly id: number }[]).at(-1)!.id;
   const refused = await ann.post(`/v2/datasets/${id}/data`, { as_of: first });
   expect([refused.status, refused.json['detail']]).toEqual([400, expect.stringContaining('(--keep-versions-days)')]); // prettier-ignore
-  expect((await ann.post(`/v2/datasets/${id}/data`, {})).json['total']).toBe(16);
+  expect((await ann.post(`/v2/datasets/${id}/data`, {})).json['total']).toBe(17);
   await ann.delete(`/v2/vaults/${vaultId}`);
   await api.expectIntactData();
 });
