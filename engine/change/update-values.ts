@@ -90,8 +90,12 @@ export function updateValues(
   }
   const picks = { from, rows: pickedSide };
   if (column.children === undefined || column.isList) return interleaveColumns([given, old], picks);
-  const children = column.children.map((child, i) =>
-    updateValues(child, given.children[i]!, old.children[i]!, rows, clearedInside),
+  const members = column.children;
+  const clearedMembers = ownEntry
+    ? [...clearedInside, ...members.map(({ name }) => ({ path: [name], by: ownEntry.by }))]
+    : clearedInside;
+  const children = members.map((child, i) =>
+    updateValues(child, given.children[i]!, old.children[i]!, rows, clearedMembers),
   );
   const validity = isCleared ? validityOfAny(children, length) : validityOf([given, old], picks);
   return makeArrowData<Struct>({ type: given.type, length, ...validity, children });
@@ -152,13 +156,14 @@ function mergeJsonColumn(
   });
 }
 
-/** Returns the JSON text of the updated value, or undefined for null. The members at the paths `cleared` have the values of `given` alone. */
+/** Returns the JSON text of the updated value, or undefined for null. The members at the paths `cleared` have the values of `given` alone; the empty path stands for the whole value. */
 function mergeTexts(
   given: string | undefined,
   old: string | undefined,
   cleared: readonly (readonly string[])[],
 ): string | undefined {
   const isCleared = cleared.length > 0;
+  if (cleared.some((path) => path.length === 0)) return given;
   if (!isCleared && (given === undefined || old === undefined)) return given ?? old;
   const [a, b] = [parseObject(given ?? '{}'), parseObject(old ?? '{}')];
   if (a === undefined || b === undefined) return given ?? old;

@@ -38,17 +38,24 @@ export function errorNames(expressions: FieldExpressions): ReadonlySet<string> {
 }
 
 /**
- * Returns the errors in `_errors` of stored records that expressions make outdated. The error of a field that is not computed for all records
- * stays until the field is computed or gets a value.
+ * Returns what a stored record loses when expressions compute fields of a record that updates it: the former values of these fields, also
+ * where the result is null, and their errors in `_errors`. A field that is not computed for all records keeps its value and its error until it
+ * is computed; the error also goes when the field gets a value.
  */
-export function outdatedErrors(expressions: FieldExpressions): readonly ClearedField[] {
-  const neededPaths = new Map(
-    compiledExpressions(expressions).map((one) => [one.field.name, neededPathsOf(one)]),
-  );
-  return Array.from(errorNames(expressions), (name) => {
+export function outdatedFields(expressions: FieldExpressions): readonly ClearedField[] {
+  const compiled = compiledExpressions(expressions);
+  const neededPaths = new Map(compiled.map((one) => [one.field.name, neededPathsOf(one)]));
+  const errors = Array.from(errorNames(expressions), (name) => {
     const paths = neededPaths.get(name) ?? null;
     return { path: [errorsField, name], by: paths && [[name], ...paths] };
   });
+  // The expression decides which fields its records have; a field that it leaves out is not given.
+  if (expressions.postExpression !== '') return errors;
+  const values = compiled.flatMap(({ field: { name, isTransient } }) => {
+    const paths = neededPaths.get(name) ?? null;
+    return isTransient ? [] : [{ path: [name], by: paths && [[errorsField, name], ...paths] }];
+  });
+  return [...errors, ...values];
 }
 
 /**

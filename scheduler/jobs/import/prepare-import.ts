@@ -12,7 +12,7 @@ import {
   fieldExpressionsOf,
   type FieldExpressions,
 } from '../../expressions/columns/field-expressions.js';
-import { inputFieldsOf, outdatedErrors } from '../../expressions/columns/input-columns.js';
+import { inputFieldsOf, outdatedFields } from '../../expressions/columns/input-columns.js';
 import type { ImportParams } from './import-types.js';
 import { declarationsOf, knownColumns, markDeclaredColumns } from './known-columns.js';
 import { importSourcesOf } from './prepare-sources.js';
@@ -64,7 +64,7 @@ function recordChangeOf(
   expressions: FieldExpressions | null,
 ): RecordChange | null {
   if (commitMode === 'append') return null;
-  const cleared = expressions === null ? [] : outdatedErrors(expressions);
+  const cleared = expressions === null ? [] : outdatedFields(expressions);
   return { mode: commitMode, datasetId, idFields, cleared };
 }
 

@@ -23,7 +23,7 @@ import {
 import {
   computedNames,
   inputFieldsOf,
-  outdatedErrors,
+  outdatedFields,
 } from '../../expressions/columns/input-columns.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
 import { declarationsOf, knownColumns, markDeclaredColumns } from '../import/known-columns.js';
@@ -140,7 +140,7 @@ export async function prepareMigration(
     createdFields: fieldsToCreate(row, sourceFields, source.fields, fields),
     change: change && {
       ...change,
-      cleared: expressions ? outdatedErrors(expressions.fields) : [],
+      cleared: expressions ? outdatedFields(expressions.fields) : [],
     },
   };
 }

@@ -60,7 +60,7 @@ test.each([[{}], [{ fields: ['i'] }]])(
     const id = await newFailedDataset();
     const body = { source_id: id, target_id: id, commit_mode: 'upsert', source_params };
     await run('dataset_migrations', { ...body, target_fields: [failsFor('symbol', 2)] });
-    expect(await fetchRecords(id)).toEqual(expectedAfterCorrection.map((one, i) => (i === 2 ? { ...one, symbol: 20 } : one))); // prettier-ignore
+    expect(await fetchRecords(id)).toEqual(expectedAfterCorrection); // prettier-ignore
     // Without any error, too.
     await run('dataset_migrations', {
       ...body,
@@ -103,7 +103,7 @@ describe('where the errors are stored as JSON, because another record has a stri
     { i: 4, symbol: 40, failed: ['old'] },
     { i: 0, symbol: 0, failed: ['q'] },
     { i: 1, q: 10, symbol: 10 },
-    { i: 2, q: 20, symbol: 20, failed: ['symbol'] },
+    { i: 2, q: 20, failed: ['symbol'] },
   ];
 
   test('an upsert with computed fields replaces their errors', async () => {

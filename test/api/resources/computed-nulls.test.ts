@@ -1,0 +1,132 @@
+import { expect, test } from '@jest/globals';
+import { startServerFixture } from '../server-fixture.js';
+import { idOf, waitForJob } from '../server.js';
+
+/* Tests that a computed field takes the result of its expression also when that is null (contract.md, section 10.4; expressions.md, section 6). */
+
+const { ann, newDataset } = await startServerFixture();
+
+type Json = Readonly<Record<string, unknown>>;
+
+async function run(kind: 'dataset_imports' | 'dataset_migrations', body: object): Promise<void> {
+  const created = await ann.post(`/v2/${kind}`, body);
+  expect([created.status, created.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitForJob(ann, `/v2/${kind}/${idOf(created)}`);
+  expect([json['error_message'], json['status']]).toEqual([null, 'completed']);
+}
+
+/** Returns the records of a dataset in their order, without nulls, `_id` and `_commit`. */
+async function fetchRecords(datasetId: number): Promise<readonly unknown[]> {
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 100 });
+  return (json['results'] as Json[]).map(({ _id, _commit, ...rest }) => withoutNulls(rest));
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      member === null ? [] : [[name, withoutNulls(member)]],
+    ),
+  );
+}
+
+test('an upsert empties the fields of the dataset whose expressions give null or fail for what it gives', async () => {
+  const dataset_id = await newDataset();
+  await ann.post('/v2/dataset_fields', { dataset_id, name: 'q', expression: '10 / record.x if record.x < 5 else None', data_type: 'double' }); // prettier-ignore
+  await run('dataset_imports', { dataset_id, data_records: [1, 2, 3, 4].map((i) => ({ i, x: 1 })) }); // prettier-ignore
+  expect(await fetchRecords(dataset_id)).toEqual([1, 2, 3, 4].map((i) => ({ i, x: 1, q: 10 })));
+  const data_records = [
+    { i: 1, x: 7 },
+    { i: 2, x: 0 },
+    { i: 3, note: 'x is not given' },
+  ];
+  await run('dataset_imports', { dataset_id, commit_mode: 'upsert', id_fields: ['i'], data_records }); // prettier-ignore
+  expect(await fetchRecords(dataset_id)).toEqual([
+    { i: 1, x: 7 },
+    { i: 2, x: 0, _errors: { q: expect.stringContaining('zero') } },
+    { i: 3, x: 1, q: 10, note: 'x is not given' },
+    { i: 4, x: 1, q: 10 },
+  ]);
+});
+
+/** Values of each shape that a field can have, by the name of the field. */
+const shapes = {
+  n: 1,
+  text: 'a',
+  object: { a: 1, b: { c: 2 } },
+  list: [1, 2],
+  objects: [{ a: 1 }],
+};
+
+/**
+ * Fields of those names that are computed for all records, and that have no value where `i` is 1: lists because they fail, since the result
+ * None makes a list of one null (expressions.md, section 5.2).
+ */
+const nullForFirst = Object.entries(shapes).map(([name, value]) => ({
+  name,
+  expression: `${Array.isArray(value) ? "error('no')" : 'None'} if record.i == 1 else ${JSON.stringify(value)}`,
+  ...(Array.isArray(value) && { is_list: true }),
+}));
+
+/** Records in which each of the fields has values of other types, so that it is stored as JSON. */
+const otherTypes = [{ other: [true, 'x', { y: 1 }] }, 'z', [[1]]].map((value, i) => ({
+  i: -i,
+  ...Object.fromEntries(Object.keys(shapes).map((name) => [name, value])),
+}));
+
+test.each([
+  ['typed', []],
+  ['stored as JSON', otherTypes],
+])('an expression of an upsert empties a field of any shape (columns %s)', async (_, others) => {
+  const dataset_id = await newDataset();
+  if (others.length > 0) await run('dataset_imports', { dataset_id, data_records: others });
+  await run('dataset_imports', { dataset_id, data_records: [1, 2, 3].map((i) => ({ i, kept: i, ...shapes })) }); // prettier-ignore
+  const before = await fetchRecords(dataset_id);
+  const upsert = { dataset_id, commit_mode: 'upsert', id_fields: ['i'], include_errors: false };
+  await run('dataset_imports', { ...upsert, data_records: [{ i: 1 }, { i: 2 }], target_fields: nullForFirst }); // prettier-ignore
+  const expected = before.map((one) => ((one as Json)['i'] === 1 ? { i: 1, kept: 1 } : one));
+  expect(await fetchRecords(dataset_id)).toEqual(expected);
+});
+
+test('a migration of a dataset into itself empties what its expressions compute to null', async () => {
+  const id = await newDataset();
+  await run('dataset_imports', { dataset_id: id, data_records: [1, 2].map((i) => ({ i, kept: i, failing: i, ...shapes })) }); // prettier-ignore
+  const failing = { name: 'failing', expression: '1 / (record.i - 1)' };
+  await run('dataset_migrations', { source_id: id, target_id: id, commit_mode: 'upsert', target_fields: [...nullForFirst, failing] }); // prettier-ignore
+  expect(await fetchRecords(id)).toEqual([
+    {
+      i: 1,
+      kept: 1,
+      _errors: { failing: expect.stringContaining('zero'), list: 'no', objects: 'no' },
+    },
+    { i: 2, kept: 2, failing: 1, ...shapes },
+  ]);
+});
+
+test('a computed object replaces the object that a record had', async () => {
+  const id = await newDataset();
+  await run('dataset_imports', { dataset_id: id, data_records: [{ i: 1, object: { a: 1, b: 2 } }] }); // prettier-ignore
+  await run('dataset_migrations', { source_id: id, target_id: id, commit_mode: 'upsert', target_fields: [{ name: 'object', expression: '{"b": record.object.b}' }] }); // prettier-ignore
+  expect(await fetchRecords(id)).toEqual([{ i: 1, object: { b: 2 } }]);
+  await ann.post('/v2/dataset_fields', { dataset_id: id, name: 'made', expression: '{"p": record.p, "q": record.q}' }); // prettier-ignore
+  const upsert = { dataset_id: id, commit_mode: 'upsert', id_fields: ['i'] };
+  await run('dataset_imports', { ...upsert, data_records: [{ i: 1, p: 1, q: 1 }] });
+  await run('dataset_imports', {
+    ...upsert,
+    data_records: [
+      { i: 1, p: 2 },
+      { i: 2, p: 3, q: 3 },
+    ],
+  });
+  expect(await fetchRecords(id)).toEqual([
+    { i: 1, object: { b: 2 }, p: 2, q: 1, made: { p: 2 } },
+    { i: 2, p: 3, q: 3, made: { p: 3, q: 3 } },
+  ]);
+});
+
+test('an expression that decides which fields its records have leaves the others as they are', async () => {
+  const id = await newDataset();
+  await run('dataset_imports', { dataset_id: id, data_records: [{ i: 1, x: 1, n: 1 }] });
+  await run('dataset_migrations', { source_id: id, target_id: id, commit_mode: 'upsert', target_fields: [{ name: 'n', expression: '2' }], annotator_params: { post_annotation_expression: '{"_id": record._id, "x": 5}' } }); // prettier-ignore
+  expect(await fetchRecords(id)).toEqual([{ i: 1, x: 5, n: 1 }]);
+});
