@@ -91,7 +91,7 @@ const deletedCommits = tableCodec<CommitVersion>('deletedCommits', versionColumn
 /** Commits. Only `publish` creates them. */
 export interface CommitTable {
   get(id: number): Promise<CommitRow | undefined>;
-  /** Lists the commits, newest first. */
+  /** Lists the commits, newest first; those of one dataset in the order of its versions. */
   list(filter: JobFilter, page: Page): Promise<ListedRows<CommitRow>>;
   /** The commits of one import, oldest first. */
   ofImport(importId: number): Promise<readonly CommitRow[]>;
@@ -144,7 +144,14 @@ export function commitTable(db: Database): CommitTable {
       const row = await db.get(sql`SELECT ${commits.columns} FROM commits WHERE id = ${id}`);
       return row && commits.parse(row);
     },
-    list: (filter, page) => listJobs(db, commits, filter, page),
+    list: ({ statuses, ...filter }, page) => {
+      // A job's commit gets its id when the job is created, but its version when the job ends.
+      const isOfOneDataset = filter.datasetIds?.length === 1;
+      const order = isOfOneDataset ? sql`commits.log_version DESC` : sql`commits.created_at DESC, commits.id DESC`; // prettier-ignore
+      // Every commit is completed.
+      const more = statuses?.includes('completed') === false ? [sql`1 = 0`] : [];
+      return listJobs(db, commits, filter, page, { more, order });
+    },
     ofImport: (id) => ofJob('datasets.DatasetImport', id),
     ofMigration: (id) => ofJob('datasets.DatasetMigration', id),
     version: (id) => cachedVersions.get(id, () => versionWhere(sql`id = ${id}`)),

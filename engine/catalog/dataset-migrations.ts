@@ -104,14 +104,10 @@ export function datasetMigrationTable(db: Database): DatasetMigrationTable {
       const row = await db.get(sql`SELECT ${datasetMigrations.columns} FROM dataset_migrations WHERE id = ${id}`); // prettier-ignore
       return row && datasetMigrations.parse(row);
     },
-    list: ({ datasetId, ...filter }, page) =>
-      listJobs(
-        db,
-        datasetMigrations,
-        filter,
-        page,
-        datasetId === undefined ? [] : [sql`dataset_migrations.source_id = ${datasetId}`],
-      ),
+    list: ({ datasetIds, ...filter }, page) => {
+      const more = datasetIds ? [isOneOf(sql`dataset_migrations.source_id`, datasetIds)] : [];
+      return listJobs(db, datasetMigrations, filter, page, { more });
+    },
     openVersions: async (sourceId) => {
       const rows = await db.all(sql`SELECT ${datasetMigrations.columns} FROM dataset_migrations
         WHERE source_id = ${sourceId} AND as_of IS NOT NULL AND ${isOneOf(sql`status`, activeStatuses)}`);

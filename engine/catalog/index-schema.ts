@@ -57,3 +57,11 @@ export const statusIndexSchema: readonly string[] = [
   `CREATE INDEX dataset_migrations_status ON dataset_migrations (status, id)`,
   `CREATE INDEX dataset_migrations_dataset_status ON dataset_migrations (source_id, status, id)`,
 ];
+
+/** Adds the index of all commits in the order of their list. All commits are completed, so that no index of their statuses is needed. */
+export const commitOrderSchema: readonly string[] = [
+  `DROP INDEX commits_status`,
+  `DROP INDEX commits_dataset_status`,
+  `DROP INDEX commits_dataset`,
+  `CREATE INDEX commits_created ON commits (created_at, id)`,
+];

@@ -69,25 +69,25 @@ export const personalKinds: readonly string[] = Object.entries(jobResources)
 /** The list filters of imports, exports and commits. */
 export interface JobFilter extends AccessFilter {
   readonly ids?: readonly number[];
-  readonly datasetId?: number;
-  readonly vaultId?: number;
+  readonly datasetIds?: readonly number[];
+  readonly vaultIds?: readonly number[];
   readonly statuses?: readonly TaskStatus[];
   readonly userIds?: readonly number[];
 }
 
-/** Lists the jobs on datasets that the user may read, newest first; `more` adds further conditions. */
+/** Lists the jobs on datasets that the user may read, newest first unless `order` says otherwise; `more` adds further conditions. */
 export async function listJobs<R>(
   db: Database,
   codec: TableCodec<R, object>,
   filter: JobFilter,
   page: Page,
-  more: readonly Sql[] = [],
+  { more = [], order }: { readonly more?: readonly Sql[]; readonly order?: Sql } = {},
 ): Promise<ListedRows<R>> {
   const jobs = codec.name;
   const clauses: Sql[] = [mayAccess(filter.viewer), ...more];
   if (filter.ids) clauses.push(isOneOf(sql`${jobs}.id`, filter.ids));
-  if (filter.datasetId !== undefined) clauses.push(sql`${jobs}.dataset_id = ${filter.datasetId}`);
-  if (filter.vaultId !== undefined) clauses.push(sql`objects.vault_id = ${filter.vaultId}`);
+  if (filter.datasetIds) clauses.push(isOneOf(sql`${jobs}.dataset_id`, filter.datasetIds));
+  if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.statuses) clauses.push(isOneOf(sql`${jobs}.status`, filter.statuses));
   if (filter.userIds) clauses.push(isOneOf(sql`${jobs}.user_id`, filter.userIds));
   const from = sql`${jobs} JOIN objects ON objects.id = ${jobs}.dataset_id
@@ -96,7 +96,7 @@ export async function listJobs<R>(
   // Jobs of several statuses are found by an index and sorted, unless they are most of all jobs. The plus sign keeps SQLite from reading
   // jobs of all statuses in the order of their ids instead.
   const isSorted = statuses.length > 1 && !statuses.includes('completed');
-  const orderBy = isSorted ? sql`+${jobs}.id DESC` : sql`${jobs}.id DESC`;
+  const orderBy = order ?? (isSorted ? sql`+${jobs}.id DESC` : sql`${jobs}.id DESC`);
   return listPage(db, codec, { from, where: conjunctionOf(clauses), orderBy }, page);
 }
 

@@ -6,7 +6,7 @@ import { exportProvenanceSchema } from './exports.js';
 import { fileVersionSchema } from './file-version-schema.js';
 import { globalBeaconSchema, granularitySchema } from './global-beacons.js';
 import { idempotencyKeySchema } from './idempotency-keys.js';
-import { indexSchema, statusIndexSchema } from './index-schema.js';
+import { commitOrderSchema, indexSchema, statusIndexSchema } from './index-schema.js';
 import { multipartUploadSchema } from './multipart-uploads.js';
 import {
   archiveSchema,
@@ -61,6 +61,7 @@ export const migrations: readonly Migration[] = [
   { version: 22, name: 'versions of deleted commits', statements: commitVersionSchema },
   { version: 23, name: 'indexes of tasks and commits', statements: indexSchema },
   { version: 24, name: 'statuses of jobs', statements: statusIndexSchema },
+  { version: 25, name: 'order of commits', statements: commitOrderSchema },
 ]; // prettier-ignore
 
 /**

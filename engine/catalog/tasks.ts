@@ -35,9 +35,9 @@ export interface TaskFilter extends AccessFilter {
   readonly kinds?: readonly string[];
   /** The classes to list; interactive and standard by default. */
   readonly classes?: readonly TaskClass[];
-  readonly targetObjectId?: number;
-  readonly sourceObjectId?: number;
-  readonly parentId?: number;
+  readonly targetObjectIds?: readonly number[];
+  readonly sourceObjectIds?: readonly number[];
+  readonly parentIds?: readonly number[];
   readonly userIds?: readonly number[];
   /** The order of the list; newest first by default. */
   readonly ordering?: { readonly by: TaskOrdering; readonly isDescending: boolean };
@@ -370,13 +370,13 @@ function taskConditions(filter: TaskFilter): Sql[] {
     if (filter.statuses.every(isActiveStatus)) clauses.push(isActiveTask(sql`tasks`));
   }
   if (filter.kinds) clauses.push(isOneOf(sql`tasks.kind`, filter.kinds));
-  if (filter.targetObjectId !== undefined) {
-    clauses.push(sql`tasks.target_object_id = ${filter.targetObjectId}`);
+  if (filter.targetObjectIds) {
+    clauses.push(isOneOf(sql`tasks.target_object_id`, filter.targetObjectIds));
   }
-  if (filter.sourceObjectId !== undefined) {
-    clauses.push(sql`tasks.source_object_id = ${filter.sourceObjectId}`);
+  if (filter.sourceObjectIds) {
+    clauses.push(isOneOf(sql`tasks.source_object_id`, filter.sourceObjectIds));
   }
-  if (filter.parentId !== undefined) clauses.push(sql`tasks.parent_id = ${filter.parentId}`);
+  if (filter.parentIds) clauses.push(isOneOf(sql`tasks.parent_id`, filter.parentIds));
   if (filter.userIds) clauses.push(isOneOf(sql`tasks.user_id`, filter.userIds));
   return clauses;
 }

@@ -75,7 +75,7 @@ async function verifyDataset(
     if (info['publication'] !== undefined)
       publications.push(info['publication'] as LoggedPublication);
   }
-  const commits = await catalog.commits.list({ viewer: null, datasetId: id }, unlimitedPage);
+  const commits = await catalog.commits.list({ viewer: null, datasetIds: [id] }, unlimitedPage);
   const commitsById = new Map(commits.rows.map((commit) => [commit.id, commit]));
   const deletedCommits = await catalog.commits.deleted(id);
   const deletedIds = new Set(deletedCommits.map((commit) => commit.id));
@@ -125,7 +125,7 @@ async function verifyImports(
   committed: ReadonlySet<number>,
   report: ReportProblem,
 ): Promise<void> {
-  const { rows } = await catalog.imports.list({ viewer: null, datasetId }, unlimitedPage);
+  const { rows } = await catalog.imports.list({ viewer: null, datasetIds: [datasetId] }, unlimitedPage);
   for (const { id, status, isDryRun } of rows) {
     const isCompleted = status === 'completed' && !isDryRun;
     if (isCompleted === committed.has(id)) continue;

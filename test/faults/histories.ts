@@ -100,7 +100,10 @@ export async function runHistories(
           }
           if (reader === undefined) return;
           const page = { limit: 1_000, offset: 0 };
-          const { rows } = await lab.server.catalog.commits.list({ viewer: null, datasetId }, page);
+          const { rows } = await lab.server.catalog.commits.list(
+            { viewer: null, datasetIds: [datasetId] },
+            page,
+          );
           // Merges follow a commit in the log without changing its records. Only the files of the last log version before the next
           // commit stay as long as the version of the commit can be read.
           const newestVersion = await lab.server.store.version(datasetId);

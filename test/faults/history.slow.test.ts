@@ -137,7 +137,7 @@ async function waitUntilIdle(): Promise<void> {
 async function replayVersions(dataset: KnownDataset): Promise<readonly ReadonlySet<string>[]> {
   const commits = listOf(await ann.get(`/v2/datasets/${dataset.id}/commits?limit=10000`));
   const rows = await server.catalog.commits.list(
-    { viewer: null, datasetId: dataset.id },
+    { viewer: null, datasetIds: [dataset.id] },
     { limit: 10_000, offset: 0 },
   );
   expect(commits).toHaveLength(rows.total);

@@ -104,7 +104,7 @@ test('a version past the window is a 400 that says since when versions can be re
   // Rolling back the first commit needs none of the files that the vacuum removed.
   expect((await ann.post(`/v2/dataset_commits/${first}/rollback`, {})).status).toBe(201);
   expect(await quietFixture.total(id)).toBe(17);
-  const tasks = await server.catalog.tasks.list({ viewer: null, classes: ['background'], kinds: ['vacuum'], targetObjectId: id }, { limit: 5, offset: 0 }); // prettier-ignore
+  const tasks = await server.catalog.tasks.list({ viewer: null, classes: ['background'], kinds: ['vacuum'], targetObjectIds: [id] }, { limit: 5, offset: 0 }); // prettier-ignore
   expect(tasks.rows.map(({ status }) => status)).toEqual(['completed']);
   expect(await findFolderInconsistencies(server)).toEqual([]);
 });

@@ -228,14 +228,14 @@ export class Lake {
       if ((await this.store.version(id)) !== logVersion)
         found.push(`the catalogue is at ${logVersion}`);
       const page = { limit: 1_000, offset: 0 };
-      const listedCommits = await this.catalog.commits.list({ viewer: null, datasetId: id }, page);
+      const listedCommits = await this.catalog.commits.list({ viewer: null, datasetIds: [id] }, page);
       const withRows = listedCommits.rows.filter(({ recordsModified }) => recordsModified > 0);
       const knownCommits = withRows.map((commit) => String(commit.id)).sort();
       if (String(knownCommits) !== String(commits))
         found.push(`commits ${commits}, the catalogue has ${knownCommits}`);
       const sum = withRows.reduce((total, { recordsModified }) => total + recordsModified, 0);
       if (sum !== rows) found.push(`${rows} records, the commits have ${sum}`);
-      const imports = await this.catalog.imports.list({ viewer: null, datasetId: id }, page);
+      const imports = await this.catalog.imports.list({ viewer: null, datasetIds: [id] }, page);
       const done = imports.rows.filter(
         ({ status, isDryRun }) => status === 'completed' && !isDryRun,
       );

@@ -102,7 +102,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
 
   const page = { limit: 10_000, offset: 0 };
   const viewer = { userId: ann.user.id, accountId: ann.user.accountId, role: ann.user.role };
-  const { rows } = await server.catalog.commits.list({ viewer, datasetId }, page);
+  const { rows } = await server.catalog.commits.list({ viewer, datasetIds: [datasetId] }, page);
   const order = new Map(rows.map((row) => [String(row.id), row.logVersion]));
   const versions = [...order.values()].toSorted((a, b) => a - b);
   const atMost = (version: number): number => versions.filter((one) => one <= version).length;

@@ -78,7 +78,7 @@ export class ChangelogController {
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const filter = { viewer: viewerOf(caller), datasetId: dataset.id, statuses: ['completed'] as const }; // prettier-ignore
+    const filter = { viewer: viewerOf(caller), datasetIds: [dataset.id], statuses: ['completed'] as const }; // prettier-ignore
     return answerList<CommitRow>(request, query, {
       rows: (page) => this.context.catalog.commits.list(filter, page),
       views: (rows) => Promise.resolve(rows.map((row) => changelogEntryView(row, request))),

@@ -10,7 +10,7 @@ import { notFoundError } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
-import { choiceParams, paramIds, idParam, omitUndefined } from '../../http/list-query.js';
+import { choiceParams, paramIds, omitUndefined } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import type { OperationRow } from '../../http/operation-row.js';
 import type { Page } from '../../../engine/catalog/list-page.js';
@@ -132,7 +132,8 @@ export function jobController<K extends DatasetJobKind>(
       @CurrentCaller() caller: Caller,
       @Req() request: ApiRequest,
     ): Promise<object> {
-      return this.page({ viewer: viewerOf(caller), datasetId: dataset.id }, query, request);
+      const filter = { ...jobFilter(query, caller), datasetIds: [dataset.id] };
+      return this.page(filter, query, request);
     }
 
     @Operation(operations.put)
@@ -193,14 +194,14 @@ function bodyKeysOf(operation: OperationRow | undefined): readonly string[] {
   return body !== undefined && 'schema' in body ? Object.keys(body.schema['properties'] as object) : []; // prettier-ignore
 }
 
-/** Reads the filter of the account-wide list of a kind of job. */
+/** Reads the filter of a list of a kind of job. */
 function jobFilter(query: QueryParams, caller: Caller): JobFilter {
   return {
     viewer: viewerOf(caller),
     ...omitUndefined<JobFilter>({
       ids: paramIds(query, 'id'),
-      datasetId: idParam(query, 'dataset_id'),
-      vaultId: idParam(query, 'vault_id'),
+      datasetIds: paramIds(query, 'dataset_id'),
+      vaultIds: paramIds(query, 'vault_id'),
       statuses: choiceParams(query, 'status', taskStatuses),
       userIds: paramIds(query, 'user_id') ?? paramIds(query, 'user'),
     }),

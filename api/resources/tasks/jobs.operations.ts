@@ -27,15 +27,20 @@ interface JobNames {
   readonly ofDataset?: string;
 }
 
-/** The query parameters of the account-wide lists. */
-export const jobFilterParams = {
+/** The query parameters of the lists of one dataset. */
+const ownFilterParams = {
   id: 'One or several ids, separated by commas.',
   status: 'One or several statuses, separated by commas.',
-  dataset_id: { description: 'Dataset.', example: '4812' },
-  vault_id: { description: 'Vault.', example: '12' },
   user_id: 'The user who started it.',
   user: { sameAs: 'user_id' },
   ...pagingParams,
+};
+
+/** The query parameters of the account-wide lists. */
+export const jobFilterParams = {
+  ...ownFilterParams,
+  dataset_id: { description: 'One or several datasets, separated by commas.', example: '4812' },
+  vault_id: { description: 'One or several vaults, separated by commas.', example: '12' },
 };
 
 /** The operations that imports, exports, migrations and commits have in common. */
@@ -60,7 +65,7 @@ function jobOperations<K extends string>(
       method: 'GET',
       paths: datasetPaths(`/${name}`),
       summary: ofDataset ?? `Lists the ${name} of a dataset.`,
-      query: pagingParams,
+      query: ownFilterParams,
       answer: { listOf: answer },
     },
     get: { method: 'GET', paths: [`${path}/:id`], summary: `Returns ${noun}.`, answer },

@@ -30,7 +30,7 @@ type IdAndCommit = readonly [id: string, commit: string];
 const idsPerSlice = 5_000;
 
 /**
- * Returns the commits that last wrote records with the `_id` of a record that a rollback would restore, in ascending order. Records of
+ * Returns the commits that last wrote records with the `_id` of a record that a rollback would restore, in no order. Records of
  * `commitId`, the commit that is rolled back, do not count, because the rollback removes them.
  */
 export async function findReaddingCommits(
@@ -69,7 +69,7 @@ export async function findReaddingCommits(
     await setImmediate();
   }
   if (searchedIds.length > 0) addFound(await queryRecords(engine, snapshot, searchedIds));
-  return [...found.values()].sort((a, b) => a.commitId - b.commitId);
+  return [...found.values()];
 }
 
 /** Returns the records with these `_id`s, by a query. */

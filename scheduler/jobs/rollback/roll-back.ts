@@ -215,7 +215,7 @@ async function prepareRollback(
     if (idsAddedAgain.length > 0)
       return blockedByCommits(
         'Records that would come back are there again, with the same _id: roll the commits back that wrote them last, or delete them first.',
-        idsAddedAgain,
+        await inVersionOrder(catalog, idsAddedAgain),
       );
   }
   return { check: { detail: effectText(rollback), isBlocked: false, blocking: [] }, snapshot, rollback }; // prettier-ignore
@@ -224,6 +224,19 @@ async function prepareRollback(
 /** Returns a commit that prevents a rollback whichever records it changed. */
 function wholeCommit({ id }: CommitVersion): Omit<BlockingCommit, 'commit'> {
   return { commitId: id, records: null, exampleId: null };
+}
+
+/** Returns commits in the order of their versions, which may differ from that of their ids: a job's commit has its id before the job runs. */
+async function inVersionOrder<T extends { readonly commitId: number }>(
+  { commits }: Catalog,
+  found: readonly T[],
+): Promise<readonly T[]> {
+  const numbered = await Promise.all(
+    found.map(
+      async (one) => [(await commits.version(one.commitId))?.logVersion ?? -1, one] as const,
+    ),
+  );
+  return numbered.toSorted(([a], [b]) => a - b).map(([, one]) => one);
 }
 
 async function withCommits(

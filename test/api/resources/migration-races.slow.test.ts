@@ -135,7 +135,7 @@ test('a migration that commits outdate three times runs while no other task chan
   }
   await pollUntil(() => heldMessages.length > 0);
   const late = ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n: 6 }] });
-  const importsOfDataset = async () => (await server.catalog.imports.list({ viewer: null, datasetId: dataset }, unlimitedPage)).rows; // prettier-ignore
+  const importsOfDataset = async () => (await server.catalog.imports.list({ viewer: null, datasetIds: [dataset] }, unlimitedPage)).rows; // prettier-ignore
   await pollUntil(async () => (await importsOfDataset()).length === 5);
   // Tasks are started in the order of their ids, so the earlier import would have been started before this one.
   await ann.post('/v2/dataset_imports', { dataset_id: otherDataset, records: [{ n: 7 }] });

@@ -255,9 +255,28 @@ test('a second commit adds only new fields, after the others', async () => {
     (await catalog.commits.get(publication.commitId))?.fields.filter((field) => field.is_new),
   ).toEqual([{ name: 'score', is_new: true }]);
   expect((await catalog.datasets.get(datasetId))?.genomeBuilds).toEqual(['GRCh37']);
-  const commits = await catalog.commits.list({ viewer: null, datasetId }, allRowsPage);
+  const commits = await catalog.commits.list(
+    { viewer: null, datasetIds: [datasetId] },
+    allRowsPage,
+  );
   expect(commits.rows.map((row) => row.logVersion)).toEqual([1, 0]);
   expect(await catalog.datasets.logVersions()).toEqual([{ id: datasetId, logVersion: 1 }]);
+});
+
+test('commits are listed in the order of the versions that they made, not of the jobs that made them', async () => {
+  const { catalog } = catalogFixture;
+  const slow = await publicationOf(catalog, await catalogFixture.queueImport(ann, datasetId), { columns }); // prettier-ignore
+  const fast = await publicationOf(catalog, await catalogFixture.queueImport(ann, datasetId), { columns }); // prettier-ignore
+  expect(fast.commitId).toBeGreaterThan(slow.commitId);
+  await catalog.publish({ ...fast, logVersion: 0, time: 1_000 });
+  await catalog.publish({ ...slow, logVersion: 1, time: 2_000 });
+  const filters = [{}, { datasetIds: [datasetId] }, { datasetIds: [datasetId, 1] }, { statuses: ['failed', 'completed'] }] as const; // prettier-ignore
+  for (const filter of filters) {
+    const { rows } = await catalog.commits.list({ viewer: null, ...filter }, allRowsPage);
+    expect(rows.map(({ id }) => id)).toEqual([slow.commitId, fast.commitId]);
+  }
+  const none = await catalog.commits.list({ viewer: null, statuses: ['failed'] }, allRowsPage);
+  expect(none.rows).toEqual([]);
 });
 
 test('a declared field takes its type from the data only if its type is auto', async () => {

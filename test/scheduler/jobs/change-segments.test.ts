@@ -156,7 +156,7 @@ test('records of an upsert that name no others are stored like those of an appen
   const lines = Array.from({ length: 5_000 }, (_, n) => `{"n":${n},"text":"text ${n % 100}"}`);
   const segments = await importAndListAdded(datasetId, lines, 'upsert');
   await expectFinalSegments(datasetId, segments);
-  const [commit] = (await lake.catalog.commits.list({ viewer: null, datasetId }, { limit: 1, offset: 0 })).rows; // prettier-ignore
+  const [commit] = (await lake.catalog.commits.list({ viewer: null, datasetIds: [datasetId] }, { limit: 1, offset: 0 })).rows; // prettier-ignore
   expect(segments.map(({ idRuns }) => idRuns)).toEqual([
     [{ firstId: firstRecordId(commit!.id, 0), rows: 5_000 }],
   ]);

@@ -79,7 +79,7 @@ describe('several files in one import', () => {
     expect(columns.find(({ name }) => name === 'n')?.type).toBe('double');
     expect(metadata['progress']).toMatchObject({ processed_records: 4, percent: 100 });
     const commits = await lake.catalog.commits.list(
-      { viewer: null, datasetId },
+      { viewer: null, datasetIds: [datasetId] },
       { limit: 10, offset: 0 },
     );
     expect(commits.rows.map(({ recordsModified }) => recordsModified)).toEqual([4]);
