@@ -124,7 +124,8 @@ export const migrationResource = declareResource<
     entity_params: {
       ...optionalOnCreate,
       type: entityParams.type,
-      description: 'Has no effect: fields keep the entity types of the source.',
+      description:
+        'Which entity types are detected. Fields that are copied from the source keep its entity types, and those without one are checked only if this is given.',
       example: entityParams.defaults,
       show: (row) => ({ ...entityParams.defaults, ...row.entityParams }),
     },

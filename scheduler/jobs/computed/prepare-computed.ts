@@ -72,6 +72,7 @@ export async function prepareComputedTable(
       known: declaredColumns,
       declared: [],
       described: [],
+      entityDetection: null,
       createdFields: [],
       genomeBuild: null,
       validation: lenientValidation,

@@ -12,6 +12,7 @@ import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
 import { producesRecords } from '../../expressions/columns/field-expressions.js';
 import { computedNames } from '../../expressions/columns/input-columns.js';
+import { ChunkSamples, type SourceSamples } from '../import/entity-samples.js';
 import { numberChunks, type NumberedChunk } from '../import/numbered-chunks.js';
 import { RejectedBudget } from '../import/rejected-budget.js';
 import type { RejectingSource } from '../import/rejected-file.js';
@@ -42,6 +43,7 @@ export class ChunkWriter {
   /** The rows of the chunks, if a second pass may be needed. */
   readonly #rows: ChunkRows[] = [];
   readonly #mayChange: boolean;
+  readonly #samples: ChunkSamples | null;
   readonly #rejected = new RejectedBudget();
   /** The rows of the first chunk. */
   firstChunkRows: ChunkRows | undefined;
@@ -53,6 +55,7 @@ export class ChunkWriter {
   constructor(params: MigrationParams, context: RunContext) {
     this.#params = params;
     this.#context = context;
+    this.#samples = params.entityDetection && new ChunkSamples(params.entityDetection.rules.size);
     this.#mayChange =
       params.expressions !== null ||
       params.columns.some(({ to, isCast }) => isCast && to.isDeclared !== true);
@@ -65,6 +68,13 @@ export class ChunkWriter {
     const knownResults = gap === -1 ? this.#results : this.#results.slice(0, gap);
     const last = raiseOnErrors ? knownResults.findIndex(({ findings }) => findings.errors > 0) : -1;
     return last === -1 ? knownResults : knownResults.slice(0, last + 1);
+  }
+
+  /** The samples for the detection of entity types; empty if none is detected. */
+  samples(): readonly SourceSamples[] {
+    const { entityDetection } = this.#params;
+    if (entityDetection === null || this.#samples === null) return [];
+    return [{ rules: entityDetection.rules, samples: this.#samples.result() }];
   }
 
   segments(): readonly Segment[] {
@@ -135,9 +145,10 @@ export class ChunkWriter {
   }
 
   get #readsNothing(): boolean {
-    const { dryRun, change, columns, expressions } = this.#params;
+    const { dryRun, change, columns, expressions, entityDetection } = this.#params;
     return (
       dryRun !== null &&
+      entityDetection === null &&
       change === null &&
       expressions === null &&
       !columns.some(({ isCast }) => isCast)
@@ -179,14 +190,18 @@ export class ChunkWriter {
     plan: ChunkPlan = this.#params,
   ): Promise<void> {
     const first = this.#results[index];
-    const chunk = await this.#run(rows, index, pass, plan, this.#params.dryRun !== null);
+    const result = await this.#run(rows, index, pass, plan, this.#params.dryRun !== null);
+    // The samples are not kept with the result, because their total size would grow with the number of chunks.
+    const chunk = { ...result, samples: [] };
     if (first === undefined) {
+      this.#samples?.addChunk(index, result.samples, false);
       this.#results[index] = chunk;
       this.#report((this.#done += chunk.read));
       if (this.#params.validation.raiseOnErrors && chunk.findings.errors > 0)
         this.#isStopped = true;
       this.#errors += chunk.rejected;
     } else {
+      this.#samples?.addRereadChunk(result.samples);
       // The first pass reports the warnings of a chunk; its errors are reported by the second pass if the first found none.
       const findings = first.findings.errors > 0 ? first.findings : mergeFindings(first, chunk);
       this.#results[index] = { ...chunk, findings };
@@ -200,7 +215,7 @@ export class ChunkWriter {
     { columns, expressions }: ChunkPlan,
     isDryRun: boolean,
   ): Promise<MigratedChunk> {
-    const { commitId, sourceRows, validation, change } = this.#params;
+    const { commitId, sourceRows, validation, change, entityDetection } = this.#params;
     const { pool, scratch, signal, attempt: taskAttempt } = this.#context;
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const chunk = await pool.run(
@@ -218,6 +233,10 @@ export class ChunkWriter {
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
         // The sample of a dry run repeats records whose errors the first pass has already reported, so it keeps no rejected records.
         rejectedBytes: pass === 's' ? 0 : this.#rejected.byteLimitOfChunk(index),
+        sampling: entityDetection && {
+          ...entityDetection.rules.size,
+          except: entityDetection.except,
+        },
         isDryRun: isDryRun && change === null,
       }),
       signal,

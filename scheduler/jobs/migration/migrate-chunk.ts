@@ -5,6 +5,11 @@ import { FindingCollector, mergeFindings, type Findings } from '../../../engine/
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { storedColumns } from '../../../engine/ingest/unify-columns.js';
+import {
+  sampleBatch,
+  type FieldSample,
+  type SamplingOptions,
+} from '../../../engine/ingest/value-samples.js';
 import type { ValueColumn } from '../../../engine/ingest/value-column.js';
 import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
@@ -38,6 +43,8 @@ export interface MigrationChunk extends RejectionSettings {
   readonly commitId: number;
   /** The column for row numbers in the source, as in `MigrationParams`. */
   readonly sourceRows: Column | null;
+  /** Which values are sampled to detect entity types; null for none. */
+  readonly sampling: SamplingOptions | null;
   /** Whether no segment is written. */
   readonly isDryRun: boolean;
 }
@@ -71,6 +78,7 @@ export interface MigratedChunk {
   readonly rejectedPart: RejectedPart | null;
   /** The findings about the records. A line is the number of a record within the chunk, from 1 on. */
   readonly findings: Findings;
+  readonly samples: readonly FieldSample[];
 }
 
 /**
@@ -102,6 +110,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
     rejected: rejectedCount,
     rejectedPart,
     findings,
+    samples: job.sampling === null ? [] : sampleBatch(first.batch, job.sampling),
   };
   const mayReject = (validation.maxRejected ?? 0) > 0;
   const isStored = stored > 0 && !job.isDryRun && (rejectedCount === 0 || mayReject);

@@ -6,6 +6,7 @@ import type { QueryRequest } from '../../../engine/query/request/query-request.j
 import type { Segment, Snapshot } from '../../../engine/store/store.js';
 import type { DryRunSample } from '../import/dry-run.js';
 import type { AppliedChange, RecordChange } from '../change/record-change.js';
+import type { EntityDetectionRules } from '../import/entity-samples.js';
 import type { FieldDeclaration } from '../import/known-columns.js';
 import type { MigrationExpressions } from './migrate-chunk.js';
 import type { MigratedColumn } from './column-plan.js';
@@ -30,6 +31,8 @@ export interface MigrationParams {
   readonly createdFields: readonly NewField[];
   readonly genomeBuild: GenomeBuild | null;
   readonly validation: ValidationParams;
+  /** The entity types to detect, in all fields but those with the dotted names `except`; null if none is detected. */
+  readonly entityDetection: { readonly rules: EntityDetectionRules; readonly except: readonly string[] } | null; // prettier-ignore
   /** How the records change records of the target; null if they are added. */
   readonly change: RecordChange | null;
   /** Whether the migration changes records of the version that it reads, the newest one, so that a later commit of records outdates it. */

@@ -26,12 +26,14 @@ import {
   outdatedFields,
 } from '../../expressions/columns/input-columns.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
+import { parseEntityRules } from '../import/entity-samples.js';
 import { declarationsOf, knownColumns, markDeclaredColumns } from '../import/known-columns.js';
 import { validationOf } from '../import/prepare-sources.js';
 import {
   fieldsCreatedIn,
   declarationsIn,
   fieldPropertiesIn,
+  fieldsWithFixedEntity,
   transientFieldNames,
 } from '../import/target-fields.js';
 import type { PublishContext } from '../job.js';
@@ -90,6 +92,7 @@ export async function prepareMigration(
       known: stored,
       declared: [],
       described: [],
+      entityDetection: null,
       createdFields: [],
       change,
     };
@@ -137,12 +140,34 @@ export async function prepareMigration(
     known: targetColumns,
     declared: declaredFields,
     described: [...sourceFields, ...fieldPropertiesIn(row.targetFields)],
+    entityDetection: entityDetectionOf(row, {
+      fixed: [
+        ...fieldsWithFixedEntity(fields, row.targetFields),
+        ...sourceFields.flatMap(({ name, entityType }) => (name && entityType ? [name] : [])),
+      ],
+      copied: fieldsOfColumns(selectedColumns).map(({ name }) => name),
+      computes: expressions !== null,
+    }),
     createdFields: fieldsToCreate(row, sourceFields, source.fields, fields),
     change: change && {
       ...change,
       cleared: expressions ? outdatedFields(expressions.fields) : [],
     },
   };
+}
+
+/**
+ * Returns which entity types are detected. Choice: fields that are copied from the source keep its entity types, which were detected when it
+ * was imported, or which users have set or removed, unless the request has `entity_params`; computed fields are checked in any case.
+ */
+function entityDetectionOf(
+  { entityParams }: DatasetMigrationRow,
+  names: { readonly fixed: readonly string[]; readonly copied: readonly string[]; readonly computes: boolean }, // prettier-ignore
+): MigrationParams['entityDetection'] {
+  const rules = parseEntityRules(entityParams ?? {});
+  const checksCopied = Object.keys(entityParams ?? {}).length > 0;
+  if (rules === null || !(checksCopied || names.computes)) return null;
+  return { rules, except: checksCopied ? names.fixed : [...names.fixed, ...names.copied] };
 }
 
 /** Returns the columns that expressions read, and the column of stored errors, of which those of other fields are kept. */

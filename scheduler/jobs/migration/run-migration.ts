@@ -3,7 +3,9 @@ import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { canceledError } from '../../../engine/core/errors.js';
+import type { JsonObject } from '../../../engine/core/types.js';
 import { applyChange, deleteFoundRows } from '../change/apply-change.js';
+import { detectEntities, type DetectedEntities } from '../import/detect-entities.js';
 import { readSampleOfSegments, maxSampleRecords } from '../import/dry-run.js';
 import { locationInSource } from '../import/numbered-chunks.js';
 import { writeRejectedFile } from '../import/rejected-file.js';
@@ -62,7 +64,12 @@ async function migrateWithEngine(
     writer.countRecords(),
     rejectedFile,
   );
-  const migratedRecords = { ...migrationResultOf(params, outcome), segments: writer.segments() };
+  const { entityDetection } = params;
+  const detected =
+    entityDetection &&
+    (await detectEntities(writer.samples(), outcome.columns, entityDetection.except));
+  const outcomeResult = withDetections(migrationResultOf(params, outcome), detected);
+  const migratedRecords = { ...outcomeResult, segments: writer.segments() };
   const changed = change && (changesSource ? snapshot : await context.snapshot(change.datasetId));
   const chunks = writer.numberedChunks().filter(({ result: { segment } }) => segment !== null);
   const origins = {
@@ -81,7 +88,7 @@ async function migrateWithEngine(
     first === undefined ? [] : await writer.writeSampleSegment(first, outcome.columns),
     outcome.columns,
     dryRun.fields,
-    params.described,
+    result.described,
     context,
   );
   return { ...result, dryRun: { sample, seen: outcome.seen } };
@@ -101,6 +108,17 @@ function migrationResultOf(
     records,
     metadata,
   };
+}
+
+/** Adds the detected entity types to a result. They take precedence over descriptions, because no field with a given type is checked. */
+function withDetections(
+  { described, metadata, ...result }: MigrationResult,
+  detected: DetectedEntities | null,
+): MigrationResult {
+  if (detected === null) return { ...result, described, metadata };
+  const { fields, detections } = detected;
+  const validation = { ...(metadata['validation'] as JsonObject), detections };
+  return { ...result, described: [...described, ...fields], metadata: { ...metadata, validation } };
 }
 
 /** The first records of a chunk. */

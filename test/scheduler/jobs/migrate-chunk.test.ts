@@ -48,6 +48,7 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
     index: 0,
     commitId: 77,
     sourceRows: null,
+    sampling: null,
     isFinal: false,
     validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false },
     file,
