@@ -232,7 +232,7 @@ const explanationSchema = answerSchema(
     access: {
       type: jsonObject,
       description:
-        'How columns in memory evaluated the touched segments: {filters, pages, columns}, the numbers of those ruled out by Bloom filters, evaluated on single pages, and on whole columns.',
+        'How columns in memory evaluated the touched segments: {bounds, filters, pages, searches, hashes, columns}, the numbers of those whose records sort after the page by the statistics in the log, ruled out by Bloom filters, evaluated on the few pages that their bounds or a search of their bytes leave, looked up in a hash table, and evaluated on whole columns.',
       optional: true,
     },
     plan: {

@@ -32,10 +32,19 @@ export interface SelectedRows {
   readonly access?: SegmentAccess | undefined;
 }
 
-/** The numbers of segments that bloom filters excluded, that were evaluated on single pages, and that were evaluated on whole columns. */
+/** The numbers of segments, by what told which of their rows a query finds. */
 export interface SegmentAccess {
+  /** The bounds of the sort key in the log: all rows sort after those of the page. */
+  readonly bounds: number;
+  /** Bloom filters: no row matches. */
   readonly filters: number;
+  /** The bounds of pages: few pages, or rows of few pages, were evaluated. */
   readonly pages: number;
+  /** A search of the bytes of pages. */
+  readonly searches: number;
+  /** The hash table of a column in memory. */
+  readonly hashes: number;
+  /** Whole columns. */
   readonly columns: number;
 }
 

@@ -332,7 +332,7 @@ async function selectRanked(
 function totalAccess(answers: readonly ShardAnswer[]): SegmentAccess {
   const sum = (of: keyof SegmentAccess): number =>
     answers.reduce((total, { access }) => total + access[of], 0);
-  return { filters: sum('filters'), pages: sum('pages'), columns: sum('columns') };
+  return { bounds: sum('bounds'), filters: sum('filters'), pages: sum('pages'), searches: sum('searches'), hashes: sum('hashes'), columns: sum('columns') }; // prettier-ignore
 }
 
 function mergedFacetsJson(

@@ -19,8 +19,16 @@ import type { RowGroup } from '../../store/segment-file.js';
 /** The rows of a segment that match, and how they were found. */
 interface PageMatches {
   readonly found: SelectionVector;
-  readonly by: 'filters' | 'pages';
+  readonly by: 'filters' | 'pages' | 'searches';
 }
+
+/** The segment must be evaluated as a whole, by the hash table of a column or on whole columns. */
+interface WholeSegment {
+  readonly found: undefined;
+  readonly by: 'hashes' | 'columns';
+}
+
+const onColumns: WholeSegment = { found: undefined, by: 'columns' };
 
 /** The number of consecutive segments with too many candidate pages after which a query no longer looks at single pages. */
 const maxConsecutiveMisses = 4;
@@ -37,37 +45,38 @@ export class PageMatcher {
     this.#match = match;
   }
 
-  /** Returns the matching rows of a segment; undefined if many pages may contain a match, or if looking at single pages gains nothing. */
+  /** Returns the matching rows of a segment; none of them if many pages may contain a match, or if looking at single pages gains nothing. */
   findMatches(
     pages: SegmentPages,
     view: SegmentView,
     segment: ShardSegment,
-  ): PageMatches | undefined {
+  ): PageMatches | WholeSegment {
     const query = this.#query;
     const { areVariantsPlaced: arePlaced } = segment;
     const isInMemory = [...query.names.keys()].every(pages.hasColumn);
     const hashes = isInMemory ? query.lookedUp.map(pages.hashes) : [];
     // An existing hash table finds the rows without testing single pages.
-    if (hashes.includes('made')) return undefined;
+    if (hashes.includes('made')) return { found: undefined, by: 'hashes' };
     // Building a hash table takes as long as a hundred lookups, so the bloom filters decide in which segments one is needed.
     const isFiltered = !isInMemory || hashes.includes('unmade');
     // If the page statistics of some segments exclude nothing, those of the other segments will not either.
     const mayGain = this.#misses < maxConsecutiveMisses;
     // Opening a file of thousands of columns takes longer than evaluating a condition on a column in memory.
-    if (!isFiltered && (!mayGain || !pages.isFileCached)) return undefined;
+    if (!isFiltered && (!mayGain || !pages.isFileCached)) return onColumns;
     const { file } = pages;
     const groups = isFiltered ? groupsToRead(file, query, pages.filter, arePlaced) : file.groups;
     if (groups.length === 0) return { found: 'none', by: 'filters' };
-    if (!mayGain) return undefined;
-    const found = isInMemory
+    if (!mayGain) return onColumns;
+    const matches = isInMemory
       ? this.#findInMemory(pages, view, hashes.includes('unmade'), arePlaced)
       : this.#findInFile(pages, groups, segment);
-    if (found === undefined) {
+    if (matches === undefined) {
       this.#misses++;
-      return undefined;
+      return onColumns;
     }
     const { deleted } = view;
-    return { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by: 'pages' };
+    const { found, by } = matches;
+    return { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by };
   }
 
   #findInMemory(
@@ -75,29 +84,40 @@ export class PageMatcher {
     view: SegmentView,
     areHashesUnmade: boolean,
     arePlaced: boolean,
-  ): SelectionVector | undefined {
+  ): PageMatches | undefined {
     // Evaluating the whole column would require building its hash tables first, so the cost of building them is added.
     const hashing = areHashesUnmade ? nsPerRow.hashing : 0;
     const costly = { ...this.#query, perRow: this.#query.perRow + hashing };
     const spans = spansToRead(file, costly, arePlaced);
     if (spans !== undefined) this.#misses = 0;
-    return spans && matchSpans(spans, view, this.#match);
+    return spans && matchesBy('pages', matchSpans(spans, view, this.#match));
   }
 
   #findInFile(
     { file, column, hasColumn, isWorthLoading }: SegmentPages,
     groups: readonly RowGroup[],
     { rows, areVariantsPlaced: arePlaced }: ShardSegment,
-  ): SelectionVector | undefined {
+  ): PageMatches | undefined {
     const query = this.#query;
     const few = pagesToRead(file, query, groups, arePlaced);
-    if (few !== undefined) this.#misses = 0;
-    if (few !== undefined || !query.hasLiterals) return few && matchPages(few, rows, this.#match, column); // prettier-ignore
+    if (few !== undefined) {
+      this.#misses = 0;
+      return matchesBy('pages', matchPages(few, rows, this.#match, column));
+    }
+    if (!query.hasLiterals) return undefined;
     const missing = [...query.names.keys()].filter((name) => !hasColumn(name));
     if (missing.some((name) => isWorthLoading(name, columnBytesOf(file, query, name)))) return undefined; // prettier-ignore
     const searched = pagesBySearch(file, query, groups, arePlaced);
     if (searched === undefined) return undefined;
     this.#misses = searched.areFew ? 0 : this.#misses + 1;
-    return matchPages(searched.pages, rows, this.#match, column);
+    return matchesBy('searches', matchPages(searched.pages, rows, this.#match, column));
   }
+}
+
+/** Returns the rows of some pages; undefined if these could not be evaluated. */
+function matchesBy(
+  by: PageMatches['by'],
+  found: SelectionVector | undefined,
+): PageMatches | undefined {
+  return found && { found, by };
 }

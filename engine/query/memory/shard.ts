@@ -102,12 +102,13 @@ export class Shard {
     const scannedFields = fieldsOfPlainScan(query, paged !== undefined);
     const counts = new Float64Array(2 * segments.length);
     const rows: number[] = [];
-    const access = { filters: 0, pages: 0, columns: 0 };
+    const access = { bounds: 0, filters: 0, pages: 0, searches: 0, hashes: 0, columns: 0 };
     for (const [i, segment] of segments.entries()) {
       const isBehind = best?.isBehind(segment.number, boundOf(segment)) ?? false;
       if (isBehind && query.predicate.kind === 'all' && facets === undefined) {
         counts[2 * i] = segment.number;
         counts[2 * i + 1] = liveRowCount(segment);
+        access.bounds++;
         continue;
       }
       const view = this.#cache.view(snapshot, segment);
@@ -120,7 +121,7 @@ export class Shard {
         continue;
       }
       const live =
-        ofPages === undefined
+        ofPages?.found === undefined
           ? liveViewOf(this.#cache, snapshot, segment, scannedFields)
           : undefined;
       const scanned = live ?? view;

@@ -44,7 +44,7 @@ test('a query, by either address, says what each condition leaves and which segm
         paths: [expect.any(String)],
         more: 0,
       },
-      access: { filters: 0, pages: 0, columns: 1 },
+      access: { bounds: 0, filters: 0, pages: 0, searches: 0, hashes: 0, columns: 1 },
       plan: [
         expect.objectContaining({ step: 'select', columns: ['gene', 'n'] }),
         expect.objectContaining({ step: 'read' }),

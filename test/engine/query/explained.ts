@@ -1,3 +1,4 @@
+import type { SegmentAccess } from '../../../engine/query/executor/executor.js';
 import type { PlanStep } from '../../../engine/query/executor/step.js';
 import { expect } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
@@ -6,6 +7,9 @@ import { parseQuery } from '../../../engine/query/request/query-request.js';
 import { runQuery } from '../../../engine/query/plan/run-query.js';
 import type { GeneNames } from '../../../engine/query/request/entities.js';
 import type { EngineFixture, TestDataset } from './dataset.js';
+
+/** What `access` has if no segment was evaluated. */
+export const noAccess: SegmentAccess = { bounds: 0, filters: 0, pages: 0, searches: 0, hashes: 0, columns: 0 }; // prettier-ignore
 
 /** A condition in the `explain` member of an answer. */
 export interface ExplainedNode {
@@ -41,7 +45,7 @@ export interface ExplainAnswer {
     readonly paths: readonly string[];
     readonly more: number;
   };
-  readonly access?: { readonly filters: number; readonly pages: number; readonly columns: number };
+  readonly access?: SegmentAccess;
   readonly steps: Readonly<Record<string, number>>;
   readonly plan: readonly PlanStep[];
 }

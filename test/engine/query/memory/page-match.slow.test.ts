@@ -36,7 +36,7 @@ import {
   type TestDataset,
   type TestRow,
 } from '../dataset.js';
-import { explainQuery } from '../explained.js';
+import { explainQuery, noAccess } from '../explained.js';
 import { filterPredicate } from '../naive-filter.js';
 import { Random } from '../random.js';
 import { loadedValues } from './values.js';
@@ -282,24 +282,24 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const access = async (filters: unknown): Promise<unknown> =>
         (await explainQuery(own, copy, { filters })).explain.access;
       const variant = some(123)['variant'];
-      expect(await access([['variant', variant]])).toEqual({ filters: 0, pages: 1, columns: 0 });
+      expect(await access([['variant', variant]])).toEqual({ ...noAccess, pages: 1 });
       // A Bloom filter may contain a missing id by chance, so an id is chosen that none contains.
       const ids = Array.from({ length: 6 }, (_, i) => `rs5${i}z`);
       const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
       const missing = ids.find((_, i) => found[i]!.groups === 0);
       // The first query searches the pages; for the second, the column is loaded.
-      expect(await access([['id__contains', 'x']])).toEqual({ filters: 0, pages: 1, columns: 0 });
-      expect(await access([['id__contains', 'y']])).toEqual({ filters: 0, pages: 0, columns: 1 });
+      expect(await access([['id__contains', 'x']])).toEqual({ ...noAccess, searches: 1 });
+      expect(await access([['id__contains', 'y']])).toEqual({ ...noAccess, columns: 1 });
       // Bloom filters are also used for a column in memory, until it has a hash table; the counts of the explanation have created one.
-      expect(await access([['id', missing]])).toEqual({ filters: 1, pages: 0, columns: 0 });
-      expect(await access([['id', missing]])).toEqual({ filters: 0, pages: 0, columns: 1 });
+      expect(await access([['id', missing]])).toEqual({ ...noAccess, filters: 1 });
+      expect(await access([['id', missing]])).toEqual({ ...noAccess, hashes: 1 });
       // For columns in memory too, only few pages are evaluated if that is enough, unless a hash table finds the value.
       const ofDepth = (from: number, to: number) =>
         Array.from({ length: 6 }, (_, i) => ['depth__range', [from, to + i]]);
-      expect(await access(ofDepth(10, 500))).toEqual({ filters: 0, pages: 0, columns: 1 });
-      expect(await access(ofDepth(150, 151))).toEqual({ filters: 0, pages: 1, columns: 0 });
+      expect(await access(ofDepth(10, 500))).toEqual({ ...noAccess, columns: 1 });
+      expect(await access(ofDepth(150, 151))).toEqual({ ...noAccess, pages: 1 });
       expect(await access([['variant__contains', 'x']])).toMatchObject({ columns: 1 });
-      expect(await access([['variant', variant]])).toEqual({ filters: 0, pages: 0, columns: 1 });
+      expect(await access([['variant', variant]])).toEqual({ ...noAccess, hashes: 1 });
     } finally {
       await own.close();
     }
