@@ -32,7 +32,7 @@ export async function withDataFolder<T>(
 }
 
 /** Returns the data folder that the flag or the environment names. Throws `not-found` if it contains no catalogue. */
-export async function requireExistingFolder(
+export async function requireDataFolder(
   flag: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {

@@ -79,7 +79,7 @@ export class VariantBuilder {
 }
 
 /** Returns whether the text is an allele as tables write it: bases, or `-` for none. */
-export function isTableAllele(bytes: Uint8Array, from: number, to: number): boolean {
+export function isBasesOrDash(bytes: Uint8Array, from: number, to: number): boolean {
   if (to - from === 1 && bytes[from] === 45) return true;
   for (let at = from; at < to; at++) if (complementBases[bytes[at]!] === 0) return false;
   return to > from;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { blockContains, parseAddress, parseCidrBlock } from '../../engine/core/addresses.js';
+import { cidrContains, parseAddress, parseCidrBlock } from '../../engine/core/addresses.js';
 import { pathPrefixShape } from '../../engine/core/config.js';
 
 /** What the headers of trusted proxies say about the request that the client sent to the first proxy; undefined where they say nothing. */
@@ -37,7 +37,7 @@ export function createForwardedReader(
   const blocks = trusted.flatMap((text) => parseCidrBlock(text) ?? []);
   const isTrusted = (text: string): boolean => {
     const address = parseAddress(text);
-    return address !== undefined && blocks.some((block) => blockContains(block, address));
+    return address !== undefined && blocks.some((block) => cidrContains(block, address));
   };
   return ({ headers, socket }) => {
     const peer = socket.remoteAddress ?? '';

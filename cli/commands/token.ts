@@ -4,7 +4,7 @@ import { tokenSubject, type TokenRow } from '../../engine/catalog/tokens.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import { AppError } from '../../engine/core/errors.js';
 import { type Command, UsageError } from '../command.js';
-import { requireExistingFolder, type OpenedDataFolder, withDataFolder } from '../data.js';
+import { requireDataFolder, type OpenedDataFolder, withDataFolder } from '../data.js';
 import { dataOption, readOptions } from './options.js';
 
 const dayMs = 86_400_000;
@@ -29,7 +29,7 @@ export const tokenAdd: Command = {
     const scope = values['read-only'] ? 'read' : 'read write';
     const kind = values['api-key'] ? 'api_key' : 'token';
     const { name } = values;
-    const folder = await requireExistingFolder(values.data, env);
+    const folder = await requireDataFolder(values.data, env);
     const { row, secret } = await withDataFolder(folder, async (data) => {
       const user = await requireUserByEmail(data, positionals[0] ?? '');
       return data.catalog.transaction(async (tx) => {
@@ -58,7 +58,7 @@ export const tokenList: Command = {
   help: 'lists tokens, newest first: id, first characters, scope, state, name, user and last use',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, dataOption, { min: 0, max: 1 });
-    const folder = await requireExistingFolder(values.data, env);
+    const folder = await requireDataFolder(values.data, env);
     await withDataFolder(folder, async (data) => {
       const [email] = positionals;
       const filter =
@@ -85,7 +85,7 @@ export const tokenRename: Command = {
     const { values, positionals } = readOptions(args, dataOption, { min: 2, max: 2 });
     const [, name = ''] = positionals;
     const id = parseId(positionals[0]);
-    const folder = await requireExistingFolder(values.data, env);
+    const folder = await requireDataFolder(values.data, env);
     const row = await withDataFolder(folder, ({ catalog }) => catalog.tokens.update(id, { name }));
     if (!row) throw new AppError('not-found', `there is no token ${id}`);
     terminal.note(`Token ${id} is called ${name}.`);
@@ -101,7 +101,7 @@ export const tokenRevoke: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, dataOption, { min: 1, max: 1 });
     const id = parseId(positionals[0]);
-    const folder = await requireExistingFolder(values.data, env);
+    const folder = await requireDataFolder(values.data, env);
     const row = await withDataFolder(folder, ({ catalog }) =>
       catalog.transaction(async (tx) => {
         const revoked = await tx.tokens.revoke(id);

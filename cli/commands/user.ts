@@ -8,7 +8,7 @@ import { hashPassword } from '../../engine/catalog/passwords.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import { type Command, type CommandContext, UsageError } from '../command.js';
-import { requireExistingFolder, readRunningServerOrigin, withDataFolder } from '../data.js';
+import { requireDataFolder, readRunningServerOrigin, withDataFolder } from '../data.js';
 import {
   connectUnlessFolder,
   originOf,
@@ -34,7 +34,7 @@ export const userAdd: Command = {
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const role = roles.find((name) => name === values.role);
     if (!role) throw new UsageError(`--role must be one of ${roles.join(', ')}`);
-    const folder = await requireExistingFolder(values.data, env);
+    const folder = await requireDataFolder(values.data, env);
     const createdUser = await withDataFolder(folder, ({ catalog, key }) =>
       catalog.transaction(async (tx) => {
         const domain = values.account ?? (await readFirstDomain(tx));
@@ -58,7 +58,7 @@ export const userPassword: Command = {
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, dataOption, { min: 1, max: 1 });
     const [email = ''] = positionals;
-    const folder = await requireExistingFolder(values.data, env);
+    const folder = await requireDataFolder(values.data, env);
     const hash = await hashPassword(await terminal.secret('Password: '));
     await withDataFolder(folder, async ({ catalog }) => {
       const user = await catalog.users.byEmail(email);
@@ -82,7 +82,7 @@ export const userLoginLink: Command = {
     const options = { ...dataOption, url: { type: 'string' } } as const;
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const [email = ''] = positionals;
-    const folder = await requireExistingFolder(values.data, env);
+    const folder = await requireDataFolder(values.data, env);
     const givenOrigin = originOf(values.url ?? env['STRANDLAKE_PUBLIC_URL']);
     const origin = givenOrigin ?? (await readRunningServerOrigin(folder));
     if (origin === undefined) {
@@ -134,7 +134,7 @@ export const userRemove: Command = {
     if (user === undefined) throw new AppError('not-found', `there is no user ${email}`);
     if (client) await client.delete(`/v1/users/${user.id}`);
     else {
-      const folder = await requireExistingFolder(values.data, env);
+      const folder = await requireDataFolder(values.data, env);
       await withDataFolder(folder, ({ catalog }) =>
         catalog.transaction((tx) => removeUser(tx, null, user.id)),
       );
@@ -171,7 +171,7 @@ async function listUsersOfDataFolder(
   env: CommandContext['env'],
   email?: string,
 ): Promise<readonly ListedUser[]> {
-  return withDataFolder(await requireExistingFolder(flag, env), async ({ catalog }) => {
+  return withDataFolder(await requireDataFolder(flag, env), async ({ catalog }) => {
     const { rows } = await catalog.users.list(email === undefined ? {} : { email }, unlimitedPage);
     return Promise.all(
       rows.map(async ({ id, email: address, role, accountId, isActive }) => {

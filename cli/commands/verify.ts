@@ -1,7 +1,7 @@
 import { openCatalog } from '../../engine/catalog/catalog.js';
 import { openDataFolder } from '../../engine/core/files.js';
 import { type Command, UsageError } from '../command.js';
-import { requireExistingFolder } from '../data.js';
+import { requireDataFolder } from '../data.js';
 import { dataOption, readOptions } from './options.js';
 
 /** Unreferenced files younger than this are not reported, because the next start of the server deletes them. */
@@ -18,7 +18,7 @@ export const verify: Command = {
     if (folder !== undefined && values.data !== undefined) {
       throw new UsageError('name the data folder only once');
     }
-    const data = await openDataFolder(await requireExistingFolder(folder ?? values.data, env));
+    const data = await openDataFolder(await requireDataFolder(folder ?? values.data, env));
     const catalog = await openCatalog(data.catalog, 'reader');
     try {
       // Loads the code of all jobs and formats, which no other command needs.

@@ -35,7 +35,7 @@ export function parseCidrBlock(text: string): CidrBlock | undefined {
 }
 
 /** Whether a CIDR block contains an IP address. */
-export function blockContains(
+export function cidrContains(
   { address: { family, value }, bits }: CidrBlock,
   address: IpAddress,
 ): boolean {
@@ -51,11 +51,10 @@ export function isSameAddress(a: IpAddress, b: IpAddress): boolean {
 
 /** Whether an address belongs to the public internet, according to the IANA registries of special-purpose addresses. */
 export function isPublicAddress(address: IpAddress): boolean {
-  if (address.family === 4)
-    return !specialIpv4Blocks.some((block) => blockContains(block, address));
+  if (address.family === 4) return !specialIpv4Blocks.some((block) => cidrContains(block, address));
   return (
-    blockContains(globalUnicastBlock, address) &&
-    !specialIpv6Blocks.some((block) => blockContains(block, address))
+    cidrContains(globalUnicastBlock, address) &&
+    !specialIpv6Blocks.some((block) => cidrContains(block, address))
   );
 }
 
@@ -65,7 +64,7 @@ export function isPublicAddress(address: IpAddress): boolean {
  */
 export function isForbiddenAddress(address: IpAddress): boolean {
   return [address, ...embeddedIpv4(address)].some((one) =>
-    forbiddenBlocks.some((block) => blockContains(block, one)),
+    forbiddenBlocks.some((block) => cidrContains(block, one)),
   );
 }
 
@@ -73,7 +72,7 @@ export function isForbiddenAddress(address: IpAddress): boolean {
 function embeddedIpv4({ family, value }: IpAddress): readonly IpAddress[] {
   if (family === 4) return [];
   const found: bigint[] = [];
-  const isIn = (text: string): boolean => blockContains(requireCidrBlock(text), { family, value });
+  const isIn = (text: string): boolean => cidrContains(requireCidrBlock(text), { family, value });
   if (isIn('64:ff9b::/96') || isIn('::/96')) found.push(value & low32Bits);
   if (isIn('2002::/16')) found.push((value >> 80n) & low32Bits);
   if (isIn('64:ff9b:1::/48')) {

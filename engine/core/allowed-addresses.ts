@@ -1,5 +1,5 @@
 import {
-  blockContains,
+  cidrContains,
   isForbiddenAddress,
   isPublicAddress,
   isSameAddress,
@@ -55,7 +55,7 @@ export function mayConnect(
   if (isForbiddenAddress(address)) return false;
   if (isPublicAddress(address) && !own.some((one) => isSameAddress(one, address))) return true;
   return allowed.some((one) => {
-    if (one.kind === 'block') return blockContains(one.block, address);
+    if (one.kind === 'block') return cidrContains(one.block, address);
     if (one.port !== port) return false;
     return one.kind === 'host'
       ? one.host === normalizeHost(host)

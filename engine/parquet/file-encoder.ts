@@ -39,7 +39,7 @@ const flushBytes = 1 << 20;
 /** Statistics of a leaf over all row groups, counted from the batches while they are encoded. */
 export interface EncodedLeafStatistics {
   readonly leaf: ParquetLeaf;
-  /** The number of slots without a value. */
+  /** The null count of Parquet's statistics: the entries of the leaf without a value, empty lists included. */
   nulls: number;
   min: Bound | undefined;
   max: Bound | undefined;

@@ -20,7 +20,7 @@ import type { VersionDifference, Segment } from './store.js';
 const maxDifferenceRows = 1 << 24;
 
 /** Caches the most recently used differences, so that a client that pages through one does not cause the log to be read for each page. */
-export class DifferenceCache {
+export class VersionDifferenceCache {
   readonly #folder: DataFolder;
   /** The cached differences by `<dataset> <from> <to>`. */
   readonly #known = new LruCache<string, VersionDifference>(maxDifferenceRows);

@@ -17,7 +17,7 @@ import {
 } from '../core/files.js';
 import { Checkpoints } from './checkpoints.js';
 import { isMergeable, planMerge } from './compaction.js';
-import { DifferenceCache } from './difference.js';
+import { VersionDifferenceCache } from './difference.js';
 import { DiskUses } from './disk-use.js';
 import { FolderRemovals } from './folder-removals.js';
 import { SegmentIntegrity } from './integrity.js';
@@ -91,7 +91,7 @@ class FileStore implements Store {
   /** For each dataset, a promise that resolves when the last queued operation has ended. */
   readonly #queues = new Map<number, Promise<void>>();
   readonly #integrity: SegmentIntegrity;
-  readonly #differences: DifferenceCache;
+  readonly #differences: VersionDifferenceCache;
   readonly #vacuums: Vacuums;
   readonly #checkpoints: Checkpoints;
   readonly #diskUses: DiskUses;
@@ -101,7 +101,7 @@ class FileStore implements Store {
     const { dropAfterMs, setTimer, checkEveryMs, keepVersionsMs, pinMs, now, logs } = options;
     this.#folder = folder;
     this.#snapshots = new SnapshotCache(folder, logs);
-    this.#differences = new DifferenceCache(folder);
+    this.#differences = new VersionDifferenceCache(folder);
     this.#keepVersionsMs = keepVersionsMs ?? settings.keepVersionsDays.fallback * dayMs;
     this.#now = now ?? Date.now;
     this.#vacuums = new Vacuums({

@@ -72,7 +72,7 @@ export class BedParser {
       );
   }
 
-  /** Parses all lines; returns their number. */
+  /** Parses the lines of a chunk, until the report stops; returns the number of lines that were read. */
   read(chunk: Uint8Array): number {
     const isValidUtf8 = isUtf8(chunk);
     const context = this.#context;
@@ -106,8 +106,8 @@ export class BedParser {
   }
 
   /**
-   * Finds the fields of a line. Choice: a line that contains a tab is separated by tabs, so that names may contain blanks; any other line
-   * is separated by runs of blanks.
+   * Finds the fields of a line. Choice: a line that contains a tab is separated by tabs, so that names may contain spaces; any other line
+   * is separated by runs of spaces.
    */
   #split(from: number, to: number): void {
     const bytes = this.#bytes;

@@ -4,7 +4,7 @@ import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { CoordinatesBuilder, coordinatesColumn } from '../coordinates.js';
 import { buildsNamedIn } from '../genome-build.js';
 import { parseInteger } from '../text/parse-numbers.js';
-import { isTableAllele, variantColumn, VariantBuilder } from '../variant-builder.js';
+import { isBasesOrDash, variantColumn, VariantBuilder } from '../variant-builder.js';
 import type { FastRowScanner } from './fast-rows.js';
 
 /**
@@ -214,7 +214,7 @@ export class MafRowBuilder {
       : this.#differs(MafCellIndex.Allele1, bytes)
         ? MafCellIndex.Allele1
         : MafCellIndex.Allele2;
-    if (!isTableAllele(bytes, refFrom, refTo) || !isTableAllele(bytes, from[allele]!, to[allele]!))
+    if (!isBasesOrDash(bytes, refFrom, refTo) || !isBasesOrDash(bytes, from[allele]!, to[allele]!))
       return;
     const { nextVariant } = this.#variants;
     nextVariant.build = build;
@@ -235,7 +235,7 @@ export class MafRowBuilder {
   #differs(kind: MafCellIndex, bytes: Uint8Array): boolean {
     const [from, to] = [this.#from[kind]!, this.#to[kind]!];
     const [other, end] = [this.#from[MafCellIndex.Reference]!, this.#to[MafCellIndex.Reference]!];
-    if (!isTableAllele(bytes, from, to)) return false;
+    if (!isBasesOrDash(bytes, from, to)) return false;
     if (to - from !== end - other) return true;
     for (let i = 0; i < to - from; i++)
       if ((bytes[from + i]! | 32) !== (bytes[other + i]! | 32)) return true;

@@ -1,6 +1,6 @@
 import type { GenomeBuild } from '../../engine/core/types.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
-import { isTableAllele, VariantBuilder } from '../variant-builder.js';
+import { isBasesOrDash, VariantBuilder } from '../variant-builder.js';
 
 /**
  * Fills `variant` for the features of a GVF file, which is GFF3 with alleles in the attributes `Variant_seq` and `Reference_seq` (GVF 1.10,
@@ -58,7 +58,7 @@ export class GvfVariantBuilder {
     for (let at = variants; ; at++) {
       const end = attributeValueEnd(bytes, at, to);
       if (
-        isTableAllele(bytes, at, end) &&
+        isBasesOrDash(bytes, at, end) &&
         !areEqualIgnoringCase(bytes, at, end, reference, referenceTo)
       ) {
         found++;

@@ -189,8 +189,8 @@ export function widenIntegerColumns(
   });
 }
 
-/** The types of the fixed VCF fields, and whether they are lists. */
-const fixedFieldTypes: Readonly<Record<string, readonly [string, boolean]>> = {
+/** The types of the fields that the reader derives from the fixed columns of VCF, and whether they are lists. */
+const coreFieldTypes: Readonly<Record<string, readonly [string, boolean]>> = {
   genomic_coordinates: ['object', false],
   variant: ['string', false],
   allele: ['string', false],
@@ -201,9 +201,9 @@ const fixedFieldTypes: Readonly<Record<string, readonly [string, boolean]>> = {
   filter: ['string', true],
 };
 
-/** Throws if the dataset has a fixed VCF field with a type that cannot store the values of VCF records. */
-export function checkFixedFieldType(name: string, type: string, isList: boolean): void {
-  const [wanted, wantsList] = fixedFieldTypes[name]!;
+/** Throws if the dataset has a field that the reader derives from the fixed columns of VCF with a type that cannot store its values. */
+export function checkCoreFieldType(name: string, type: string, isList: boolean): void {
+  const [wanted, wantsList] = coreFieldTypes[name]!;
   const isText = wanted === 'string' && (type === 'text' || type === 'blob');
   if ((type !== wanted && !isText) || isList !== wantsList)
     throw typeConflictError(

@@ -5,7 +5,7 @@ import type { ListBuilder, StructBuilder } from '../../engine/ingest/nested-buil
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { budgets } from '../../engine/core/budgets.js';
 import type { Column, Columns } from '../../engine/core/types.js';
-import { checkFixedFieldType, describeType, typeConflictError } from './columns.js';
+import { checkCoreFieldType, describeType, typeConflictError } from './columns.js';
 import { appendFilter, appendIdentifier, appendSplit, appendVariant } from './fixed-fields.js';
 import type { VcfLine } from './line.js';
 
@@ -35,7 +35,7 @@ export class FixedColumns {
   constructor(columns: Columns, out: BatchBuilder, build: string) {
     const column = <B extends ColumnBuilder>(name: string): B => {
       const wantedColumn = columns.find((one) => one.name === name)!;
-      checkFixedFieldType(wantedColumn.name, wantedColumn.type, wantedColumn.isList);
+      checkCoreFieldType(wantedColumn.name, wantedColumn.type, wantedColumn.isList);
       return out.column(wantedColumn) as B;
     };
     this.#coordinates = column('genomic_coordinates');

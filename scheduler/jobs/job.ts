@@ -7,7 +7,7 @@ import type { Columns, JsonObject } from '../../engine/core/types.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Snapshot, Store } from '../../engine/store/store.js';
 import type { HostCallHandler, ThreadPool } from './thread-jobs.js';
-import type { FetchSource } from './import/import-source.js';
+import type { SourceDownloader } from './import/import-source.js';
 
 /**
  * The declaration of a kind of job: everything that the queue and the worker know about it. `run` is called in the worker process, all
@@ -151,8 +151,8 @@ export interface RunContext {
    * `AppError`.
    */
   readonly hostCalls: HostCallHandler;
-  /** Downloads a file; no other code may connect to other hosts. */
-  readonly fetchSource: FetchSource;
+  /** Downloads a file: the only way in which jobs connect to other hosts. */
+  readonly fetchSource: SourceDownloader;
   /** Runs `work` with the SQL engine of the worker's main thread. */
   withQueryEngine<T>(work: (engine: QueryEngine) => Promise<T>): Promise<T>;
 }

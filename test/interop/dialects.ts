@@ -6,7 +6,7 @@ import { parseJson } from '../../engine/core/json.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Predicate } from '../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../engine/query/request/query-request.js';
-import { runQuery, runTexts } from '../../engine/query/plan/run-query.js';
+import { runQuery, runQueryAsLines } from '../../engine/query/plan/run-query.js';
 import type { TestDataset } from '../engine/query/dataset.js';
 import {
   engineAnswerer,
@@ -140,7 +140,7 @@ async function compareCells(
   where: string,
 ): Promise<void> {
   const cells = async (engine: QueryEngine): Promise<unknown> => {
-    const page = await runTexts(engine, snapshot, fields, request, ',');
+    const page = await runQueryAsLines(engine, snapshot, fields, request, ',');
     return page.results;
   };
   if (request.limit === 0) return;

@@ -128,7 +128,7 @@ export function userIdOfSignedUrl({ query }: Pick<ApiRequest, 'query'>): number 
   return readId((query as QueryParams)['user']) ?? 0;
 }
 
-/** The file name in a signed address. */
+/** The file name in the `Content-Disposition` that a signed address asks for; empty if there is none. */
 export function filenameInDisposition(disposition: unknown): string {
   const text = typeof disposition === 'string' ? disposition : '';
   return text.replace(/^attachment; filename=/, '');

@@ -168,7 +168,10 @@ async function answerGroup(
   await answerGroup(known, made, group.slice(halfLength), answers);
 }
 
-/** Returns the result of `work`, or null if it throws an `AppError`: the call is then answered separately, which reports the error. */
+/**
+ * Returns the result of `work`; null if it fails with an `AppError` other than `canceled` or `internal`. The caller then answers the calls one
+ * by one, which reports the error.
+ */
 export async function nullOnAppError<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();

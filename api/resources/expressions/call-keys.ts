@@ -49,7 +49,7 @@ export function conjuncts(predicate: Predicate): readonly Predicate[] {
 /** The types whose values are compared by their texts. */
 const keyTypes: ReadonlySet<string> = new Set(['string', 'integer', 'long']);
 
-/** Whether a condition is an equality whose values may differ between calls. */
+/** Whether a condition is an equality whose values may differ between the calls of a dataset function that are answered by one query. */
 export function isKeyEquality(item: Predicate): item is KeyEquality {
   return item.kind === 'in' && keyTypes.has(item.field.type);
 }

@@ -5,7 +5,7 @@ import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import type { RecordBytes } from '../../../engine/query/results/page-format.js';
-import { runQuery, streamQuery, streamTexts } from '../../../engine/query/plan/run-query.js';
+import { runQuery, streamQuery, openQueryResult } from '../../../engine/query/plan/run-query.js';
 import type { QueryAnswer } from '../../../engine/query/results/answer.js';
 import { indexFields, unknownFieldMessage } from '../../../engine/query/request/field-index.js';
 import type { FieldRef } from '../../../engine/query/predicate/predicate.js';
@@ -141,7 +141,9 @@ export class OpenedDataset {
       return texts;
     };
     return runUnlessDeleted(context, this.#dataset, async () => {
-      const found = await streamTexts(context.queryEngine, snapshot, fields, request, { signal });
+      const found = await openQueryResult(context.queryEngine, snapshot, fields, request, {
+        signal,
+      });
       if (found.total > request.limit) return 'tooMany';
       const keyTexts = await collected(found.texts({ fields: keys, excludeFields: [] }));
       const isKeyed = request.fields?.length === 0;
@@ -162,7 +164,9 @@ export class OpenedDataset {
     const { context, signal } = this.#scope;
     const { snapshot, fields: known } = this.#data;
     return runUnlessDeleted(context, this.#dataset, async () => {
-      const found = await streamTexts(context.queryEngine, snapshot, known, request, { signal });
+      const found = await openQueryResult(context.queryEngine, snapshot, known, request, {
+        signal,
+      });
       if (found.total > request.limit) return null;
       const pieces: RecordBytes[] = [];
       let bytesLeft = maxBytes;

@@ -19,7 +19,7 @@ export interface AuthorizationRequest {
 
 /**
  * A refused authorization request. `returnTo` leads back to the application with the error (RFC 6749, section 4.1.2.1); null if the
- * application or its redirection URI is not certain.
+ * application or its redirection URI is not verified.
  * Choice: the page of an invalid request has a link back to the application, which the user may follow. A redirection without consent would
  * make the server an open redirector for whoever registers an application (RFC 9700, section 4.11.2).
  */

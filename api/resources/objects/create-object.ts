@@ -9,7 +9,7 @@ import { requireVault } from '../../http/require-resource.js';
 import { readFieldList } from '../fields/read-field.js';
 import { readTemplate, withTemplateFields } from '../templates/named-template.js';
 import { readShortcutTarget } from './shortcut.js';
-import { beginMultipart } from '../uploads/multipart-upload.js';
+import { beginMultipartIfRequired } from '../uploads/multipart-upload.js';
 import { unchangeableMessages } from '../unchangeable.js';
 import type { ObjectValues } from './object.js';
 
@@ -64,7 +64,7 @@ export async function createObject(
         ...owned,
         mimetype: object.mimetype ?? null,
       });
-      await beginMultipart(tx, createdFile.version, context.limits);
+      await beginMultipartIfRequired(tx, createdFile.version, context.limits);
       return createdFile;
     });
   }

@@ -1,7 +1,7 @@
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { parseFileQuery, parseOutput } from '../../../engine/query/request/query-request.js';
-import { runTexts } from '../../../engine/query/plan/run-query.js';
+import { runQueryAsLines } from '../../../engine/query/plan/run-query.js';
 import { requireTableFormat, type FileTable } from '../../../scheduler/jobs/table/file-table.js';
 import type { AppContext } from '../../http/app-context.js';
 import { JsonText } from '../../http/reply.js';
@@ -18,7 +18,9 @@ export async function answerFileQuery(
   return withFileTable(context, object, signal, async ({ snapshot, fields, isAllText }) => {
     const request = parseFileQuery(body, fields, isAllText);
     const { queryEngine } = context;
-    const page = await runTexts(queryEngine, snapshot, fields, request, delimiter, { signal });
+    const page = await runQueryAsLines(queryEngine, snapshot, fields, request, delimiter, {
+      signal,
+    });
     const results = delimiter ? page.results.map((line) => JSON.stringify(line)) : page.results;
     const explain = page.explain === undefined ? '' : `,"explain":${page.explain}`;
     return new JsonText(

@@ -28,7 +28,7 @@ import type { JobAction } from './jobs.operations.js';
 /** The kinds of job that belong to a dataset; its permissions decide who may access the job. */
 type DatasetJobKind = Exclude<JobResourceKind, 'copy'>;
 
-/** What the lists and answers of a kind of job need. */
+/** How the tasks of a kind of job are listed and shown. */
 interface JobListDescription<K extends DatasetJobKind> {
   readonly kind: K;
   readonly operations: Readonly<Record<'list' | 'get', OperationRow>>;

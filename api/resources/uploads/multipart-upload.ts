@@ -15,7 +15,7 @@ import { signPartTarget } from '../downloads/signed-addresses.js';
 import { publishUpload, receiveBody, removeQuietly, uploadScratchPath } from './receive-upload.js';
 
 /** Begins an upload in parts if the announced size of a version of a file requires it (contract 6.5). */
-export async function beginMultipart(
+export async function beginMultipartIfRequired(
   tx: Tables,
   { objectId: id, revision, size }: FileVersionRow,
   limits: ServerLimits,

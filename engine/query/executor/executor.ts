@@ -32,19 +32,19 @@ export interface SelectedRows {
   readonly access?: SegmentAccess | undefined;
 }
 
-/** The numbers of segments, by what told which of their rows a query finds. */
+/** The numbers of segments, by the index that determined their matching rows. */
 export interface SegmentAccess {
-  /** The bounds of the sort key in the log: all rows sort after those of the page. */
+  /** Segments whose rows all sort after those of the page, by the bounds of the sort key in the log. */
   readonly bounds: number;
-  /** Bloom filters: no row matches. */
+  /** Segments without a match, by a Bloom filter. */
   readonly filters: number;
-  /** The bounds of pages: few pages, or rows of few pages, were evaluated. */
+  /** Segments of which few pages, or the rows of few pages, were evaluated, by the bounds of the pages. */
   readonly pages: number;
-  /** A search of the bytes of pages. */
+  /** Segments of which those pages were evaluated in which a search of their bytes had found something. */
   readonly searches: number;
-  /** The hash table of a column in memory. */
+  /** Segments in which the hash table of a column in memory found the values. */
   readonly hashes: number;
-  /** Whole columns. */
+  /** Segments of which whole columns were evaluated. */
   readonly columns: number;
 }
 

@@ -41,7 +41,7 @@ export interface Interval {
   readonly high: Scalar | null;
 }
 
-/** The stored values nearest to an interval. */
+/** The stored values next to an interval, and the least and the greatest of all stored values. */
 export interface ValuesAround {
   readonly field: FieldRef;
   /** The largest stored value below the interval and the smallest above it; null if there is none. */

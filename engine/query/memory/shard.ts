@@ -399,7 +399,7 @@ const forgottenSnapshot: Unsupported = {
   unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };
 
-/** Maximum time in milliseconds for which loading columns lets a query wait, but for the time of one column of a segment. */
+/** Maximum time in milliseconds for which a query waits while columns are loaded; loading one column of a segment may exceed it. */
 const maxLoadingStepMs = 2;
 /**
  * If a shard finds at most this many rows, it returns their records with them, to save a second request. Some of these may not be on the

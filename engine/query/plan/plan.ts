@@ -173,7 +173,7 @@ class QueryPlanner {
     return this.#available.memory ? undefined : noMemoryReason;
   }
 
-  /** Returns why columns in memory cannot find the rows and facets, ranked by these scores; undefined if they can. */
+  /** Returns why columns in memory cannot execute the step `select` with these scores; undefined if they can. */
   #unsupportedInMemory(scores: Selection['scores']): string | undefined {
     const { cursor, offset, limit } = this.#request;
     const { memory, rowNumbers } = this.#available;
@@ -181,7 +181,7 @@ class QueryPlanner {
     if (refusal !== undefined) return refusal;
     if (cursor && !rowNumbers) return 'the positions of the cursor hold ids';
     if (this.#isSorted() && offset + limit > maxSortedPageEnd)
-      return `the page ends behind row ${maxSortedPageEnd} of a sorted answer`;
+      return `the page ends after row ${maxSortedPageEnd} of a sorted answer`;
     return memory!.unsupportedReason?.({ ...this.#request, scores }, this.#snapshot);
   }
 
@@ -192,7 +192,7 @@ class QueryPlanner {
     const noIndex = !rowNumbers
       ? 'the positions of ranked records hold ids'
       : offset + limit > maxRankedPageEnd
-        ? `the page ends behind row ${maxRankedPageEnd} of a ranked answer`
+        ? `the page ends after row ${maxRankedPageEnd} of a ranked answer`
         : undefined;
     const byIndex =
       noIndex ??
@@ -200,7 +200,7 @@ class QueryPlanner {
       (index ? index.unsupportedReason?.(this.#request, this.#snapshot) : noMemoryReason);
     if (byIndex === undefined) {
       const costMs = indexRankCostMs(this.#rows);
-      const reason = 'the text index of one field tells matches and order';
+      const reason = 'the text index of one field determines matches and order';
       const select = this.#step('select', 'index', ranking, costMs, reason);
       return facets ? [select, this.#facets()] : [select];
     }
@@ -216,7 +216,7 @@ class QueryPlanner {
         ? this.#step('weigh', 'memory', ranking, memoryCostMs(weighed, this.#rows), reason)
         : this.#step('weigh', 'sql', ranking, sqlCostMs(weighed, this.#rows), reason);
     const unsupported = noIndex ?? this.#unsupportedInMemory(scores) ?? unweighed;
-    return [weigh, this.#rowStepOf(unsupported, 'columns and indexes tell matches and order')];
+    return [weigh, this.#rowStepOf(unsupported, 'columns and indexes determine matches and order')];
   }
 
   #facets(): PlanStep {

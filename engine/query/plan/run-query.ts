@@ -92,10 +92,11 @@ export async function streamQuery(
 }
 
 /**
- * Runs a query. Returns the number of matching records, and functions that return the records of the page as JSON, as strings or as bytes.
+ * Runs a query. Returns the number of matching records, and functions that return the records of the page as JSON texts or as bytes of JSON
+ * lines.
  * These functions take the fields to include, by default those of the request, and produce the records in parts as they are consumed.
  */
-export async function streamTexts(
+export async function openQueryResult(
   engine: QueryEngine,
   snapshot: Snapshot,
   fields: readonly DatasetField[],
@@ -341,7 +342,7 @@ export async function runPage(
 }
 
 /** Runs a query. Each record becomes a JSON text or, if a delimiter is given, a line of delimited text without its line break. */
-export async function runTexts(
+export async function runQueryAsLines(
   engine: QueryEngine,
   snapshot: Snapshot,
   fields: readonly DatasetField[],

@@ -9,7 +9,7 @@ import { ValueTable } from '../value-table.js';
 const dictionaryTrialRows = 2048;
 const maxDictionaryCodes = 1 << 15;
 
-/** The values of a column as codes: equal values have the same small number, and missing values have -1. */
+/** The values of a column as codes: equal values have the same code, and -1 means that a value has no code. */
 export interface DictionaryCodes {
   readonly codes: Int32Array;
   /** A number greater than all codes. */
@@ -25,8 +25,8 @@ export function textColumnCodes(column: Column, data: Data): DictionaryCodes | n
 }
 
 /**
- * Like `textColumnCodes`, with codes from a table; numbers, dates and any number of distinct values are possible too. A table holds values of
- * one type.
+ * Returns the codes that a table gives to the values of a column of texts, numbers or dates, or of lists of these, however many distinct values
+ * there are. A table holds values of one type.
  */
 export function valueTableCodes(
   column: Column,

@@ -31,7 +31,7 @@ export const maxSampleRecords = 20;
  * Returns the first records as they would be stored. Reads the chunks that contain these records again, with the final columns, writes
  * segments to the scratch folder and reads the records from them as a query does.
  */
-export async function readSampleOfRuns(
+export async function readFirstRecordsOfSources(
   runs: readonly SourceRun[],
   columns: Columns,
   fields: readonly DatasetField[],

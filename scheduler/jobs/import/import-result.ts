@@ -13,7 +13,7 @@ import { joinColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Column, Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { TaskFailure, type RunContext } from '../job.js';
 import type { DetectedEntities } from './detect-entities.js';
-import { readSampleOfRuns } from './dry-run.js';
+import { readFirstRecordsOfSources } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import type { ImportSource } from './import-source.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
@@ -65,7 +65,7 @@ export async function createImportResult(
     metadata: { ...metadata, validation },
     ...(params.dryRun !== null && {
       dryRun: {
-        sample: await readSampleOfRuns(
+        sample: await readFirstRecordsOfSources(
           runs,
           filledColumns,
           params.dryRun.fields,

@@ -52,7 +52,7 @@ export interface FetchedFile {
  * Downloads a source into a new file. The worker implements it with `scheduler/fetch/`. Error messages begin with `name`. `report`
  * is called with the number of bytes received and the total, which is null until the host has sent it.
  */
-export type FetchSource = (
+export type SourceDownloader = (
   source: Pick<ImportSource, 'name' | 'expected'> & { readonly location: UrlLocation },
   file: string,
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { subtractAscending } from '../../../engine/core/ascending.js';
 import type { KeySegment } from '../../../engine/change/find-rows.js';
 import { RowLocator } from '../../../engine/change/row-locator.js';
-import { runTexts } from '../../../engine/query/plan/run-query.js';
+import { runQueryAsLines } from '../../../engine/query/plan/run-query.js';
 import type { QueryRequest } from '../../../engine/query/request/query-request.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import {
@@ -85,7 +85,7 @@ async function queryRecords(
     ignoreCase: false,
   });
   const request: QueryRequest = { ...idAndCommitRequest, predicate, limit: values.length };
-  const { results } = await runTexts(engine, snapshot, [], request, undefined);
+  const { results } = await runQueryAsLines(engine, snapshot, [], request, undefined);
   return results.map((text): IdAndCommit => {
     const { _id: id, _commit: commit } = JSON.parse(text) as { _id: string; _commit: string };
     return [id, commit];

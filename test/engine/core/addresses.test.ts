@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { BlockList, isIP } from 'node:net';
 import {
-  blockContains,
+  cidrContains,
   isForbiddenAddress,
   isPublicAddress,
   parseAddress,
@@ -74,7 +74,7 @@ describe('addresses', () => {
         ? text.replace(/\d+$/, (last) => String(Number(last) ^ 1))
         : text.replace(/[^:]+$/, word());
       if (!/^0:0:0:0:0:(0|ffff):/.test(text)) {
-        const found = blockContains({ address: read, bits }, parseAddress(nearAddress)!);
+        const found = cidrContains({ address: read, bits }, parseAddress(nearAddress)!);
         expect([text, bits, nearAddress, found]).toEqual([
           text,
           bits,

@@ -9,7 +9,7 @@ import {
   lookupRecords,
   runPage,
   runQuery,
-  runTexts,
+  runQueryAsLines,
 } from '../../../engine/query/plan/run-query.js';
 import type { Columns } from '../../../engine/core/types.js';
 import {
@@ -227,10 +227,22 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         cells,
       ]);
       for (const delimiter of [',', '\t'] as const) {
-        const lines = await runTexts(bench.engine, snapshot, titledFields, request, delimiter);
+        const lines = await runQueryAsLines(
+          bench.engine,
+          snapshot,
+          titledFields,
+          request,
+          delimiter,
+        );
         expect(lines.results.map((line) => parse(line, { delimiter }))).toEqual([[cells]]);
       }
-      const { results } = await runTexts(bench.engine, snapshot, titledFields, request, undefined);
+      const { results } = await runQueryAsLines(
+        bench.engine,
+        snapshot,
+        titledFields,
+        request,
+        undefined,
+      );
       const answer = await runQuery(bench.engine, snapshot, titledFields, request);
       expect(`[${results.join(',')}]`).toBe(answer.results);
     });

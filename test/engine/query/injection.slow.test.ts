@@ -6,7 +6,7 @@ import type { CursorProgress } from '../../../engine/query/request/position.js';
 import { clickhouseDialect } from '../../../engine/query/sql/dialect/clickhouse.js';
 import { duckdbDialect } from '../../../engine/query/sql/dialect/duckdb.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/query-request.js';
-import { lookupRecords, runQuery, runTexts } from '../../../engine/query/plan/run-query.js';
+import { lookupRecords, runQuery, runQueryAsLines } from '../../../engine/query/plan/run-query.js';
 import { rowsSelectStatement } from '../../../engine/query/sql/rows.js';
 import {
   column,
@@ -282,7 +282,7 @@ test('hostile field names are quoted wherever they stand (Q1)', async () => {
     { _id: expect.any(String), _commit: '4812', ...row, inside: innerRecord },
   ]);
   const all = parseExportParams({ limit: 1 }, fields);
-  const [line] = (await runTexts(engineFixture.engine, snapshot, fields, all, ',')).results;
+  const [line] = (await runQueryAsLines(engineFixture.engine, snapshot, fields, all, ',')).results;
   expect((parse(line!) as string[][])[0]!.slice(2)).toEqual(
     [...columns, ...columns.slice(0, 60)].map(({ name }) => name),
   );

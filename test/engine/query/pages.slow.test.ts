@@ -6,7 +6,7 @@ import { openShardThread, type ShardThread } from '../../../engine/query/memory/
 import { Shards } from '../../../engine/query/memory/shards.js';
 import { type RowRef, segmentFiles } from '../../../engine/store/store.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
-import { runPage, runTexts, streamQuery } from '../../../engine/query/plan/run-query.js';
+import { runPage, runQueryAsLines, streamQuery } from '../../../engine/query/plan/run-query.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/query-request.js';
 import { delimitedCell } from '../../../engine/query/results/delimited.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
@@ -187,7 +187,7 @@ describe('pages', () => {
       }
       const titledPage = expectedPage(datasets[0]!, request, rows, 'csv').toString();
       const { snapshot, fields } = datasets[0]!;
-      const lines = await runTexts(threadsFixture.engine, snapshot, fields, request, ',');
+      const lines = await runQueryAsLines(threadsFixture.engine, snapshot, fields, request, ',');
       const head = titledPage.slice(0, titledPage.indexOf('\r\n'));
       expect([head, ...lines.results, ''].join('\r\n')).toBe(titledPage);
     }

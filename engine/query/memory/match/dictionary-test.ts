@@ -19,7 +19,7 @@ interface MatchTable {
  * Tests the entries of a dictionary from index `from` on, and calls `add` with the indices of matching entries. Returns a reason if the
  * test cannot be carried out.
  */
-export type EntryTest = (
+export type DictionaryEntryTest = (
   dictionary: Dictionary,
   from: number,
   add: (index: number) => void,
@@ -34,7 +34,7 @@ interface DictionaryTest {
 }
 
 /** Prepares a condition on dictionary entries for one query. */
-export function dictionaryTest(test: EntryTest): DictionaryTest {
+export function dictionaryTest(test: DictionaryEntryTest): DictionaryTest {
   const tables = new WeakMap<Dictionary, MatchTable>();
   const matchesIn = (dictionary: Dictionary): MatchTable | Unsupported => {
     let matches = tables.get(dictionary);
@@ -112,7 +112,7 @@ function matchesOfTable(
 function extendMatchTable(
   matches: MatchTable,
   dictionary: Dictionary,
-  test: EntryTest,
+  test: DictionaryEntryTest,
 ): Unsupported | undefined {
   const size = dictionary.strings.length;
   if (size === matches.known) return undefined;

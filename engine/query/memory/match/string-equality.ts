@@ -4,7 +4,7 @@ import type { PredicateOfKind } from '../../predicate/predicate.js';
 import type { Utf8Strings } from './column.js';
 import { hashBytes } from '../../../parquet/hash.js';
 import { dictionaryIndex } from './dictionary-index.js';
-import type { EntryTest } from './dictionary-test.js';
+import type { DictionaryEntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import { ascendingRows } from './selection-vector.js';
 import { scanForEqualStrings, scanEnding } from './string-scan.js';
@@ -53,7 +53,10 @@ const maxUnhashedStrings = 4;
 /** If at most this many entries were added to a dictionary, they are compared one by one. */
 const maxUnindexedEntries = 1_000;
 
-function entriesEqualToAny(wanted: ReadonlySet<string>, form: (text: string) => string): EntryTest {
+function entriesEqualToAny(
+  wanted: ReadonlySet<string>,
+  form: (text: string) => string,
+): DictionaryEntryTest {
   return (dictionary, from, add) => {
     const { strings } = dictionary;
     if (strings.length - from <= Math.max(maxUnindexedEntries, wanted.size)) {

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { requiredLiteral } from '../../predicate/text-patterns.js';
-import type { EntryTest } from './dictionary-test.js';
+import type { DictionaryEntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import {
   intersection,
@@ -59,7 +59,10 @@ function toSparseSelection(selection: SelectionVector, count: number): Selection
   return Int32Array.from(numbers);
 }
 
-function entriesMatchingPattern(literal: string, matches: (text: string) => boolean): EntryTest {
+function entriesMatchingPattern(
+  literal: string,
+  matches: (text: string) => boolean,
+): DictionaryEntryTest {
   return ({ strings }, from, add) => {
     const budget = new PatternBudget();
     for (let index = from; index < strings.length; index++) {

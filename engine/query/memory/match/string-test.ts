@@ -1,5 +1,5 @@
 import type { StringHashes, Utf8Strings } from './column.js';
-import { dictionaryTest, type EntryTest } from './dictionary-test.js';
+import { dictionaryTest, type DictionaryEntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import { isSparse, type SelectionVector, type TestResult } from './selection-vector.js';
 import type { Unsupported } from '../../unsupported.js';
@@ -8,7 +8,7 @@ import type { Unsupported } from '../../unsupported.js';
 interface StringTest {
   readonly probesHashes?: true;
   readonly skipsUnwanted?: true;
-  readonly entries: EntryTest;
+  readonly entries: DictionaryEntryTest;
   strings(
     values: Utf8Strings,
     count: number,
@@ -32,7 +32,7 @@ export function stringTest({ entries, strings, ...traits }: StringTest): ValueTe
 }
 
 /** Returns a test of dictionary entries that tests each entry separately. */
-export function testEachEntry(test: (entry: string) => boolean): EntryTest {
+export function testEachEntry(test: (entry: string) => boolean): DictionaryEntryTest {
   return ({ strings }, from, add) => {
     for (let index = from; index < strings.length; index++) if (test(strings[index]!)) add(index);
     return undefined;
