@@ -16,13 +16,13 @@ import {
 import type { CacheStats } from './admission-cache.js';
 import type { SegmentView } from './match/column.js';
 import { unsupportedPattern } from '../predicate/kinds/indexed-terms.js';
-import { isScoredCondition, type FieldRef } from '../predicate/predicate.js';
+import { isScoredCondition } from '../predicate/predicate.js';
 import { cachedRecords } from './cached-records.js';
 import { compileMatchers } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
 import { fieldsOfPlainScan, liveViewOf } from './live-view.js';
-import { storedBytes } from './load.js';
-import { pageQuery, readPageIndex } from './page-match.js';
+import { loadColumns, openSegmentFiles } from './load-columns.js';
+import { pageQuery } from './page-match.js';
 import { PageMatcher } from './page-matcher.js';
 import { RankedRows } from './ranked-rows.js';
 import { inOrderOfBounds } from './key-bounds.js';
@@ -262,70 +262,18 @@ export class Shard {
     return texts;
   }
 
-  /**
-   * Opens the files of segments, at most those to which warming may give a part of the cache, and reads their footers. Returns, for each
-   * field, the number of bytes of these files that `loadColumns` would read.
-   */
-  *openSegmentFiles({
-    snapshot: key,
-    fields,
-  }: ShardFieldsRequest): Generator<void, Float64Array | Unsupported> {
-    const snapshot = this.#snapshots.get(key);
+  /** Opens files of segments for `loadColumns`, see `openSegmentFiles`. */
+  *openSegmentFiles(query: ShardFieldsRequest): Generator<void, Float64Array | Unsupported> {
+    const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgottenSnapshot;
-    const bytes = new Float64Array(fields.length);
-    let fileBytes = 0;
-    for (const segment of snapshot.segments) {
-      if (!this.#cache.hasRoom || fileBytes > this.#cache.maxWarmedFileBytes) break;
-      const file = this.#cache.file(segment);
-      fileBytes += file.memoryBytes;
-      const view = this.#cache.view(snapshot, segment);
-      for (const [i, field] of fields.entries()) {
-        const text = textIndexOf(view, field);
-        bytes[i]! += text?.column.loadedBytes ?? storedBytes(file, snapshot.columns, field);
-      }
-      this.#cache.releaseIdle();
-      yield;
-    }
-    return bytes;
+    return yield* openSegmentFiles(this.#cache, snapshot, query.fields);
   }
 
-  /**
-   * Loads columns and their page indexes into the free part of the cache. Returns the number of these columns that are then in memory. Each
-   * file is opened once for all fields.
-   */
-  *loadColumns({
-    snapshot: key,
-    fields,
-  }: ShardFieldsRequest): Generator<void, number | Unsupported> {
-    const snapshot = this.#snapshots.get(key);
+  /** Loads columns before a query asks for them, see `loadColumns`. */
+  *loadColumns(query: ShardFieldsRequest): Generator<void, number | Unsupported> {
+    const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgottenSnapshot;
-    let loaded = 0;
-    let fileBytes = 0;
-    let stepBegin = performance.now();
-    for (const segment of snapshot.segments) {
-      const view = this.#cache.view(snapshot, segment);
-      for (const field of fields) {
-        if (!this.#cache.hasRoom) return this.#rested(loaded);
-        const knownBytes = fileBytes + this.#cache.file(segment).memoryBytes;
-        const isFileKept = knownBytes <= this.#cache.maxWarmedFileBytes;
-        if (isFileKept && performance.now() - stepBegin > maxLoadingStepMs) {
-          this.#cache.releaseIdle();
-          yield;
-          stepBegin = performance.now();
-        }
-        const text = textIndexOf(view, field);
-        if (text === undefined) {
-          view.column(field);
-          readPageIndex(this.#cache.file(segment), snapshot.columns, field);
-        } else text.column.load();
-        loaded++;
-      }
-      fileBytes += this.#cache.file(segment).memoryBytes;
-      this.#cache.releaseIdle(fileBytes <= this.#cache.maxWarmedFileBytes);
-      yield;
-      stepBegin = performance.now();
-    }
-    return loaded;
+    return yield* loadColumns(this.#cache, snapshot, query.fields);
   }
 
   /** Evaluates a condition, and closes all files whenever it yields. */
@@ -385,12 +333,6 @@ interface IndexedSegment extends SearchedSegment {
   readonly view: SegmentView;
 }
 
-/** Returns the text index with which a field is searched; undefined for fields that are not text, and if there is none. */
-function textIndexOf(view: SegmentView, field: FieldRef): ColumnMatcher | undefined {
-  const text = field.type === 'text' ? view.text!(field) : 'absent';
-  return text === 'absent' || isUnsupported(text) ? undefined : text;
-}
-
 /**
  * The answer of a shard that does not know a snapshot or projection, because its thread was replaced or many newer ones have been used
  * since.
@@ -399,8 +341,6 @@ const forgottenSnapshot: Unsupported = {
   unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };
 
-/** Maximum time in milliseconds for which a query waits while columns are loaded; loading one column of a segment may exceed it. */
-const maxLoadingStepMs = 2;
 /**
  * If a shard finds at most this many rows, it returns their records with them, to save a second request. Some of these may not be on the
  * page, because other shards may have earlier rows.

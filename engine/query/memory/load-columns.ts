@@ -1,0 +1,84 @@
+import type { ColumnMatcher } from '../../text/column-matcher.js';
+import type { FieldRef } from '../predicate/predicate.js';
+import { isUnsupported } from '../unsupported.js';
+import { storedBytes } from './load.js';
+import type { SegmentView } from './match/column.js';
+import { readPageIndex } from './page-match.js';
+import type { SegmentCache } from './segment-cache.js';
+import type { ShardSnapshot } from './shard-protocol.js';
+
+/**
+ * Opens the files of segments, at most those to which warming may give a part of the cache, and reads their footers. Returns, for each
+ * field, the number of bytes of these files that `loadColumns` would read.
+ */
+export function* openSegmentFiles(
+  cache: SegmentCache,
+  snapshot: ShardSnapshot,
+  fields: readonly FieldRef[],
+): Generator<void, Float64Array> {
+  const bytes = new Float64Array(fields.length);
+  let fileBytes = 0;
+  for (const segment of snapshot.segments) {
+    if (!cache.hasRoom || fileBytes > cache.maxWarmedFileBytes) break;
+    const file = cache.file(segment);
+    fileBytes += file.memoryBytes;
+    const view = cache.view(snapshot, segment);
+    for (const [i, field] of fields.entries()) {
+      const text = textIndexOf(view, field);
+      bytes[i]! += text?.column.loadedBytes ?? storedBytes(file, snapshot.columns, field);
+    }
+    cache.releaseIdle();
+    yield;
+  }
+  return bytes;
+}
+
+/**
+ * Loads columns and their page indexes into the free part of the cache. Returns the number of these columns that are then in memory. Each
+ * file is opened once for all fields.
+ */
+export function* loadColumns(
+  cache: SegmentCache,
+  snapshot: ShardSnapshot,
+  fields: readonly FieldRef[],
+): Generator<void, number> {
+  let loaded = 0;
+  let fileBytes = 0;
+  let stepBegin = performance.now();
+  for (const segment of snapshot.segments) {
+    const view = cache.view(snapshot, segment);
+    for (const field of fields) {
+      if (!cache.hasRoom) {
+        cache.releaseIdle();
+        return loaded;
+      }
+      const knownBytes = fileBytes + cache.file(segment).memoryBytes;
+      const isFileKept = knownBytes <= cache.maxWarmedFileBytes;
+      if (isFileKept && performance.now() - stepBegin > maxLoadingStepMs) {
+        cache.releaseIdle();
+        yield;
+        stepBegin = performance.now();
+      }
+      const text = textIndexOf(view, field);
+      if (text === undefined) {
+        view.column(field);
+        readPageIndex(cache.file(segment), snapshot.columns, field);
+      } else text.column.load();
+      loaded++;
+    }
+    fileBytes += cache.file(segment).memoryBytes;
+    cache.releaseIdle(fileBytes <= cache.maxWarmedFileBytes);
+    yield;
+    stepBegin = performance.now();
+  }
+  return loaded;
+}
+
+/** Maximum time in milliseconds for which a query waits while columns are loaded; loading one column of a segment may exceed it. */
+const maxLoadingStepMs = 2;
+
+/** Returns the text index with which a field is searched; undefined for fields that are not text, and if there is none. */
+function textIndexOf(view: SegmentView, field: FieldRef): ColumnMatcher | undefined {
+  const text = field.type === 'text' ? view.text!(field) : 'absent';
+  return text === 'absent' || isUnsupported(text) ? undefined : text;
+}
