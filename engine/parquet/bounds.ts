@@ -1,5 +1,5 @@
 import { physicalType, type ParquetLeaf } from './parquet-schema.js';
-import type { Bound, Extremes, ExtremeValues } from './statistics.js';
+import type { Bound, MinMax, RangeStatistics } from './statistics.js';
 
 /** A bound as the footer stores it: in the encoding PLAIN, but for strings without the length. */
 export interface WrittenBound {
@@ -44,10 +44,10 @@ const maxPageStringBytes = 32;
  * Returns the bounds of a page for the page index; undefined for a page without values, and for strings so long that there is no upper
  * bound. Strings are copied, because the memory of the values may be reused.
  */
-export function pageBounds(leaf: ParquetLeaf, { extremes }: ExtremeValues): Extremes | undefined {
-  if (extremes === undefined || leaf.physical !== physicalType.byteArray) return extremes;
-  const min = boundBytes(leaf, extremes.min, false, maxPageStringBytes);
-  const max = boundBytes(leaf, extremes.max, true, maxPageStringBytes);
+export function pageBounds(leaf: ParquetLeaf, { minMax }: RangeStatistics): MinMax | undefined {
+  if (minMax === undefined || leaf.physical !== physicalType.byteArray) return minMax;
+  const min = boundBytes(leaf, minMax.min, false, maxPageStringBytes);
+  const max = boundBytes(leaf, minMax.max, true, maxPageStringBytes);
   return min && max && { min: min.bytes.slice(), max: max.bytes.slice() };
 }
 

@@ -296,12 +296,12 @@ function* flushOutput(output: ChunkOutput): Generator<Uint8Array> {
 }
 
 function addChunkStatistics(leaf: EncodedLeafStatistics, chunk: ChunkMeta): void {
-  const { extremes, hasNaN } = chunk.range;
+  const { minMax, hasNaN } = chunk.range;
   leaf.nulls += chunk.nulls;
   leaf.stringBytes += chunk.stringBytes ?? 0;
   if (hasNaN) leaf.hasNaN = true;
-  if (extremes === undefined) return;
-  const { min, max } = extremes;
+  if (minMax === undefined) return;
+  const { min, max } = minMax;
   if (leaf.min === undefined || compareBounds(min, leaf.min) < 0) leaf.min = min;
   if (leaf.max === undefined || compareBounds(max, leaf.max) > 0) leaf.max = max;
 }

@@ -13,11 +13,11 @@ import { bitWidth } from './hybrid.js';
 import { writePlainInt32sAt, writePlainInt64sAt } from './plain-encoding.js';
 import { physicalType, type ParquetLeaf } from './parquet-schema.js';
 import {
-  joinedExtremeValues,
-  noExtremeValues,
-  extremeValuesOf,
-  type Extremes,
-  type ExtremeValues,
+  joinedStatistics,
+  noStatistics,
+  statisticsOf,
+  type MinMax,
+  type RangeStatistics,
 } from './statistics.js';
 import type { Int32s, Int64s } from './encoder-values.js';
 
@@ -30,10 +30,10 @@ export function numberEncoder(
   values: Int32s | Int64s,
   pages: readonly PageValueRange[],
 ): Encoder {
-  const ranges = pages.map(({ value, valueEnd }) => extremeValuesOf(leaf, values, value, valueEnd));
+  const ranges = pages.map(({ value, valueEnd }) => statisticsOf(leaf, values, value, valueEnd));
   const isWhole = leaf.physical === physicalType.int32 || leaf.physical === physicalType.int64;
   const near = isWhole
-    ? frameOfReferenceOf(values, ranges.reduce(joinedExtremeValues, noExtremeValues).extremes)
+    ? frameOfReferenceOf(values, ranges.reduce(joinedStatistics, noStatistics).minMax)
     : undefined;
   if (near !== undefined && isIncreasing(near.distances, values.count))
     return deltaEncoder(near, ranges);
@@ -73,11 +73,11 @@ const maxExactInteger = 2 ** 52;
 
 function frameOfReferenceOf(
   values: Int32s | Int64s,
-  extremes: Extremes | undefined,
+  minMax: MinMax | undefined,
 ): FrameOfReference | undefined {
-  if (extremes === undefined) return undefined;
-  const base = Number(extremes.min);
-  const span = Number(extremes.max) - base;
+  if (minMax === undefined) return undefined;
+  const base = Number(minMax.min);
+  const span = Number(minMax.max) - base;
   if (span >= 2 ** 31 || Math.abs(base) > maxExactInteger || base + span > maxExactInteger)
     return undefined;
   const { count } = values;
@@ -111,7 +111,7 @@ function isIncreasing(values: Int32Array, count: number): boolean {
   return sampled > 0 && increasing >= sampled * 0.8;
 }
 
-function deltaEncoder(near: FrameOfReference, ranges: readonly ExtremeValues[]): Encoder {
+function deltaEncoder(near: FrameOfReference, ranges: readonly RangeStatistics[]): Encoder {
   const { distances, base } = near;
   return {
     ...plainEncoderMembers,

@@ -2,7 +2,7 @@ import { writeRleBitPacked, writeRun, bitWidth } from './hybrid.js';
 import { releaseDictionary, type DictionaryEncoding } from './dictionary.js';
 import type { ByteSink } from './byte-sink.js';
 import { writePlainInt32s, writePlainStrings } from './plain-encoding.js';
-import type { ExtremeValues } from './statistics.js';
+import type { RangeStatistics } from './statistics.js';
 import type { Int32s, Int64s, Strings } from './encoder-values.js';
 
 /** Encodings by their number in parquet.thrift (`Encoding`). */
@@ -25,7 +25,7 @@ export interface Encoder {
   /** The id of the encoding, one of `encodingId`. */
   readonly encoding: number;
   /** The smallest and the largest value of each page. */
-  readonly ranges: readonly ExtremeValues[];
+  readonly ranges: readonly RangeStatistics[];
   /** Writes the values from `from` to before `to`: the part of a page that follows its levels. */
   write(sink: ByteSink, from: number, to: number): void;
   /** Number of dictionary entries; 0 without a dictionary. */
@@ -41,7 +41,7 @@ export const plainEncoderMembers = { entries: 0, writeDictionary: () => {}, rele
 /** The encoding PLAIN (Encodings.md), which stores values unchanged. */
 export function plainEncoder(
   values: Strings | Int32s | Int64s,
-  ranges: readonly ExtremeValues[],
+  ranges: readonly RangeStatistics[],
 ): Encoder {
   return {
     ...plainEncoderMembers,
@@ -58,7 +58,7 @@ export function plainEncoder(
 /** The encoding RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
 export function dictionaryEncoder(
   dictionary: DictionaryEncoding,
-  ranges: readonly ExtremeValues[],
+  ranges: readonly RangeStatistics[],
   writeDictionary: (sink: ByteSink) => void,
 ): Encoder {
   const { entries, indices } = dictionary;

@@ -6,29 +6,29 @@ import type { Booleans, Int32s, Int64s, Strings } from './encoder-values.js';
 export type Bound = number | bigint | Uint8Array;
 
 /** The smallest and the largest of some values. */
-export interface Extremes {
+export interface MinMax {
   readonly min: Bound;
   readonly max: Bound;
 }
 
 /** The extremes of some values, without NaN, which has no order. */
-export interface ExtremeValues {
-  readonly extremes: Extremes | undefined;
+export interface RangeStatistics {
+  readonly minMax: MinMax | undefined;
   readonly hasNaN: boolean;
 }
 
 /** The range of no values. */
-export const noExtremeValues: ExtremeValues = { extremes: undefined, hasNaN: false };
+export const noStatistics: RangeStatistics = { minMax: undefined, hasNaN: false };
 
 /** Returns the extremes of the numbers or booleans `from` to `to` in the order of their type (parquet.thrift, `ColumnOrder`). */
-export function extremeValuesOf(
+export function statisticsOf(
   leaf: ParquetLeaf,
   values: Booleans | Int32s | Int64s,
   from: number,
   to: number,
-): ExtremeValues {
+): RangeStatistics {
   const count = to - from;
-  if (count === 0) return noExtremeValues;
+  if (count === 0) return noStatistics;
   switch (values.kind) {
     case 'booleans':
       return booleanRange(values.booleans.subarray(from, to));
@@ -48,21 +48,21 @@ export function extremeValuesOf(
 }
 
 /** Returns the range that covers both ranges. */
-export function joinedExtremeValues(a: ExtremeValues, b: ExtremeValues): ExtremeValues {
+export function joinedStatistics(a: RangeStatistics, b: RangeStatistics): RangeStatistics {
   const hasNaN = a.hasNaN || b.hasNaN;
-  if (a.extremes === undefined || b.extremes === undefined)
-    return { extremes: a.extremes ?? b.extremes, hasNaN };
-  const min = compareBounds(b.extremes.min, a.extremes.min) < 0 ? b.extremes.min : a.extremes.min;
-  const max = compareBounds(b.extremes.max, a.extremes.max) > 0 ? b.extremes.max : a.extremes.max;
-  return { extremes: { min, max }, hasNaN };
+  if (a.minMax === undefined || b.minMax === undefined)
+    return { minMax: a.minMax ?? b.minMax, hasNaN };
+  const min = compareBounds(b.minMax.min, a.minMax.min) < 0 ? b.minMax.min : a.minMax.min;
+  const max = compareBounds(b.minMax.max, a.minMax.max) > 0 ? b.minMax.max : a.minMax.max;
+  return { minMax: { min, max }, hasNaN };
 }
 
-function booleanRange(all: Int32Array): ExtremeValues {
-  const extremes = { min: all.includes(0) ? 0 : 1, max: all.includes(1) ? 1 : 0 };
-  return { extremes, hasNaN: false };
+function booleanRange(all: Int32Array): RangeStatistics {
+  const minMax = { min: all.includes(0) ? 0 : 1, max: all.includes(1) ? 1 : 0 };
+  return { minMax, hasNaN: false };
 }
 
-function int32Range(int32s: Int32Array, from: number, to: number): ExtremeValues {
+function int32Range(int32s: Int32Array, from: number, to: number): RangeStatistics {
   let min = int32s[from]!;
   let max = min;
   for (let i = from + 1; i < to; i++) {
@@ -70,13 +70,13 @@ function int32Range(int32s: Int32Array, from: number, to: number): ExtremeValues
     if (value < min) min = value;
     if (value > max) max = value;
   }
-  return { extremes: { min, max }, hasNaN: false };
+  return { minMax: { min, max }, hasNaN: false };
 }
 
 /**
  * Returns the extreme values of floats. This function and `doubleRange` see one kind of typed array each, which keeps their loops fast.
  */
-function floatRange(values: Float32Array): ExtremeValues {
+function floatRange(values: Float32Array): RangeStatistics {
   let min = Infinity;
   let max = -Infinity;
   let hasNaN = false;
@@ -86,10 +86,10 @@ function floatRange(values: Float32Array): ExtremeValues {
     if (value > max) max = value;
     if (value !== value) hasNaN = true;
   }
-  return { extremes: extremesWithSignedZeros(min, max), hasNaN };
+  return { minMax: minMaxWithSignedZeros(min, max), hasNaN };
 }
 
-function doubleRange(values: Float64Array): ExtremeValues {
+function doubleRange(values: Float64Array): RangeStatistics {
   let min = Infinity;
   let max = -Infinity;
   let hasNaN = false;
@@ -99,19 +99,19 @@ function doubleRange(values: Float64Array): ExtremeValues {
     if (value > max) max = value;
     if (value !== value) hasNaN = true;
   }
-  return { extremes: extremesWithSignedZeros(min, max), hasNaN };
+  return { minMax: minMaxWithSignedZeros(min, max), hasNaN };
 }
 
 /**
  * Returns the extremes with the signs of zero that Parquet requires: a minimum of zero becomes -0, and a maximum of zero becomes +0
  * (parquet.thrift, `ColumnOrder`, floating point).
  */
-function extremesWithSignedZeros(min: number, max: number): Extremes | undefined {
+function minMaxWithSignedZeros(min: number, max: number): MinMax | undefined {
   if (min > max) return undefined; // all values are NaN
   return { min: min === 0 ? -0 : min, max: max === 0 ? 0 : max };
 }
 
-function int64Range(halves: Int32Array, from: number, to: number): ExtremeValues {
+function int64Range(halves: Int32Array, from: number, to: number): RangeStatistics {
   let minLow = halves[2 * from]! >>> 0;
   let minHigh = halves[2 * from + 1]!;
   let maxLow = minLow;
@@ -129,7 +129,7 @@ function int64Range(halves: Int32Array, from: number, to: number): ExtremeValues
     }
   }
   return {
-    extremes: { min: int64Of(minLow, minHigh), max: int64Of(maxLow, maxHigh) },
+    minMax: { min: int64Of(minLow, minHigh), max: int64Of(maxLow, maxHigh) },
     hasNaN: false,
   };
 }
@@ -139,9 +139,9 @@ function int64Of(low: number, high: number): bigint {
 }
 
 /** Returns the extremes of the strings `from` to `to`, compared as unsigned bytes. */
-export function stringRange(strings: Strings, from: number, to: number): ExtremeValues {
+export function stringRange(strings: Strings, from: number, to: number): RangeStatistics {
   const { view, offsets } = strings;
-  if (from === to) return noExtremeValues;
+  if (from === to) return noStatistics;
   let min = from;
   let max = from;
   for (let at = from + 1; at < to; at++) {
@@ -149,7 +149,7 @@ export function stringRange(strings: Strings, from: number, to: number): Extreme
     if (compareStrings(view, offsets, at, max) > 0) max = at;
     else if (compareStrings(view, offsets, at, min) < 0) min = at;
   }
-  return extremesOf(strings, min, max);
+  return minMaxOf(strings, min, max);
 }
 
 /**
@@ -159,13 +159,13 @@ export function stringRange(strings: Strings, from: number, to: number): Extreme
 export function dictionaryRanges(
   strings: Strings,
   { firsts, indices, entries }: DictionaryEncoding,
-): (from: number, to: number) => ExtremeValues {
+): (from: number, to: number) => RangeStatistics {
   const { view, offsets } = strings;
   /** For each dictionary entry, the number of the last call that has seen it. */
   const seen = new Int32Array(entries);
   let call = 0;
   return (from, to) => {
-    if (from === to) return noExtremeValues;
+    if (from === to) return noStatistics;
     call++;
     let min = firsts[indices[from]!]!;
     let max = min;
@@ -179,13 +179,13 @@ export function dictionaryRanges(
       if (compareStrings(view, offsets, at, max) > 0) max = at;
       else if (compareStrings(view, offsets, at, min) < 0) min = at;
     }
-    return extremesOf(strings, min, max);
+    return minMaxOf(strings, min, max);
   };
 }
 
-function extremesOf({ bytes, offsets }: Strings, min: number, max: number): ExtremeValues {
+function minMaxOf({ bytes, offsets }: Strings, min: number, max: number): RangeStatistics {
   const string = (i: number) => bytes.subarray(offsets[i]!, offsets[i + 1]!);
-  return { extremes: { min: string(min), max: string(max) }, hasNaN: false };
+  return { minMax: { min: string(min), max: string(max) }, hasNaN: false };
 }
 
 /** Compares strings four bytes at a time: big-endian numbers have the same order as their bytes. */

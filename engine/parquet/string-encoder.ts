@@ -9,7 +9,7 @@ import {
   type PageValueRange,
 } from './page-encodings.js';
 import { writePlainStringsAt } from './plain-encoding.js';
-import { dictionaryRanges, stringRange, type ExtremeValues } from './statistics.js';
+import { dictionaryRanges, stringRange, type RangeStatistics } from './statistics.js';
 import type { Strings } from './encoder-values.js';
 
 /**
@@ -17,7 +17,7 @@ import type { Strings } from './encoder-values.js';
  * dictionary if that is smaller, else PLAIN.
  */
 export function stringEncoder(strings: Strings, pages: readonly PageValueRange[]): Encoder {
-  const rangesBy = (range: StringRangeOf): ExtremeValues[] =>
+  const rangesBy = (range: StringRangeOf): RangeStatistics[] =>
     pages.map(({ value, valueEnd }) => range(value, valueEnd));
   const compared: StringRangeOf = (from, to) => stringRange(strings, from, to);
   if (doNeighboursSharePrefixes(strings)) {
@@ -39,7 +39,7 @@ export function stringEncoder(strings: Strings, pages: readonly PageValueRange[]
 }
 
 /** Returns an encoder that writes DELTA_BYTE_ARRAY with empty prefixes: fast to write, for files that are read once. */
-export function unsharedEncoder(strings: Strings, ranges: readonly ExtremeValues[]): Encoder {
+export function unsharedEncoder(strings: Strings, ranges: readonly RangeStatistics[]): Encoder {
   return {
     ...plainEncoderMembers,
     encoding: encodingId.deltaByteArray,
@@ -51,7 +51,7 @@ export function unsharedEncoder(strings: Strings, ranges: readonly ExtremeValues
 /** The size of strings in PLAIN after compression, as a share of the size before. */
 const plainSizeShare = 0.5;
 
-type StringRangeOf = (from: number, to: number) => ExtremeValues;
+type StringRangeOf = (from: number, to: number) => RangeStatistics;
 
 const sampleBlocks = 16;
 const sampleBlockValues = 64;

@@ -28,11 +28,11 @@ import type { ByteSink } from './byte-sink.js';
 import { numberEncoder } from './number-encoder.js';
 import {
   compareBounds,
-  joinedExtremeValues,
-  noExtremeValues,
-  extremeValuesOf,
-  type Extremes,
-  type ExtremeValues,
+  joinedStatistics,
+  noStatistics,
+  statisticsOf,
+  type MinMax,
+  type RangeStatistics,
 } from './statistics.js';
 import { stringEncoder, unsharedEncoder } from './string-encoder.js';
 import type { Booleans, Strings, EncoderValues } from './encoder-values.js';
@@ -51,7 +51,7 @@ export interface ChunkMeta {
   readonly dictionaryOffset: number | undefined;
   readonly dataOffset: number;
   readonly pages: readonly PageMeta[];
-  readonly range: ExtremeValues;
+  readonly range: RangeStatistics;
   /** For a chunk that is copied from another file, the bounds in the footer of that file, which may be truncated. */
   readonly copiedBounds?: WrittenBounds;
   /** Total size of all strings in bytes, without their lengths; undefined for other types. */
@@ -68,7 +68,7 @@ export interface PageMeta {
   readonly firstRow: number;
   readonly slots: number;
   readonly nulls: number;
-  readonly bounds: Extremes | undefined;
+  readonly bounds: MinMax | undefined;
 }
 
 /** Which chunks of strings get bloom filters: none, those whose page bounds rule out few pages, or also those whose page bounds are ordered. */
@@ -118,7 +118,7 @@ function fastEncoder(
   pages: readonly PageValueRange[],
 ): Encoder {
   if (values.kind === 'booleans') return booleanEncoder(leaf, values, pages);
-  const ranges = pages.map(() => noExtremeValues);
+  const ranges = pages.map(() => noStatistics);
   return values.kind === 'strings' ? unsharedEncoder(values, ranges) : plainEncoder(values, ranges);
 }
 
@@ -143,7 +143,7 @@ function booleanEncoder(
   return {
     ...plainEncoderMembers,
     encoding: encodingId.rle,
-    ranges: pages.map(({ value, valueEnd }) => extremeValuesOf(leaf, values, value, valueEnd)),
+    ranges: pages.map(({ value, valueEnd }) => statisticsOf(leaf, values, value, valueEnd)),
     write(sink, from, to) {
       const start = sink.reserveLengthPrefix();
       writeRleBitPacked(sink, values.booleans, from, to, 1);
@@ -177,7 +177,7 @@ function writePages(
   }
   const dataOffset = file.endOffset;
   const pages: PageMeta[] = [];
-  let range = noExtremeValues;
+  let range = noStatistics;
   for (const [i, cut] of cuts.entries()) {
     const from = file.endOffset;
     let body = i === middle ? tried?.page : undefined;
@@ -186,7 +186,7 @@ function writePages(
       body = tried === undefined ? uncompressedBody(plain) : compressedBody(plain);
     }
     const pageRange = encoder.ranges[i]!;
-    range = joinedExtremeValues(range, pageRange);
+    range = joinedStatistics(range, pageRange);
     const slots = cut.end - cut.slot;
     plainBytes += writeDataPage(file, body, slots, encoder);
     pages.push({

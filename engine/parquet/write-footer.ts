@@ -5,7 +5,7 @@ import type { LogicalType, ParquetLeaf, ParquetSchema, SchemaElement } from './p
 import type { ByteSink } from './byte-sink.js';
 import { ThriftWriter, thriftType } from './thrift.js';
 import type { ChunkIndexLocation } from './page-index.js';
-import type { Extremes } from './statistics.js';
+import type { MinMax } from './statistics.js';
 import type { ChunkMeta } from './write-chunk.js';
 
 /** A row group: its column chunks in the order of the schema. */
@@ -197,7 +197,7 @@ function writeStatistics(thrift: ThriftWriter, chunk: ChunkMeta): void {
   // NaN lies outside any bounds, so with bounds readers would skip row groups that contain NaN.
   const { min, max } = range.hasNaN
     ? noBounds
-    : (chunk.copiedBounds ?? boundsOf(leaf, range.extremes));
+    : (chunk.copiedBounds ?? boundsOf(leaf, range.minMax));
   thrift.startStruct(12);
   thrift.i64(3, nulls);
   if (max !== undefined) thrift.binary(5, max.bytes);
@@ -209,9 +209,9 @@ function writeStatistics(thrift: ThriftWriter, chunk: ChunkMeta): void {
 
 const noBounds: WrittenBounds = { min: undefined, max: undefined };
 
-function boundsOf(leaf: ParquetLeaf, extremes: Extremes | undefined): WrittenBounds {
-  if (extremes === undefined) return noBounds;
-  return { min: boundBytes(leaf, extremes.min, false), max: boundBytes(leaf, extremes.max, true) };
+function boundsOf(leaf: ParquetLeaf, minMax: MinMax | undefined): WrittenBounds {
+  if (minMax === undefined) return noBounds;
+  return { min: boundBytes(leaf, minMax.min, false), max: boundBytes(leaf, minMax.max, true) };
 }
 
 /** Writes the number of pages of each encoding (`encoding_stats`), from which readers see that all data pages use the dictionary. */

@@ -14,7 +14,7 @@ export function segmentStats(
   const stats = Object.create(null) as Record<string, LeafStats>;
   for (const { leaf, nulls, hasNaN, min, max } of leaves.slice(0, maxLeavesWithStatistics)) {
     if (leaf.maxRepetition > 0) continue; // the leaf is inside a list
-    stats[leafKey(leaf.path)] = leafStatsOfExtremes(leaf.column, nulls, hasNaN, min, max);
+    stats[leafKey(leaf.path)] = leafStatsOfMinMax(leaf.column, nulls, hasNaN, min, max);
   }
   for (const { path, nulls } of lists.slice(0, maxLeavesWithStatistics))
     stats[leafKey(path)] = { nulls };
@@ -27,7 +27,7 @@ export function leafKey(path: readonly string[]): string {
 }
 
 /** Returns the statistics of a leaf. Omits both bounds if JSON or Delta cannot express one of them. */
-function leafStatsOfExtremes(
+function leafStatsOfMinMax(
   column: ParquetColumn,
   nulls: number,
   hasNaN: boolean,

@@ -10,11 +10,11 @@ import {
 } from '../parquet/parquet-schema.js';
 import {
   compareBounds,
-  joinedExtremeValues,
-  noExtremeValues,
-  extremeValuesOf,
+  joinedStatistics,
+  noStatistics,
+  statisticsOf,
   stringRange,
-  type ExtremeValues,
+  type RangeStatistics,
 } from '../parquet/statistics.js';
 import { parquetColumns } from './arrow-columns.js';
 import { deletedRows } from './deletion-vector.js';
@@ -109,7 +109,7 @@ function outermostLists(nodes: readonly SchemaNode[]): readonly SchemaNode[] {
 /** Counts and extremes of a leaf's values over all row groups. */
 interface StoredLeafStatistics {
   readonly nulls: number;
-  readonly range: ExtremeValues;
+  readonly range: RangeStatistics;
   /** The number of null lists, if the leaf is the first leaf of a list. */
   readonly listNulls: number;
 }
@@ -123,7 +123,7 @@ async function readLeafStatistics(
   list: SchemaNode | undefined,
 ): Promise<StoredLeafStatistics> {
   let [nulls, listNulls] = [0, 0];
-  let range = noExtremeValues;
+  let range = noStatistics;
   for (const { num_rows, columns } of groups) {
     const meta = columns[index]?.meta_data;
     if (meta === undefined || leafKey(meta.path_in_schema) !== leafKey(leaf.path))
@@ -142,7 +142,7 @@ async function readLeafStatistics(
     nulls += part.slots;
     for (const page of part.values) {
       nulls -= valueCount(page);
-      range = joinedExtremeValues(range, valueRangeOfPage(leaf, page));
+      range = joinedStatistics(range, valueRangeOfPage(leaf, page));
     }
     // A list is null if its first leaf ends above the level of the list; slots of further elements repeat and are not counted.
     if (list !== undefined) listNulls += slotCountBelowLevel(part, list.path.length);
@@ -164,17 +164,17 @@ function slotCountBelowLevel({ definition, repetition }: LeafPart, level: number
   return count;
 }
 
-function valueRangeOfPage(leaf: ParquetLeaf, page: DecodedValues): ExtremeValues {
+function valueRangeOfPage(leaf: ParquetLeaf, page: DecodedValues): RangeStatistics {
   const count = valueCount(page);
   switch (page.kind) {
     case 'booleans': {
       const booleans = Int32Array.from(page.booleans);
-      return extremeValuesOf(leaf, { kind: 'booleans', count, booleans }, 0, count);
+      return statisticsOf(leaf, { kind: 'booleans', count, booleans }, 0, count);
     }
     case 'int32s':
-      return extremeValuesOf(leaf, { kind: 'int32s', count, int32s: page.int32s }, 0, count);
+      return statisticsOf(leaf, { kind: 'int32s', count, int32s: page.int32s }, 0, count);
     case 'int64s':
-      return extremeValuesOf(leaf, { kind: 'int64s', count, halves: page.int32s }, 0, count);
+      return statisticsOf(leaf, { kind: 'int64s', count, halves: page.int32s }, 0, count);
     case 'strings': {
       const { bytes, offsets } = page;
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -210,16 +210,16 @@ function statsProblems(
 function isRangeWithinStats(
   leaf: ParquetLeaf,
   { min, max }: LeafStats,
-  { extremes, hasNaN }: ExtremeValues,
+  { minMax, hasNaN }: RangeStatistics,
 ): boolean {
   if (min === undefined || max === undefined) return true;
   if (hasNaN) return false; // NaN has no order, so bounds are impossible
-  if (extremes === undefined) return true;
+  if (minMax === undefined) return true;
   const leastBound = boundValue(leaf.column, min);
   const greatestBound = boundValue(leaf.column, max);
   if (leastBound === undefined || greatestBound === undefined) return false;
   return (
-    compareBounds(leastBound, extremes.min) <= 0 && compareBounds(greatestBound, extremes.max) >= 0
+    compareBounds(leastBound, minMax.min) <= 0 && compareBounds(greatestBound, minMax.max) >= 0
   );
 }
 

@@ -3,7 +3,7 @@ import type { FieldRef } from '../predicate/predicate.js';
 import { isUnsupported } from '../unsupported.js';
 import { storedBytes } from './load.js';
 import type { SegmentView } from './match/column.js';
-import { readPageIndex } from './page-match.js';
+import { readPageIndex } from './page-selection.js';
 import type { SegmentCache } from './segment-cache.js';
 import type { ShardSnapshot } from './shard-protocol.js';
 

@@ -11,7 +11,7 @@ import {
   pagesToRead,
   spansToRead,
   type PageQuery,
-} from './page-match.js';
+} from './page-selection.js';
 import type { ShardSegment } from './shard-protocol.js';
 import type { SegmentPages } from './segment-cache.js';
 import type { RowGroup } from '../../store/segment-file.js';

@@ -22,7 +22,7 @@ import { compileMatchers } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
 import { fieldsOfPlainScan, liveViewOf } from './live-view.js';
 import { loadColumns, openSegmentFiles } from './load-columns.js';
-import { pageQuery } from './page-match.js';
+import { pageQuery } from './page-selection.js';
 import { PageMatcher } from './page-matcher.js';
 import { RankedRows } from './ranked-rows.js';
 import { inOrderOfBounds } from './key-bounds.js';

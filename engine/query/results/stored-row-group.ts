@@ -8,7 +8,7 @@ import {
   type ParquetLeaf,
 } from '../../parquet/parquet-schema.js';
 import type { WrittenBound } from '../../parquet/bounds.js';
-import type { Extremes } from '../../parquet/statistics.js';
+import type { MinMax } from '../../parquet/statistics.js';
 import type { ChunkMeta } from '../../parquet/write-chunk.js';
 import type { RowGroup, SegmentFile } from '../../store/segment-file.js';
 import type { SegmentLeaf } from '../../store/segment-leaves.js';
@@ -97,7 +97,7 @@ function copyChunk(
   const statistics = file.pageStatisticsOf(chunk, stored);
   const { dictionaryOffset, dataOffset } = footer;
   const { min, max, areBoundsExact } = footer;
-  const hasExtremes = min !== undefined && max !== undefined && areBoundsExact;
+  const hasMinMax = min !== undefined && max !== undefined && areBoundsExact;
   const copied = (bytes: Uint8Array | undefined): WrittenBound | undefined =>
     bytes && { bytes, isExact: areBoundsExact };
   return {
@@ -119,7 +119,7 @@ function copyChunk(
       bounds: statistics && boundsOf(statistics[i]!),
     })),
     range: {
-      extremes: hasExtremes ? { min: boundOf(min, leaf.physical), max: boundOf(max, leaf.physical) } : undefined, // prettier-ignore
+      minMax: hasMinMax ? { min: boundOf(min, leaf.physical), max: boundOf(max, leaf.physical) } : undefined, // prettier-ignore
       // A chunk with NaN has no bounds of pages, so without these, floating-point numbers may include NaN, whatever the footer says.
       hasNaN: statistics === undefined && isFloatingPoint(leaf),
     },
@@ -133,6 +133,6 @@ function isFloatingPoint({ physical }: ParquetLeaf): boolean {
   return physical === physicalType.float || physical === physicalType.double;
 }
 
-function boundsOf({ min, max }: PageStatistics): Extremes | undefined {
+function boundsOf({ min, max }: PageStatistics): MinMax | undefined {
   return min === undefined || max === undefined ? undefined : { min, max };
 }

@@ -12,7 +12,7 @@ import {
   pageQuery,
   pagesToRead,
   spansToRead,
-} from '../../../../engine/query/memory/page-match.js';
+} from '../../../../engine/query/memory/page-selection.js';
 import { fieldCacheKey } from '../../../../engine/query/memory/field-keys.js';
 import { SegmentCache } from '../../../../engine/query/memory/segment-cache.js';
 import { runToEnd } from '../../../../engine/query/memory/cooperative-tasks.js';
