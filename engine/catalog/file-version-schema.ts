@@ -1,5 +1,5 @@
 /**
- * Adds versions of files and shortcuts. The tables `objects` and `multipart_uploads` are replaced, because SQLite cannot change the checks
+ * Adds shortcuts, and versions of files. The tables `objects` and `multipart_uploads` are replaced, because SQLite cannot change the checks
  * and keys of a table. The content of each existing file, or the upload for which the file was created, becomes its first version.
  */
 export const fileVersionSchema: readonly string[] = [

@@ -31,7 +31,7 @@ export function appendJson(out: ValueColumn, value: Value): void {
   }
 }
 
-/** Appends a text to a column that has been padded to its row. */
+/** Appends a string as the next value of a column. The caller must have padded the column with nulls up to the row of the string. */
 export function appendText(out: ValueColumn, text: string): void {
   const bytes = encoder.encode(text);
   out.addString(bytes, 0, bytes.length);

@@ -306,7 +306,10 @@ export class BedParser {
     return latin1Text(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
   }
 
-  /** Adds columns for fields that no earlier line has. Fields that the format does not name are strings, named `field_13` and so on. */
+  /**
+   * Adds columns for fields that no earlier line has. A field that the format does not name becomes `field_<n>`, n being its position from 1;
+   * it is a string unless the dataset has a column of that name.
+   */
   #addColumns(): void {
     if (this.#columns.length === 0 && this.#coordinates !== null)
       this.#out.addBuilder(coordinatesColumn.name, this.#coordinates.column);

@@ -167,7 +167,7 @@ const emptyImport: Omit<SourceImport, 'error'> = {
   rejected: 0,
 };
 
-/** Imports a file. The error of any step is the error of the import, and nothing is stored then. */
+/** Imports a file. If any step fails, the result has the message of the error and no rows. */
 export async function importFile(
   path: string,
   name: string,

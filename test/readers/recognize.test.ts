@@ -7,7 +7,10 @@ import { openSource } from '../../readers/source/open-source.js';
 /** The files of all formats; with `STRANDLAKE_SAMPLES=<folder>`, files from that folder, which has one folder for each format. */
 const samplesFolder = resolve(process.env['STRANDLAKE_SAMPLES'] ?? 'test/fixtures');
 
-/** The format of the files in each folder, whatever the names of the files. */
+/**
+ * The name of the reader that recognizes the files of a folder by their content. For tables (`csv`, `tsv`) the file name decides, and the
+ * value only says that they are tables.
+ */
 const formatByFolder = {
   vcf: 'vcf',
   jsonl: 'json',

@@ -16,7 +16,7 @@ type ArchiveTask = Resource<ArchiveRow, JobContext, Partial<ArchiveRow>>;
 /** The names in which snapshot and restore tasks differ. */
 interface ArchiveTaskNames {
   readonly name: 'DatasetSnapshotTask' | 'DatasetRestoreTask';
-  /** The noun that messages about progress use. */
+  /** The word for the task in paths (`dataset_snapshot_tasks`), and its key in `metadata.progress`. */
   readonly noun: 'snapshot' | 'restore';
   readonly description: string;
   readonly storageClass: string;

@@ -156,7 +156,7 @@ export class Annotation {
       }
       setItem(record, name, result);
     }
-    // Fields of the dataset that were added because the input lacks them, and that no expression has computed, are removed again.
+    // Fields that were added as None because the input lacks them are removed again, unless the annotation has a field of that name.
     for (const name of missing)
       if (!this.#request.fields.some((field) => field.name === name)) deleteItem(record, name);
   }

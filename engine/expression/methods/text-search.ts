@@ -16,7 +16,10 @@ function positionArgument(value: PyValue | undefined, missing: number, length: n
   return at < 0 ? Math.max(0, at + length) : at;
 }
 
-/** Returns a part of a text as code units; undefined if it begins after the end of the text or ends before it begins. */
+/**
+ * Returns the range that the arguments `start` and `end`, in code points, select, as offsets in UTF-16 code units; undefined if it begins after
+ * the end of the text or after its own end.
+ */
 function codeUnitRange(
   text: string,
   start: PyValue | undefined,

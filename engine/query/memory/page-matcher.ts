@@ -22,7 +22,7 @@ interface PageMatches {
   readonly by: 'filters' | 'pages' | 'searches';
 }
 
-/** The segment must be evaluated as a whole, by the hash table of a column or on whole columns. */
+/** Says that a segment is to be evaluated as a whole, because that is faster: with the hash table of a column, or by a scan of whole columns. */
 interface WholeSegment {
   readonly found: undefined;
   readonly by: 'hashes' | 'columns';

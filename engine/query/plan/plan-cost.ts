@@ -11,9 +11,11 @@ type RowSelection = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit
  * because columns have to be decoded first. So the costs choose no executor: memory answers what it supports. They decide which queries are heavy.
  */
 
-/** Cost of the facets and the sort in nanoseconds per record, in addition to that of the condition. */
+/** Time in nanoseconds per record for one facet without nested facets, in addition to the condition. */
 const facetNsPerRecord = 3;
+/** Time in nanoseconds per record for one facet with nested facets, in addition to the condition. */
 const nestedFacetNsPerRecord = 12;
+/** Time in nanoseconds per record for one sort key, in addition to the condition. */
 const sortNsPerRecord = 2;
 /** Time in milliseconds for planning an SQL statement and opening its files. */
 const statementPlanningMs = 4;

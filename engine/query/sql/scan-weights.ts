@@ -10,7 +10,10 @@ import { fieldExpression, newStatement, type RunSelect } from './dialect/stateme
 /** Cached results of scans. Snapshots never change, so they stay valid. */
 const scanCache = new LruCache<string, readonly number[]>(10_000);
 
-/** Returns the weights of conditions that rank, computed by one scan of all records. */
+/**
+ * Returns the BM25 weights of conditions. One SQL statement over all records counts the documents and tokens; its result is cached for the
+ * snapshot.
+ */
 export async function scanWeights(
   snapshot: Snapshot,
   conditions: readonly ScoredCondition[],

@@ -3,7 +3,7 @@ import { PyDict, type PyValue } from '../../../engine/expression/values/python-v
 /** The field with the errors of a record's expressions: an object with their messages by field. */
 export const errorsField = '_errors';
 
-/** Whether one of the paths of dropped fields is that of the errors. */
+/** Returns whether the fields to drop, given by their paths, include `_errors`. */
 export function dropsErrors(paths: readonly (readonly string[])[]): boolean {
   return paths.some((path) => path.length === 1 && path[0] === errorsField);
 }

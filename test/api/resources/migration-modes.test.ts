@@ -136,18 +136,19 @@ describe('a dry run counts what the migration then does, and writes nothing:', (
     return [(await ann.get(url)).json, records.json['results'], await Promise.all(lists), files.toSorted()];
   } // prettier-ignore
 
-  /** The target has the records 1 to 27 and 29, another dataset 0 to 29, 31 and 32. */
-  const isFound = { filters: [['n__gt', 25]] };
+  /** Selects the records with n above 25. */
+  const above25 = { filters: [['n__gt', 25]] };
+  // When the migration runs, the target has n = 1 to 27 and 29, and a separate source has n = 0 to 29, 31 and 32.
   test.each<[string, boolean, object, Json]>([
-    ['deletes by a query', true, { commit_mode: 'delete', source_params: isFound }, { records_deleted: 3, ids_not_found: 0 }],
-    ['deletes by _id', false, { commit_mode: 'delete', source_params: isFound }, { records_deleted: 3, ids_not_found: 3 }],
+    ['deletes by a query', true, { commit_mode: 'delete', source_params: above25 }, { records_deleted: 3, ids_not_found: 0 }],
+    ['deletes by _id', false, { commit_mode: 'delete', source_params: above25 }, { records_deleted: 3, ids_not_found: 3 }],
     ['deletes by id_fields', false, { commit_mode: 'delete', id_fields: ['n'] }, { records_deleted: 28, ids_not_found: 4 }],
-    ['overwrites by _id', false, { commit_mode: 'overwrite', source_params: isFound }, { records_added: 3, records_changed: 3 }],
-    ['overwrites by id_fields', false, { commit_mode: 'overwrite', id_fields: ['n'], source_params: isFound }, { records_added: 3, records_changed: 3 }],
-    ['overwrites its own records', true, { commit_mode: 'overwrite', source_params: { ...isFound, exclude_fields: ['info'] } }, { records_added: 0, records_changed: 3 }],
-    ['upserts by _id', false, { commit_mode: 'upsert', source_params: isFound }, { records_added: 3, records_changed: 3 }],
+    ['overwrites by _id', false, { commit_mode: 'overwrite', source_params: above25 }, { records_added: 3, records_changed: 3 }],
+    ['overwrites by id_fields', false, { commit_mode: 'overwrite', id_fields: ['n'], source_params: above25 }, { records_added: 3, records_changed: 3 }],
+    ['overwrites its own records', true, { commit_mode: 'overwrite', source_params: { ...above25, exclude_fields: ['info'] } }, { records_added: 0, records_changed: 3 }],
+    ['upserts by _id', false, { commit_mode: 'upsert', source_params: above25 }, { records_added: 3, records_changed: 3 }],
     ['upserts by id_fields', false, { commit_mode: 'upsert', id_fields: ['n'] }, { records_added: 4, records_changed: 28 }],
-    ['upserts its own records', true, { commit_mode: 'upsert', source_params: isFound, target_fields: [{ name: 'twice', data_type: 'long', expression: '2 * record.n' }] }, { records_added: 0, records_changed: 3 }],
+    ['upserts its own records', true, { commit_mode: 'upsert', source_params: above25, target_fields: [{ name: 'twice', data_type: 'long', expression: '2 * record.n' }] }, { records_added: 0, records_changed: 3 }],
     ['changes nothing', true, { commit_mode: 'upsert', source_params: { filters: [['n', -1]] } }, { records_added: 0, records_changed: 0 }],
   ])('%s', async (_, isOwn, body, counts) => {
     const target = await newSourceDataset();

@@ -46,7 +46,7 @@ const kinds: Readonly<Record<string, readonly [StoredType, StoredType, (row: num
   frequency: ['float', 'float', (_, random) => Math.fround(random)],
   undefinedNumber: ['double', 'double', (row) => (row % 100 === 7 ? NaN : row)],
   day: ['date', 'date', (row) => BigInt(row >> 4) * 86_400_000_000n],
-  // Values of few kinds, which are stored with dictionaries where the type has them.
+  // Columns with few distinct values. They are dictionary-encoded if their type allows it.
   fewDays: ['date', 'date', (_, random) => BigInt(Math.floor(random * 9)) * 86_400_000_000n],
   fewIdentifiers: ['long', 'long', (_, random) => 2n ** 60n + BigInt(Math.floor(random * 9))],
   fewWide: ['double', 'long', (_, random) => 2n ** 60n + BigInt(Math.floor(random * 9))],

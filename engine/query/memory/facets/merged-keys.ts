@@ -6,7 +6,7 @@ import type { PartialKeys } from './partial.js';
 /** The distinct keys of a facet over all partial results, numbered from 0. */
 export interface MergedKeys {
   readonly size: number;
-  /** For each partial result, the merged number of each of its keys. */
+  /** For each partial result, and for each of its keys in order, the number of that key among the merged keys. */
   readonly numbers: readonly Uint32Array[];
   /** Returns a negative number if key `a` sorts before key `b`. */
   compare(a: number, b: number): number;

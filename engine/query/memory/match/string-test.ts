@@ -17,7 +17,7 @@ interface StringTest {
   ): TestResult;
 }
 
-/** Returns the test of a column of strings in either form. */
+/** Returns a test for a column of strings, whether it is kept as indices into a dictionary or as UTF-8. */
 export function stringTest({ entries, strings, ...traits }: StringTest): ValueTest {
   const ofDictionary = dictionaryTest(entries);
   return {

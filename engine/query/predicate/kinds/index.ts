@@ -35,7 +35,7 @@ const predicateKinds: { readonly [K in Predicate['kind']]: PredicateKind<Predica
   wildcard,
 };
 
-/** Returns the entry of a predicate's kind. */
+/** Returns the functions that implement the kind of a predicate. */
 export function kindOf<P extends Predicate>(predicate: P): PredicateKind<P> {
   return predicateKinds[predicate.kind] as unknown as PredicateKind<P>;
 }
