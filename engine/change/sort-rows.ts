@@ -108,7 +108,7 @@ export async function sortRows({
 }: SortRowsInput): Promise<SortedSegment> {
   const pickedRows = sources.map((source) => rowsWithin(readRowIds(source), span));
   const count = pickedRows.reduce((sum, { rows }) => sum + rows.length, 0);
-  const numbers = new Uint16Array(count);
+  const numbers = new Uint32Array(count);
   let end = 0;
   for (const [number, one] of pickedRows.entries())
     numbers.fill(number, end, (end += one.rows.length));
@@ -127,7 +127,7 @@ export async function sortRows({
     file,
   );
   const origins = encodeOrigins({
-    sources: Uint16Array.from(order, (place) => numbers[place]!),
+    sources: Uint32Array.from(order, (place) => numbers[place]!),
     rows: Int32Array.from(order, (place) => rows[place]!),
   });
   return {

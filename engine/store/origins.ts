@@ -7,7 +7,7 @@ import { ByteCursor, ByteWriter } from '../text/bytes.js';
  * segment with the index `sources[i]` among the segments that the merge replaces.
  */
 export interface RowOrigins {
-  readonly sources: Uint16Array;
+  readonly sources: Uint32Array;
   readonly rows: Int32Array;
 }
 
@@ -132,7 +132,7 @@ function decodeRowByRow(text: string, count: number): RowOrigins {
   const bytes = zstdDecompressSync(Buffer.from(text, 'base64'), { maxOutputLength: 6 * count + 1 });
   if (bytes.length !== 6 * count)
     throw new RangeError(`the origins of ${count} rows have ${bytes.length} bytes`);
-  const sources = new Uint16Array(count);
+  const sources = new Uint32Array(count);
   const rows = new Int32Array(count);
   const last = new Int32Array(1 << 16).fill(-1);
   for (let i = 0; i < count; i++) {

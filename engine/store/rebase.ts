@@ -90,7 +90,7 @@ function concatenationOrigins(
 ): readonly EncodedOrigins[] | undefined {
   const count = target?.rows ?? 0;
   if (count === sources.reduce((sum, { rows }) => sum + rows, 0)) return undefined;
-  const origins = { sources: new Uint16Array(count), rows: new Int32Array(count) };
+  const origins = { sources: new Uint32Array(count), rows: new Int32Array(count) };
   let next = 0;
   for (const [number, source] of sources.entries()) {
     const goneRows = source.deletion ? deletedRows(source.deletion) : [];

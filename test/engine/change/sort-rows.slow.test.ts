@@ -151,14 +151,14 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
 
 test('damaged origins are an error', () => {
   const rows = Int32Array.from([5, 0, 6, 2]);
-  const texts = encodeOrigins({ sources: Uint16Array.from([1, 0, 1, 7]), rows });
+  const texts = encodeOrigins({ sources: Uint32Array.from([1, 0, 1, 7]), rows });
   const runsOf = originRuns(texts, 4);
   expect(texts.map((_, source) => rowsOfRuns(runsOf(source)))).toEqual([[[0, 1]], [[5, 0], [6, 2]], [], [], [], [], [], [[2, 3]]]); // prettier-ignore
   expect(() => originRuns(texts, 3)(7)).toThrow(RangeError);
   const bytes = Buffer.from(texts[1]!, 'base64');
   bytes[bytes.length - 6]! ^= 4;
   expect(() => originRuns(['', bytes.toString('base64')], 4)(1)).toThrow();
-  const cut = encodeOrigins({ sources: new Uint16Array(200), rows: Int32Array.from({ length: 200 }, (_, row) => 7 * row) }); // prettier-ignore
+  const cut = encodeOrigins({ sources: new Uint32Array(200), rows: Int32Array.from({ length: 200 }, (_, row) => 7 * row) }); // prettier-ignore
   expect(() => originRuns(cut, 100)(0)).toThrow(RangeError);
 });
 

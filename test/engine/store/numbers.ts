@@ -134,7 +134,7 @@ export class NumbersDataset {
     const { add, scratch } = await this.#staged(files);
     const origins = parts.map((part) =>
       encodeOrigins({
-        sources: Uint16Array.from(part, ({ source }) => source),
+        sources: Uint32Array.from(part, ({ source }) => source),
         rows: Int32Array.from(part, ({ row }) => row),
       }),
     );

@@ -34,7 +34,7 @@ test.each([
       remove: sources,
       origins: parts.map((part) =>
         encode({
-          sources: Uint16Array.from(part, ({ source }) => source),
+          sources: Uint32Array.from(part, ({ source }) => source),
           rows: Int32Array.from(part, ({ row }) => row),
         }),
       ),

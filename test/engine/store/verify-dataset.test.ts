@@ -102,7 +102,7 @@ test('entries of earlier releases, whose last line has no checksum, are read, an
   const damagedOrigins: readonly unknown[] = [
     (origins as unknown[]).slice(1),
     (origins as unknown[]).map(() => 'AAAA'),
-    (origins as unknown[]).map(() => encodeOrigins({ sources: Uint16Array.of(0), rows: Int32Array.of(1_000) })), // prettier-ignore
+    (origins as unknown[]).map(() => encodeOrigins({ sources: Uint32Array.of(0), rows: Int32Array.of(1_000) })), // prettier-ignore
   ];
   for (const other of damagedOrigins) {
     await writeAsEarlierRelease(id, sorted, ({ strandlake }) => (strandlake.origins = other));
