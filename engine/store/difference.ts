@@ -16,14 +16,14 @@ import {
 import { readEntriesBetween } from './replay-log.js';
 import type { VersionDifference, Segment } from './store.js';
 
-/** Maximum number of rows in all cached differences (64 MB). */
-const maxDifferenceRows = 1 << 24;
+/** Maximum total size of the cached differences, in bytes as `differenceBytes` estimates them; a larger one is cached alone. */
+const maxDifferenceBytes = 64 << 20;
 
 /** Caches the most recently used differences, so that a client that pages through one does not cause the log to be read for each page. */
 export class VersionDifferenceCache {
   readonly #folder: DataFolder;
   /** The cached differences by `<dataset> <from> <to>`. */
-  readonly #known = new LruCache<string, VersionDifference>(maxDifferenceRows);
+  readonly #known = new LruCache<string, VersionDifference>(maxDifferenceBytes);
 
   /** The differences that are being computed. */
   readonly #running = new Map<string, Promise<VersionDifference>>();
@@ -46,7 +46,7 @@ export class VersionDifferenceCache {
     this.#running.set(key, running);
     try {
       const found = await running;
-      this.#known.set(key, found, sizeOf(found));
+      this.#known.set(key, found, Math.min(maxDifferenceBytes, differenceBytes(found)));
       return found;
     } finally {
       this.#running.delete(key);
@@ -54,12 +54,16 @@ export class VersionDifferenceCache {
   }
 }
 
-/** Returns the size of a difference in rows, but at least the number of rows that take as much memory as a difference without any. */
-function sizeOf({ added, removed }: VersionDifference): number {
-  let size = 1_000;
+/** What a difference takes besides its row numbers, and for each segment, above all for the path of its file, in bytes. */
+const bytesPerDifference = 4_000;
+const bytesPerSegment = 200;
+
+/** Returns about how many bytes a difference takes; a segment of which it has all rows takes no row numbers. */
+export function differenceBytes({ added, removed }: VersionDifference): number {
+  let bytes = bytesPerDifference;
   for (const rows of [...added.values(), ...removed.values()])
-    size += rows === 'all' ? 1 : rows.length;
-  return size;
+    bytes += bytesPerSegment + (rows === 'all' ? 0 : rows.byteLength);
+  return bytes;
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { DatasetField } from '../../core/dataset-field.js';
 import { parseJson } from '../../core/json.js';
+import { LruCache } from '../../core/lru-cache.js';
 import { SharedRun } from '../../core/shared-run.js';
+import { differenceBytes } from '../../store/difference.js';
 import type { Snapshot, VersionDifference, RowRef } from '../../store/store.js';
 import { withDatasetNamedInErrors, type RunOptions } from '../executor/run-options.js';
 import { project } from '../results/projection.js';
@@ -29,8 +31,17 @@ interface RecordChanges {
   readonly added: RowSequence;
 }
 
-/** The comparisons of versions, running and completed; one is kept as long as the store keeps the difference. */
+/** The comparisons of versions, running and completed. */
 const comparisons = new WeakMap<VersionDifference, SharedRun<RecordChanges>>();
+
+/** Maximum total size of the completed comparisons that are kept, with their differences, in bytes; a larger one is kept alone. */
+const maxComparisonBytes = 64 << 20;
+
+/** The differences whose comparisons are completed and kept. */
+const comparedDifferences = new LruCache<VersionDifference, VersionDifference>(
+  maxComparisonBytes,
+  (difference) => comparisons.delete(difference),
+);
 
 /**
  * Finds out which of the differing rows of two versions are two states of one record. The `_id`s are read only if there are both removed
@@ -42,6 +53,7 @@ export async function computeRecordChanges(
   options: RunOptions,
 ): Promise<RecordChanges> {
   const { difference } = versions;
+  comparedDifferences.get(difference); // is a use, so that the comparison is not evicted next
   let run = comparisons.get(difference);
   if (run === undefined || run.hasFailed) {
     run = new SharedRun((signal) =>
@@ -72,12 +84,18 @@ async function findRecordChanges(
       : new Int32Array(0);
   const before = partners.filter((index) => index >= 0);
   const after = partners.map((_, index) => index).filter((index) => partners[index]! >= 0);
-  return {
+  const changes = {
     removed: removed.excludeIndexes(before.toSorted()),
     before: removed.selectIndexes(before),
     after: added.selectIndexes(after),
     added: added.excludeIndexes(after),
   };
+  const bytes = Object.values(changes).reduce(
+    (sum, { orderBytes }) => sum + orderBytes,
+    differenceBytes(difference),
+  );
+  comparedDifferences.set(difference, difference, Math.min(maxComparisonBytes, bytes));
+  return changes;
 }
 
 /**

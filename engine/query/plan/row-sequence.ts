@@ -63,6 +63,11 @@ export class RowSequence {
     return this.#order?.length ?? this.#parts.at(-1)?.end ?? 0;
   }
 
+  /** The bytes of the order of the rows, which the sequence has in addition to the rows that were given. */
+  get orderBytes(): number {
+    return this.#order?.byteLength ?? 0;
+  }
+
   /** Returns the rows from `first` to `end` (exclusive), or to the last row. */
   slice(first: number, end: number): readonly RowRef[] {
     const refs: RowRef[] = [];
@@ -78,6 +83,7 @@ export class RowSequence {
 
   /** Returns a sequence of the rows at these indexes, in the order of `indexes`. */
   selectIndexes(indexes: Int32Array): RowSequence {
+    if (indexes.length === this.length && indexes.every((index, i) => index === i)) return this;
     const order = this.#order;
     return new RowSequence(this.#parts, order ? indexes.map((index) => order[index]!) : indexes);
   }

@@ -140,6 +140,34 @@ describe.each(enginesUnderTest)('a page of a difference, read by %s', (_, thread
   });
 });
 
+test('comparisons are kept up to 64 MiB of the numbers of their rows', async () => {
+  const bench = await openEngineFixture();
+  try {
+    const { snapshot, fields } = await bench.dataset(columns, [[{ _id: 'a', _commit: '1', n: 1 }]]);
+    const { path } = snapshot.segments[0]!;
+    const from = { ...snapshot, isInterleaved: true };
+    // The rows take 4 bytes each, and as they are not in the order of their row ids, the comparison takes 4 more: two comparisons fit, and
+    // three do not.
+    const removedRows = Int32Array.from({ length: 3_500_000 }, (_, i) => i ^ 1);
+    const versions = [1, 2, 3].map((): ComparedVersions => ({
+      from,
+      to: snapshot,
+      fields,
+      difference: { removed: new Map([[path, removedRows]]), added: new Map() },
+    }));
+    const compare = (one: number) => computeRecordChanges(bench.engine, versions[one]!, {});
+    const [first, second] = [await compare(0), await compare(1)];
+    expect(await compare(0)).toBe(first);
+    expect(await compare(1)).toBe(second);
+    expect(await compare(0)).toBe(first);
+    await compare(2);
+    expect(await compare(0)).toBe(first);
+    expect(await compare(1)).not.toBe(second);
+  } finally {
+    await bench.close();
+  }
+});
+
 interface DifferenceRecord {
   readonly change: string;
   readonly record: { readonly _id: string; readonly n: number; readonly info: { readonly b: number } }; // prettier-ignore
