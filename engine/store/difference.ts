@@ -2,8 +2,9 @@ import type { DataFolder } from '../core/data-folder.js';
 import { subtractAscending } from '../core/ascending.js';
 import { AppError } from '../core/errors.js';
 import { LruCache } from '../core/lru-cache.js';
-import { deletedRows } from './deletion-vector.js';
-import type { LogEntry } from './log.js';
+import type { Columns } from '../core/types.js';
+import { deletedRows, type DeletionVector } from './deletion-vector.js';
+import { readEntry, type LogEntry } from './log.js';
 import {
   deletedAndRestoredRows,
   rowNumbersOf,
@@ -13,8 +14,8 @@ import {
   type MovedRows,
   type SegmentWithDeletions,
 } from './row-trace.js';
-import { readEntriesBetween } from './replay-log.js';
-import type { VersionDifference, Segment } from './store.js';
+import { readEntriesBetween, replayLog } from './replay-log.js';
+import type { VersionDifference } from './store.js';
 
 /** Maximum total size of the cached differences, in bytes as `differenceBytes` estimates them; a larger one is cached alone. */
 const maxDifferenceBytes = 64 << 20;
@@ -22,14 +23,17 @@ const maxDifferenceBytes = 64 << 20;
 /** Caches the most recently used differences, so that a client that pages through one does not cause the log to be read for each page. */
 export class VersionDifferenceCache {
   readonly #folder: DataFolder;
+  readonly #maxKeptBytes: number;
   /** The cached differences by `<dataset> <from> <to>`. */
   readonly #known = new LruCache<string, VersionDifference>(maxDifferenceBytes);
 
   /** The differences that are being computed. */
   readonly #running = new Map<string, Promise<VersionDifference>>();
 
-  constructor(folder: DataFolder) {
+  /** `maxKeptBytes` is the maximum total size of the log entries that are not read twice. */
+  constructor(folder: DataFolder, maxKeptBytes = maxDifferenceBytes) {
     this.#folder = folder;
+    this.#maxKeptBytes = maxKeptBytes;
   }
 
   /** Returns the difference of two versions up to `last`; throws `not-found` if one of them is greater. */
@@ -42,7 +46,7 @@ export class VersionDifferenceCache {
     if (cachedDifference !== undefined) return cachedDifference;
     const runningDifference = this.#running.get(key);
     if (runningDifference !== undefined) return runningDifference;
-    const running = computeDifference(this.#folder, datasetId, from, to);
+    const running = computeDifference(this.#folder, datasetId, [from, to], this.#maxKeptBytes);
     this.#running.set(key, running);
     try {
       const found = await running;
@@ -69,27 +73,64 @@ export function differenceBytes({ added, removed }: VersionDifference): number {
 /**
  * Computes the rows in which two versions differ; each row is named as in its own version. The log entries between the versions are
  * followed twice: forwards, for the rows that only the later version has, and backwards, where deleted rows come back, for the rows that
- * only the earlier version has. The cost is proportional to these entries and the rows that they change.
+ * only the earlier version has. The cost is proportional to these entries and the rows that they change. For the way back, up to
+ * `maxKeptBytes` of entries are kept, and the others are read again. If the earlier version is the one before the first commit, which has
+ * no records, the difference is all records of the other version, and no entry is followed.
  */
 async function computeDifference(
   folder: DataFolder,
   datasetId: number,
-  from: number,
-  to: number,
+  [from, to]: readonly [number, number],
+  maxKeptBytes: number,
 ): Promise<VersionDifference> {
-  const steps: TracedEntry[] = [];
   const onwards = new GainedRowsTrace();
-  const [first, last] = from < to ? [from, to] : [to, from];
-  for await (const { entry, live } of readEntriesBetween(folder, datasetId, first, last)) {
-    const step = tracedEntry(entry, live);
-    await onwards.followEntry(step);
-    steps.push(step);
-  }
   const backwards = new GainedRowsTrace();
-  for (const step of steps.toReversed()) await backwards.followEntryBack(step);
+  const [first, last] = from < to ? [from, to] : [to, from];
+  if (first < 0) {
+    const { live } = await replayLog(folder, datasetId, last);
+    for (const segment of live.values()) onwards.gain(segment);
+  } else {
+    const passed: PassedEntry[] = [];
+    let bytes = 0;
+    for await (const one of readEntriesBetween(folder, datasetId, first, last)) {
+      const { entry, live, columns } = one;
+      const changedPaths = [
+        ...entry.update.map(({ segment }) => segment.path),
+        ...entry.remove.map(({ path }) => path),
+      ];
+      const rowCounts = new Map(changedPaths.map((path) => [path, live.get(path)!.rows]));
+      const traced = tracedEntry(entry, rowCounts);
+      await onwards.followEntry(traced);
+      bytes += tracedBytes(traced);
+      passed.push(
+        bytes <= maxKeptBytes ? { traced } : { version: entry.version, columns, rowCounts },
+      );
+    }
+    for (const one of passed.toReversed()) {
+      const traced =
+        'traced' in one
+          ? one.traced
+          : tracedEntry(
+              await readEntry(folder, datasetId, one.version, one.columns),
+              one.rowCounts,
+            );
+      await backwards.followEntryBack(traced);
+    }
+  }
   const [later, earlier] = [onwards.gainedRows.rows, backwards.gainedRows.rows];
   return from < to ? { added: later, removed: earlier } : { added: earlier, removed: later };
 }
+
+/** A log entry that has been followed forwards: either kept for the way back, or with what is needed to read it again. */
+type PassedEntry =
+  | { readonly traced: TracedEntry }
+  | {
+      readonly version: number;
+      /** The columns of the dataset from the entry on. */
+      readonly columns: Columns;
+      /** The numbers of rows of the segments that the entry removes, or of which it deletes or restores rows, by path. */
+      readonly rowCounts: ReadonlyMap<string, number>;
+    };
 
 /** The rows that a log entry changes or moves, and the segments of these rows as they were before it. */
 interface TracedEntry extends ReturnType<typeof deletedAndRestoredRows> {
@@ -104,27 +145,37 @@ interface TracedEntry extends ReturnType<typeof deletedAndRestoredRows> {
  */
 function tracedEntry(
   { isRewrite, add, remove, update, origins }: LogEntry,
-  live: ReadonlyMap<string, Segment>,
+  rowCounts: ReadonlyMap<string, number>,
 ): TracedEntry {
+  const segmentOf = (path: string, deletion?: DeletionVector) =>
+    [path, { path, rows: rowCounts.get(path)!, deletion }] as const;
   return {
     ...deletedAndRestoredRows({ update }),
     entry: {
       isRewrite,
-      add: add.map(withoutStatistics),
+      add: add.map(({ path, rows, deletion }) => ({ path, rows, deletion })),
       remove: remove.map(({ path }) => ({ path })),
       origins,
     },
     before: new Map([
-      ...update.map(
-        ({ segment: { path } }) => [path, { path, rows: live.get(path)!.rows }] as const,
-      ),
-      ...remove.map(({ path }) => [path, withoutStatistics(live.get(path)!)] as const),
+      ...update.map(({ segment }) => segmentOf(segment.path)),
+      ...remove.map(({ path, deletion }) => segmentOf(path, deletion)),
     ]),
   };
 }
 
-function withoutStatistics({ path, rows, deletion }: SegmentWithDeletions): SegmentWithDeletions {
-  return { path, rows, deletion };
+/** Returns about how many bytes the rows and origins of an entry take; deletion vectors count encoded and decoded. */
+function tracedBytes({
+  deleted,
+  restored,
+  entry: { add, origins = [] },
+  before,
+}: TracedEntry): number {
+  let bytes = origins.flat().reduce((sum, text) => sum + text.length, 0);
+  for (const rows of [...deleted.values(), ...restored.values()]) bytes += rows.byteLength;
+  for (const { deletion } of [...add, ...before.values()])
+    if (deletion !== undefined) bytes += deletion.encoded.length + 4 * deletion.rows;
+  return bytes + bytesPerSegment * (add.length + before.size);
 }
 
 /** Row numbers by path of their segment. */
@@ -143,17 +194,18 @@ class GainedRowsTrace {
     await traceForward([this.gainedRows, this.#lost], entry, before);
     if (entry.isRewrite) return;
     this.#exchange(deleted, restored, before);
-    for (const segment of entry.add) this.#gain(segment);
+    for (const segment of entry.add) this.gain(segment);
   }
 
   async followEntryBack({ entry, before, deleted, restored }: TracedEntry): Promise<void> {
     await traceBack([this.gainedRows, this.#lost], entry, before);
     if (entry.isRewrite) return;
     this.#exchange(restored, deleted, before);
-    for (const { path } of entry.remove) this.#gain(before.get(path)!);
+    for (const { path } of entry.remove) this.gain(before.get(path)!);
   }
 
-  #gain(segment: SegmentWithDeletions): void {
+  /** Adds all records of a segment. */
+  gain(segment: SegmentWithDeletions): void {
     const { path, rows, deletion } = segment;
     if (deletion === undefined) this.gainedRows.rows.set(path, 'all');
     else if (deletion.rows < rows)
