@@ -131,7 +131,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     report,
     now,
   });
-  const upkeep = new UpkeepTrigger({ catalog, store, queue, report, quietMs });
+  const upkeep = new UpkeepTrigger({ catalog, store, queue, report, now, quietMs });
   const tables = new TableCache({ data, report });
   const files = createFileTables(tables, {
     queue,

@@ -9,9 +9,14 @@ interface UpkeepTriggerOptions {
   readonly store: Store;
   readonly queue: TaskQueue;
   report(message: string): void;
+  now(): number;
   /** Time in milliseconds without a commit after which even a few segments are merged; if it is not finite, they never are. */
   readonly quietMs: number;
 }
+
+/** How long upkeep that failed is not tried again: after the first failure, and at most. */
+const firstPauseMs = 30 * 60_000;
+const longestPauseMs = 86_400_000;
 
 /**
  * Queues merges, vacuums and other upkeep of datasets after commits, one task at a time. A task is added only if the log shows that it is
@@ -24,8 +29,8 @@ export class UpkeepTrigger {
   /** Datasets that have had no commit for `quietMs`. */
   readonly #quiet = new Set<number>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
-  /** The upkeep that failed permanently, as `<kind> <dataset>`; it is not tried again before the next start. */
-  readonly #failed = new Set<string>();
+  /** The upkeep, as `<kind> <dataset>`, that failed although neither a commit nor a user caused it; it is not tried again before `until`. */
+  readonly #paused = new Map<string, { readonly pauseMs: number; readonly until: number }>();
   #running: Promise<void> | null = null;
   #isClosing = false;
 
@@ -92,16 +97,21 @@ export class UpkeepTrigger {
   /** Runs one kind of upkeep for a dataset until it is no longer due. */
   async #doAll(one: UpkeepKind, datasetId: number): Promise<void> {
     const key = `${one.kind} ${datasetId}`;
-    if (this.#failed.has(key)) return;
+    const paused = this.#paused.get(key);
+    if (paused !== undefined && this.#options.now() < paused.until) return;
     try {
       while (!this.#isClosing && (await this.#do(one, datasetId)) && one.repeats);
+      this.#paused.delete(key);
     } catch (error) {
       if (this.#isClosing) return;
       const { code, message } = toErrorValue(error);
       // The dataset or its segments were deleted, or an administrator canceled the task. The upkeep is tried again after the next commit.
       if (code === 'conflict' || code === 'not-found' || code === 'canceled') return;
-      // Errors with other codes, such as a full disk, may be resolved by the time of the next commit.
-      if (code === 'damaged' || code === 'internal') this.#failed.add(key);
+      // Errors with other codes, such as a full disk, may be resolved by the time of the next commit. Repeated failures double the pause.
+      if (code === 'damaged' || code === 'internal') {
+        const pauseMs = Math.min(paused ? 2 * paused.pauseMs : firstPauseMs, longestPauseMs);
+        this.#paused.set(key, { pauseMs, until: this.#options.now() + pauseMs });
+      }
       this.#options.report(`dataset ${datasetId}: ${one.failure}: ${message}`);
     }
   }

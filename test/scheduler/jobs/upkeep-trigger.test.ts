@@ -1,0 +1,67 @@
+import { expect, test } from '@jest/globals';
+import type { Catalog } from '../../../engine/catalog/catalog.js';
+import { AppError, type ErrorCode } from '../../../engine/core/errors.js';
+import type { Store } from '../../../engine/store/store.js';
+import type { TaskQueue } from '../../../scheduler/jobs/index.js';
+import { UpkeepTrigger } from '../../../scheduler/jobs/upkeep/upkeep-trigger.js';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** Checks a dataset every minute for `ms`; returns the times in minutes at which its vacuum was tried, and what was reported. */
+async function triedMinutes(
+  ms: number,
+  codeAt: (attempt: number) => ErrorCode | undefined,
+): Promise<{ readonly tried: readonly number[]; readonly reported: readonly string[] }> {
+  let now = 0;
+  const tried: number[] = [];
+  const reported: string[] = [];
+  const store: Pick<Store, 'mergeable' | 'isVacuumDue' | 'isCheckpointDue'> = {
+    mergeable: async () => undefined,
+    isVacuumDue: async () => true,
+    isCheckpointDue: async () => false,
+  };
+  const queue = {
+    enqueueAndWait: async (kind: string): Promise<unknown> => {
+      expect(kind).toBe('vacuum');
+      tried.push(now / minute);
+      const code = codeAt(tried.length);
+      if (code !== undefined) throw new AppError(code, 'EMFILE');
+      return undefined;
+    },
+  };
+  const upkeep = new UpkeepTrigger({
+    catalog: { datasets: { get: async () => ({ availability: 'available' }) } } as unknown as Catalog, // prettier-ignore
+    store: store as Store,
+    queue: queue as TaskQueue,
+    report: (message) => void reported.push(message),
+    now: () => now,
+    quietMs: Infinity,
+  });
+  for (; now < ms; now += minute) {
+    upkeep.onDatasetCommitted(7);
+    await upkeep.whenIdle();
+  }
+  return { tried, reported };
+}
+
+test.each(['internal', 'damaged'] as const)(
+  'upkeep that fails (%s) is tried again after pauses that double up to a day, and reported each time',
+  async (code) => {
+    const { tried, reported } = await triedMinutes(100 * hour, () => code);
+    expect(tried.slice(0, 7)).toEqual([0, 30, 90, 210, 450, 930, 1890]);
+    const pauses = tried.map((at, i) => at - (tried[i - 1] ?? 0));
+    expect(pauses.slice(7)).toEqual([1440, 1440]);
+    expect(reported).toEqual(tried.map(() => 'dataset 7: files of earlier versions were not removed: EMFILE')); // prettier-ignore
+  },
+);
+
+test('after a success, the pauses begin anew', async () => {
+  const { tried } = await triedMinutes(3 * hour, (attempt) => (attempt === 3 ? undefined : 'internal')); // prettier-ignore
+  expect(tried).toEqual([0, 30, 90, 91, 121]);
+});
+
+test('a full disk does not keep upkeep from being tried after the next commit', async () => {
+  const { tried } = await triedMinutes(3 * minute, () => 'no-space');
+  expect(tried).toEqual([0, 1, 2]);
+});
