@@ -63,6 +63,8 @@ export interface MultipartUploadTable {
   delete(upload: UploadKey): Promise<void>;
   /** The uploads to which nothing has been sent since this time. */
   idleSince(time: Millis): Promise<readonly MultipartUploadRow[]>;
+  /** Deletes an upload if nothing has been sent to it since this time; returns whether it was deleted. */
+  deleteIdle(upload: UploadKey, time: Millis): Promise<boolean>;
 }
 
 /** The identity of an upload. */
@@ -95,6 +97,8 @@ export function multipartUploadTable(db: Database): MultipartUploadTable {
       await db.run(sql`DELETE FROM multipart_uploads WHERE ${isSameUpload(upload)}`);
     },
     idleSince: (time) => select(sql`updated_at < ${time}`),
+    deleteIdle: async (upload, time) =>
+      (await db.run(sql`DELETE FROM multipart_uploads WHERE ${isSameUpload(upload)} AND updated_at < ${time}`)) > 0, // prettier-ignore
   };
 }
 

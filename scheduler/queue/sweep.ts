@@ -14,6 +14,7 @@ import {
   sweepFolder,
 } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
+import { withDatasetLock } from '../jobs/dataset-lock.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { isTerminal, type SweepContext } from '../jobs/job.js';
 import { isInArchive } from '../jobs/visible-data.js';
@@ -81,9 +82,13 @@ export async function sweepExpired(
   for (const job of options.jobs ?? declaredJobs) {
     await job.sweepHourly?.(sweepContextOf(catalog, data, options));
   }
-  for (const one of await catalog.multipartUploads.idleSince(options.now - budgets.multipartMs)) {
-    await catalog.multipartUploads.delete(one);
-    await removeTree(data.uploadPartsOf(one));
+  const idleSince = options.now - budgets.multipartMs;
+  for (const one of await catalog.multipartUploads.idleSince(idleSince)) {
+    // The lock waits until the parts have been joined; a part may have arrived since the uploads were listed.
+    await withDatasetLock(one.id, async () => {
+      if (await catalog.multipartUploads.deleteIdle(one, idleSince))
+        await removeTree(data.uploadPartsOf(one));
+    });
   }
   const { keepVersionsMs = settings.keepVersionsDays.fallback * 86_400_000 } = options;
   const forgottenFiles = await catalog.fileVersions.forgetDeleted(options.now - keepVersionsMs);

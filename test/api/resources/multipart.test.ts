@@ -1,8 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir, truncate } from 'node:fs/promises';
+import type { MultipartUploadTable } from '../../../engine/catalog/multipart-uploads.js';
 import { budgets } from '../../../engine/core/budgets.js';
+import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import { sweepExpired } from '../../../scheduler/queue/sweep.js';
+import { pollUntil } from '../../until.js';
 import { startServerFixture } from '../server-fixture.js';
 import {
   grantPermission,
@@ -307,6 +310,33 @@ describe('an upload in parts (D8)', () => {
     expect(await listPartFolders()).not.toContain(String(upload.id));
     expect((await completeUpload(upload, etags)).status).toBe(404);
   });
+
+  test.each<[string, (upload: StartedUpload) => Promise<unknown>]>([
+    ['a part arrives', (upload) => sendPart(upload, upload.parts[0]!)],
+    ['its parts are joined', async ({ id }) => {
+      const { multipartUploads } = server.catalog;
+      void withDatasetLock(id, () => multipartUploads.complete({ id, revision: 1 }));
+    }],
+  ])('is not given up if %s when the idle uploads have been listed', async (_, resume) => {
+    const upload = await startUpload();
+    await sendAllParts(upload);
+    const { catalog, data } = server;
+    const { updatedAt } = (await catalog.multipartUploads.get(upload.id, 1))!;
+    await pollUntil(() => Date.now() > updatedAt + 1);
+    const multipartUploads: MultipartUploadTable = {
+      ...catalog.multipartUploads,
+      async idleSince(time) {
+        const idleUploads = await catalog.multipartUploads.idleSince(time);
+        expect(idleUploads.map(({ id }) => id)).toContain(upload.id);
+        await resume(upload);
+        return idleUploads;
+      },
+    };
+    const now = updatedAt + budgets.multipartMs + 1;
+    await sweepExpired({ ...catalog, multipartUploads }, data, { now, report: () => undefined });
+    expect(await catalog.multipartUploads.get(upload.id, 1)).toBeDefined();
+    expect(await readdir(data.uploadPartsOf({ id: upload.id, revision: 1 }))).toHaveLength(3);
+  }); // prettier-ignore
 
   test('T0: has larger parts where there would be more than uploadParts', async () => {
     const size = 400 * budgets.uploadParts;
