@@ -5,6 +5,7 @@ import {
   type RollbackMode,
 } from '../../../scheduler/jobs/rollback/roll-back.js';
 import { Form } from '../../http/form.js';
+import { firstParamValue } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import {
   answerSchema,
@@ -75,7 +76,8 @@ export const rollbackCheck = answerSchema(
 
 /** Reads the mode of a rollback from the query string or from the body. */
 export function readRollbackMode(query: QueryParams, form: Form): RollbackMode {
-  const source = query['mode'] === undefined ? form : new Form({ mode: query['mode'] });
+  const queryMode = firstParamValue(query, 'mode');
+  const source = queryMode === undefined ? form : new Form({ mode: queryMode });
   const rawMode = source.choice<RollbackMode>('mode', rollbackModes);
   source.throwIfInvalid();
   return rawMode ?? 'records';

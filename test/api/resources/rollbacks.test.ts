@@ -164,7 +164,9 @@ describe('mode=strict', () => {
     expect(refused['blocked_records']).toEqual([{ commit_id: upsert, records: null, example_id: null }]); // prettier-ignore
     expect((await rollBack(upsert)).status).toBe(201);
     expect((await ann.get(rollbackPath(append, '?mode=strict'))).json['is_blocked']).toBe(false);
-    expect((await ann.post(rollbackPath(append), { mode: 'strict' })).status).toBe(201);
+    const unset = await ann.get(rollbackPath(append, '?mode='));
+    expect([unset.status, unset.json['is_blocked']]).toEqual([200, false]);
+    expect((await ann.post(rollbackPath(append, '?mode='), { mode: 'strict' })).status).toBe(201);
     expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([0, 5]);
   });
 
