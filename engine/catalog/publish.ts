@@ -301,7 +301,8 @@ export function commitVersionOf(publication: LoggedPublication): CommitVersion {
   };
 }
 
-const verbByMode: Readonly<Record<Publication['mode'], string>> = {
+/** What a commit of each mode does with records, in the descriptions of tasks (contract 15.1). */
+export const verbByMode: Readonly<Record<Publication['mode'], string>> = {
   append: 'Add',
   overwrite: 'Overwrite',
   upsert: 'Upsert',

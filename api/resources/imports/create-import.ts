@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
+import { verbByMode } from '../../../engine/catalog/publish.js';
 import type { TemplateRow } from '../../../engine/catalog/templates.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { notFoundError } from '../../../engine/core/errors.js';
@@ -134,7 +135,8 @@ async function importRecords(
   const file = context.data.inlineRecords(id);
   await writeStream(file, jsonLines(records));
   try {
-    const taskDescription = `Add ${records.length} records`;
+    const verb = job.isDryRun ? 'Validate' : verbByMode[job.commitMode ?? 'append'];
+    const taskDescription = `${verb} ${records.length} records`;
     const { task } = await context.catalog.imports.create({ ...job, id, taskDescription });
     context.scheduler.wake();
     await context.scheduler.wait(task.id);

@@ -313,3 +313,20 @@ test.each([
   expect(found).toEqual(expected);
   expect((await ann.get(`/v2/datasets/${datasetId}/commits`)).json['total']).toBe(2);
 }); // prettier-ignore
+
+test.each([
+  ['append', false, 'Add'],
+  ['upsert', false, 'Upsert'],
+  ['overwrite', false, 'Overwrite'],
+  ['delete', false, 'Delete'],
+  ['delete', true, 'Validate'],
+])(
+  'the task of an import with commit_mode %s (dry run: %s) is described by "%s"',
+  async (commit_mode, dry_run, verb) => {
+    const { datasetId, ids } = await newDatasetOfThree();
+    const records = ids.map((_id) => ({ _id }));
+    const done = await importRecords(datasetId, { commit_mode, records, dry_run });
+    const { json: task } = await ann.get(`/v2/tasks/${String(done['task_id'])}`);
+    expect([done['status'], task['description']]).toEqual(['completed', `${verb} 3 records`]);
+  },
+);
