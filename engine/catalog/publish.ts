@@ -47,6 +47,8 @@ export interface Publication {
   readonly bytesTotal: number;
   readonly size: number;
   readonly genomeBuild: GenomeBuild | null;
+  /** All genome builds of the records, if they may have several; absent in log entries of earlier releases. */
+  readonly genomeBuilds?: readonly GenomeBuild[];
   /** All columns of the dataset after this commit. */
   readonly columns: Columns;
   /** Properties of the fields that this commit adds. */
@@ -86,7 +88,7 @@ export async function publishVersion(db: Database, publication: Publication): Pr
     await createFields(tx, publication);
     await editFields(tx, publication);
     const commitTask = await publishCommit(tx, publication, added);
-    const builds = new Set(dataset.genomeBuilds);
+    const builds = new Set([...dataset.genomeBuilds, ...(publication.genomeBuilds ?? [])]);
     if (publication.genomeBuild !== null) builds.add(publication.genomeBuild);
     const change = datasets.update(publication.datasetId, {
       documentsCount: publication.recordsTotal,

@@ -74,7 +74,7 @@ export async function prepareComputedTable(
       described: [],
       entityDetection: null,
       createdFields: [],
-      genomeBuild: null,
+      genomeBuilds: [],
       validation: lenientValidation,
       change: null,
       changesSource: false,

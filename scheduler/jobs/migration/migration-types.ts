@@ -29,7 +29,8 @@ export interface MigrationParams {
   /** Descriptions of new fields; if several describe a field, the last takes precedence. */
   readonly described: readonly Partial<NewField>[];
   readonly createdFields: readonly NewField[];
-  readonly genomeBuild: GenomeBuild | null;
+  /** The genome builds that the records may have. */
+  readonly genomeBuilds: readonly GenomeBuild[];
   readonly validation: ValidationParams;
   /** The entity types to detect, in all fields but those with the dotted names `except`; null if none is detected. */
   readonly entityDetection: { readonly rules: EntityDetectionRules; readonly except: readonly string[] } | null; // prettier-ignore
@@ -56,6 +57,8 @@ export interface MigrationResult {
   readonly declared: readonly FieldDeclaration[];
   readonly described: readonly Partial<NewField>[];
   readonly createdFields: readonly NewField[];
+  readonly genomeBuilds: readonly GenomeBuild[];
+  /** The genome build if there is only one; otherwise the coordinates of each record name its build. */
   readonly genomeBuild: GenomeBuild | null;
   /** Number of records that the query found. */
   readonly records: number;

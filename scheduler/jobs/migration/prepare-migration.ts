@@ -1,9 +1,10 @@
 import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import { genomeBuildNamed } from '../../../engine/core/build-names.js';
 import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-field.js';
 import { notFoundError } from '../../../engine/core/errors.js';
-import type { Column, Columns } from '../../../engine/core/types.js';
+import type { Column, Columns, GenomeBuild } from '../../../engine/core/types.js';
 import { loadGenesForQuery } from '../../../engine/ingest/entities/genes.js';
 import {
   parseMigrationParams,
@@ -66,8 +67,6 @@ export async function prepareMigration(
   const target = await requireAppendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
   const stored = markDeclaredColumns(target.columns, fields);
-  const dataset = await catalog.datasets.get(row.sourceId);
-  const builds = dataset?.genomeBuilds ?? [];
   const change = recordChangeOf(row);
   const changesSource = change !== null && row.sourceId === row.datasetId && row.asOf === null;
   const shared = {
@@ -78,8 +77,6 @@ export async function prepareMigration(
     request,
     stored,
     validation: validationOf(row.validationParams ?? {}),
-    // A commit has one genome build. If the source has several, the coordinates of each record name its build.
-    genomeBuild: builds.length === 1 ? builds[0]! : null,
     sourceRows: null,
     changesSource,
     dryRun: row.isDryRun ? { fields } : null,
@@ -94,6 +91,7 @@ export async function prepareMigration(
       described: [],
       entityDetection: null,
       createdFields: [],
+      genomeBuilds: [],
       change,
     };
   }
@@ -122,6 +120,12 @@ export async function prepareMigration(
     .map(({ column }) => column);
   const columns = migratedColumns(selectedColumns, targetColumns, stored);
   const sourceFields = newFieldsFromSource(projection, source.fields, fields.length === 0);
+  const described = [...sourceFields, ...fieldPropertiesIn(row.targetFields)];
+  const dataset = await catalog.datasets.get(row.sourceId);
+  // Where fields of the source name the builds of its records, the target gets the builds only with one of these fields.
+  const hasBuilds = !source.fields.some(namesBuilds) || described.some(namesBuilds);
+  const wantedBuild = genomeBuildNamed(row.sourceParams['genome_build']);
+  const isMigrated = (build: GenomeBuild): boolean => hasBuilds && build === (wantedBuild ?? build);
   return {
     ...shared,
     columns: change?.idFields === null && !isReshaped ? [...columns, migratedIdColumn] : columns,
@@ -139,7 +143,7 @@ export async function prepareMigration(
         },
     known: targetColumns,
     declared: declaredFields,
-    described: [...sourceFields, ...fieldPropertiesIn(row.targetFields)],
+    described,
     entityDetection: entityDetectionOf(row, {
       fixed: [
         ...fieldsWithFixedEntity(fields, row.targetFields),
@@ -149,6 +153,7 @@ export async function prepareMigration(
       computes: expressions !== null,
     }),
     createdFields: fieldsToCreate(row, sourceFields, source.fields, fields),
+    genomeBuilds: dataset?.genomeBuilds.filter(isMigrated) ?? [],
     change: change && {
       ...change,
       cleared: expressions ? outdatedFields(expressions.fields) : [],
@@ -168,6 +173,13 @@ function entityDetectionOf(
   const checksCopied = Object.keys(entityParams ?? {}).length > 0;
   if (rules === null || !(checksCopied || names.computes)) return null;
   return { rules, except: checksCopied ? names.fixed : [...names.fixed, ...names.copied] };
+}
+
+/** Whether values of a field name a genome build: coordinates, regions and variants. */
+function namesBuilds({ name, entityType }: Partial<NewField>): boolean {
+  const isCoordinate =
+    name === 'genomic_coordinates' || name?.startsWith('genomic_coordinates.') === true;
+  return isCoordinate || entityType === 'variant' || entityType === 'genomic_region';
 }
 
 /** Returns the columns that expressions read, and the column of stored errors, of which those of other fields are kept. */

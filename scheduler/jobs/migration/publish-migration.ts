@@ -50,7 +50,10 @@ export async function publishMigration(
       recordsTotal: snapshot.rows + added,
       bytesTotal: snapshot.bytes + size,
       size,
-      genomeBuild: writtenRows > 0 ? result.genomeBuild : null,
+      ...(writtenRows > 0 && {
+        genomeBuild: result.genomeBuild,
+        genomeBuilds: result.genomeBuilds,
+      }),
       columns,
       newFields: newFieldsOf(columns, fields, result.described),
       createdFields: result.createdFields,

@@ -95,7 +95,7 @@ async function migrateWithEngine(
 }
 
 function migrationResultOf(
-  { declared, described, createdFields, genomeBuild }: MigrationParams,
+  { declared, described, createdFields, genomeBuilds }: MigrationParams,
   { columns, records, metadata }: MigrationOutcome,
 ): MigrationResult {
   return {
@@ -104,7 +104,8 @@ function migrationResultOf(
     declared,
     described,
     createdFields,
-    genomeBuild,
+    genomeBuilds,
+    genomeBuild: genomeBuilds.length === 1 ? genomeBuilds[0]! : null,
     records,
     metadata,
   };

@@ -327,3 +327,39 @@ function withSortedKeys(value: unknown): unknown {
       : member,
   );
 }
+
+describe('the genome builds of the target', () => {
+  let twoBuilds: number;
+  beforeAll(async () => {
+    twoBuilds = await importFile('vcf/clinvar_grch38.vcf.gz');
+    const vcf = await readFile(join(fixtureFolder, 'vcf/clinvar_grch37_2019.vcf.gz'));
+    const object_id = await newFile('clinvar_grch37_2019.vcf.gz', vcf);
+    const body = { dataset_id: twoBuilds, object_id };
+    await waitForJob(
+      ann,
+      `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', body))}`,
+    );
+  });
+
+  test.each<[string, object, readonly string[]]>([
+    ['everything', {}, ['GRCh37', 'GRCh38']],
+    ['one build', { genome_build: 'GRCh37' }, ['GRCh37']],
+    ['variants', { fields: ['variant'] }, ['GRCh37', 'GRCh38']],
+    ['one coordinate', { fields: ['genomic_coordinates.start'] }, ['GRCh37', 'GRCh38']],
+    ['neither variants nor coordinates', { fields: ['info.CLNSIG'] }, []],
+    ['no records', { filters: [['info.CLNSIG', 'none such']] }, []],
+  ])('follow a query of %s', async (_, source_params, builds) => {
+    const target = await newDataset();
+    await migrateInto(twoBuilds, target, { source_params });
+    const { json } = await ann.get(`/v2/datasets/${target}`);
+    expect([json['genome_builds'], json['is_genomic']]).toEqual([builds, builds.length > 0]);
+  });
+
+  test('are none if the query leaves out the coordinates of a source with one build', async () => {
+    const target = await newDataset();
+    const source_params = { fields: ['info.CLNSIG'] };
+    await migrateInto(await importFile('vcf/clinvar_grch38.vcf.gz'), target, { source_params });
+    const { json } = await ann.get(`/v2/datasets/${target}`);
+    expect([json['documents_count'], json['genome_builds']]).toEqual([expect.any(Number), []]);
+  });
+});

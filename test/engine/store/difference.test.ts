@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { makeFolder, openDataFolder } from '../../../engine/core/files.js';
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
-import { DifferenceCache } from '../../../engine/store/difference.js';
+import { VersionDifferenceCache } from '../../../engine/store/difference.js';
 import { openStore } from '../../../engine/store/open-store.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
@@ -27,7 +27,7 @@ test(`log entries are read again for the way back if they take too much memory (
   const last = live.length - 1;
   for (const maxKeptBytes of [0, 3_000])
     for (const [from, to] of [[0, last], [last, 0], [5, last - 3], [last - 1, last]] as const) {
-      const differences = new DifferenceCache(folder, maxKeptBytes);
+      const differences = new VersionDifferenceCache(folder, maxKeptBytes);
       const { added, removed } = await differences.get(1, from, to, last);
       const [before, after] = [live[from]!, live[to]!];
       expect([from, to, numbers.numbersInRows(to, added)]).toEqual([from, to, [...after].filter((n) => !before.has(n))]);
