@@ -42,7 +42,7 @@ export class FolderRemovals {
     this.#timers.set(datasetId, timer.unref());
   }
 
-  /** Cancels the removal of the folder of a dataset that is being restored. */
+  /** Cancels the removal of the folder of a dataset that was restored. */
   cancel(datasetId: number): void {
     clearTimeout(this.#timers.get(datasetId));
     this.#timers.delete(datasetId);

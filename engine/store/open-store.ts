@@ -320,14 +320,14 @@ class FileStore implements Store {
     return this.#exclusively(datasetId, async () => {
       if (this.#dropped.has(datasetId)) throw deletedMeanwhileError(datasetId);
       const folder = this.#folder.dataset(datasetId);
-      // Files that remain of the dataset from before it was archived have the same names and contents as the unpacked ones, so their
-      // removal is cancelled and they are replaced at once.
-      this.#removals.cancel(datasetId);
       const restored = Buffer.from(`${this.#now()}\n`);
       await replaceFile(join(this.#folder.requireInside(unpacked), restoredName), restored);
+      // Files that remain of the dataset from before it was archived have the same names and contents as the unpacked ones, so they are
+      // replaced at once. If that fails, their removal stays scheduled.
       await removeTree(folder);
       await moveFile(this.#folder.requireInside(unpacked), folder);
       await syncFolder(this.#folder.datasets);
+      this.#removals.cancel(datasetId);
     });
   }
 

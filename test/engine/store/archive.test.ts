@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
+import { armFault } from '../../../engine/core/faultpoint.js';
 import { checkArchive, unpackArchive, writeArchive } from '../../../engine/store/archive.js';
 import { openStore } from '../../../engine/store/open-store.js';
 import { tarEndBlocks, tarHeader, tarPadding } from '../../../engine/store/tar.js';
@@ -67,6 +68,32 @@ test('files of a retired dataset stay for snapshots that exist, until they have 
   expect((await readdir(lake.data.dataset(id), { recursive: true })).toSorted()).toEqual([...paths, '_restored'].toSorted()); // prettier-ignore
   expect(await store.verify(id)).toEqual([]);
 });
+
+test.each([
+  ['write', 1],
+  ['remove', 2],
+] as const)('the files of a retired dataset are removed in time if its restore fails to %s', async (operation, nth) => {
+  const id = await lake.createDataset(`retired ${operation}`);
+  const removals: (() => void)[] = [];
+  const setTimer = (work: () => void): NodeJS.Timeout => {
+    removals.push(work);
+    return setTimeout(() => undefined, 0);
+  };
+  const store = openStore(lake.data, { setTimer });
+  await store.commit(id, { columns: [], add: [], remove: [], info: {} }, '');
+  await writeArchive(lake.data, id, lake.data.archive(id));
+  const scratch = await newScratchFolder(`3-${operation}`);
+  const { folder: unpacked } = await unpackArchive(lake.data.archive(id), id, scratch);
+  await store.retire(id);
+  armFault({ code: 'EIO', nth, isLasting: true, operations: [operation] });
+  try {
+    await expect(store.restore(id, unpacked)).rejects.toThrow('EIO');
+  } finally {
+    armFault(undefined);
+  }
+  for (const removeFolder of removals) removeFolder();
+  await pollUntil(async () => !(await readdir(lake.data.datasets)).includes(String(id)));
+}); // prettier-ignore
 
 test('a dataset without an archive is not retired', async () => {
   const [, , id = 0] = datasetIds;
