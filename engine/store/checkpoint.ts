@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { DataFolder } from '../core/data-folder.js';
-import { readFile } from '../core/files.js';
+import { openFile } from '../core/files.js';
 import { encodeRowGroup, joinRowGroups, type EncodedRowGroup } from '../parquet/file-encoder.js';
 import {
   batchOfRows,
@@ -9,7 +9,7 @@ import {
   type ParquetRow,
   type ParquetValue,
 } from '../parquet/plain-rows.js';
-import { readChunk } from '../parquet/read-column-chunk.js';
+import { readChunk, type LeafPart } from '../parquet/read-column-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
 import { parquetSchema, type LeafType, type ParquetColumn } from '../parquet/parquet-schema.js';
 import { columnsOfDelta } from './arrow-columns.js';
@@ -32,7 +32,6 @@ import { RemovedFiles, type RemovedFile } from './removed-files.js';
  * other rows.
  */
 
-const maxCheckpointBytes = 512 << 20;
 /** Rows per row group. Encoding one takes about 40 ms of processor time, decoding one 15 ms. */
 const rowsPerGroup = 2_000;
 
@@ -230,24 +229,29 @@ export async function readCheckpoint(
   return { ...state, removed: RemovedFiles.of(removed) };
 }
 
-/** Yields the rows of a checkpoint by row groups, between which other work of the process can run. */
+/** Yields the rows of a checkpoint by row groups, of which one at a time is in memory; between them, other work of the process can run. */
 async function* readRowGroups(path: string): AsyncGenerator<readonly ParquetRow[]> {
-  const bytes = await readFile(path, maxCheckpointBytes);
   const footer = await readFooter(path);
   const schema = parquetSchema(checkpointColumns);
-  for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
-    if (chunks.length !== schema.leaves.length) throw new Error('has other columns');
-    const parts = schema.leaves.map((leaf, i) => {
-      const meta = chunks[i]?.meta_data;
-      if (meta?.path_in_schema.join('.') !== leaf.path.join('.'))
-        throw new Error('has other columns');
-      const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
-      const end = begin + Number(meta.total_compressed_size);
-      const slots = Number(meta.num_values);
-      return readChunk(bytes.subarray(begin, end), leaf, { slots, isCompressed: isZstd(meta.codec) }); // prettier-ignore
-    });
-    yield rowsOfParts(schema, parts, Number(rows));
-    await setImmediate();
+  const file = await openFile(path);
+  try {
+    for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
+      if (chunks.length !== schema.leaves.length) throw new Error('has other columns');
+      const parts: LeafPart[] = [];
+      for (const [i, leaf] of schema.leaves.entries()) {
+        const meta = chunks[i]?.meta_data;
+        if (meta?.path_in_schema.join('.') !== leaf.path.join('.'))
+          throw new Error('has other columns');
+        const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
+        const bytes = await file.read(begin, Number(meta.total_compressed_size));
+        const slots = Number(meta.num_values);
+        parts.push(readChunk(bytes, leaf, { slots, isCompressed: isZstd(meta.codec) }));
+      }
+      yield rowsOfParts(schema, parts, Number(rows));
+      await setImmediate();
+    }
+  } finally {
+    await file.close();
   }
 }
 

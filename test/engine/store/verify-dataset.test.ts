@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { copyFile, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -7,7 +16,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DataFolder, logEntryName } from '../../../engine/core/data-folder.js';
 import { makeFolder, openDataFolder, removeFile } from '../../../engine/core/files.js';
 import { unpackArchive, writeArchive } from '../../../engine/store/archive.js';
-import { encodeCheckpoint } from '../../../engine/store/checkpoint.js';
+import { encodeCheckpoint, readCheckpoint } from '../../../engine/store/checkpoint.js';
 import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import { emptyState } from '../../../engine/store/log-state.js';
 import { openStore } from '../../../engine/store/open-store.js';
@@ -182,4 +191,21 @@ test('a checkpoint that is whole but says something else than the log is named',
     const found = await newStore().verify(id);
     expect(found).toEqual(problems.map((problem) => ({ path: `_delta_log/${basename(path)}`, problem }))); // prettier-ignore
   }
+});
+
+test('a checkpoint of any size is read', async () => {
+  const id = 6_000;
+  await makeDataset(id, 12);
+  await publishCheckpoint(newStore(), id, 9);
+  const path = folder.checkpoint(id, 9);
+  const state = await readCheckpoint(folder, id, 9);
+  // A file with a hole of 4 GiB before its footer, which names the places of all row groups.
+  const bytes = await readFile(path);
+  const footerBytes = bytes.readUInt32LE(bytes.length - 8) + 8;
+  const file = await open(path, 'r+');
+  await file.truncate(bytes.length - footerBytes);
+  await file.write(bytes, bytes.length - footerBytes, footerBytes, 2 ** 32);
+  await file.close();
+  expect(await readCheckpoint(folder, id, 9)).toEqual(state);
+  expect(await newStore().verify(id)).toEqual([]);
 });
