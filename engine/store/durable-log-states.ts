@@ -1,7 +1,7 @@
 import type { DataFolder } from '../core/data-folder.js';
 import { fileExists } from '../core/files.js';
 import { LruCache } from '../core/lru-cache.js';
-import { readLogContents } from './log.js';
+import { readEntryChecksum, readLogContents } from './log.js';
 import type { LogState } from './log-state.js';
 import { advanceState, replayLog } from './replay-log.js';
 
@@ -26,12 +26,20 @@ export class DurableLogStates {
     this.#folder = folder;
   }
 
-  /** Returns the state after all versions of a log. */
+  /**
+   * Returns the state after all versions of a log. If its last entry may still be taken back, the state has the checksum of this entry, by
+   * which `Store.rebase` recognises that another entry has taken its version.
+   */
   replay(datasetId: number): Promise<LogState> {
     return this.#inTurn(datasetId, async () => {
       const state = (await this.#advanceKnown(datasetId)) ?? (await this.#replaySettled(datasetId));
       if (state.version >= 0) this.#states.set(datasetId, state);
-      return advanceState(this.#folder, datasetId, state);
+      const last = state.version + 1;
+      if (!fileExists(this.#folder.logEntry(datasetId, last))) return state;
+      // The checksum is read first: if another entry takes the place of this one meanwhile, the checksum fits neither version.
+      const unsettledEntry = await readEntryChecksum(this.#folder, datasetId, last);
+      const newest = await advanceState(this.#folder, datasetId, state, last);
+      return newest.version === last ? { ...newest, unsettledEntry } : newest;
     });
   }
 

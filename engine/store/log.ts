@@ -145,6 +145,16 @@ export async function readEntry(
   }
 }
 
+/** Returns the SHA-256 of the file of a log entry in hexadecimal: the file is not parsed. */
+export async function readEntryChecksum(
+  folder: DataFolder,
+  datasetId: number,
+  version: number,
+): Promise<string> {
+  const bytes = await readFile(folder.logEntry(datasetId, version), maxEntryBytes);
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
 function encodeEntry(
   datasetId: number,
   entry: LogEntry,

@@ -23,7 +23,7 @@ import { FolderRemovals } from './folder-removals.js';
 import { SegmentIntegrity } from './integrity.js';
 import { linkSegments, segmentMoves } from './link-segments.js';
 import { logEntryOfChange, refuseConflict } from './log-change.js';
-import { appendEntry, damagedLogEntryError } from './log.js';
+import { appendEntry, damagedLogEntryError, readEntryChecksum } from './log.js';
 import { rebaseDeletions } from './rebase.js';
 import { computeRollback } from './rollback.js';
 import { areRowIdsInterleaved } from './row-ids.js';
@@ -40,6 +40,7 @@ import type {
   HistoryEntry,
   KnownVersion,
   Mergeable,
+  ReadVersion,
   Rewrite,
   Rollback,
   Segment,
@@ -272,12 +273,17 @@ class FileStore implements Store {
 
   async rebase(
     datasetId: number,
-    base: number,
+    { version, unsettledEntry }: ReadVersion,
     update: readonly Segment[],
   ): Promise<readonly Segment[] | undefined> {
     const { state } = await this.#snapshots.current(datasetId);
-    if (base === state.version) return update;
-    return rebaseDeletions(this.#folder, datasetId, base, update, state);
+    if (version > state.version) return undefined; // the entry was taken back, or another process has committed
+    if (unsettledEntry !== undefined) {
+      const entry = await readEntryChecksum(this.#folder, datasetId, version);
+      if (entry !== unsettledEntry) return undefined;
+    }
+    if (version === state.version) return update;
+    return rebaseDeletions(this.#folder, datasetId, version, update, state);
   }
 
   async rollback(datasetId: number, version: number, base: number): Promise<Rollback> {

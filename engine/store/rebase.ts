@@ -10,7 +10,7 @@ import { readEntriesBetween } from './replay-log.js';
 import type { Rewrite, Segment } from './store.js';
 
 /**
- * Implements `Store.rebase` for a version `base` other than that of `newest`. The rows that `update` deletes were records in `base`, so they are
+ * Implements `Store.rebase` for a version `base` before that of `newest`. The rows that `update` deletes were records in `base`, so they are
  * records in every version that only merges separate from it, and no merge has left them out.
  */
 export async function rebaseDeletions(
@@ -20,7 +20,6 @@ export async function rebaseDeletions(
   update: readonly Segment[],
   newest: LogState,
 ): Promise<readonly Segment[] | undefined> {
-  if (base > newest.version) return undefined; // another process has committed
   let trace: TracedRowSet | undefined;
   for await (const { entry, live } of readEntriesBetween(folder, datasetId, base, newest.version)) {
     if (changesRecords(entry)) return undefined;

@@ -169,10 +169,11 @@ interface MutableState {
   readableSince: number;
   hasDeletions: boolean;
   nextRowId: number;
+  unsettledEntry: undefined;
 }
 
 function copyState(state: LogState): MutableState {
-  return { ...state, live: new Map(state.live) };
+  return { ...state, unsettledEntry: undefined, live: new Map(state.live) };
 }
 
 function applyToState(datasetId: number, state: MutableState, entry: LogEntry): void {
@@ -289,6 +290,7 @@ export async function buildSnapshot(
   return {
     datasetId,
     version: state.version,
+    unsettledEntry: state.unsettledEntry,
     columns: state.columns,
     segments,
     isInterleaved: areRowIdsInterleaved(segments),

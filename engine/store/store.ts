@@ -56,11 +56,20 @@ export function liveRowCount({ rows, deletion }: Pick<Segment, 'rows' | 'deletio
   return deletion === undefined ? rows : rows - deletion.rows;
 }
 
-/** A version of a dataset: its columns, and its segments in the order of commits. */
-export interface Snapshot {
-  readonly datasetId: number;
+/** A version that a process has read from the log. */
+export interface ReadVersion {
   /** The number of the version; -1 before the first commit. */
   readonly version: number;
+  /**
+   * The checksum of the log entry of the version, if the entry was not yet durable when it was read: if the disk fails, the committing
+   * process takes the entry back, and another one gets this number.
+   */
+  readonly unsettledEntry?: string | undefined;
+}
+
+/** A version of a dataset: its columns, and its segments in the order of commits. */
+export interface Snapshot extends ReadVersion {
+  readonly datasetId: number;
   readonly columns: Columns;
   readonly segments: readonly Segment[];
   /**
@@ -267,11 +276,12 @@ export interface Store {
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
   /**
    * Returns the segments of the newest version that lose the rows which `update`, segments of the version `base`, deletes, to be committed
-   * as the `update` of a `DatasetChange`: merges and vacuums outdate no change. Returns undefined if another version has changed records.
+   * as the `update` of a `DatasetChange`: merges and vacuums outdate no change. Returns undefined if another version has changed records,
+   * or if the log no longer has the entry of `base`.
    */
   rebase(
     datasetId: number,
-    base: number,
+    base: ReadVersion,
     update: readonly Segment[],
   ): Promise<readonly Segment[] | undefined>;
   /**

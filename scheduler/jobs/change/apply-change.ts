@@ -78,7 +78,7 @@ export async function deleteFoundRows(
     removedCount += rows.length;
   }
   return {
-    base: snapshot.version,
+    base: { version: snapshot.version, unsettledEntry: snapshot.unsettledEntry },
     update: update.sort(([a], [b]) => a - b).map(([, segment]) => segment),
     added: 0,
     changed: 0,
@@ -95,7 +95,7 @@ function summarizeChange(
   const writtenRows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   const isDelete = mode === 'delete';
   return {
-    base: snapshot.version,
+    base: { version: snapshot.version, unsettledEntry: snapshot.unsettledEntry },
     update,
     added: isDelete ? 0 : writtenRows - rows,
     changed: isDelete ? 0 : rows,

@@ -1,7 +1,7 @@
 import type { ClearedField } from '../../../engine/change/update-values.js';
 import type { ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { Columns } from '../../../engine/core/types.js';
-import type { Segment } from '../../../engine/store/store.js';
+import type { ReadVersion, Segment } from '../../../engine/store/store.js';
 
 /** How records of an import or a migration identify stored records, and what happens to the stored records. */
 export interface RecordChange {
@@ -35,7 +35,7 @@ export type RecordLocationOf = (segment: number, row: number) => string;
 /** The effect of a change on the records of a dataset. */
 export interface AppliedChange {
   /** The version of the dataset in which the records were looked up. */
-  readonly base: number;
+  readonly base: ReadVersion;
   /** The dataset's segments that lose rows. */
   readonly update: readonly Segment[];
   /** Number of records that are added, replaced and deleted. */

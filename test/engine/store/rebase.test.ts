@@ -53,7 +53,7 @@ test(`deleted rows are followed through merges and vacuums, and through no chang
     const { version, columns } = newest().snapshot;
     if (version > base.snapshot.version) followed += 1;
 
-    const rebased = (await store.rebase(id, base.snapshot.version, update))!;
+    const rebased = (await store.rebase(id, base.snapshot, update))!;
     const change = { columns, add: [], remove: [], update: rebased, info: {}, base: version };
     numbers.noteUnchangedVersions(await store.commit(id, change, folder.scratch));
     const gone = new Set(going);
@@ -62,9 +62,9 @@ test(`deleted rows are followed through merges and vacuums, and through no chang
       base.live.filter((n) => !gone.has(n)).toSorted((a, b) => a - b),
     ]);
     // The deletion is a change of records, if it deletes any, and so outdates what was computed before.
-    const outdated = await store.rebase(id, base.snapshot.version, update);
+    const outdated = await store.rebase(id, base.snapshot, update);
     if (going.length > 0) expect([round, outdated]).toEqual([round, undefined]);
-    expect(await store.rebase(id, version + 2, update)).toBeUndefined();
+    expect(await store.rebase(id, { version: version + 2 }, update)).toBeUndefined();
   }
   expect(followed).toBeGreaterThan(3);
 });
