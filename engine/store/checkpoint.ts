@@ -111,6 +111,8 @@ const checkpointColumns: readonly ParquetColumn[] = [
 const actionColumn: ParquetColumn = groupColumn('action', ...checkpointColumns);
 
 const deletedAtTagKey = 'strandlake.deletedAt';
+const latestDeletedAtTagKey = 'strandlake.latestDeletedAt';
+const latestRemovedAtTagKey = 'strandlake.latestRemovedAt';
 const vacuumedTagKey = 'strandlake.vacuumed';
 const readableSinceAppId = 'strandlake.readableSince';
 const nextRowIdAppId = 'strandlake.nextRowId';
@@ -165,12 +167,14 @@ function* actionsOfState(datasetId: number, state: LogState): Generator<LogActio
   yield { txn: { appId: nextRowIdAppId, version: state.nextRowId } };
   for (const segment of state.live.values()) {
     const { tags, ...add } = addAction(segment, state.columns, addedAtMs(segment.path));
-    const { deletion, deletedAt } = segment;
-    const datedTags = deletion &&
-      deletedAt !== undefined && { [deletedAtTagKey]: String(deletedAt) };
+    const { deletion, deletedAt, latestDeletedAt } = segment;
+    const datedTags = deletion && {
+      ...timeTag(deletedAtTagKey, deletedAt),
+      ...timeTag(latestDeletedAtTagKey, latestDeletedAt),
+    };
     yield { add: { ...add, dataChange: false, tags: { ...tags, ...datedTags } } };
   }
-  for (const [path, { bytes, removedAt, isVacuumed }] of state.removed)
+  for (const [path, { bytes, removedAt, latestRemovedAt, isVacuumed }] of state.removed)
     yield {
       remove: {
         path,
@@ -179,9 +183,20 @@ function* actionsOfState(datasetId: number, state: LogState): Generator<LogActio
         extendedFileMetadata: true,
         partitionValues: {},
         size: bytes,
-        tags: isVacuumed ? { [vacuumedTagKey]: 'true' } : {},
+        tags: {
+          ...(isVacuumed && { [vacuumedTagKey]: 'true' }),
+          ...timeTag(latestRemovedAtTagKey, latestRemovedAt),
+        },
       },
     };
+}
+
+function timeTag(key: string, time: number | undefined): Readonly<Record<string, string>> {
+  return time === undefined ? {} : { [key]: String(time) };
+}
+
+function timeOfTag(time: string | undefined): number | undefined {
+  return time === undefined ? undefined : Number(time);
 }
 
 /** Returns when a segment was added, in milliseconds since 1970: its file name begins with the time (link-segments.ts). */
@@ -213,15 +228,19 @@ export async function readCheckpoint(
     if (add !== undefined) {
       const tags = objectOfEntries(add['tags']);
       const segment = segmentOfAddAction({ ...add, tags }, state.columns);
-      const deletedAt = tags[deletedAtTagKey];
-      live.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt: Number(deletedAt) }); // prettier-ignore
+      const deletedAt = timeOfTag(tags[deletedAtTagKey]);
+      const latestDeletedAt = timeOfTag(tags[latestDeletedAtTagKey]);
+      live.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt, latestDeletedAt }); // prettier-ignore
     }
-    if (remove !== undefined)
+    if (remove !== undefined) {
+      const tags = objectOfEntries(remove['tags']);
       removed.set(String(remove['path']), {
         bytes: Number(remove['size']),
         removedAt: Number(remove['deletionTimestamp']),
-        isVacuumed: objectOfEntries(remove['tags'])[vacuumedTagKey] === 'true',
+        latestRemovedAt: timeOfTag(tags[latestRemovedAtTagKey]),
+        isVacuumed: tags[vacuumedTagKey] === 'true',
       });
+    }
   };
   for await (const rows of readRowGroups(folder.checkpoint(datasetId, version)))
     rows.forEach(readRow);

@@ -1,6 +1,7 @@
 import type { Columns } from '../core/types.js';
 import { reservedColumns } from './arrow-columns.js';
 import { rowsPerRowGroup } from '../parquet/file-encoder.js';
+import { entryTimeAt } from './entry-time.js';
 import { isOutdated } from './segment.js';
 import { liveRowCount, type Segment } from './store.js';
 
@@ -37,34 +38,49 @@ const activeDatasetRule: MergeRule = { few: 16, many: 64, largest: 1 / 4 };
 /** The rule for datasets without recent commits. It leaves fewer files, at the cost of more rewriting. */
 const idleDatasetRule: MergeRule = { few: 4, many: 64, largest: 1 / 2 };
 
+/** Rows that were deleted before `dropBefore` need not be kept for rollbacks at the time `now`; both in milliseconds since 1970. */
+interface DeletionWindow {
+  readonly dropBefore: number;
+  readonly now: number;
+}
+
 /**
  * Returns the first neighbours that should be merged, or a single segment that should be rewritten because many of its rows are deleted or
- * because it has an earlier format; undefined if there is nothing to do. `isQuiet`: the dataset has had no commit for some time. Rows that
- * were deleted before `dropBefore`, in milliseconds since 1970, need not be kept for rollbacks.
+ * because it has an earlier format; undefined if there is nothing to do. `isQuiet`: the dataset has had no commit for some time.
  */
 export function planMerge(
   segments: readonly Segment[],
   isQuiet = false,
-  dropBefore = 0,
+  window: DeletionWindow = { dropBefore: 0, now: 0 },
 ): readonly Segment[] | undefined {
   const rule = isQuiet ? idleDatasetRule : activeDatasetRule;
   return (
     smallNeighbouringSegments(segments, rule, hasRecords, () => false) ??
     smallNeighbouringSegments(segments, rule, (one) => !hasRecords(one), hasRecords) ??
-    largelyDeletedSegments(segments, dropBefore) ??
+    largelyDeletedSegments(segments, window) ??
     (isQuiet ? outdatedSegments(segments) : undefined)
   );
 }
 
 function largelyDeletedSegments(
   segments: readonly Segment[],
-  dropBefore: number,
+  window: DeletionWindow,
 ): readonly Segment[] | undefined {
   const found = segments.find(
-    ({ rows, deletion, deletedAt = 0 }) =>
-      deletion !== undefined && deletedAt < dropBefore && deletion.rows >= minDeletedShare * rows,
+    (segment) =>
+      segment.deletion !== undefined &&
+      isDeletionExpired(segment, window) &&
+      segment.deletion.rows >= minDeletedShare * segment.rows,
   );
   return found && [found];
+}
+
+/** Returns whether no deleted row of a segment need be kept for rollbacks. */
+export function isDeletionExpired(
+  { deletion, deletedAt = 0, latestDeletedAt }: Segment,
+  { dropBefore, now }: DeletionWindow,
+): boolean {
+  return deletion === undefined || entryTimeAt(now, deletedAt, latestDeletedAt) < dropBefore;
 }
 
 function outdatedSegments(segments: readonly Segment[]): readonly Segment[] | undefined {

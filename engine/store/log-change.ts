@@ -13,6 +13,7 @@ export async function logEntryOfChange(
   change: DatasetChange | Rewrite,
   moves: readonly SegmentMove[],
   time: number,
+  latestTime: number,
 ): Promise<LogEntry> {
   const isRewrite = !('columns' in change);
   const isSame =
@@ -42,6 +43,7 @@ export async function logEntryOfChange(
     ...(rewrite && { origins: rewrite.origins }),
     info: change.info,
     time,
+    ...(latestTime > time && { latestTime }),
   };
 }
 

@@ -53,7 +53,10 @@ export interface LogEntry {
    */
   readonly origins?: readonly EncodedOrigins[] | undefined;
   readonly info: Readonly<Record<string, unknown>>;
+  /** When the entry was written, by the clock, in milliseconds since 1970. */
   readonly time: number;
+  /** The latest time of the entries before, if it is later than `time`: the clock was ahead then, or is behind now (entry-time.ts). */
+  readonly latestTime?: number | undefined;
 }
 
 /** A segment that an entry removes. */
@@ -192,6 +195,7 @@ function encodeEntry(
       checksum: '',
       info: entry.info,
       ...(entry.origins && { origins: entry.origins }),
+      ...(entry.latestTime !== undefined && { latestTime: entry.latestTime }),
     },
   };
   const line = `${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`;
@@ -231,7 +235,7 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
   const lastLine = text.lastIndexOf('\n', text.length - 2) + 1;
   const body = text.slice(0, lastLine);
   const lines = body.split('\n').slice(0, -1);
-  const { info, origins, time } = verifyCommitInfo(
+  const { info, origins, time, latestTime } = verifyCommitInfo(
     text.slice(lastLine),
     version,
     body,
@@ -277,6 +281,7 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
     origins,
     info,
     time,
+    latestTime,
   };
 }
 
@@ -294,7 +299,7 @@ function verifyCommitInfo(
   version: number,
   body: string,
   lines: number,
-): Pick<LogEntry, 'info' | 'origins' | 'time'> {
+): Pick<LogEntry, 'info' | 'origins' | 'time' | 'latestTime'> {
   const [kind, commitInfo] = parseAction(line);
   if (kind !== 'commitInfo') throw new Error(`is torn: it ends with ${kind}, not with commitInfo`);
   const ownInfo = commitInfo['strandlake'] as Record<string, unknown> | undefined;
@@ -309,6 +314,7 @@ function verifyCommitInfo(
     info: ownInfo['info'] as Record<string, unknown>,
     origins: ownInfo['origins'] as readonly EncodedOrigins[] | undefined,
     time: Number(commitInfo['timestamp']),
+    latestTime: ownInfo['latestTime'] as number | undefined,
   };
 }
 

@@ -16,14 +16,15 @@ import {
   syncFolder,
 } from '../core/files.js';
 import { Checkpoints } from './checkpoints.js';
-import { isMergeable, planMerge } from './compaction.js';
+import { isDeletionExpired, isMergeable, planMerge } from './compaction.js';
 import { VersionDifferenceCache } from './difference.js';
 import { DiskUses } from './disk-use.js';
 import { FolderRemovals } from './folder-removals.js';
 import { SegmentIntegrity } from './integrity.js';
 import { linkSegments, segmentMoves } from './link-segments.js';
 import { logEntryOfChange, refuseConflict } from './log-change.js';
-import { appendEntry, damagedLogEntryError, readEntryChecksum } from './log.js';
+import { appendEntry, damagedLogEntryError, readEntry, readEntryChecksum } from './log.js';
+import type { LogState } from './log-state.js';
 import { rebaseDeletions } from './rebase.js';
 import { computeRollback } from './rollback.js';
 import { areRowIdsInterleaved } from './row-ids.js';
@@ -140,11 +141,10 @@ class FileStore implements Store {
     const { columns, segments } = (await this.#snapshots.current(datasetId)).snapshot;
     const dropBefore = await this.#vacuums.expiredBefore(datasetId);
     const sorted = planSort(segments, isQuiet, isMergeable);
-    const next = sorted ?? planMerge(segments, isQuiet, dropBefore);
+    const window = { dropBefore, now: this.#now() };
+    const next = sorted ?? planMerge(segments, isQuiet, window);
     if (next === undefined) return undefined;
-    const dropsDeleted = next.every(
-      ({ deletedAt }) => deletedAt === undefined || deletedAt < dropBefore,
-    );
+    const dropsDeleted = next.every((segment) => isDeletionExpired(segment, window));
     const isSorted = sorted !== undefined || areRowIdsInterleaved(next);
     return { segments: next, columns, dropsDeleted, isSorted };
   }
@@ -172,7 +172,8 @@ class FileStore implements Store {
         await linkSegments(this.#folder, datasetId, moves);
         for (;;) {
           this.#refuseLostEntry(datasetId, state.version);
-          const entry = await logEntryOfChange(state, change, moves, this.#now());
+          const latestTime = await this.#latestTime(datasetId, state);
+          const entry = await logEntryOfChange(state, change, moves, this.#now(), latestTime);
           const after = applyEntry(datasetId, state, entry); // throws if the entry would damage the log
           // Everything that can fail comes before the log entry, because the commit has happened as soon as the entry is written.
           const freshState = {
@@ -204,6 +205,15 @@ class FileStore implements Store {
         throw error;
       }
     });
+  }
+
+  /** Returns the latest time of the entries of a log. */
+  async #latestTime(datasetId: number, { version, columns }: LogState): Promise<number> {
+    if (version < 0) return -Infinity;
+    const { time, latestTime } =
+      this.#written.get(datasetId, version) ??
+      (await readEntry(this.#folder, datasetId, version, columns));
+    return latestTime ?? time;
   }
 
   /** Throws if the durability of an earlier entry is unknown: only a restart can then tell which version is the last. */

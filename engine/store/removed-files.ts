@@ -3,6 +3,8 @@ export interface RemovedFile {
   readonly bytes: number;
   /** The time of the log entry that removed the segment, in milliseconds since 1970. Earlier versions were the newest until then. */
   readonly removedAt: number;
+  /** The latest time of the log entries before `removedAt`, if it is later (entry-time.ts). */
+  readonly latestRemovedAt?: number | undefined;
   /** Whether a vacuum has begun to remove the file. */
   readonly isVacuumed: boolean;
 }
@@ -32,9 +34,9 @@ export class RemovedFiles implements Iterable<readonly [string, RemovedFile]> {
   static of(files: Iterable<readonly [string, RemovedFile]>): RemovedFiles {
     const numbered = new Map<string, NumberedFile>();
     let total = 0;
-    for (const [path, { bytes, removedAt, isVacuumed }] of files) {
-      numbered.set(path, { bytes, removedAt, isVacuumed, number: numbered.size });
-      total += bytes;
+    for (const [path, file] of files) {
+      numbered.set(path, { ...file, number: numbered.size });
+      total += file.bytes;
     }
     return new RemovedFiles(numbered, numbered.size, total);
   }
@@ -53,15 +55,15 @@ export class RemovedFiles implements Iterable<readonly [string, RemovedFile]> {
   }
 
   /** Returns these files and one more, which has another path. */
-  with(path: string, bytes: number, removedAt: number): RemovedFiles {
-    const file = { bytes, removedAt, isVacuumed: false, number: this.size };
+  with(path: string, bytes: number, removedAt: number, latestRemovedAt?: number): RemovedFiles {
+    const file = { bytes, removedAt, latestRemovedAt, isVacuumed: false, number: this.size };
     const files = this.#isNext(path, file) ? this.#files : RemovedFiles.of(this).#files;
     if (!files.has(path)) files.set(path, file);
     return new RemovedFiles(files, this.size + 1, this.bytes + bytes);
   }
 
   /** Returns whether a file is the one that follows these files in the shared map, or can be added to it. */
-  #isNext(path: string, { bytes, removedAt, number }: NumberedFile): boolean {
+  #isNext(path: string, { bytes, removedAt, latestRemovedAt, number }: NumberedFile): boolean {
     const known = this.#files.get(path);
     // All logs begin with the same empty state.
     if (known === undefined) return number > 0 && this.#files.size === number;
@@ -69,6 +71,7 @@ export class RemovedFiles implements Iterable<readonly [string, RemovedFile]> {
       known.number === number &&
       known.bytes === bytes &&
       known.removedAt === removedAt &&
+      known.latestRemovedAt === latestRemovedAt &&
       !known.isVacuumed
     );
   }

@@ -178,8 +178,9 @@ function copyState(state: LogState): MutableState {
 
 function applyToState(datasetId: number, state: MutableState, entry: LogEntry): void {
   const restOfRows = entry.isRewrite ? removeReplacedAndFollowing(datasetId, state, entry) : [];
-  const deletionTimes = entry.remove.map(({ path }) => state.live.get(path)?.deletedAt ?? 0);
-  const lastDeleted = entry.isRewrite ? Math.max(0, ...deletionTimes) : entry.time;
+  const deletionTimes = entry.isRewrite
+    ? lastDeletionOf(entry.remove.flatMap(({ path }) => state.live.get(path) ?? []))
+    : { deletedAt: entry.time, latestDeletedAt: entry.latestTime };
   const checkKnown = (path: string, { encoded }: Partial<DeletionVector> = {}): void => {
     const knownSegment = state.live.get(path);
     if (knownSegment === undefined)
@@ -193,7 +194,7 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
     checkKnown(path, deletion);
     const { bytes } = state.live.get(path)!;
     state.live.delete(path);
-    state.removed = state.removed.with(path, bytes, entry.time);
+    state.removed = state.removed.with(path, bytes, entry.time, entry.latestTime);
   }
   for (const { segment, before } of entry.update) {
     checkKnown(segment.path, before);
@@ -201,17 +202,18 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
     const updatedSegment = {
       ...liveSegment,
       deletedAt: undefined,
+      latestDeletedAt: undefined,
       deletion: undefined,
       ...segment,
     };
-    state.live.set(segment.path, withDeletionTime(updatedSegment, entry.time));
+    state.live.set(segment.path, withDeletionTimes(updatedSegment, deletionTimes));
   }
   for (const segment of entry.add) {
     if (state.live.has(segment.path) || state.removed.get(segment.path) !== undefined) {
       throw damagedLogEntryError(datasetId, entry.version, `adds ${segment.path} a second time`);
     }
     const placedSegment = withBaseRowId(
-      withDeletionTime(segment, lastDeleted),
+      withDeletionTimes(segment, deletionTimes),
       movedRowId ?? state.nextRowId,
     );
     state.live.set(segment.path, placedSegment);
@@ -219,7 +221,7 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
   }
   for (const segment of restOfRows) state.live.set(segment.path, segment);
   const vacuum = vacuumStepOf(entry.info);
-  const problem = vacuum && applyVacuum(state, vacuum);
+  const problem = vacuum && applyVacuum(state, vacuum, entry.time);
   if (problem !== undefined) throw damagedLogEntryError(datasetId, entry.version, problem);
   state.version = entry.version;
   state.columns = entry.columns ?? state.columns;
@@ -232,8 +234,19 @@ function withBaseRowId(segment: Segment, next: number): Segment {
   return { ...segment, baseRowId: next };
 }
 
-function withDeletionTime(segment: Segment, time: number): Segment {
-  return segment.deletion === undefined ? segment : { ...segment, deletedAt: time };
+type DeletionTimes = Pick<Segment, 'deletedAt' | 'latestDeletedAt'>;
+
+function withDeletionTimes(segment: Segment, times: DeletionTimes): Segment {
+  return segment.deletion === undefined ? segment : { ...segment, ...times };
+}
+
+/** Returns when rows of these segments were last deleted. */
+function lastDeletionOf(segments: readonly DeletionTimes[]): DeletionTimes {
+  const latestTimes = segments.flatMap(({ latestDeletedAt }) => latestDeletedAt ?? []);
+  return {
+    deletedAt: Math.max(0, ...segments.map(({ deletedAt = 0 }) => deletedAt)),
+    latestDeletedAt: latestTimes.length > 0 ? Math.max(...latestTimes) : undefined,
+  };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.js';
+import { entryTimeAt } from './entry-time.js';
 import { RemovedFiles, type RemovedFile } from './removed-files.js';
 
 /*
@@ -22,8 +23,12 @@ export function vacuumStepOf(info: Readonly<Record<string, unknown>>): VacuumSte
   return info['vacuum'] as VacuumStep | undefined;
 }
 
-/** Applies the step of a vacuum to the state of a log. Returns the problem if the step does not fit the state. */
-export function applyVacuum(state: VacuumState, step: VacuumStep): string | undefined {
+/** Applies the step of a vacuum, whose log entry has the time `time`, to the state of a log. Returns the problem if the step does not fit the state. */
+export function applyVacuum(
+  state: VacuumState,
+  step: VacuumStep,
+  time: number,
+): string | undefined {
   const { removed } = state;
   if (step.step === 'end') {
     state.removed = RemovedFiles.of([...removed].filter(([, { isVacuumed }]) => !isVacuumed));
@@ -32,7 +37,8 @@ export function applyVacuum(state: VacuumState, step: VacuumStep): string | unde
   for (const path of step.files) {
     const file = removed.get(path);
     if (file === undefined) return `vacuums ${path}, which no version has removed`;
-    state.readableSince = Math.max(state.readableSince, file.removedAt);
+    const removedAt = entryTimeAt(time, file.removedAt, file.latestRemovedAt);
+    state.readableSince = Math.max(state.readableSince, removedAt);
   }
   const vacuumedPaths = new Set(step.files);
   const marked = Array.from(removed, ([path, file]): [string, RemovedFile] => [

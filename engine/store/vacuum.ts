@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.js';
 import { fileExists, listFolder, readFile } from '../core/files.js';
 import { removeFileSync } from '../core/files-sync.js';
 import { LruCache } from '../core/lru-cache.js';
+import { entryTimeAt } from './entry-time.js';
 import { schemaFilePath } from './schema-file.js';
 import { changesRecords, readEntry } from './log.js';
 import type { LogState } from './log-state.js';
@@ -114,8 +115,8 @@ export class Vacuums {
   async isDue(datasetId: number, { removed }: LogState): Promise<boolean> {
     const { keepMs, now } = this.#options;
     const before = (await this.expiredBefore(datasetId)) - keepMs / 7;
-    for (const [, { isVacuumed, removedAt }] of removed) {
-      if (isVacuumed || removedAt <= before) return true;
+    for (const [, { isVacuumed, removedAt, latestRemovedAt }] of removed) {
+      if (isVacuumed || entryTimeAt(now(), removedAt, latestRemovedAt) <= before) return true;
       // The files are in the order of their removal, so this one decides, unless the clock was ahead when it was removed.
       if (removedAt <= now()) return false;
     }
@@ -140,7 +141,7 @@ export class Vacuums {
 
   /** Implements `Store.beginVacuum`. */
   async startVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined> {
-    const { snapshots } = this.#options;
+    const { snapshots, now } = this.#options;
     const before = Math.min(await this.expiredBefore(datasetId), (needs.since ?? Infinity) - 1);
     const pinned = new Map<number, Snapshot>();
     const isPinned = (version: number): boolean => pinned.has(version);
@@ -157,8 +158,9 @@ export class Vacuums {
       const neededPaths = new Set([...pinned.values()].flatMap(({ segments }) => segments.map(({ path }) => path))); // prettier-ignore
       const files: VacuumFile[] = [];
       const freshFiles: string[] = [];
-      for (const [path, { bytes, removedAt, isVacuumed }] of state.removed) {
-        if (!isVacuumed && (removedAt > before || neededPaths.has(path))) continue;
+      for (const [path, { bytes, removedAt, latestRemovedAt, isVacuumed }] of state.removed) {
+        const isKept = entryTimeAt(now(), removedAt, latestRemovedAt) > before;
+        if (!isVacuumed && (isKept || neededPaths.has(path))) continue;
         if (!isVacuumed) freshFiles.push(path);
         files.push({ path, bytes });
       }

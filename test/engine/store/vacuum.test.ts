@@ -8,6 +8,7 @@ import { armFault } from '../../../engine/core/faultpoint.js';
 import { fileExists, makeFolder, openDataFolder, removeFile } from '../../../engine/core/files.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { unpackArchive, writeArchive } from '../../../engine/store/archive.js';
+import { writeCheckpoint } from '../../../engine/store/checkpoints.js';
 import { openStore } from '../../../engine/store/open-store.js';
 import type { Snapshot, Store, VacuumPlan } from '../../../engine/store/store.js';
 import { seededRandom } from '../../random.js';
@@ -300,6 +301,36 @@ test('a vacuum is due although the clock was ahead when the first file was remov
   expect(await store.isVacuumDue(id)).toBe(true);
   expect((await store.beginVacuum(id, noVacuumNeeds))!.files.length).toBeGreaterThanOrEqual(2);
 });
+
+test.each(['log', 'checkpoint'])('versions and rows are kept for the whole window although the clock was behind when they were outdated, by the %s', async (source) => {
+  const id = source === 'log' ? 4_510 : 4_511;
+  const store = newStore(700, 0);
+  const numbers = new NumbersDataset(folder, store, id, seededRandom(3));
+  while (numbers.versions.length < 5) await numbers.changeRandomly();
+  const removedBefore = (await store.diskUse(id)).old.files;
+  clockMs += 10_000;
+  await numbers.changeRandomly();
+  clockMs -= 5_000;
+  // The server starts with the wrong clock, and again when the clock is right.
+  while (numbers.versions.length < 30) await numbers.changeRandomly();
+  expect((await store.diskUse(id)).old.files).toBeGreaterThan(removedBefore);
+  clockMs += 5_000;
+  const reopenedStore = newStore(700, 0);
+  if (source === 'checkpoint') {
+    const file = join(folder.scratch, 'checkpoint.parquet');
+    const { version } = await reopenedStore.snapshot(id);
+    await reopenedStore.publishCheckpoint(id, file, await writeCheckpoint(folder, id, version, file)); // prettier-ignore
+  }
+  const readStore = newStore(700, 0);
+  expect((await readStore.mergeable(id, true))!.dropsDeleted).toBe(false);
+  await readStore.beginVacuum(id, noVacuumNeeds);
+  for (const { snapshot } of numbers.versions.slice(5))
+    expect(segmentProperties(await readStore.snapshot(id, snapshot.version))).toEqual(segmentProperties(snapshot)); // prettier-ignore
+  clockMs += 801;
+  expect((await readStore.mergeable(id, true))!.dropsDeleted).toBe(true);
+  expect((await readStore.beginVacuum(id, noVacuumNeeds))!.files.length).toBeGreaterThan(0);
+  expect(await newStore(700, 0).verify(id)).toEqual([]);
+}); // prettier-ignore
 
 test('the time in an archive does not count: a restored dataset keeps its versions and deleted rows for one more window', async () => {
   const id = 4_600;
