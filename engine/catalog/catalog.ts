@@ -25,7 +25,7 @@ import { grantTable, type GrantTable } from './grants.js';
 import { globalBeaconTable, type GlobalBeaconTable } from './global-beacons.js';
 import { idempotencyKeyTable, type IdempotencyKeyTable } from './idempotency-keys.js';
 import { groupTable, type GroupTable } from './groups.js';
-import { isIdIssued, nextLargeId } from './ids.js';
+import { freezeIssuedIds, isIdIssued, nextLargeId, unfreezeIssuedIds } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { invitationTable, type InvitationTable } from './invitations.js';
 import { migrateSchema, migrations, readSchemaVersion } from './migrations.js';
@@ -85,6 +85,13 @@ export interface Tables {
   nextId(): Promise<number>;
   /** Whether an object, job or task has ever had this id; false for files that are newer than a catalogue restored from a backup. */
   isIssued(id: number): Promise<boolean>;
+  /**
+   * Called when a start begins: until `unfreezeIssued`, `isIssued` leaves out the ids that the start itself issues, which files that are
+   * newer than a restored catalogue may have.
+   */
+  freezeIssued(): Promise<void>;
+  /** Called when a start has removed or moved all files that the catalogue does not need. */
+  unfreezeIssued(): Promise<void>;
   /** Records in the catalogue a commit whose log entry exists. Idempotent. */
   publish(publication: Publication): Promise<void>;
 }
@@ -206,6 +213,8 @@ function tablesOf(db: Database): Tables {
     search: searchTable(db),
     nextId: () => nextLargeId(db),
     isIssued: (id) => isIdIssued(db, id),
+    freezeIssued: () => freezeIssuedIds(db),
+    unfreezeIssued: () => unfreezeIssuedIds(db),
     publish: (publication) => publishVersion(db, publication),
   };
 }

@@ -21,10 +21,28 @@ export async function nextSmallId(db: Database, kind: string): Promise<number> {
   });
 }
 
-/** Whether an object, job or task has ever had this id. If it has no row, it was deleted, or its creation was rolled back. */
+/**
+ * Whether an object, job or task has ever had this id. If it has no row, it was deleted, or its creation was rolled back. Between
+ * `freezeIssuedIds` and `unfreezeIssuedIds`, ids that were issued since the former do not count.
+ */
 export async function isIdIssued(db: Database, id: number): Promise<boolean> {
-  const row = await db.get(sql`SELECT value FROM counters WHERE name = 'large'`);
-  return id <= (row!['value'] as number);
+  const row = await db.get(
+    sql`SELECT min(value) AS last FROM counters WHERE name IN ('large', 'frozen')`,
+  );
+  return id <= (row!['last'] as number);
+}
+
+/**
+ * Fixes the largest id that `isIdIssued` takes for issued, even if the process ends, until `unfreezeIssuedIds`. Has no effect if it is
+ * fixed already.
+ */
+export async function freezeIssuedIds(db: Database): Promise<void> {
+  await db.run(sql`INSERT INTO counters (name, value)
+    SELECT 'frozen', value FROM counters WHERE name = 'large' ON CONFLICT (name) DO NOTHING`);
+}
+
+export async function unfreezeIssuedIds(db: Database): Promise<void> {
+  await db.run(sql`DELETE FROM counters WHERE name = 'frozen'`);
 }
 
 /**

@@ -165,6 +165,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     fileTables: files,
     computedTables: createComputedTables(tables, queue),
     async start() {
+      // Replaying the logs issues ids, which must not make files look deleted that are newer than a catalogue restored from a backup.
+      await catalog.freezeIssued();
       await reconciliation.reconcileAll();
       await catalog.tasks.requeueRunning();
       // Datasets are swept before scratch folders, because the files in these show which segments of datasets were never committed.
@@ -172,6 +174,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await sweepAll(catalog, data, { now: now(), report, jobs });
       await tables.sweepTableFolder();
       await sweepNow();
+      await catalog.unfreezeIssued();
       sweeper = setInterval(() => {
         void sweepNow();
         void upkeep.checkAllDatasets().catch((error: unknown) => report(String(error)));

@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { jobs } from '../../../scheduler/jobs/index.js';
+import { startWorkerWithoutEngine } from '../../faults/in-process.js';
+import { Lake } from '../lake.js';
+
+/* Starts a server with a catalogue from a backup that is older than the other files of the data folder. */
+
+let lake: Lake;
+let reportedMessages: string[];
+const report = (message: string): void => void reportedMessages.push(message);
+beforeEach(async () => {
+  lake = await Lake.make();
+  reportedMessages = [];
+});
+afterEach(() => lake.remove());
+
+/** Starts a scheduler, waits until some tasks have ended, and closes it. */
+async function runTasks(taskIds: readonly number[] = []): Promise<void> {
+  const scheduler = await lake.startScheduler({
+    startWorker: startWorkerWithoutEngine,
+    report,
+  });
+  for (const id of taskIds) expect(await scheduler.wait(id)).toMatchObject({ status: 'completed' });
+  await scheduler.close();
+}
+
+async function importRecords(datasetId: number, commits: number): Promise<void> {
+  const tasks: number[] = [];
+  for (let n = 1; n <= commits; n++)
+    tasks.push((await lake.queueInlineImport(datasetId, `{"a":${n}}`)).id);
+  await runTasks(tasks);
+}
+
+/** Archives a dataset; returns the content of its archive. */
+async function archive(datasetId: number): Promise<Buffer> {
+  const dataset = (await lake.catalog.datasets.get(datasetId))!;
+  const { task } = await lake.catalog.snapshots.create({
+    dataset,
+    storageClass: 'Archive',
+    previousClass: 'Standard',
+    userId: lake.user.id,
+    accountId: lake.user.accountId,
+  });
+  await runTasks([task.id]);
+  return readFile(lake.data.archive(datasetId));
+}
+
+/** Returns a function that puts the present catalogue back in its place, and opens the data folder again. */
+async function backUpCatalog(): Promise<() => Promise<void>> {
+  const { catalog, root } = lake.data;
+  const backup = join(root, 'backup.sqlite');
+  await lake.close();
+  await copyFile(catalog, backup);
+  lake = await Lake.open(root);
+  return async () => {
+    await lake.close();
+    await copyFile(backup, catalog);
+    lake = await Lake.open(root);
+  };
+}
+
+test('files that are newer than a restored catalogue are kept aside, even if an earlier start took commits from a log and then failed', async () => {
+  const datasetId = await lake.createDataset('known');
+  await importRecords(datasetId, 1);
+  const restoreCatalog = await backUpCatalog();
+  const fileId = await lake.createFile('new.vcf', 'new');
+  const newDatasetId = await lake.createDataset('new');
+  await importRecords(newDatasetId, 1);
+  const archiveBytes = await archive(newDatasetId);
+  const exportId = await lake.catalog.nextId();
+  await importRecords(datasetId, 30);
+  await writeFile(lake.data.export(exportId, 'csv'), 'a\n1\n');
+  await restoreCatalog();
+  const failingJobs = jobs.map((job) => ({
+    ...job,
+    ...(job.kind === 'snapshot' && { sweepAtStart: () => Promise.reject(new Error('no sweep')) }),
+  }));
+  await expect(lake.startScheduler({ jobs: failingJobs, report })).rejects.toThrow('no sweep');
+  await runTasks();
+  // The starts have issued larger ids than those of the files.
+  expect((await lake.catalog.datasets.get(datasetId))?.documentsCount).toBe(31);
+  expect(await lake.catalog.isIssued(exportId)).toBe(true);
+  const { quarantine } = lake.data;
+  expect(await readFile(join(quarantine, `objects/${fileId}-1`), 'utf8')).toBe('new');
+  expect(await readFile(join(quarantine, `exports/${exportId}.csv`), 'utf8')).toBe('a\n1\n');
+  expect(await readFile(join(quarantine, `archives/${newDatasetId}.tar.zst`))).toEqual(archiveBytes); // prettier-ignore
+  expect((await readdir(quarantine)).sort()).toEqual(['archives', 'exports', 'objects']);
+});
