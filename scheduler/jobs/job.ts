@@ -181,9 +181,9 @@ export interface SweepContext {
   readonly now: number;
   /**
    * Removes a file that the catalogue does not need. If the catalogue has never had its owner, because the catalogue was restored from an
-   * older backup or the file is not from this server, the file is moved to the quarantine and reported.
+   * older backup or the file is not from this server, the file is moved to the quarantine and reported, with `what` the file is.
    */
-  remove(path: string, ownerId: number | undefined): Promise<void>;
+  remove(path: string, ownerId: number | undefined, what?: string): Promise<void>;
 }
 
 /** Whether a task with this status has ended. The status of such a task never changes again. */

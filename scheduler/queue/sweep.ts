@@ -106,12 +106,10 @@ function sweepContextOf(
     catalog,
     data,
     now,
-    async remove(path, ownerId) {
+    async remove(path, ownerId, what = 'belongs to nothing in the catalogue') {
       if (ownerId !== undefined && (await catalog.isIssued(ownerId))) return removeTree(path);
       const target = await quarantineFile(data, path);
-      report(
-        `${relative(data.root, path)} belongs to nothing in the catalogue; it is now in ${target}`,
-      );
+      report(`${relative(data.root, path)} ${what}; it is now in ${target}`);
     },
   };
 }

@@ -84,7 +84,13 @@ export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
       const dataset = id === undefined ? undefined : await catalog.datasets.get(Number(id));
       // The archive of a dataset that the server refuses to open may be needed to repair it.
       if (dataset !== undefined && dataset.availability !== 'available') continue;
-      await remove(join(data.archives, name), id === undefined ? id : Number(id));
+      const path = join(data.archives, name);
+      // A dataset that was empty in the backup from which the catalogue was restored, and was filled and archived later, has only its
+      // archive. Any other available dataset has a log that is no shorter than that in its archive.
+      if (dataset?.logVersion === -1) {
+        const what = `holds records of dataset ${id}, which is empty; unpack it into datasets/${id} and start again to have them back`;
+        await remove(path, undefined, what);
+      } else await remove(path, id === undefined ? id : Number(id));
     }
   },
 };

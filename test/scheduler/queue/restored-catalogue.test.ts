@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unpackArchive } from '../../../engine/store/archive.js';
 import { jobs } from '../../../scheduler/jobs/index.js';
 import { startWorkerWithoutEngine } from '../../faults/in-process.js';
 import { Lake } from '../lake.js';
@@ -87,4 +88,32 @@ test('files that are newer than a restored catalogue are kept aside, even if an 
   expect(await readFile(join(quarantine, `exports/${exportId}.csv`), 'utf8')).toBe('a\n1\n');
   expect(await readFile(join(quarantine, `archives/${newDatasetId}.tar.zst`))).toEqual(archiveBytes); // prettier-ignore
   expect((await readdir(quarantine)).sort()).toEqual(['archives', 'exports', 'objects']);
+});
+
+test('the archive of a dataset that is empty in a restored catalogue is kept aside and brings its records back', async () => {
+  const datasetId = await lake.createDataset('filled later');
+  const restoreCatalog = await backUpCatalog();
+  await importRecords(datasetId, 3);
+  const archiveBytes = await archive(datasetId);
+  await restoreCatalog();
+  await runTasks();
+  const name = `archives/${datasetId}.tar.zst`;
+  const quarantinedFile = join(lake.data.quarantine, name);
+  expect(await readFile(quarantinedFile)).toEqual(archiveBytes);
+  expect(reportedMessages).toEqual([
+    `${name} holds records of dataset ${datasetId}, which is empty; unpack it into datasets/${datasetId} and start again to have ` +
+      `them back; it is now in quarantine/${name}`,
+  ]);
+  expect((await lake.catalog.datasets.get(datasetId))?.documentsCount).toBe(0);
+  const unpackFolder = lake.data.path('unpacked');
+  const unpacked = await unpackArchive(quarantinedFile, datasetId, unpackFolder);
+  await rm(lake.data.dataset(datasetId), { recursive: true });
+  await rename(unpacked.folder, lake.data.dataset(datasetId));
+  await runTasks();
+  expect(await lake.catalog.datasets.get(datasetId)).toMatchObject({
+    availability: 'available',
+    documentsCount: 3,
+  });
+  expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({ rows: 3, ids: 3 });
+  expect(await lake.store.verify(datasetId)).toEqual([]);
 });
