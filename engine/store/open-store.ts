@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { replaceFile, UncertainPublish } from '../core/atomic-files.js';
 import { budgets } from '../core/budgets.js';
 import type { DataFolder } from '../core/data-folder.js';
-import { AppError } from '../core/errors.js';
+import { AppError, toErrorValue } from '../core/errors.js';
 import { settings } from '../core/config.js';
 import { damagedFileError } from '../core/file-steps.js';
 import {
@@ -366,19 +366,24 @@ class FileStore implements Store {
   async sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<SweepResult> {
     const removedNames: string[] = [];
     const quarantined: string[] = [];
+    const failures: string[] = [];
     const scratch = await listFileIdentitiesUnder(this.#folder.scratch);
     for (const entry of await listFolder(this.#folder.datasets)) {
       if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
       const id = Number(entry.name);
       const version = await known(id);
       if (version === undefined) continue;
-      const swept = await this.#exclusively(id, () =>
-        sweepDataset(this.#folder, id, version, scratch),
-      );
-      removedNames.push(...swept.removed.map((name) => `${id}/${name}`));
-      quarantined.push(...swept.quarantined.map((name) => `${id}/${name}`));
+      try {
+        const swept = await this.#exclusively(id, () =>
+          sweepDataset(this.#folder, id, version, scratch),
+        );
+        removedNames.push(...swept.removed.map((name) => `${id}/${name}`));
+        quarantined.push(...swept.quarantined.map((name) => `${id}/${name}`));
+      } catch (error) {
+        failures.push(toErrorValue(error).message);
+      }
     }
-    return { removed: removedNames, quarantined };
+    return { removed: removedNames, quarantined, failures };
   }
 
   verify(datasetId: number, unnamedBefore?: number): Promise<readonly Damage[]> {

@@ -254,6 +254,8 @@ export interface SweepResult {
   readonly removed: readonly string[];
   /** Files that may be the only remains of a version; the sweep has moved them to `quarantine/datasets`. */
   readonly quarantined: readonly string[];
+  /** Why files of some datasets could be neither removed nor moved. */
+  readonly failures: readonly string[];
 }
 
 /** The segments of all datasets and the logs that reference them. */

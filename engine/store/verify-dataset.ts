@@ -160,7 +160,7 @@ export async function sweepDataset(
   datasetId: number,
   known: number | 'deleted' | 'archived',
   scratch: ReadonlySet<string>,
-): Promise<SweepResult> {
+): Promise<Omit<SweepResult, 'failures'>> {
   const path = folder.dataset(datasetId);
   const names = (await listFolder(path)).map((entry) => entry.name);
   if (known === 'archived') {
@@ -207,7 +207,7 @@ export async function sweepDataset(
   return { removed: removedNames, quarantined };
 }
 
-const emptySweepResult: SweepResult = { removed: [], quarantined: [] };
+const emptySweepResult = { removed: [], quarantined: [] };
 
 /** Returns whether a dataset's folder contains only the folders that the first commit creates. */
 async function isFolderUnused(folder: DataFolder, datasetId: number): Promise<boolean> {

@@ -179,6 +179,8 @@ export interface SweepContext {
   readonly catalog: Catalog;
   readonly data: DataFolder;
   readonly now: number;
+  /** Removes a file or folder that nothing needs. One that cannot be removed is reported and stays until the next start. */
+  discard(path: string): Promise<void>;
   /**
    * Removes a file that the catalogue does not need. If the catalogue has never had its owner, because the catalogue was restored from an
    * older backup or the file is not from this server, the file is moved to the quarantine and reported, with `what` the file is.

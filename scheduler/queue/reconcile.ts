@@ -35,12 +35,17 @@ export class Reconciliation {
     const logVersions = await catalog.datasets.logVersions();
     for (const { id } of logVersions) await this.#check(id);
     // Removes deleted datasets whose files still exist because of a kill or a failing disk.
-    for (const id of await catalog.datasets.dropped()) {
-      await store.drop(id);
-      await catalog.datasets.forget(id);
+    const droppedIds = await catalog.datasets.dropped();
+    for (const id of droppedIds) {
+      try {
+        await store.drop(id);
+        await catalog.datasets.forget(id);
+      } catch (error) {
+        report(`deleted dataset ${id}: ${toErrorValue(error).message}; the next start tries again`);
+      }
     }
     // A dataset that the catalogue does not know may be newer than a catalogue that was restored from a backup, so it is not removed.
-    const ids = new Set(logVersions.map(({ id }) => id));
+    const ids = new Set([...logVersions.map(({ id }) => id), ...droppedIds]);
     for (const id of await store.datasets()) {
       if (!ids.has(id)) report(`datasets/${id} holds a dataset that the catalogue does not know`);
     }

@@ -143,9 +143,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const { keepVersionsDays: days } = config;
   const keeping = days === undefined ? {} : { keepVersionsMs: days * 86_400_000 };
 
-  async function sweepNow(): Promise<void> {
+  async function sweepNow(notMoved?: () => void): Promise<void> {
     const failed = (error: unknown): void => report(String(error));
-    await sweepExpired(catalog, data, { now: now(), report, jobs, ...keeping }).catch(failed);
+    const sweeping = { now: now(), report, notMoved, jobs, ...keeping };
+    await sweepExpired(catalog, data, sweeping).catch(failed);
     await catalog.idempotencyKeys.sweep(now()).catch(failed);
   }
 
@@ -167,14 +168,16 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     async start() {
       // Replaying the logs issues ids, which must not make files look deleted that are newer than a catalogue restored from a backup.
       await catalog.freezeIssued();
+      let hasMovedAll = true;
+      const notMoved = (): void => void (hasMovedAll = false);
       await reconciliation.reconcileAll();
       await catalog.tasks.requeueRunning();
       // Datasets are swept before scratch folders, because the files in these show which segments of datasets were never committed.
       await sweepDatasets(catalog, store, report);
-      await sweepAll(catalog, data, { now: now(), report, jobs });
+      await sweepAll(catalog, data, { now: now(), report, notMoved, jobs });
       await tables.sweepTableFolder();
-      await sweepNow();
-      await catalog.unfreezeIssued();
+      await sweepNow(notMoved);
+      if (hasMovedAll) await catalog.unfreezeIssued();
       sweeper = setInterval(() => {
         void sweepNow();
         void upkeep.checkAllDatasets().catch((error: unknown) => report(String(error)));

@@ -4,12 +4,12 @@ import { budgets } from '../../engine/core/budgets.js';
 import { settings } from '../../engine/core/config.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
+import { toErrorValue } from '../../engine/core/errors.js';
 import {
   listFileIdentitiesUnder,
   entryIdentityOf,
   listFolder,
   quarantineFile,
-  removeFile,
   removeTree,
   sweepFolder,
 } from '../../engine/core/files.js';
@@ -28,8 +28,10 @@ export async function sweepAttempts(data: DataFolder, taskId: number): Promise<v
 /** Settings of the sweeps. */
 interface SweepOptions {
   readonly now: number;
-  /** Reports to the operator which files were moved to the quarantine. */
+  /** Reports to the operator which files were moved to the quarantine, and which could be neither moved nor removed. */
   report(message: string): void;
+  /** Called for a file that should be in the quarantine and could not be moved there. */
+  readonly notMoved?: (() => void) | undefined;
   readonly jobs?: Jobs;
   /** How long deleted versions of files are kept, in milliseconds. */
   readonly keepVersionsMs?: number;
@@ -41,11 +43,12 @@ export async function sweepDatasets(
   store: Store,
   report: (message: string) => void,
 ): Promise<void> {
-  const { quarantined } = await store.sweep(async (id) => {
+  const { quarantined, failures } = await store.sweep(async (id) => {
     const row = await catalog.datasets.get(id);
     if (row !== undefined) return isInArchive(row) ? 'archived' : row.logVersion;
     return (await catalog.isIssued(id)) ? 'deleted' : undefined;
   });
+  for (const failure of failures) report(`${failure}; the next start tries again`);
   for (const name of quarantined) {
     report(
       `datasets/${name} is named by no version of its dataset; it is now in quarantine/datasets/${name}`,
@@ -79,37 +82,45 @@ export async function sweepExpired(
   data: DataFolder,
   options: SweepOptions,
 ): Promise<void> {
-  for (const job of options.jobs ?? declaredJobs) {
-    await job.sweepHourly?.(sweepContextOf(catalog, data, options));
-  }
+  const context = sweepContextOf(catalog, data, options);
+  for (const job of options.jobs ?? declaredJobs) await job.sweepHourly?.(context);
   const idleSince = options.now - budgets.multipartMs;
   for (const one of await catalog.multipartUploads.idleSince(idleSince)) {
     // The lock waits until the parts have been joined; a part may have arrived since the uploads were listed.
     await withDatasetLock(one.id, async () => {
       if (await catalog.multipartUploads.deleteIdle(one, idleSince))
-        await removeTree(data.uploadPartsOf(one));
+        await context.discard(data.uploadPartsOf(one));
     });
   }
   const { keepVersionsMs = settings.keepVersionsDays.fallback * 86_400_000 } = options;
   const forgottenFiles = await catalog.fileVersions.forgetDeleted(options.now - keepVersionsMs);
   crashpoint('versions.forgotten'); // after a crash here, the next start removes the files
   for (const { objectId, revision } of forgottenFiles)
-    await removeFile(data.object(objectId, revision));
+    await context.discard(data.object(objectId, revision));
 }
 
 function sweepContextOf(
   catalog: Catalog,
   data: DataFolder,
-  { now, report }: SweepOptions,
+  { now, report, notMoved }: SweepOptions,
 ): SweepContext {
+  const failed = (error: unknown): void =>
+    report(`${toErrorValue(error).message}; the next start tries again`);
+  const discard = (path: string): Promise<void> => removeTree(path).catch(failed);
   return {
     catalog,
     data,
     now,
+    discard,
     async remove(path, ownerId, what = 'belongs to nothing in the catalogue') {
-      if (ownerId !== undefined && (await catalog.isIssued(ownerId))) return removeTree(path);
-      const target = await quarantineFile(data, path);
-      report(`${relative(data.root, path)} ${what}; it is now in ${target}`);
+      if (ownerId !== undefined && (await catalog.isIssued(ownerId))) return discard(path);
+      try {
+        const target = await quarantineFile(data, path);
+        report(`${relative(data.root, path)} ${what}; it is now in ${target}`);
+      } catch (error) {
+        failed(error);
+        notMoved?.();
+      }
     },
   };
 }
@@ -137,7 +148,7 @@ async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {
   for (const { name } of await listFolder(data.scratch)) {
     if (name === usedFolder || (await isScratchOfOpenTask(catalog, name, jobs))) continue;
     const path = join(data.scratch, name);
-    if (scratchNamePattern.test(name)) await removeTree(path);
+    if (scratchNamePattern.test(name)) await context.discard(path);
     else await context.remove(path, ownerIdInName(/^inline-(\d+)\.json$/, name));
   }
 }
@@ -146,7 +157,7 @@ async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {
  * Removes the contents of files that no version refers to: the file or its version was deleted or replaced, or an upload or an export was
  * not finished. The content of an unfinished upload or export also still has its name in the scratch or export folder.
  */
-async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<void> {
+async function sweepObjects({ catalog, data, discard, remove }: SweepContext): Promise<void> {
   const origins = [
     await listFileIdentitiesUnder(data.scratch),
     await listFileIdentitiesUnder(data.exports),
@@ -162,7 +173,7 @@ async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<vo
     // If the catalogue has the file but not this content of it, the content may have been stored after the backup from which the catalogue
     // was restored.
     const isNewer = row !== undefined && (version !== undefined || revision > row.lastRevision);
-    if (origins.some((files) => files.has(identity))) await removeTree(path);
+    if (origins.some((files) => files.has(identity))) await discard(path);
     else await remove(path, isNewer ? undefined : id);
   }
 }

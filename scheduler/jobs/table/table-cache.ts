@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { canceledError, type AppError } from '../../../engine/core/errors.js';
-import { removeTree, sweepFolder } from '../../../engine/core/files.js';
+import { listFolder, removeTree } from '../../../engine/core/files.js';
 import { raceWithAbort } from '../../../engine/core/shared-run.js';
 
 /** How a table is created. */
@@ -71,7 +72,8 @@ export class TableCache {
 
   /** Removes the tables of an earlier process. */
   async sweepTableFolder(): Promise<void> {
-    await sweepFolder(this.#options.data.fileTables);
+    const { fileTables } = this.#options.data;
+    for (const { name } of await listFolder(fileTables)) await this.#remove(join(fileTables, name));
   }
 
   /**

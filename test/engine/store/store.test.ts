@@ -120,7 +120,11 @@ describe('a dataset', () => {
     expect(await readColumnByDuckdb()).toEqual([2n]);
     const before = await store.snapshot(datasetId, 0);
     expect((await readWithDuckdb(before.files, 'n')).columns[0]).toEqual([1n, 2n]);
-    expect(await store.sweep(committedVersion)).toEqual({ removed: [], quarantined: [] });
+    expect(await store.sweep(committedVersion)).toEqual({
+      removed: [],
+      quarantined: [],
+      failures: [],
+    });
     expect(await store.verify(datasetId)).toEqual([]);
   });
 
@@ -309,7 +313,11 @@ describe('a rewrite', () => {
     const reopenedStore = openStore(folder);
     expect(await reopenedStore.snapshot(datasetId)).toEqual(after);
     expect(await reopenedStore.verify(datasetId)).toEqual([]);
-    expect(await reopenedStore.sweep(committedVersion)).toEqual({ removed: [], quarantined: [] });
+    expect(await reopenedStore.sweep(committedVersion)).toEqual({
+      removed: [],
+      quarantined: [],
+      failures: [],
+    });
     for (const one of [store, reopenedStore]) {
       const before = await one.snapshot(datasetId, 4);
       expect(before.segments.map(({ path }) => path)).toEqual(paths);
@@ -542,6 +550,7 @@ describe('damage in a segment (R7)', () => {
     expect(await store.sweep(committedVersion)).toEqual({
       removed: [`${datasetId}/${lost}`, `${datasetId}/_delta_log/_aside-1-1-x.json`],
       quarantined: [`${datasetId}/${unknown}`],
+      failures: [],
     });
     const keptFile = join(folder.quarantine, 'datasets', String(datasetId), unknown);
     expect(await readFile(keptFile, 'utf8')).toBe('all that is left of a version');

@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { armFault, faultHits } from '../../../engine/core/faultpoint.js';
+import { startWorkerWithoutEngine } from '../../faults/in-process.js';
+import { Lake } from '../lake.js';
+
+/* The server starts although files that it no longer needs cannot be removed. */
+
+let lake: Lake;
+let reportedMessages: string[];
+beforeEach(async () => {
+  lake = await Lake.make();
+  reportedMessages = [];
+});
+afterEach(async () => {
+  armFault(undefined);
+  await lake.remove();
+});
+
+const startScheduler: Lake['startScheduler'] = (options) =>
+  lake.startScheduler({
+    startWorker: startWorkerWithoutEngine,
+    report: (message) => reportedMessages.push(message),
+    ...options,
+  });
+
+/** Opens the data folder again, as after a restart. */
+async function reopenLake(): Promise<void> {
+  const { root } = lake.data;
+  await lake.close();
+  lake = await Lake.open(root);
+}
+
+/** Returns the paths of all files below a folder of the data folder, relative to the latter. */
+async function filesBelow(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(lake.data.path(folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(lake.data.root.length + 1));
+}
+
+test('a start goes on although files cannot be removed, and the next start removes them', async () => {
+  const [deletedId, droppedId, archivedId] = [
+    await lake.createDataset('deleted'),
+    await lake.createDataset('dropped'),
+    await lake.createDataset('archived'),
+  ] as const;
+  const tasks = [];
+  for (const id of [deletedId, droppedId, archivedId])
+    tasks.push(await lake.queueInlineImport(id, '{"a":1}'));
+  const scheduler = await startScheduler();
+  for (const { id } of tasks) await scheduler.wait(id);
+  await scheduler.close();
+  const { catalog, data } = lake;
+  for (const id of [droppedId, archivedId]) {
+    const log = data.deltaLog(id);
+    await rename(log, join(dirname(log), '_dropped'));
+  }
+  for (const id of [deletedId, droppedId]) await catalog.objects.delete(id);
+  await catalog.datasets.forget(droppedId);
+  await catalog.datasets.update(archivedId, { availability: 'archived' });
+  await writeFile(data.archive(archivedId), 'records');
+  const fileId = await catalog.nextId();
+  const garbageFiles = [
+    data.object(fileId, 1),
+    data.export(fileId, 'csv'),
+    data.rejectedLines(fileId),
+    data.inlineRecords(fileId),
+    data.path('archives', `${fileId}.tar.zst`),
+    data.path('parts', String(fileId), '1-x'),
+    data.path('scratch', '123456789012345-1', 'x.parquet'),
+    data.path('file-tables', `${fileId}-1-1`, 'x.parquet'),
+  ];
+  for (const file of garbageFiles) {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, 'garbage');
+  }
+  const foldersToSweep = ['archives', 'datasets', 'exports', 'file-tables', 'objects', 'parts', 'rejected', 'scratch']; // prettier-ignore
+  const listFiles = async (): Promise<readonly string[]> =>
+    (await Promise.all(foldersToSweep.map(filesBelow))).flat();
+  reportedMessages = [];
+
+  await reopenLake();
+  armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['remove'] });
+  await (await startScheduler()).close();
+  const hits = faultHits().length;
+  armFault(undefined);
+  expect(hits).toBeGreaterThan(0);
+  for (const file of garbageFiles)
+    expect(await listFiles()).toContain(file.slice(lake.data.root.length + 1));
+  expect(reportedMessages.length).toBeGreaterThanOrEqual(garbageFiles.length + 3);
+  for (const message of reportedMessages) expect(message).toContain('cannot remove');
+  expect(await lake.catalog.datasets.dropped()).toEqual([deletedId]);
+
+  reportedMessages = [];
+  await reopenLake();
+  await (await startScheduler()).close();
+  // The second file is that from which SQL reads a dataset without records.
+  expect(await listFiles()).toEqual([`archives/${archivedId}.tar.zst`, 'datasets/_empty.parquet']);
+  expect(await lake.catalog.datasets.dropped()).toEqual([]);
+  expect(reportedMessages).toEqual([]);
+});
