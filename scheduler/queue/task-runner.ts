@@ -181,7 +181,16 @@ export class TaskRunner {
     this.forgetTask(task.id);
     await this.#sweep(task);
     // The task of a commit has no job to discard: it only records what its import did.
-    await this.#jobIfAny(task)?.discard?.(task, this.#options.data);
+    await this.#tryRemoval(() => this.#jobIfAny(task)?.discard?.(task, this.#options.data));
+  }
+
+  /** Removes files of a task. A failure is reported and does not keep the task from ending: the next start removes the files. */
+  async #tryRemoval(remove: () => Promise<unknown> | undefined): Promise<void> {
+    try {
+      await remove();
+    } catch (error) {
+      this.#options.report(`${toErrorValue(error).message}; the next start tries again`);
+    }
   }
 
   /** Repeats work until it succeeds, so that what it writes is not lost; only a full or failing disk can make the work fail. */
@@ -255,7 +264,7 @@ export class TaskRunner {
   async #runAgain(running: RunningTask): Promise<void> {
     const { task } = running;
     this.outdatedResults.add(running);
-    await this.#job(task).discard?.(task, this.#options.data);
+    await this.#tryRemoval(() => this.#job(task).discard?.(task, this.#options.data));
     return this.#requeue(running, false);
   }
 
@@ -272,7 +281,7 @@ export class TaskRunner {
       await this.persist(work);
     } catch (error) {
       if (!isTaskGone(error)) throw error;
-      await this.persist(() => this.discardTaskFiles(task));
+      await this.discardTaskFiles(task);
     }
   }
 
@@ -280,7 +289,7 @@ export class TaskRunner {
   async #stopped(running: RunningTask): Promise<void> {
     if (running.stopReason === 'requeue') return this.#requeue(running, false);
     await running.leaveWork('ended');
-    await this.persist(() => this.discardTaskFiles(running.task));
+    await this.discardTaskFiles(running.task);
     await this.#end(running);
   }
 
@@ -320,7 +329,7 @@ export class TaskRunner {
     const job = this.#job(task);
     await running.leaveWork('ended');
     await this.#settle(task, async () => {
-      if (job.isResumable !== true) await sweepAttempts(data, task.id);
+      if (job.isResumable !== true) await this.#tryRemoval(() => sweepAttempts(data, task.id));
       if ((await catalog.tasks.get(task.id))?.status !== 'running')
         return this.discardTaskFiles(task);
       await catalog.tasks.requeue(task.id, { isCounted });
@@ -337,12 +346,7 @@ export class TaskRunner {
     running.phase = 'ended';
     const { task } = running;
     this.forgetTask(task.id);
-    // A full disk may make the removal of files fail for a while; the task ends without waiting for it.
-    const isSwept = await this.#sweep(task).then(
-      () => true,
-      () => false,
-    );
-    if (!isSwept) this.#inBackground(this.persist(() => this.#sweep(task)));
+    await this.#sweep(task);
     let row: TaskRow | undefined;
     await this.persist(async () => {
       row = await this.#options.catalog.tasks.get(task.id);
@@ -360,8 +364,9 @@ export class TaskRunner {
 
   /** Removes the files that an ended task no longer needs. */
   async #sweep(task: TaskRow): Promise<void> {
-    await sweepAttempts(this.#options.data, task.id);
-    await this.#jobIfAny(task)?.cleanUp?.(task, this.#options.data);
+    const { data } = this.#options;
+    await this.#tryRemoval(() => sweepAttempts(data, task.id));
+    await this.#tryRemoval(() => this.#jobIfAny(task)?.cleanUp?.(task, data));
   }
 
   #job(task: TaskRow): Job {

@@ -65,6 +65,13 @@ export class HoldingWorker {
       throw new Error(`the worker has ${[...this.tasks.keys()].join(', ')}, not ${wanted}`);
   }
 
+  /** Ends a task with an error. */
+  fail(taskId: number, message: string): void {
+    const error = { code: 'input', message } as const;
+    const attempt = this.#removeTask(taskId);
+    this.#events.message({ type: 'failed', taskId, attempt, error, metadata: null });
+  }
+
   #removeTask(taskId: number): number {
     const attempt = this.tasks.get(taskId) ?? 0;
     this.tasks.delete(taskId);

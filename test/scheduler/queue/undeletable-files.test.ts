@@ -3,9 +3,11 @@ import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { armFault, faultHits } from '../../../engine/core/faultpoint.js';
 import { startWorkerWithoutEngine } from '../../faults/in-process.js';
+import { pollUntil } from '../../until.js';
 import { Lake } from '../lake.js';
+import { HoldingWorker } from './holding-worker.js';
 
-/* The server starts although files that it no longer needs cannot be removed. */
+/* The server starts and ends its tasks although files that it no longer needs cannot be removed. */
 
 let lake: Lake;
 let reportedMessages: string[];
@@ -100,4 +102,35 @@ test('a start goes on although files cannot be removed, and the next start remov
   expect(await listFiles()).toEqual([`archives/${archivedId}.tar.zst`, 'datasets/_empty.parquet']);
   expect(await lake.catalog.datasets.dropped()).toEqual([]);
   expect(reportedMessages).toEqual([]);
+});
+
+test('a task whose files cannot be removed fails or is queued again, and frees its slot', async () => {
+  const worker = new HoldingWorker();
+  const datasetId = await lake.createDataset('held');
+  const { id } = await lake.queueInlineImport(datasetId, '{"a":1}');
+  const scheduler = await startScheduler({ startWorker: worker.start, retryMs: 1 });
+  await worker.waitForTasks(lake, id);
+  await writeFile(join(lake.data.scratch, `${id}-1`), 'x');
+  armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['remove'] });
+  worker.fail(id, 'cannot be read');
+  expect(await scheduler.wait(id)).toMatchObject({ status: 'failed' });
+  expect(scheduler.status().running).toEqual([]);
+  expect(reportedMessages.join('\n')).toContain('cannot remove');
+  // The slot and the dataset are free for an archiving.
+  const dataset = (await lake.catalog.datasets.get(datasetId))!;
+  const { task } = await lake.catalog.snapshots.create({
+    dataset,
+    storageClass: 'Archive',
+    previousClass: 'Standard',
+    userId: lake.user.id,
+    accountId: lake.user.accountId,
+  });
+  scheduler.wake();
+  await worker.waitForTasks(lake, task.id);
+  // A snapshot is not resumable, so that its scratch folder is to be removed when it is queued again.
+  await writeFile(join(lake.data.scratch, `${task.id}-1`), 'x');
+  worker.die();
+  await pollUntil(() => worker.tasks.get(task.id) === 2);
+  armFault(undefined);
+  await scheduler.close();
 });
