@@ -94,6 +94,7 @@ export class SourceRun {
       transient,
       expressions,
       key,
+      requiredKey,
       fixedEntities,
       commitId,
       isDryRun,
@@ -117,6 +118,7 @@ export class SourceRun {
       validation: source.validation,
       transient,
       key,
+      requiredKey: (source.validation.maxRejected ?? 0) > 0 ? requiredKey : undefined,
       sampling: this.#rules && { ...this.#rules.size, except: fixedEntities },
       commitId,
       isDryRun,
@@ -174,9 +176,9 @@ export class SourceRun {
     this.#inputs = columns;
     const knownInputs = this.#settings.inputs ?? [];
     const outdatedChunks = new Set(
-      this.#results.flatMap(({ inputs, stored }, index) =>
+      this.#results.flatMap(({ inputs, stored, rejected }, index) =>
         index <= this.#last &&
-        stored > 0 &&
+        (stored > 0 || rejected > 0) && // a record whose key is computed may have been rejected
         hasSeenOtherTypes(inputs ?? [], columns, { known: knownInputs, read })
           ? [index]
           : [],
@@ -265,7 +267,7 @@ export class SourceRun {
   /** The findings of all chunks, with line numbers of the file. */
   findings(): Findings {
     let linesBefore = this.layout.header.bodyLine;
-    const parts = this.#results.flatMap(({ findings, expressionFindings, lines }, index) => {
+    const parts = this.#results.flatMap(({ findings, lateFindings, lines }, index) => {
       if (index > this.#last) return [];
       const first = this.#firstPass.get(index);
       const before = linesBefore;
@@ -273,7 +275,7 @@ export class SourceRun {
       // If the chunk has rejected records, the second pass finds the same errors again, so only the findings of the first pass count.
       const parts =
         first === undefined || first.errors > 0 ? [first ?? findings] : [first, findings];
-      return [...parts, expressionFindings ?? noFindings].map((part) => ({
+      return [...parts, lateFindings ?? noFindings].map((part) => ({
         findings: part,
         linesBefore: before,
       }));
