@@ -88,4 +88,4 @@ export const docsPage = `${pageHead('Strandlake API')}<style>${style}</style>
 `;
 
 /** The content security policy of the documentation page. */
-export const docsSecurityPolicy = contentSecurityPolicy({ script, style });
+export const docsPageCsp = contentSecurityPolicy({ script, style });

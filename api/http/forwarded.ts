@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { cidrContains, parseAddress, parseCidrBlock } from '../../engine/core/addresses.js';
+import { cidrContains, parseAddress, parseCidrBlock } from '../../engine/core/ip-addresses.js';
 import { pathPrefixShape } from '../../engine/core/config.js';
 
 /** What the headers of trusted proxies say about the request that the client sent to the first proxy; undefined where they say nothing. */

@@ -45,4 +45,4 @@ export const invitationPage = `${pageHead('Join Strandlake')}<style>${style}</st
 `;
 
 /** The content security policy of the page. */
-export const invitationPagePolicy = contentSecurityPolicy({ script, style });
+export const invitationPageCsp = contentSecurityPolicy({ script, style });

@@ -83,7 +83,7 @@ import {
 } from './global-beacons/global-beacons.controller.js';
 import { importChangeBody, importResource } from './imports/import.js';
 import { ImportsController } from './imports/imports.controller.js';
-import { createdMigration, migrationResource } from './migrations/migration.js';
+import { createdMigrationSchema, migrationResource } from './migrations/migration.js';
 import { MigrationsController } from './migrations/migrations.controller.js';
 import { objectCopy, objectCopyOperations } from './object-copies/object-copy.js';
 import { ObjectCopiesController } from './object-copies/object-copies.controller.js';
@@ -223,7 +223,7 @@ const resources: readonly ResourceEntry[] = [
   { controller: FieldsController, operations: [fieldOperations], declarations: [field], schemas: [fieldCreate, fieldUpdate, targetField, fieldFacets] },
   { controller: ImportsController, operations: [importOperations], declarations: [importResource], schemas: [importChangeBody] },
   { controller: ExportsController, operations: [exportOperations], declarations: [exportResource], schemas: [signedDownload, exportProvenance] },
-  { controller: MigrationsController, operations: [migrationOperations], declarations: [migrationResource], schemas: [createdMigration] },
+  { controller: MigrationsController, operations: [migrationOperations], declarations: [migrationResource], schemas: [createdMigrationSchema] },
   { controller: CommitsController, operations: [commitOperations], declarations: [commit], schemas: [rollbackBody, rollbackCheck] },
   { controller: SnapshotsController, operations: [snapshotOperations], declarations: [snapshotTask] },
   { controller: RestoresController, operations: [restoreOperations], declarations: [restoreTask] },

@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
-import { ascendingOrder } from '../core/ascending.js';
+import { ascendingOrder } from '../core/sorted-sets.js';
 import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
 import { physicalType } from '../parquet/parquet-schema.js';

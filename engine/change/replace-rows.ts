@@ -1,6 +1,6 @@
 import { makeData, RecordBatch, Struct, type Data, Int64 } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
-import { ascendingOrder } from '../core/ascending.js';
+import { ascendingOrder } from '../core/sorted-sets.js';
 import type { Column, Columns } from '../core/types.js';
 import { givenIdColumn } from '../ingest/physical-names.js';
 import { arrowSchema, reservedColumns } from '../store/arrow-columns.js';

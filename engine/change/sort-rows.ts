@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import { ascendingOrder } from '../core/ascending.js';
+import { ascendingOrder } from '../core/sorted-sets.js';
 import { concatenateArrays } from '../core/buffers.js';
 import type { Columns } from '../core/types.js';
 import { recordIdAfterRows, parseRecordId } from '../ingest/record-ids.js';

@@ -4,9 +4,9 @@ import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
 import { lowerBound } from '../parquet/drop-rows.js';
-import { leafParts } from '../parquet/leaf-projection.js';
+import { readProjectedLeaves } from '../parquet/leaf-projection.js';
 import { pickRows } from '../parquet/pick-rows.js';
-import { readChunk, type LeafPart } from '../parquet/read-column-chunk.js';
+import { readChunk, type DecodedColumnChunk } from '../parquet/read-column-chunk.js';
 import type { ByteExtent, OffsetIndex } from '../parquet/read-footer.js';
 import { decompressChunkPages, decompressOneByOne } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetLeaf } from '../parquet/parquet-schema.js';
@@ -31,7 +31,7 @@ export interface RowsToRead {
  */
 export function readRows(sources: readonly RowsToRead[], columns: Columns): readonly Data[] {
   const schema = parquetSchema(parquetColumnsWithoutReserved(columns));
-  const parts: LeafPart[][] = schema.leaves.map(() => []);
+  const parts: DecodedColumnChunk[][] = schema.leaves.map(() => []);
   for (const { segment, columns: own, rows } of sources) {
     const file = new SegmentFile(segment);
     const stored = parquetSchema(parquetColumns(own));
@@ -40,9 +40,9 @@ export function readRows(sources: readonly RowsToRead[], columns: Columns): read
         const wantedRows = rowsOfGroup(rows, group);
         const count = wantedRows === 'all' ? group.rows : wantedRows.length;
         if (count === 0) continue;
-        const read = (leaf: number): LeafPart =>
+        const read = (leaf: number): DecodedColumnChunk =>
           readLeafPart(file, group, leaf, stored.leaves[leaf]!, wantedRows);
-        for (const [leaf, part] of leafParts(schema, stored, count, read).entries())
+        for (const [leaf, part] of readProjectedLeaves(schema, stored, count, read).entries())
           parts[leaf]!.push(part);
       }
     } catch (error) {
@@ -72,7 +72,7 @@ function readLeafPart(
   number: number,
   leaf: ParquetLeaf,
   rows: RowsToRead['rows'],
-): LeafPart {
+): DecodedColumnChunk {
   const chunk = group.chunks[number]!;
   if (rows === 'all')
     return readExtents(file, [chunk], ([bytes]) => readChunk(bytes!, leaf, chunk));

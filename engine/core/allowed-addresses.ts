@@ -5,8 +5,8 @@ import {
   isSameAddress,
   parseAddress,
   parseCidrBlock,
-} from './addresses.js';
-import type { IpAddress, CidrBlock } from './addresses.js';
+} from './ip-addresses.js';
+import type { IpAddress, CidrBlock } from './ip-addresses.js';
 
 /** An exception for hosts that are not public: an entry of the setting `allow-addresses`. */
 export type AllowedAddress =

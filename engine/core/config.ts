@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { parseCidrBlock } from './addresses.js';
+import { parseCidrBlock } from './ip-addresses.js';
 import { parseAllowedAddress } from './allowed-addresses.js';
 import { AppError } from './errors.js';
 

@@ -1,9 +1,9 @@
 import { valueCount, type DecodedValues } from './decode-values.js';
-import type { LeafPart } from './read-column-chunk.js';
+import type { DecodedColumnChunk } from './read-column-chunk.js';
 
 /** A part of a leaf without the dropped rows, and the range and size of the dropped values. */
 interface ReducedPart {
-  readonly part: LeafPart;
+  readonly part: DecodedColumnChunk;
   /** The number of dropped values. */
   readonly values: number;
   /** The number of bytes of the strings that are kept. */
@@ -15,7 +15,7 @@ interface ReducedPart {
  * `first`. `maxDefinition` is the definition level of a slot that has a value.
  */
 export function withoutRows(
-  part: LeafPart,
+  part: DecodedColumnChunk,
   maxDefinition: number,
   rows: Int32Array,
   first: number,

@@ -1,9 +1,9 @@
 import type { DecodedValues } from './decode-values.js';
-import type { LeafPart } from './read-column-chunk.js';
+import type { DecodedColumnChunk } from './read-column-chunk.js';
 import type { SchemaNode, ParquetSchema } from './parquet-schema.js';
 
 /** Reads one leaf of the source file; `leaf` is its index. */
-type ReadLeaf = (leaf: number) => LeafPart;
+type ReadLeaf = (leaf: number) => DecodedColumnChunk;
 
 /** Describes how the levels of a leaf that a file lacks follow from those of a stored leaf of the same group. */
 interface MissingLeaf {
@@ -18,15 +18,15 @@ interface MissingLeaf {
  * Returns all leaves of `schema`, read from one row group of a file with the schema `source`. Columns and members of groups that the file
  * lacks are null, and numbers of a narrower type are widened. Throws a `RangeError` if a column has an incompatible type in the file.
  */
-export function leafParts(
+export function readProjectedLeaves(
   schema: ParquetSchema,
   source: ParquetSchema,
   rows: number,
   read: ReadLeaf,
-): readonly LeafPart[] {
-  const parts: LeafPart[] = [];
-  const known = new Map<number, LeafPart>();
-  const readOnce = (leaf: number): LeafPart => {
+): readonly DecodedColumnChunk[] {
+  const parts: DecodedColumnChunk[] = [];
+  const known = new Map<number, DecodedColumnChunk>();
+  const readOnce = (leaf: number): DecodedColumnChunk => {
     const part = known.get(leaf) ?? read(leaf);
     known.set(leaf, part);
     return part;
@@ -73,7 +73,7 @@ function matchingNode(
   throw new RangeError(`column ${a.name} has another type in this file`);
 }
 
-function nullLeafPart(rows: number, maxRepetition: number): LeafPart {
+function nullLeafPart(rows: number, maxRepetition: number): DecodedColumnChunk {
   return {
     slots: rows,
     definition: new Uint16Array(rows),
@@ -86,7 +86,11 @@ function nullLeafPart(rows: number, maxRepetition: number): LeafPart {
  * Returns the levels of a member that the file lacks, so that all its values are null, from the levels `part` of another member of the
  * group.
  */
-function levelsOfMissing(part: LeafPart, stub: MissingLeaf, maxRepetition: number): LeafPart {
+function levelsOfMissing(
+  part: DecodedColumnChunk,
+  stub: MissingLeaf,
+  maxRepetition: number,
+): DecodedColumnChunk {
   const definition = new Uint16Array(part.slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(part.slots) : undefined;
   let slots = 0;
@@ -127,7 +131,7 @@ function halvesOf({ buffer }: Float64Array): Int32Array {
 }
 
 /** Returns `part` with its values converted from the type `from` to the type `to`. */
-function widenPart(part: LeafPart, from: string, to: string): LeafPart {
+function widenPart(part: DecodedColumnChunk, from: string, to: string): DecodedColumnChunk {
   const convert = valueConversions[`${from} ${to}`];
   if (convert === undefined) return part;
   const values = part.values.map((some): DecodedValues => {

@@ -1,6 +1,6 @@
 import { Bool, Field, Int32, Int64, List, makeData, RecordBatch, Schema, Struct, Utf8, type Data, type DataType } from 'apache-arrow'; // prettier-ignore
 import type { DecodedValues } from './decode-values.js';
-import type { LeafPart } from './read-column-chunk.js';
+import type { DecodedColumnChunk } from './read-column-chunk.js';
 import type { ParquetColumn, ParquetSchema, SchemaNode } from './parquet-schema.js';
 
 /*
@@ -125,7 +125,7 @@ function refuseUnknownMembers(
 /** Returns the rows of a row group from all its leaves. Members without a value are absent. */
 export function rowsOfParts(
   { nodes, leaves }: ParquetSchema,
-  parts: readonly LeafPart[],
+  parts: readonly DecodedColumnChunk[],
   rows: number,
 ): readonly ParquetRow[] {
   const cursors = parts.map((part, i) => new SlotCursor(part, leaves[i]!.maxDefinition));
@@ -199,12 +199,12 @@ function membersOf(
 
 /** Iterates over the slots of a leaf. */
 class SlotCursor {
-  readonly #part: LeafPart;
+  readonly #part: DecodedColumnChunk;
   readonly #values: Iterator<string | number | boolean>;
   readonly #most: number;
   #slot = 0;
 
-  constructor(part: LeafPart, most: number) {
+  constructor(part: DecodedColumnChunk, most: number) {
     this.#part = part;
     this.#values = valuesOf(part.values);
     this.#most = most;

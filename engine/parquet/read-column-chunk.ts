@@ -7,7 +7,7 @@ import { bitWidth } from './hybrid.js';
 import type { ParquetLeaf } from './parquet-schema.js';
 
 /** The slots of a leaf in one row group: their levels, and the values that are not null. */
-export interface LeafPart {
+export interface DecodedColumnChunk {
   readonly slots: number;
   readonly definition: Uint16Array;
   /** Repetition levels; undefined if every slot begins a row. */
@@ -21,11 +21,15 @@ export function readChunk(
   bytes: Uint8Array,
   leaf: ParquetLeaf,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
-): LeafPart {
+): DecodedColumnChunk {
   return decodeLeaf(decompressChunkPages(bytes, chunk), leaf, chunk.slots);
 }
 
-function decodeLeaf(pages: Iterable<DecompressedPage>, leaf: ParquetLeaf, slots: number): LeafPart {
+function decodeLeaf(
+  pages: Iterable<DecompressedPage>,
+  leaf: ParquetLeaf,
+  slots: number,
+): DecodedColumnChunk {
   const { maxDefinition, maxRepetition, physical } = leaf;
   const definition = new Uint16Array(slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(slots) : undefined;

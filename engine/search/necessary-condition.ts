@@ -1,5 +1,5 @@
 import type { SearchCondition, SearchVault } from './search-tables.js';
-import { foldText, lowerCase } from '../text/fold.js';
+import { caseFold, lowerCase } from '../text/fold.js';
 import type { Requirement } from '../query/predicate/kinds/kind.js';
 import { requirementOf } from '../query/predicate/kinds/index.js';
 import type { Condition, Predicate } from '../query/predicate/predicate.js';
@@ -139,7 +139,7 @@ function fullPathCondition(
     .map((text): SearchCondition => {
       const lowerText = text.toLowerCase();
       const roots = vaults.filter(({ fullPath }) =>
-        [lowerCase(fullPath), foldText(fullPath)].some((path) => path.includes(lowerText)),
+        [lowerCase(fullPath), caseFold(fullPath)].some((path) => path.includes(lowerText)),
       );
       const inRoot = idCondition('vaultId', roots.map(({ id }) => id)); // prettier-ignore
       if (inRoot.kind === 'all') return everyRow;

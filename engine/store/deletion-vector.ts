@@ -1,4 +1,4 @@
-import { mergeAscending } from '../core/ascending.js';
+import { unionSorted } from '../core/sorted-sets.js';
 import { AppError } from '../core/errors.js';
 
 /*
@@ -55,7 +55,7 @@ export function withMoreDeleted<S extends { readonly deletion?: DeletionVector |
   rows: Int32Array,
 ): S {
   const earlierRows = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
-  return { ...segment, deletion: deletionVector(mergeAscending(earlierRows, rows)) };
+  return { ...segment, deletion: deletionVector(unionSorted(earlierRows, rows)) };
 }
 
 /** Returns the row numbers of the records `from` to `end` (exclusive) of a segment; records are counted without deleted rows. */

@@ -1,5 +1,5 @@
 import type { DataFolder } from '../core/data-folder.js';
-import { subtractAscending } from '../core/ascending.js';
+import { subtractSorted } from '../core/sorted-sets.js';
 import { AppError } from '../core/errors.js';
 import { LruCache } from '../core/lru-cache.js';
 import type { Columns } from '../core/types.js';
@@ -211,7 +211,7 @@ class GainedRowsTrace {
     else if (deletion.rows < rows)
       this.gainedRows.rows.set(
         path,
-        subtractAscending(rowNumbersOf('all', segment), deletedRows(deletion)),
+        subtractSorted(rowNumbersOf('all', segment), deletedRows(deletion)),
       );
   }
 
@@ -232,7 +232,7 @@ class GainedRowsTrace {
 function subtractRows(rows: RowNumbersBySegment, others: RowNumbersBySegment): RowNumbersBySegment {
   const rowsLeft = [...rows].map(([path, own]) => {
     const less = others.get(path);
-    return [path, less === undefined ? own : subtractAscending(own, less)] as const;
+    return [path, less === undefined ? own : subtractSorted(own, less)] as const;
   });
   return new Map(rowsLeft.filter(([, own]) => own.length > 0));
 }

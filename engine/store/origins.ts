@@ -1,5 +1,5 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { ascendingOrder } from '../core/ascending.js';
+import { ascendingOrder } from '../core/sorted-sets.js';
 import { ByteCursor, ByteWriter } from '../text/bytes.js';
 
 /**

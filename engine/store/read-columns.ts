@@ -5,8 +5,8 @@ import { openFile } from '../core/files.js';
 import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
 import { withoutRows } from '../parquet/drop-rows.js';
-import { leafParts } from '../parquet/leaf-projection.js';
-import { readChunk, type LeafPart } from '../parquet/read-column-chunk.js';
+import { readProjectedLeaves } from '../parquet/leaf-projection.js';
+import { readChunk, type DecodedColumnChunk } from '../parquet/read-column-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetSchema } from '../parquet/parquet-schema.js';
 import {
@@ -36,7 +36,7 @@ export async function readColumns(
   columns: Columns,
 ): Promise<readonly Data[]> {
   const schema = parquetSchema(parquetColumnsWithoutReserved(columns));
-  const parts: LeafPart[][] = schema.leaves.map(() => []);
+  const parts: DecodedColumnChunk[][] = schema.leaves.map(() => []);
   for (const read of reads) {
     if (read.leftOut.length === read.segment.rows) continue;
     await appendSegmentParts(read, await readFooter(read.file), schema, parts, read.leftOut);
@@ -52,7 +52,7 @@ export async function appendSegmentParts(
   { file, segment }: { readonly file: string; readonly segment: Segment },
   footer: Footer,
   schema: ParquetSchema,
-  parts: readonly LeafPart[][],
+  parts: readonly DecodedColumnChunk[][],
   deleted: Int32Array,
 ): Promise<FooterCounts> {
   const bytes = await readVerifiedFile(file, segment);
@@ -61,7 +61,7 @@ export async function appendSegmentParts(
   let first = 0;
   try {
     for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
-      const read = (leaf: number): LeafPart => {
+      const read = (leaf: number): DecodedColumnChunk => {
         const meta = chunks[leaf]?.meta_data;
         if (meta === undefined) throw new RangeError(`leaf ${leaf} is missing`);
         const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
@@ -78,11 +78,13 @@ export async function appendSegmentParts(
       };
       const end = first + Number(rows);
       const here = deleted.reduce((sum, row) => sum + (row >= first && row < end ? 1 : 0), 0);
-      const found = leafParts(schema, source, Number(rows) - here, read).map((part, leaf) => {
-        if (storesRowIds(segment) || !isRowIdLeaf(schema, leaf)) return part;
-        const ids = consecutiveRowIds((segment.baseRowId ?? 0) + first, Number(rows));
-        return withoutRows(ids, 1, deleted, first).part;
-      });
+      const found = readProjectedLeaves(schema, source, Number(rows) - here, read).map(
+        (part, leaf) => {
+          if (storesRowIds(segment) || !isRowIdLeaf(schema, leaf)) return part;
+          const ids = consecutiveRowIds((segment.baseRowId ?? 0) + first, Number(rows));
+          return withoutRows(ids, 1, deleted, first).part;
+        },
+      );
       for (const [leaf, part] of found.entries()) parts[leaf]!.push(part);
       first = end;
     }

@@ -1,4 +1,4 @@
-import { subtractAscending } from '../core/ascending.js';
+import { subtractSorted } from '../core/sorted-sets.js';
 import { AppError } from '../core/errors.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { deletedRows, withMoreDeleted } from './deletion-vector.js';
@@ -109,7 +109,7 @@ function moreDeletedRows(
   later: Pick<Segment, 'deletion'>,
 ): Int32Array {
   const rows = later.deletion ? deletedRows(later.deletion) : new Int32Array(0);
-  return earlier.deletion ? subtractAscending(rows, deletedRows(earlier.deletion)) : rows;
+  return earlier.deletion ? subtractSorted(rows, deletedRows(earlier.deletion)) : rows;
 }
 
 /** Returns the rows that are deleted in `update` and not in the segments of the same paths in `live`. */

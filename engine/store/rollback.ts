@@ -1,5 +1,5 @@
 import type { DataFolder } from '../core/data-folder.js';
-import { mergeAscending, subtractAscending } from '../core/ascending.js';
+import { unionSorted, subtractSorted } from '../core/sorted-sets.js';
 import { deletedRows, deletionVector } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
 import { deletedAndRestoredRows, rowNumbersOf, traceForward, TracedRowSet } from './row-trace.js';
@@ -104,8 +104,8 @@ function rollbackChange(
     const less =
       coming === undefined
         ? earlierDeleted
-        : subtractAscending(earlierDeleted, rowNumbersOf(coming, segment));
-    const laterDeleted = going === undefined ? less : mergeAscending(less, going);
+        : subtractSorted(earlierDeleted, rowNumbersOf(coming, segment));
+    const laterDeleted = going === undefined ? less : unionSorted(less, going);
     restored += earlierDeleted.length - less.length;
     removed += laterDeleted.length - less.length;
     update.push({

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { intersectAscending, mergeAscending, subtractAscending } from '../core/ascending.js';
+import { intersectSorted, unionSorted, subtractSorted } from '../core/sorted-sets.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
 import { originRuns, type RowRuns } from './origins.js';
@@ -25,10 +25,10 @@ export function deletedAndRestoredRows({
   for (const { segment, before } of update) {
     const earlierRows = before ? deletedRows(before) : noRows;
     const laterRows = segment.deletion ? deletedRows(segment.deletion) : noRows;
-    const addedRows = subtractAscending(laterRows, earlierRows);
+    const addedRows = subtractSorted(laterRows, earlierRows);
     if (addedRows.length > 0) deletedRowsByPath.set(segment.path, addedRows);
     if (laterRows.length - addedRows.length === earlierRows.length) continue;
-    restored.set(segment.path, subtractAscending(earlierRows, laterRows));
+    restored.set(segment.path, subtractSorted(earlierRows, laterRows));
   }
   return { deleted: deletedRowsByPath, restored };
 }
@@ -64,7 +64,7 @@ export class TracedRowSet {
           ? noRows
           : ownRows === 'all'
             ? other
-            : intersectAscending(ownRows, other);
+            : intersectSorted(ownRows, other);
       if (bothRows.length > 0) found.set(path, bothRows);
     }
     return found;
@@ -80,7 +80,7 @@ export class TracedRowSet {
       const segment = live.get(path)!;
       this.#set(
         segment,
-        ownRows === undefined ? other : mergeAscending(rowNumbersOf(ownRows, segment), other),
+        ownRows === undefined ? other : unionSorted(rowNumbersOf(ownRows, segment), other),
       );
     }
   }
@@ -93,7 +93,7 @@ export class TracedRowSet {
     for (const [path, other] of others) {
       const ownRows = this.rows.get(path);
       if (ownRows === undefined) continue;
-      const rowsLeft = subtractAscending(rowNumbersOf(ownRows, live.get(path)!), other);
+      const rowsLeft = subtractSorted(rowNumbersOf(ownRows, live.get(path)!), other);
       if (rowsLeft.length === 0) this.rows.delete(path);
       else this.rows.set(path, rowsLeft);
     }
@@ -112,11 +112,11 @@ export class TracedRowSet {
       if (ownRows === undefined) continue;
       this.rows.delete(source.path);
       const numbers = rowNumbersOf(ownRows, source);
-      const numbersLeft = subtractAscending(numbers, gone);
+      const numbersLeft = subtractSorted(numbers, gone);
       this.droppedCount += numbers.length - numbersLeft.length;
       movedRows.push(rowNumbersAfterRemoval(numbersLeft, gone, first));
     }
-    const found = movedRows.reduce((a, b) => mergeAscending(a, b), noRows);
+    const found = movedRows.reduce((a, b) => unionSorted(a, b), noRows);
     if (target !== undefined && found.length > 0) this.#set(target, found);
   }
 

@@ -1,6 +1,6 @@
 import { openFile, type FileReader } from '../core/files.js';
 import { valueCount, type DecodedValues } from '../parquet/decode-values.js';
-import { readChunk, type LeafPart } from '../parquet/read-column-chunk.js';
+import { readChunk, type DecodedColumnChunk } from '../parquet/read-column-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
 import {
   parquetSchema,
@@ -150,14 +150,17 @@ async function readLeafStatistics(
   return { nulls, range, listNulls };
 }
 
-function rowCountOfPart({ slots, repetition }: LeafPart): number {
+function rowCountOfPart({ slots, repetition }: DecodedColumnChunk): number {
   if (repetition === undefined) return slots;
   let rows = 0;
   for (const level of repetition) if (level === 0) rows++;
   return rows;
 }
 
-function slotCountBelowLevel({ definition, repetition }: LeafPart, level: number): number {
+function slotCountBelowLevel(
+  { definition, repetition }: DecodedColumnChunk,
+  level: number,
+): number {
   let count = 0;
   for (let slot = 0; slot < definition.length; slot++)
     if (definition[slot]! < level && (repetition?.[slot] ?? 0) === 0) count++;

@@ -45,7 +45,7 @@ const foldByCode = new Map<number, number>();
  * Returns the code point that represents all code points that differ from this one only in letter case: simple case folding, as in RE2 with
  * `(?i)`. Terms are compared in this form.
  */
-export function foldCode(code: number): number {
+export function caseFoldCode(code: number): number {
   if (code < 0x80) return code >= 0x41 && code <= 0x5a ? code + 32 : code;
   let foldedCode = foldByCode.get(code);
   if (foldedCode === undefined) foldByCode.set(code, (foldedCode = computeFold(code)));
@@ -68,15 +68,17 @@ function singleCode(text: string, otherwise: number): number {
 }
 
 /** Returns a string with every code point folded. */
-export function foldText(text: string): string {
+export function caseFold(text: string): string {
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
   if (/^[\u0000-\u007f]*$/.test(text)) return text.toLowerCase();
-  return Array.from(text, (char) => String.fromCodePoint(foldCode(char.codePointAt(0)!))).join('');
+  return Array.from(text, (char) => String.fromCodePoint(caseFoldCode(char.codePointAt(0)!))).join(
+    '',
+  );
 }
 
 const encoder = new TextEncoder();
 
 /** Returns a term as the index stores it: folded, in UTF-8. */
 export function foldTerm(word: string): Uint8Array {
-  return encoder.encode(foldText(word));
+  return encoder.encode(caseFold(word));
 }

@@ -1,10 +1,10 @@
 import { hashFnv1a, Uint32List } from './bytes.js';
-import { foldCode } from './fold.js';
+import { caseFoldCode } from './fold.js';
 import { isSeparator } from './text-tokenizer.js';
 
 /** For each ASCII code, its folded code; 0 for separators. */
 const foldedAsciiCodes = Uint8Array.from({ length: 128 }, (_, code) =>
-  isSeparator(code) ? 0 : foldCode(code),
+  isSeparator(code) ? 0 : caseFoldCode(code),
 );
 
 /**
@@ -40,7 +40,7 @@ export class TermDictionary {
       }
       const code = codePointAt(bytes, at);
       at += code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-      if (!isSeparator(code)) end = encodeUtf8(arena, end, foldCode(code));
+      if (!isSeparator(code)) end = encodeUtf8(arena, end, caseFoldCode(code));
       else if (end > start) end = start = this.#addToken(start, end);
     }
     if (end > start) this.#addToken(start, end);

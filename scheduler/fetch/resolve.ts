@@ -1,4 +1,4 @@
-import { parseAddress } from '../../engine/core/addresses.js';
+import { parseAddress } from '../../engine/core/ip-addresses.js';
 import { mayConnect, type AllowedAddress } from '../../engine/core/allowed-addresses.js';
 import { networkFailure, addressNotAllowedFailure, transientFailure } from './failure.js';
 import type { Network } from './network.js';

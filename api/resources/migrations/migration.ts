@@ -195,7 +195,7 @@ export const migrationResource = declareResource<
 const { schema } = migrationResource;
 
 /** The answer of a request that creates a migration. */
-export const createdMigration: NamedSchema = {
+export const createdMigrationSchema: NamedSchema = {
   name: 'CreatedDatasetMigration',
   schema: {
     description: 'The migration, or with `parallel: true` a list with the migration.',

@@ -1,8 +1,8 @@
 import { Controller, Header, Redirect, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access-rule.js';
 import { Authenticator } from '../../http/authenticator.js';
-import { docsPage, docsSecurityPolicy } from '../../http/docs-page.js';
-import { invitationPage, invitationPagePolicy } from '../../http/invitation-page.js';
+import { docsPage, docsPageCsp } from '../../http/docs-page.js';
+import { invitationPage, invitationPageCsp } from '../../http/invitation-page.js';
 import { OpenapiDocument } from '../../http/openapi.js';
 import { Operation } from '../../http/operation.js';
 import { rootOperations, serviceOperations } from './service.operations.js';
@@ -60,7 +60,7 @@ export class ServiceController {
   @Public()
   @Header('Content-Type', 'text/html; charset=utf-8')
   docs(@Res({ passthrough: true }) reply: ApiReply): string {
-    reply.header('Content-Security-Policy', docsSecurityPolicy);
+    reply.header('Content-Security-Policy', docsPageCsp);
     return docsPage;
   }
 
@@ -68,7 +68,7 @@ export class ServiceController {
   @Public()
   @Header('Content-Type', 'text/html; charset=utf-8')
   join(@Res({ passthrough: true }) reply: ApiReply): string {
-    reply.header('Content-Security-Policy', invitationPagePolicy);
+    reply.header('Content-Security-Policy', invitationPageCsp);
     return invitationPage;
   }
 

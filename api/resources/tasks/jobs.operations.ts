@@ -10,7 +10,7 @@ import { rollbackBody, rollbackCheck } from '../commits/rollback-check.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { exportProvenance, exportResource, signedDownload } from '../exports/export.js';
 import { importChangeBody, importResource } from '../imports/import.js';
-import { createdMigration, migrationResource } from '../migrations/migration.js';
+import { createdMigrationSchema, migrationResource } from '../migrations/migration.js';
 import { cancelBody } from './job-view.js';
 import { task } from './task.js';
 
@@ -190,7 +190,7 @@ export const migrationOperations = jobOperations(
       summary: 'Copies the records that a query finds to another dataset, or deletes them there.',
       body: migrationResource.createSchema,
       status: 201,
-      answer: createdMigration,
+      answer: createdMigrationSchema,
     },
     delete: {
       method: 'DELETE',

@@ -29,7 +29,7 @@ export const categoryTests: Readonly<Record<string, (code: number) => boolean>> 
 };
 
 /** Returns the code point to which a code point is mapped when texts are compared without case. */
-export function foldCode(code: number): number {
+export function lowerCaseCode(code: number): number {
   if (code < 0x80) return code >= 65 && code <= 90 ? code + 32 : code;
   const lower = String.fromCodePoint(code).toLowerCase();
   return lower.codePointAt(0)! > 0xffff === (lower.length === 2) ? lower.codePointAt(0)! : code;

@@ -1,6 +1,6 @@
 import { functionError } from '../values/expression-errors.js';
 import type { ExpressionError } from '../values/expression-errors.js';
-import { caseVariants, categoryTests, foldCode } from './character-classes.js';
+import { caseVariants, categoryTests, lowerCaseCode } from './character-classes.js';
 import type { Assertion, ParsedRegex, RegexFlags, RegexNode } from './regex-tree.js';
 
 /** The longest pattern, in characters. */
@@ -160,11 +160,11 @@ class RegexParser {
 
   #literal(code: number): RegexNode {
     if (!this.#flags.ignoreCase) return { kind: 'character', code };
-    const foldedCode = foldCode(code);
+    const foldedCode = lowerCaseCode(code);
     const variants = caseVariants(code);
     if (variants.length < 2 || variants.every((one) => one === code))
       return { kind: 'character', code };
-    return { kind: 'class', test: (one) => one === code || foldCode(one) === foldedCode };
+    return { kind: 'class', test: (one) => one === code || lowerCaseCode(one) === foldedCode };
   }
 
   /** Parses what follows the backslash of an escape; returns its code point. */

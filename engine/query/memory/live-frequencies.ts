@@ -1,4 +1,4 @@
-import { intersectAscending } from '../../core/ascending.js';
+import { intersectSorted } from '../../core/sorted-sets.js';
 import type { ColumnMatcher, FoldedTerms } from '../../text/column-matcher.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { SegmentView } from './match/column.js';
@@ -39,7 +39,7 @@ export function liveFrequencies(
 
 function deletedRowsWith(matcher: ColumnMatcher, phrase: FoldedTerms, deleted: Int32Array): number {
   const rows = matcher.matchingRows({ ...phrase, kind: 'phrase' });
-  if (rows instanceof Int32Array) return intersectAscending(rows, deleted).length;
+  if (rows instanceof Int32Array) return intersectSorted(rows, deleted).length;
   let count = 0;
   for (const row of deleted) count += (rows[row >> 3]! >> (row & 7)) & 1;
   return count;

@@ -1,4 +1,4 @@
-import { ascendingOrder } from '../../core/ascending.js';
+import { ascendingOrder } from '../../core/sorted-sets.js';
 import { entryOverheadBytes, type AdmissionCache } from './admission-cache.js';
 import type { SegmentView } from './match/column.js';
 import { rowIdKey } from './top-rows.js';

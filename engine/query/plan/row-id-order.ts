@@ -1,4 +1,4 @@
-import { ascendingOrder } from '../../core/ascending.js';
+import { ascendingOrder } from '../../core/sorted-sets.js';
 import { rowIdColumn, storesRowIds } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot, type SegmentRowSet } from '../../store/store.js';
 import { loadColumn } from '../memory/load.js';

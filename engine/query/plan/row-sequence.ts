@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { ascendingOrder, subtractAscending } from '../../core/ascending.js';
+import { ascendingOrder, subtractSorted } from '../../core/sorted-sets.js';
 import { rowIdRanges } from '../../store/row-ids.js';
 import type { RowRef, Snapshot, SegmentRowSet } from '../../store/store.js';
 import { readRowIds } from './row-id-order.js';
@@ -92,7 +92,7 @@ export class RowSequence {
   excludeIndexes(indexes: Int32Array): RowSequence {
     if (indexes.length === 0) return this;
     const all = new Int32Array(this.length).map((_, index) => index);
-    return this.selectIndexes(subtractAscending(all, indexes));
+    return this.selectIndexes(subtractSorted(all, indexes));
   }
 
   #partOf(index: number): SegmentRun {

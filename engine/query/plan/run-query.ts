@@ -8,7 +8,7 @@ import {
   nextOffset,
   type QueryAnswer,
   type QueryOptions,
-  type TextPage,
+  type SerializedRecordsPage,
 } from '../results/answer.js';
 import {
   encloseRecords,
@@ -349,7 +349,7 @@ export async function runQueryAsLines(
   request: QueryRequest,
   delimiter: ',' | '\t' | undefined,
   options: QueryOptions = {},
-): Promise<TextPage> {
+): Promise<SerializedRecordsPage> {
   const query = { engine, snapshot, fields, request, options };
   const steps = new StepTimes();
   const format = delimiter && lineFormat(delimiter);

@@ -1,5 +1,5 @@
 import { compareCodePoints } from '../../core/compare-code-points.js';
-import { foldText } from '../../text/fold.js';
+import { caseFold } from '../../text/fold.js';
 import { isSeparator, tokenize } from '../../text/text-tokenizer.js';
 import type { Scalar } from './predicate.js';
 
@@ -33,13 +33,13 @@ export function limitTextLength(test: (text: string) => boolean): PlainTest {
 
 /** Returns true if each of these folded terms is a term of the string. */
 export function containsTerms(text: string, terms: readonly string[]): boolean {
-  const foldedText = foldText(text);
+  const foldedText = caseFold(text);
   return terms.every((term) => countTerm(foldedText, term, 1) > 0);
 }
 
 /** Returns how often these folded terms occur consecutively in the string; counting stops at `most`. */
 export function countPhrase(text: string, terms: readonly string[], most = Infinity): number {
-  const foldedText = foldText(text);
+  const foldedText = caseFold(text);
   const [first, ...more] = terms;
   if (first === undefined || !foldedText.includes(first)) return 0;
   if (more.length === 0) return countTerm(foldedText, first, most);

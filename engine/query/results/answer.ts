@@ -20,7 +20,7 @@ export interface QueryAnswer<R = string> {
 }
 
 /** A page in which each record is a text. */
-export interface TextPage extends Pick<QueryAnswer, 'total' | 'offset' | 'explain'> {
+export interface SerializedRecordsPage extends Pick<QueryAnswer, 'total' | 'offset' | 'explain'> {
   readonly results: readonly string[];
 }
 

@@ -26,7 +26,7 @@ import type { SqlEngine } from './sql-engine.js';
 import { computeFacetAnswers } from './compute-facets.js';
 import { BoundParams } from './dialect/params.js';
 import { countSelectStatement, rowsSelectStatement } from './rows.js';
-import { scanWeights } from './scan-weights.js';
+import { computeBm25Weights } from './bm25-weights.js';
 import { SqlRecordInspector } from './sql-record-inspector.js';
 import type { RunSelect, SqlSession } from './dialect/statement.js';
 
@@ -77,7 +77,7 @@ export class SqlExecutor implements Executor {
     options: RunOptions,
   ): Promise<ConditionWeights> {
     const { language, rows } = await this.#session(snapshot, all, options);
-    return scanWeights(snapshot, conditions, language, rows);
+    return computeBm25Weights(snapshot, conditions, language, rows);
   }
 
   async select(

@@ -8,7 +8,7 @@ import type {
 import type { ReplacedRows } from '../../../engine/change/replace-by-batch.js';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import type { KeyColumn } from '../../../engine/change/row-keys.js';
-import { mergeAscending } from '../../../engine/core/ascending.js';
+import { unionSorted } from '../../../engine/core/sorted-sets.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
@@ -165,7 +165,7 @@ function updatedSegments(
   );
   return [...bySegment.keys()].toSorted((a, b) => a - b).map((segment) => {
     const parts = bySegment.get(segment)!;
-    const all = parts.reduce<Int32Array>((rows, part) => mergeAscending(rows, part.rows), new Int32Array(0));
+    const all = parts.reduce<Int32Array>((rows, part) => unionSorted(rows, part.rows), new Int32Array(0));
     if (all.length < parts.reduce((sum, { rows }) => sum + rows.length, 0)) {
       const places = new Map<number, KeyRow>();
       for (const { rows, given, fileOf } of parts)

@@ -1,5 +1,5 @@
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
-import { ascendingOrder } from '../../../engine/core/ascending.js';
+import { ascendingOrder } from '../../../engine/core/sorted-sets.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { leafKey } from '../../../engine/store/segment-stats.js';
 import type { Segment } from '../../../engine/store/store.js';

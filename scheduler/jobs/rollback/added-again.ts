@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { subtractAscending } from '../../../engine/core/ascending.js';
+import { subtractSorted } from '../../../engine/core/sorted-sets.js';
 import type { KeySegment } from '../../../engine/change/find-rows.js';
 import { RowLocator } from '../../../engine/change/row-locator.js';
 import { runQueryAsLines } from '../../../engine/query/plan/run-query.js';
@@ -124,7 +124,7 @@ function* slicesOfRestoredRows(
   for (const [segment, { path, deletion }] of snapshot.segments.entries()) {
     if (deletion === undefined || !after.has(path)) continue;
     const laterDeletion = after.get(path);
-    const rows = subtractAscending(
+    const rows = subtractSorted(
       deletedRows(deletion),
       laterDeletion ? deletedRows(laterDeletion) : new Int32Array(0),
     );

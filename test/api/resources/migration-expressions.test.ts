@@ -29,12 +29,15 @@ async function newDataset(name: string): Promise<number> {
 } // prettier-ignore
 
 async function migrateRecords(body: object): Promise<Record<string, unknown>> {
-  const createdMigration = await ann.post('/v2/dataset_migrations', {
+  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
     source_id: sourceId,
     ...body,
   });
-  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
+    201,
+    expect.any(String),
+  ]);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json;
 }

@@ -13,13 +13,16 @@ async function fetchRecords(datasetId: number): Promise<readonly Json[]> {
 }
 
 async function migrate(source_id: number, target_id: number, body: object): Promise<Json> {
-  const createdMigration = await ann.post('/v2/dataset_migrations', {
+  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
     source_id,
     target_id,
     ...body,
   });
-  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  return (await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`)).json;
+  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
+    201,
+    expect.any(String),
+  ]);
+  return (await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`)).json;
 }
 
 async function migrateInto(source: number, target: number, body: object): Promise<Json> {

@@ -80,13 +80,16 @@ async function migrate(
   meanwhile: () => Promise<unknown> = async () => {},
 ): Promise<Answer> {
   holdsMessages = true;
-  const createdMigration = await ann.post('/v2/dataset_migrations', body);
-  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', body);
+  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
+    201,
+    expect.any(String),
+  ]);
   await pollUntil(() => heldMessages.length > 0);
   await meanwhile();
   holdsMessages = false;
   for (const message of heldMessages.splice(0)) deliverMessage(message);
-  const done = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  const done = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
   expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
   return done;
 }
@@ -151,7 +154,7 @@ test('a migration that commits outdate three times runs while no other task chan
 test('a dataset that is deleted meanwhile gets nothing', async () => {
   const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
   holdsMessages = true;
-  const createdMigration = await ann.post('/v2/dataset_migrations', {
+  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
     source_id: source,
     target_id: target,
   });
@@ -159,7 +162,9 @@ test('a dataset that is deleted meanwhile gets nothing', async () => {
   expect((await ann.delete(`/v2/datasets/${target}`)).status).toBe(200);
   holdsMessages = false;
   for (const message of heldMessages.splice(0)) deliverMessage(message);
-  expect((await ann.get(`/v2/dataset_migrations/${idOf(createdMigration)}`)).status).toBe(404);
+  expect((await ann.get(`/v2/dataset_migrations/${idOf(createdMigrationSchema)}`)).status).toBe(
+    404,
+  );
   expect(await fetchRecords(source)).toEqual([{ n: 7 }]);
 });
 
@@ -191,11 +196,11 @@ test('objects and scalars of one name do not mix: the records with an error are 
   const target = await newFilledDataset([{ a: 'text' }]);
   const source = await newFilledDataset([{ a: { b: 1 } }, { c: 1 }]);
   holdsMessages = false;
-  const createdMigration = await ann.post('/v2/dataset_migrations', {
+  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
     source_id: source,
     target_id: target,
   });
-  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
   expect(json).toMatchObject({ status: 'failed', error_message: expect.stringContaining('an object is not a valid string') }); // prettier-ignore
 });
 

@@ -52,13 +52,16 @@ async function newFilledDataset(
 }
 
 async function migrate(source_id: number, target_id: number, body: object = {}): Promise<Answer> {
-  const createdMigration = await ann.post('/v2/dataset_migrations', {
+  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
     source_id,
     target_id,
     ...body,
   });
-  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
+    201,
+    expect.any(String),
+  ]);
+  return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
 }
 
 async function fetchNumbers(datasetId: number, body: object = {}): Promise<readonly unknown[]> {
@@ -216,9 +219,12 @@ describe('the resource', () => {
   test('has the keys of the contract, its task both datasets, and the lists find it', async () => {
     const [source, target] = [await newFilledDataset(), await newFilledDataset([])];
     const body = { source_id: source, target_id: target, source_params: null, target_fields: null }; // prettier-ignore
-    const createdMigration = await ann.post('/v2/dataset_migrations', body);
-    expect(createdMigration.status).toBe(201);
-    const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+    const createdMigrationSchema = await ann.post('/v2/dataset_migrations', body);
+    expect(createdMigrationSchema.status).toBe(201);
+    const { json } = await waitForJob(
+      ann,
+      `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`,
+    );
     const keys = 'class_name id task_id url status source target source_id target_id source_params target_fields commit_mode id_fields include_errors entity_params validation_params annotator_params priority documents_count dataset_commits error_message metadata timestamps vault_id user created_at updated_at'; // prettier-ignore
     expect(Object.keys(json)).toEqual(expect.arrayContaining(keys.split(' ')));
     expect(json).not.toHaveProperty('data');
@@ -322,14 +328,14 @@ describe('the resource', () => {
   test('whose source is deleted while it waits is canceled', async () => {
     const [source, target] = [await newFilledDataset(), await newFilledDataset([])];
     holdsMessages = true;
-    const createdMigration = await ann.post('/v2/dataset_migrations', {
+    const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
       source_id: source,
       target_id: target,
     });
     await pollUntil(() => heldMessages.length > 0);
     expect((await ann.delete(`/v2/datasets/${source}`)).status).toBe(200);
     releaseMessages();
-    const { json } = await ann.get(`/v2/dataset_migrations/${idOf(createdMigration)}`);
+    const { json } = await ann.get(`/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
     expect(json).toMatchObject({ status: 'canceled', error_message: 'The source dataset was deleted.', source: null }); // prettier-ignore
     expect(await fetchNumbers(target)).toEqual([]);
   });
@@ -352,18 +358,18 @@ test('A5: it needs read permission on the source and write permission on the tar
     expect([answer.status, Object.keys(answer.json)]).toEqual([400, [key]]);
   } // prettier-ignore
   holdsMessages = true;
-  const createdMigration = await post(source, target);
-  expect(createdMigration.status).toBe(201);
+  const createdMigrationSchema = await post(source, target);
+  expect(createdMigrationSchema.status).toBe(201);
   await pollUntil(() => heldMessages.length > 0);
   await server.catalog.vaultPermissions.grant(readable, { userId: ben.user.id }, null);
   releaseMessages();
-  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
   expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });
   expect(json['error_message']).toContain(
     'the user who created this task may not read it any more',
   );
   // A user who may read only the target sees only the id of the source.
-  const seenMigration = await ben.get(`/v2/dataset_migrations/${idOf(createdMigration)}`);
+  const seenMigration = await ben.get(`/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
   expect(seenMigration.json).toMatchObject({
     source: null,
     source_id: source,

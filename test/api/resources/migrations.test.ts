@@ -26,13 +26,16 @@ async function importFile(path: string): Promise<number> {
 }
 
 async function migrate(source_id: number, target_id: number, body: object = {}): Promise<Answer> {
-  const createdMigration = await ann.post('/v2/dataset_migrations', {
+  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
     source_id,
     target_id,
     ...body,
   });
-  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
-  return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
+    201,
+    expect.any(String),
+  ]);
+  return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
 }
 
 async function migrateInto(

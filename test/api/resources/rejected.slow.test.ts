@@ -110,8 +110,8 @@ describe('what a migration rejected', () => {
   }
   async function migrate(source_id: number, more: object = {}): Promise<Answer> {
     const body = { source_id, target_id: await newDataset(), target_fields, ...more };
-    const createdMigration = await ann.post('/v2/dataset_migrations', body);
-    return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+    const createdMigrationSchema = await ann.post('/v2/dataset_migrations', body);
+    return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
   }
   const linkOf = ({ json }: Answer): string => String(json['rejected_url']).replace(server.url, '');
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { foldCode } from '../../../engine/text/fold.js';
+import { caseFoldCode } from '../../../engine/text/fold.js';
 import { byTier } from '../../tier.js';
 import { isSeparator, separators } from '../../../engine/text/text-tokenizer.js';
 
@@ -23,7 +23,7 @@ test('letters fold, and words end, where they do for the regular expressions of 
   for (let code = 1; code < endCodePoint; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue;
     if (isSeparator(code)) separate.push(code);
-    const fold = foldCode(code);
+    const fold = caseFoldCode(code);
     // Characters without cases are not grouped; another check covers that neither Strandlake nor the SQL engine folds them.
     const isCased =
       fold !== code || /\p{Cased}|\p{CWCF}|\p{CWCM}/u.test(String.fromCodePoint(code));

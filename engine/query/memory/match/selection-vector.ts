@@ -1,4 +1,4 @@
-import { intersectAscending, mergeAscending, subtractAscending } from '../../../core/ascending.js';
+import { intersectSorted, unionSorted, subtractSorted } from '../../../core/sorted-sets.js';
 import { packBitmap, unpackBitmap } from '../../../text/row-bitmap.js';
 import type { Unsupported } from '../../unsupported.js';
 import type { SelectionBytes } from './column.js';
@@ -104,7 +104,7 @@ export function intersection(a: SelectionVector, b: SelectionVector): SelectionV
   if (a === 'none' || b === 'none') return 'none';
   if (a === 'all') return b;
   if (b === 'all') return a;
-  if (isSparse(a)) return isSparse(b) ? intersectAscending(a, b) : rowsWithMaskByte(a, b, 1);
+  if (isSparse(a)) return isSparse(b) ? intersectSorted(a, b) : rowsWithMaskByte(a, b, 1);
   if (isSparse(b)) return rowsWithMaskByte(b, a, 1);
   intersectInto(a, b);
   return a;
@@ -115,7 +115,7 @@ export function union(a: SelectionVector, b: SelectionVector): SelectionVector {
   if (a === 'all' || b === 'all') return 'all';
   if (a === 'none') return b;
   if (b === 'none') return a;
-  if (isSparse(a)) return isSparse(b) ? mergeAscending(a, b) : union(b, a);
+  if (isSparse(a)) return isSparse(b) ? unionSorted(a, b) : union(b, a);
   if (isSparse(b)) for (let i = 0; i < b.length; i++) a[b[i]!] = 1;
   else uniteInto(a, b);
   return a;
@@ -131,7 +131,7 @@ export function complement(
   if (selection === 'none') return 'all';
   if (isSparse(within)) {
     return isSparse(selection)
-      ? subtractAscending(within, selection)
+      ? subtractSorted(within, selection)
       : rowsWithMaskByte(within, selection, 0);
   }
   const mask = selectionMask(selection, rows);
@@ -150,7 +150,7 @@ export function withoutRows(
   rows: number,
 ): SelectionVector {
   if (selection === 'none') return 'none';
-  if (isSparse(selection)) return subtractAscending(selection, others);
+  if (isSparse(selection)) return subtractSorted(selection, others);
   if (others.length * sparseDivisor <= rows)
     return clearRows(selectionMask(selection, rows), others);
   const rest = complementMask(others, rows);

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { foldText } from '../../../text/fold.js';
+import { caseFold } from '../../../text/fold.js';
 import { tokenize } from '../../../text/text-tokenizer.js';
 import { wildcardPattern } from '../../predicate/text-patterns.js';
 import type { WildPart } from '../../predicate/predicate.js';
@@ -15,7 +15,7 @@ import { PatternBudget, filterSparse, stringAt, stringTest } from './string-test
 
 /** Returns the test that selects the strings that contain every one of the `wanted` terms. */
 export function stringTermsTest(wanted: readonly string[]): ValueTest {
-  const folded = wanted.map(foldText);
+  const folded = wanted.map(caseFold);
   const others = asciiBuffers(folded)?.toSorted((a, b) => b.length - a.length).slice(1); // prettier-ignore
   return foldedTest(folded, {
     isTerm: true,
@@ -29,7 +29,7 @@ export function stringTermsTest(wanted: readonly string[]): ValueTest {
 
 /** Returns the test that selects the strings that contain the `wanted` terms consecutively. */
 export function stringPhraseTest(wanted: readonly string[]): ValueTest {
-  const folded = wanted.map(foldText);
+  const folded = wanted.map(caseFold);
   const parts = asciiBuffers(folded);
   return foldedTest(folded, {
     isTerm: true,
@@ -49,8 +49,8 @@ export function stringPhraseTest(wanted: readonly string[]): ValueTest {
 /** Returns the test that selects the strings that match a wildcard pattern as a whole or in one term. */
 export function stringWildcardTest(parts: readonly WildPart[]): ValueTest {
   const pattern = RE2JS.compile(wildcardPattern(parts));
-  const literals = parts.flatMap((part) => (typeof part === 'object' ? [foldText(part.text)] : []));
-  const folded = parts.map((part) => (typeof part === 'object' ? foldText(part.text) : part));
+  const literals = parts.flatMap((part) => (typeof part === 'object' ? [caseFold(part.text)] : []));
+  const folded = parts.map((part) => (typeof part === 'object' ? caseFold(part.text) : part));
   const byBytes =
     asciiBuffers(literals) &&
     parts.map((part, i) => (typeof part === 'object' ? Buffer.from(folded[i]!) : part));
@@ -83,7 +83,7 @@ function foldedTest(parts: readonly string[], { isTerm, verify, test }: Candidat
     verify: verify ?? (() => 'unknown'),
   };
   const passes = (text: string): boolean => {
-    const folded = foldText(text);
+    const folded = caseFold(text);
     return parts.every((part) => folded.includes(part)) && test(text);
   };
   return stringTest({
@@ -114,5 +114,5 @@ function foldedTest(parts: readonly string[], { isTerm, verify, test }: Candidat
 }
 
 function foldedTermsOf(text: string): readonly string[] {
-  return tokenize(text).map(foldText);
+  return tokenize(text).map(caseFold);
 }

@@ -1,4 +1,4 @@
-import { foldText } from '../../../text/fold.js';
+import { caseFold } from '../../../text/fold.js';
 import { isToken } from '../../../text/text-tokenizer.js';
 import { stringPhraseTest, stringTermsTest } from '../../memory/match/string-terms.js';
 import { phrasePattern, termPattern } from '../text-patterns.js';
@@ -23,12 +23,12 @@ export const terms: PredicateKind<PredicateOfKind<'terms'>> = indexedTerms(
     },
     valueTest: ({ terms }) => stringTermsTest(terms),
     plainTest({ terms }) {
-      const foldedTerms = terms.map(foldText);
+      const foldedTerms = terms.map(caseFold);
       return (value) => containsTerms(String(value), foldedTerms);
     },
     requirement: ({ terms }) => ({ strings: terms }),
     occurrences({ terms }) {
-      const foldedTerms = terms.map(foldText);
+      const foldedTerms = terms.map(caseFold);
       return (text) => foldedTerms.reduce((sum, term) => sum + countPhrase(text, [term]), 0);
     },
     describe: ({ field, terms }) => `${field.name} contains the terms ${describeValues(terms)}`,
@@ -48,12 +48,12 @@ export const phrase: PredicateKind<PredicateOfKind<'phrase'>> = indexedTerms(
     },
     valueTest: ({ terms }) => stringPhraseTest(terms),
     plainTest({ terms }) {
-      const foldedTerms = terms.map(foldText);
+      const foldedTerms = terms.map(caseFold);
       return (value) => countPhrase(String(value), foldedTerms, 1) > 0;
     },
     requirement: ({ terms }) => ({ strings: terms, text: terms.join(' ') }),
     occurrences({ terms }) {
-      const foldedTerms = terms.map(foldText);
+      const foldedTerms = terms.map(caseFold);
       return (text) => countPhrase(text, foldedTerms);
     },
     describe: ({ field, terms }) =>

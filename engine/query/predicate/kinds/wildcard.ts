@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { foldText } from '../../../text/fold.js';
+import { caseFold } from '../../../text/fold.js';
 import { stringWildcardTest } from '../../memory/match/string-terms.js';
 import { nsPerRow, rowCost } from '../predicate-cost.js';
 import { toTextQuery, wildcardPattern } from '../text-patterns.js';
@@ -23,9 +23,9 @@ export const wildcard: PredicateKind<PredicateOfKind<'wildcard'>> = indexedTerms
     valueTest: ({ parts }) => stringWildcardTest(parts),
     plainTest({ parts }) {
       const pattern = RE2JS.compile(wildcardPattern(parts));
-      const foldedLiterals = literalParts(parts).map(foldText);
+      const foldedLiterals = literalParts(parts).map(caseFold);
       return limitTextLength((text) => {
-        const value = foldText(text);
+        const value = caseFold(text);
         return foldedLiterals.every((literal) => value.includes(literal)) && pattern.test(text);
       });
     },

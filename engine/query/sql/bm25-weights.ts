@@ -14,7 +14,7 @@ const scanCache = new LruCache<string, readonly number[]>(10_000);
  * Returns the BM25 weights of conditions. One SQL statement over all records counts the documents and tokens; its result is cached for the
  * snapshot.
  */
-export async function scanWeights(
+export async function computeBm25Weights(
   snapshot: Snapshot,
   conditions: readonly ScoredCondition[],
   language: DialectFactory,

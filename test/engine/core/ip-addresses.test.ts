@@ -6,7 +6,7 @@ import {
   isPublicAddress,
   parseAddress,
   parseCidrBlock,
-} from '../../../engine/core/addresses.js';
+} from '../../../engine/core/ip-addresses.js';
 import { mayConnect, parseAllowedAddress } from '../../../engine/core/allowed-addresses.js';
 import { seededRandom as seeded } from '../../random.js';
 

@@ -4,7 +4,7 @@
  */
 
 /** The numbers that both lists have. */
-export function intersectAscending(a: Int32Array, b: Int32Array): Int32Array {
+export function intersectSorted(a: Int32Array, b: Int32Array): Int32Array {
   const result = new Int32Array(Math.min(a.length, b.length));
   let count = 0;
   for (let i = 0, k = 0; i < a.length && k < b.length;) {
@@ -17,7 +17,7 @@ export function intersectAscending(a: Int32Array, b: Int32Array): Int32Array {
 }
 
 /** Returns the numbers of `a` that `b` does not contain. */
-export function subtractAscending(a: Int32Array, b: Int32Array): Int32Array {
+export function subtractSorted(a: Int32Array, b: Int32Array): Int32Array {
   const result = new Int32Array(a.length);
   let count = 0;
   let k = 0;
@@ -31,7 +31,7 @@ export function subtractAscending(a: Int32Array, b: Int32Array): Int32Array {
 }
 
 /** The union of two ascending lists of numbers. */
-export function mergeAscending(a: Int32Array, b: Int32Array): Int32Array {
+export function unionSorted(a: Int32Array, b: Int32Array): Int32Array {
   const result = new Int32Array(a.length + b.length);
   let count = 0;
   let k = 0;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   ascendingOrder,
-  intersectAscending,
-  mergeAscending,
-  subtractAscending,
-} from '../../../engine/core/ascending.js';
+  intersectSorted,
+  unionSorted,
+  subtractSorted,
+} from '../../../engine/core/sorted-sets.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
@@ -21,13 +21,13 @@ describe(`lists of numbers (STRANDLAKE_SEED=${seed})`, () => {
       const [a, b] = [Int32Array.from(x).sort(), Int32Array.from(y).sort()];
       const having = (isThere: (number: number) => boolean): number[] =>
         Array.from({ length: limit }, (_, number) => number).filter(isThere);
-      expect([...intersectAscending(a, b)]).toEqual(
+      expect([...intersectSorted(a, b)]).toEqual(
         having((number) => x.has(number) && y.has(number)),
       );
-      expect([...subtractAscending(a, b)]).toEqual(
+      expect([...subtractSorted(a, b)]).toEqual(
         having((number) => x.has(number) && !y.has(number)),
       );
-      expect([...mergeAscending(a, b)]).toEqual(having((number) => x.has(number) || y.has(number)));
+      expect([...unionSorted(a, b)]).toEqual(having((number) => x.has(number) || y.has(number)));
     }
   });
 
