@@ -125,7 +125,10 @@ async function verifyImports(
   committed: ReadonlySet<number>,
   report: ReportProblem,
 ): Promise<void> {
-  const { rows } = await catalog.imports.list({ viewer: null, datasetIds: [datasetId] }, unlimitedPage);
+  const { rows } = await catalog.imports.list(
+    { viewer: null, datasetIds: [datasetId] },
+    unlimitedPage,
+  );
   for (const { id, status, isDryRun } of rows) {
     const isCompleted = status === 'completed' && !isDryRun;
     if (isCompleted === committed.has(id)) continue;

@@ -228,7 +228,10 @@ export class Lake {
       if ((await this.store.version(id)) !== logVersion)
         found.push(`the catalogue is at ${logVersion}`);
       const page = { limit: 1_000, offset: 0 };
-      const listedCommits = await this.catalog.commits.list({ viewer: null, datasetIds: [id] }, page);
+      const listedCommits = await this.catalog.commits.list(
+        { viewer: null, datasetIds: [id] },
+        page,
+      );
       const withRows = listedCommits.rows.filter(({ recordsModified }) => recordsModified > 0);
       const knownCommits = withRows.map((commit) => String(commit.id)).sort();
       if (String(knownCommits) !== String(commits))

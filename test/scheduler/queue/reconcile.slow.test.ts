@@ -232,7 +232,10 @@ test('a dataset that is not in the catalogue is reported and left unchanged', as
 
 test('a rollback of an earlier release that a start takes from the log has the user whom its entry names', async () => {
   const datasetId = await newDatasetWithCommits('rolled back');
-  const { rows } = await lake.catalog.commits.list({ viewer: null, datasetIds: [datasetId] }, allRows);
+  const { rows } = await lake.catalog.commits.list(
+    { viewer: null, datasetIds: [datasetId] },
+    allRows,
+  );
   const bob = await lake.catalog.transaction((tx) =>
     createUser(tx, { email: 'bob@example.org', domain: 'acme' }, randomBytes(32)),
   );
@@ -269,7 +272,10 @@ test('a rollback of an earlier release that a start takes from the log has the u
 
 test('a start completes the commits that an earlier release has deleted without their versions', async () => {
   const datasetId = await newDatasetWithCommits('deleted entries', 3);
-  const { rows } = await lake.catalog.commits.list({ viewer: null, datasetIds: [datasetId] }, allRows);
+  const { rows } = await lake.catalog.commits.list(
+    { viewer: null, datasetIds: [datasetId] },
+    allRows,
+  );
   const versions = await Promise.all(rows.map(({ id }) => lake.catalog.commits.version(id)));
   for (const { id } of rows.slice(0, 2)) await lake.catalog.commits.delete(id);
   lake = await forgetDeletedVersions(lake);

@@ -214,7 +214,10 @@ describe('the queue', () => {
     await startScheduler({ threads: 1 });
     for (const task of tasks) await scheduler?.wait(task.id);
     const page = { limit: 10, offset: 0 };
-    const { rows } = await lake.catalog.commits.list({ viewer: null, datasetIds: [datasetId] }, page);
+    const { rows } = await lake.catalog.commits.list(
+      { viewer: null, datasetIds: [datasetId] },
+      page,
+    );
     const byVersion = rows.toSorted((a, b) => a.logVersion - b.logVersion);
     expect(byVersion.map(({ parentJobId }) => parentJobId)).toEqual(order);
     expect(await lake.findFolderDamage()).toEqual([]);
