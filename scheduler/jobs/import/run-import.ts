@@ -13,7 +13,6 @@ import { producesRecords } from '../../expressions/columns/field-expressions.js'
 import { computedNames, inputFieldsOf } from '../../expressions/columns/input-columns.js';
 import { ImportChange } from './import-change.js';
 import { createImportResult, sourcesName, createFailureWithReport } from './import-result.js';
-import type { RequiredKey } from '../change/missing-keys.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { ImportResume } from './resume.js';
 import { SourceFiles } from './source-files.js';
@@ -64,14 +63,11 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
  * depend on how the sources were split.
  */
 async function reevaluateExpressions(
-  params: ImportParams,
+  { expressions, stored }: ImportParams,
   context: RunContext,
   runs: readonly SourceRun[],
 ): Promise<void> {
-  const { expressions, stored } = params;
-  if (expressions === null) return;
-  // A record whose key is computed is rejected only if it has no key when the expressions have read the final types.
-  if (requiredKeyOf(params) === undefined && exceededRejectionLimit(runs) !== undefined) return;
+  if (expressions === null || exceededRejectionLimit(runs) !== undefined) return;
   const namesComputed = computedNames(expressions);
   const keptColumns = stored.filter(({ name, physical }) =>
     producesRecords(expressions) ? physical === givenIdColumn.physical : !namesComputed.has(name),
@@ -107,7 +103,6 @@ async function readAllSources(
       params.change?.mode === 'delete'
         ? (params.change.idFields ?? [givenIdColumn.name])
         : undefined,
-    requiredKey: requiredKeyOf(params),
     fixedEntities: params.fixedEntities,
     commitId,
     isUrgent,
@@ -138,13 +133,6 @@ async function readAllSources(
   const last = runs.findIndex((run) => run.isStoppedByError);
   // Sources after an error are dropped, because it depends on timing which of their chunks have been read.
   if (last !== -1) runs.splice(last + 1);
-}
-
-/** Returns the key of a change that adds no records without it. Records that expressions produce have no line by which to reject them. */
-function requiredKeyOf({ change, expressions }: ImportParams): RequiredKey | undefined {
-  if (change === null || change.mode === 'upsert') return undefined;
-  if (expressions !== null && producesRecords(expressions)) return undefined;
-  return { fields: change.idFields ?? [givenIdColumn.name], mode: change.mode };
 }
 
 /**

@@ -94,7 +94,6 @@ export class SourceRun {
       transient,
       expressions,
       key,
-      requiredKey,
       fixedEntities,
       commitId,
       isDryRun,
@@ -118,7 +117,6 @@ export class SourceRun {
       validation: source.validation,
       transient,
       key,
-      requiredKey: (source.validation.maxRejected ?? 0) > 0 ? requiredKey : undefined,
       sampling: this.#rules && { ...this.#rules.size, except: fixedEntities },
       commitId,
       isDryRun,
@@ -176,9 +174,9 @@ export class SourceRun {
     this.#inputs = columns;
     const knownInputs = this.#settings.inputs ?? [];
     const outdatedChunks = new Set(
-      this.#results.flatMap(({ inputs, stored, rejected }, index) =>
+      this.#results.flatMap(({ inputs, stored }, index) =>
         index <= this.#last &&
-        (stored > 0 || rejected > 0) && // a record whose key is computed may have been rejected
+        stored > 0 &&
         hasSeenOtherTypes(inputs ?? [], columns, { known: knownInputs, read })
           ? [index]
           : [],
@@ -267,7 +265,7 @@ export class SourceRun {
   /** The findings of all chunks, with line numbers of the file. */
   findings(): Findings {
     let linesBefore = this.layout.header.bodyLine;
-    const parts = this.#results.flatMap(({ findings, lateFindings, lines }, index) => {
+    const parts = this.#results.flatMap(({ findings, expressionFindings, lines }, index) => {
       if (index > this.#last) return [];
       const first = this.#firstPass.get(index);
       const before = linesBefore;
@@ -275,7 +273,7 @@ export class SourceRun {
       // If the chunk has rejected records, the second pass finds the same errors again, so only the findings of the first pass count.
       const parts =
         first === undefined || first.errors > 0 ? [first ?? findings] : [first, findings];
-      return [...parts, lateFindings ?? noFindings].map((part) => ({
+      return [...parts, expressionFindings ?? noFindings].map((part) => ({
         findings: part,
         linesBefore: before,
       }));

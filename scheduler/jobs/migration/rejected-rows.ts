@@ -9,7 +9,11 @@ import {
   type RecordTexts,
   type TruncatedText,
 } from '../../../engine/ingest/record-texts.js';
-import { ErrorsByLine, RejectedLines } from '../../../engine/ingest/rejected-lines.js';
+import {
+  RecordErrors,
+  RejectedLines,
+  type RejectionSink,
+} from '../../../engine/ingest/rejected-lines.js';
 import { reservedColumns } from '../../../engine/store/arrow-columns.js';
 import { writeRejectedPart, type RejectedPart } from '../import/rejected-part.js';
 import { castColumn, nullableReader } from './cast-column.js';
@@ -70,6 +74,25 @@ export async function writeRejectedRows(
       out.addRecord(lines[row]!, errors.errorsOfLine(row + 1));
   }
   return writeRejectedPart(out, file);
+}
+
+/** The errors of some records of a chunk, by the line number of the record. */
+class ErrorsByLine implements RejectionSink {
+  readonly #records = new Map<number, RecordErrors>();
+
+  add(line: number, code: number, field: string | null, message: string): void {
+    this.errorsOfLine(line).add(code, field, message);
+  }
+
+  clear(): void {
+    this.#records.clear();
+  }
+
+  errorsOfLine(line: number): RecordErrors {
+    const errors = this.#records.get(line) ?? new RecordErrors();
+    this.#records.set(line, errors);
+    return errors;
+  }
 }
 
 /** The records of a chunk as JSON, by their line numbers. */
