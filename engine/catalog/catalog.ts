@@ -90,8 +90,11 @@ export interface Tables {
    * newer than a restored catalogue may have.
    */
   freezeIssued(): Promise<void>;
-  /** Called when a start has removed or moved all files that the catalogue does not need. */
-  unfreezeIssued(): Promise<void>;
+  /**
+   * Called when a start has removed or moved all files that the catalogue does not need, or as many as it could: the ids that it has issued
+   * then remain in doubt until another start.
+   */
+  unfreezeIssued(hasMovedAll: boolean): Promise<void>;
   /** Records in the catalogue a commit whose log entry exists. Idempotent. */
   publish(publication: Publication): Promise<void>;
 }
@@ -214,7 +217,7 @@ function tablesOf(db: Database): Tables {
     nextId: () => nextLargeId(db),
     isIssued: (id) => isIdIssued(db, id),
     freezeIssued: () => freezeIssuedIds(db),
-    unfreezeIssued: () => unfreezeIssuedIds(db),
+    unfreezeIssued: (hasMovedAll) => unfreezeIssuedIds(db, hasMovedAll),
     publish: (publication) => publishVersion(db, publication),
   };
 }

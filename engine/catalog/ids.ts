@@ -21,15 +21,20 @@ export async function nextSmallId(db: Database, kind: string): Promise<number> {
   });
 }
 
+/*
+ * A start that follows the restore of an older catalogue issues ids, which newer files may have: the files of what the catalogue does not
+ * know. The counter `frozen` is the last id before the start, as long as the start runs. If the start could not move all such files
+ * away, the ids after `doubtful-from`, up to `doubtful-to`, which it has issued, remain in doubt until a start can.
+ */
+
 /**
- * Whether an object, job or task has ever had this id. If it has no row, it was deleted, or its creation was rolled back. Between
- * `freezeIssuedIds` and `unfreezeIssuedIds`, ids that were issued since the former do not count.
+ * Whether an object, job or task has ever had this id. If it has no row, it was deleted, or its creation was rolled back. Ids that were issued
+ * since `freezeIssuedIds` do not count, nor those that `unfreezeIssuedIds` has left in doubt.
  */
 export async function isIdIssued(db: Database, id: number): Promise<boolean> {
-  const row = await db.get(
-    sql`SELECT min(value) AS last FROM counters WHERE name IN ('large', 'frozen')`,
-  );
-  return id <= (row!['last'] as number);
+  const { large, frozen, from, to } = await idCounters(db);
+  const isInDoubt = from !== undefined && to !== undefined && id > from && id <= to;
+  return id <= Math.min(large, frozen ?? large) && !isInDoubt;
 }
 
 /**
@@ -41,8 +46,32 @@ export async function freezeIssuedIds(db: Database): Promise<void> {
     SELECT 'frozen', value FROM counters WHERE name = 'large' ON CONFLICT (name) DO NOTHING`);
 }
 
-export async function unfreezeIssuedIds(db: Database): Promise<void> {
-  await db.run(sql`DELETE FROM counters WHERE name = 'frozen'`);
+/**
+ * Ends what `freezeIssuedIds` began. `hasMovedAll`: no file remains that is newer than the catalogue; otherwise the ids that were issued since then
+ * remain in doubt.
+ */
+export async function unfreezeIssuedIds(db: Database, hasMovedAll: boolean): Promise<void> {
+  await db.atomic(async (tx) => {
+    const { large, frozen = large, from = frozen } = await idCounters(tx);
+    if (hasMovedAll)
+      await tx.run(sql`DELETE FROM counters WHERE name IN ('doubtful-from', 'doubtful-to')`);
+    else if (large > frozen)
+      await tx.run(sql`INSERT INTO counters (name, value) VALUES ('doubtful-from', ${from}), ('doubtful-to', ${large})
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+    await tx.run(sql`DELETE FROM counters WHERE name = 'frozen'`);
+  });
+}
+
+async function idCounters(db: Database) {
+  const rows = await db.all(sql`SELECT name, value FROM counters
+    WHERE name IN ('large', 'frozen', 'doubtful-from', 'doubtful-to')`);
+  const byName = new Map(rows.map(({ name, value }) => [name, value as number]));
+  return {
+    large: byName.get('large')!,
+    frozen: byName.get('frozen'),
+    from: byName.get('doubtful-from'),
+    to: byName.get('doubtful-to'),
+  };
 }
 
 /**

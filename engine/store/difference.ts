@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { DataFolder } from '../core/data-folder.js';
 import { subtractSorted } from '../core/sorted-sets.js';
 import { AppError } from '../core/errors.js';
@@ -88,7 +89,10 @@ async function computeDifference(
   const [first, last] = from < to ? [from, to] : [to, from];
   if (first < 0) {
     const { live } = await replayLog(folder, datasetId, last);
-    for (const segment of live.values()) onwards.gain(segment);
+    for (const segment of live.values()) {
+      onwards.gain(segment);
+      await setImmediate(); // deletion vectors of many rows take milliseconds to decode
+    }
   } else {
     const passed: PassedEntry[] = [];
     let bytes = 0;

@@ -48,6 +48,11 @@ export class JobQueue implements TaskQueue {
     return this.#runner.persist(work);
   }
 
+  /** Tries again to remove files of ended tasks that could not be removed. */
+  retryRemovals(): Promise<void> {
+    return this.#runner.retryRemovals();
+  }
+
   /** Returns the ids of the running tasks, and of those running tasks that are in the worker process. */
   status(): { readonly running: readonly number[]; readonly working: readonly number[] } {
     const { runningTasks } = this.#runner;

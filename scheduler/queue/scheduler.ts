@@ -146,7 +146,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function sweepNow(notMoved?: () => void): Promise<void> {
     const failed = (error: unknown): void => report(String(error));
     const sweeping = { now: now(), report, notMoved, jobs, ...keeping };
-    await sweepExpired(catalog, data, sweeping).catch(failed);
+    await sweepExpired(catalog, data, sweeping).catch((error: unknown) => {
+      failed(error);
+      notMoved?.();
+    });
+    await queue.retryRemovals();
     await catalog.idempotencyKeys.sweep(now()).catch(failed);
   }
 
@@ -177,7 +181,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await sweepAll(catalog, data, { now: now(), report, notMoved, jobs });
       await tables.sweepTableFolder();
       await sweepNow(notMoved);
-      if (hasMovedAll) await catalog.unfreezeIssued();
+      await catalog.unfreezeIssued(hasMovedAll);
       sweeper = setInterval(() => {
         void sweepNow();
         void upkeep.checkAllDatasets().catch((error: unknown) => report(String(error)));

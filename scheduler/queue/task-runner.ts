@@ -51,6 +51,12 @@ export interface TaskRunnerOptions {
   now(): number;
 }
 
+/** Removes files of a task; undefined if its kind has none. */
+type Removal = () => Promise<unknown> | undefined;
+
+/** Maximum number of removals that are tried again; the next start makes up for others. */
+const maxFailedRemovals = 1_000;
+
 /**
  * Runs claimed tasks: `prepare` in the API process, `run` in the worker process, then `publish` and the clean-up in the API process. Every
  * started task ends as completed, failed or canceled, or is queued again. The catalogue decides which: `tasks.cancel` and
@@ -64,6 +70,7 @@ export class TaskRunner {
   readonly #slotFreed: () => void;
   readonly #running = new Map<number, RunningTask>();
   readonly #deaths = new WorkerDeaths();
+  readonly #failedRemovals: Removal[] = [];
   /** Whether the worker was killed on purpose, so that its death counts against no task. */
   #hasKilledWorker = false;
   #isClosing = false;
@@ -181,16 +188,33 @@ export class TaskRunner {
     this.forgetTask(task.id);
     await this.#sweep(task);
     // The task of a commit has no job to discard: it only records what its import did.
-    await this.#tryRemoval(() => this.#jobIfAny(task)?.discard?.(task, this.#options.data));
+    await this.#tryLastRemoval(() => this.#jobIfAny(task)?.discard?.(task, this.#options.data));
   }
 
-  /** Removes files of a task. A failure is reported and does not keep the task from ending: the next start removes the files. */
-  async #tryRemoval(remove: () => Promise<unknown> | undefined): Promise<void> {
+  /** Removes files of a task. A failure is reported and does not keep the task from going on: the next start removes the files. */
+  async #tryRemoval(remove: Removal): Promise<void> {
     try {
       await remove();
     } catch (error) {
       this.#options.report(`${toErrorValue(error).message}; the next start tries again`);
     }
+  }
+
+  /** Removes files of a task that ends, as `#tryRemoval` does; after a failure, `retryRemovals` tries again, too. */
+  async #tryLastRemoval(remove: Removal): Promise<void> {
+    await this.#tryRemoval(async () => {
+      try {
+        await remove();
+      } catch (error) {
+        if (this.#failedRemovals.length < maxFailedRemovals) this.#failedRemovals.push(remove);
+        throw error;
+      }
+    });
+  }
+
+  /** Tries again to remove files of ended tasks that could not be removed. */
+  async retryRemovals(): Promise<void> {
+    for (const remove of this.#failedRemovals.splice(0)) await this.#tryLastRemoval(remove);
   }
 
   /** Repeats work until it succeeds, so that what it writes is not lost; only a full or failing disk can make the work fail. */
@@ -365,8 +389,8 @@ export class TaskRunner {
   /** Removes the files that an ended task no longer needs. */
   async #sweep(task: TaskRow): Promise<void> {
     const { data } = this.#options;
-    await this.#tryRemoval(() => sweepAttempts(data, task.id));
-    await this.#tryRemoval(() => this.#jobIfAny(task)?.cleanUp?.(task, data));
+    await this.#tryLastRemoval(() => sweepAttempts(data, task.id));
+    await this.#tryLastRemoval(() => this.#jobIfAny(task)?.cleanUp?.(task, data));
   }
 
   #job(task: TaskRow): Job {

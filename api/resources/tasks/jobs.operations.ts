@@ -278,9 +278,18 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
           'One or several of interactive, standard and background, separated by commas; unless given, all with task_type, and otherwise interactive and standard. Only administrators see background tasks.',
         example: 'interactive,standard',
       },
-      target_object_id: { description: 'The dataset that is written.', example: '4812' },
-      source_object_id: { description: 'The object that is read.', example: '4811' },
-      parent_task_id: { description: 'Tasks that this task created.', example: '5100' },
+      target_object_id: {
+        description: 'The dataset that is written; one or several, separated by commas.',
+        example: '4812',
+      },
+      source_object_id: {
+        description: 'The object that is read; one or several, separated by commas.',
+        example: '4811',
+      },
+      parent_task_id: {
+        description: 'Tasks that this task, or one of several separated by commas, created.',
+        example: '5100',
+      },
       user_id: 'The user who started it.',
       user: { sameAs: 'user_id' },
       ordering: {

@@ -9,7 +9,7 @@ export interface RecordChange {
   readonly datasetId: number;
   /** Dotted names of the fields by which stored records are found; null to find them by their `_id`. */
   readonly idFields: readonly string[] | null;
-  /** The errors in `_errors` of a stored record that are outdated, because expressions compute their fields again. */
+  /** The values and errors of a stored record that are outdated, because expressions compute their fields again. */
   readonly cleared: readonly ClearedField[];
 }
 

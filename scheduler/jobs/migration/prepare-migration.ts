@@ -122,8 +122,10 @@ export async function prepareMigration(
   const sourceFields = newFieldsFromSource(projection, source.fields, fields.length === 0);
   const described = [...sourceFields, ...fieldPropertiesIn(row.targetFields)];
   const dataset = await catalog.datasets.get(row.sourceId);
-  // Where fields of the source name the builds of its records, the target gets the builds only with one of these fields.
-  const hasBuilds = !source.fields.some(namesBuilds) || described.some(namesBuilds);
+  // Where fields of the source name the builds of its records, the target gets the builds only with one of these fields; a computed field
+  // may be one.
+  const hasBuilds =
+    !source.fields.some(namesBuilds) || described.some(namesBuilds) || expressions !== null;
   const wantedBuild = genomeBuildNamed(row.sourceParams['genome_build']);
   const isMigrated = (build: GenomeBuild): boolean => hasBuilds && build === (wantedBuild ?? build);
   return {

@@ -100,8 +100,11 @@ export class UpkeepTrigger {
     const paused = this.#paused.get(key);
     if (paused !== undefined && this.#options.now() < paused.until) return;
     try {
-      while (!this.#isClosing && (await this.#do(one, datasetId)) && one.repeats);
-      this.#paused.delete(key);
+      // That nothing is due ends no pause: some upkeep is due only when the dataset is quiet.
+      while (!this.#isClosing && (await this.#do(one, datasetId))) {
+        this.#paused.delete(key);
+        if (!one.repeats) break;
+      }
     } catch (error) {
       if (this.#isClosing) return;
       const { code, message } = toErrorValue(error);

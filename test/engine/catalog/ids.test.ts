@@ -26,3 +26,29 @@ test('a failed transaction uses up no id', async () => {
   expect(await catalog.nextId()).toBeGreaterThan(before);
   await catalog.close();
 });
+
+test('ids that a start has issued remain in doubt only if it could not move all files away that are newer than the catalogue', async () => {
+  const catalog = await openCatalog(':memory:');
+  const isIssued = (ids: readonly number[]): Promise<readonly boolean[]> =>
+    Promise.all(ids.map((id) => catalog.isIssued(id)));
+  const before = await catalog.nextId();
+  await catalog.freezeIssued();
+  const replayed = await catalog.nextId();
+  expect(await isIssued([before, replayed, replayed + 1])).toEqual([true, false, false]);
+  await catalog.unfreezeIssued(false);
+  const later = await catalog.nextId();
+  const all = [before, replayed, later, later + 1];
+  expect(await isIssued(all)).toEqual([true, false, true, false]);
+  // A start that issues no ids adds none to those in doubt.
+  await catalog.freezeIssued();
+  await catalog.unfreezeIssued(false);
+  expect(await isIssued(all)).toEqual([true, false, true, false]);
+  // A start that was killed is continued by the next one.
+  await catalog.freezeIssued();
+  const ofKilled = await catalog.nextId();
+  await catalog.freezeIssued();
+  expect(await isIssued([later, ofKilled])).toEqual([true, false]);
+  await catalog.unfreezeIssued(true);
+  expect(await isIssued([...all.slice(0, 3), ofKilled, ofKilled + 1])).toEqual([true, true, true, true, false]); // prettier-ignore
+  await catalog.close();
+});

@@ -8,17 +8,21 @@ import { UpkeepTrigger } from '../../../scheduler/jobs/upkeep/upkeep-trigger.js'
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Checks a dataset every minute for `ms`; returns the times in minutes at which its vacuum was tried, and what was reported. */
+/**
+ * Checks a dataset every minute for `ms`; `isDueAt` says at which minutes its vacuum is due. Returns the times in minutes at which it was tried,
+ * and what was reported.
+ */
 async function triedMinutes(
   ms: number,
   codeAt: (attempt: number) => ErrorCode | undefined,
+  isDueAt: (minutes: number) => boolean = () => true,
 ): Promise<{ readonly tried: readonly number[]; readonly reported: readonly string[] }> {
   let now = 0;
   const tried: number[] = [];
   const reported: string[] = [];
   const store: Pick<Store, 'mergeable' | 'isVacuumDue' | 'isCheckpointDue'> = {
     mergeable: async () => undefined,
-    isVacuumDue: async () => true,
+    isVacuumDue: async () => isDueAt(now / minute),
     isCheckpointDue: async () => false,
   };
   const queue = {
@@ -59,6 +63,15 @@ test.each(['internal', 'damaged'] as const)(
 test('after a success, the pauses begin anew', async () => {
   const { tried } = await triedMinutes(3 * hour, (attempt) => (attempt === 3 ? undefined : 'internal')); // prettier-ignore
   expect(tried).toEqual([0, 30, 90, 91, 121]);
+});
+
+test('that nothing is due for a while, as while a dataset is in use, does not end the doubling of the pauses', async () => {
+  const { tried } = await triedMinutes(
+    8 * hour,
+    () => 'internal',
+    (minutes) => minutes % 2 === 0,
+  );
+  expect(tried).toEqual([0, 30, 90, 210, 450]);
 });
 
 test('a full disk does not keep upkeep from being tried after the next commit', async () => {

@@ -108,7 +108,7 @@ test('a task whose files cannot be removed fails or is queued again, and frees i
   const worker = new HoldingWorker();
   const datasetId = await lake.createDataset('held');
   const { id } = await lake.queueInlineImport(datasetId, '{"a":1}');
-  const scheduler = await startScheduler({ startWorker: worker.start, retryMs: 1 });
+  const scheduler = await startScheduler({ startWorker: worker.start, retryMs: 1, sweepMs: 20 });
   await worker.waitForTasks(lake, id);
   await writeFile(join(lake.data.scratch, `${id}-1`), 'x');
   armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['remove'] });
@@ -131,6 +131,10 @@ test('a task whose files cannot be removed fails or is queued again, and frees i
   await writeFile(join(lake.data.scratch, `${task.id}-1`), 'x');
   worker.die();
   await pollUntil(() => worker.tasks.get(task.id) === 2);
+  // The files of the task that has ended are removed in the next hour; those of the running one stay.
+  await writeFile(join(lake.data.scratch, `${task.id}-2`), 'x');
   armFault(undefined);
+  await pollUntil(async () => !(await readdir(lake.data.scratch)).includes(`${id}-1`));
+  expect(await readdir(lake.data.scratch)).toContain(`${task.id}-2`);
   await scheduler.close();
 });
