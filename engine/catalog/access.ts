@@ -1,29 +1,11 @@
 import { AppError, notFoundError } from '../core/errors.js';
 import type { AccountRow } from './accounts.js';
-import type { ApplicationRow } from './applications.js';
-import type { ArchiveRow } from './archives.js';
-import type { BeaconSetRow } from './beacon-sets.js';
-import type { BeaconRow } from './beacons.js';
-import type { Tables } from './catalog.js';
-import type { CommitRow } from './commits.js';
-import type { DatasetMigrationRow } from './dataset-migrations.js';
-import type { DatasetRow } from './datasets.js';
-import type { ExportRow } from './exports.js';
-import type { FieldRow } from './fields.js';
-import type { GroupRow } from './groups.js';
-import type { ImportRow } from './imports.js';
-import type { ObjectCopyRow } from './object-copies.js';
-import type { InvitationRow } from './invitations.js';
-import type { ObjectRow } from './object-row.js';
+import type { Tables } from './tables.js';
 import { permissionLevels, type Viewer, type Permission } from './permission.js';
-import type { SavedQueryRow } from './saved-queries.js';
 import type { OwnedRow } from './saved-resource.js';
 import { personalKinds } from './jobs.js';
-import type { TaskRow } from './task-row.js';
-import type { TemplateRow } from './templates.js';
 import type { TokenRow } from './tokens.js';
 import type { UserRow } from './users.js';
-import type { VaultRow } from './vaults.js';
 
 /** The authenticated caller: the user, their account and the scope of their token. */
 export interface Principal {
@@ -33,32 +15,6 @@ export interface Principal {
   /** Whether the token was granted to an application, which may not manage credentials. */
   readonly isApplication?: boolean;
 }
-
-/** The kinds of resource for which access is checked, with their row types. */
-export interface AccessRows {
-  readonly vault: VaultRow;
-  readonly object: ObjectRow;
-  readonly dataset: DatasetRow;
-  readonly field: FieldRow;
-  readonly import: ImportRow;
-  readonly export: ExportRow;
-  readonly migration: DatasetMigrationRow;
-  readonly commit: CommitRow;
-  readonly snapshot: ArchiveRow;
-  readonly restore: ArchiveRow;
-  readonly copy: ObjectCopyRow;
-  readonly task: TaskRow;
-  readonly 'saved query': SavedQueryRow;
-  readonly template: TemplateRow;
-  readonly 'beacon set': BeaconSetRow;
-  readonly beacon: BeaconRow;
-  readonly user: UserRow;
-  readonly group: GroupRow;
-  readonly invitation: InvitationRow;
-  readonly token: TokenRow;
-  readonly application: ApplicationRow;
-}
-export type AccessKind = keyof AccessRows;
 
 /** The principal in the form that list filters take. */
 export function viewerOf({ user }: Pick<Principal, 'user'>): Viewer {
@@ -98,7 +54,7 @@ export async function requirePermission<K extends AccessKind>(
   id: number,
   level: Permission,
 ): Promise<AccessRows[K]> {
-  const found = await finderByKind[kind](tables, id);
+  const found = await (finderByKind[kind] as unknown as Finder<AccessRows[K]>)(tables, id);
   if (found === undefined) throw notFoundError();
   if ('owned' in found) {
     requireOwner(principal, found.owned, level);
@@ -202,7 +158,8 @@ type Finder<R> = (
   id: number,
 ) => Promise<VaultResource<R> | OwnedResource<R> | AccountResource<R> | undefined>;
 
-const finderByKind: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
+/** How a resource of each kind is found, and what decides who may use it: a new kind is one entry. */
+const finderByKind = {
   vault: async (tables, id) => {
     const row = await tables.vaults.get(id);
     return row && { row, vaultId: row.id };
@@ -285,6 +242,16 @@ const finderByKind: { readonly [K in AccessKind]: Finder<AccessRows[K]> } = {
     const found = ownedResource(await tables.applications.get(id));
     return found && { ...found, isCredential: true };
   },
+} satisfies Readonly<Record<string, Finder<object>>>;
+
+type Finders = typeof finderByKind;
+
+/** The kinds of resource for which access is checked. */
+export type AccessKind = keyof Finders;
+
+/** The kinds of resource for which access is checked, with their row types. */
+export type AccessRows = {
+  readonly [K in AccessKind]: NonNullable<Awaited<ReturnType<Finders[K]>>>['row'];
 };
 
 function ownedResource<R extends OwnedRow>(row: R | undefined): OwnedResource<R> | undefined {
