@@ -291,7 +291,7 @@ describe('a worker that dies', () => {
   });
 
   test('C4: or is stopped is killed, and its task is completed once', async () => {
-    await startScheduler({ heartbeatTimeoutMs: 500 });
+    await startScheduler({ heartbeatTimeoutMs: 5_000 });
     const datasetId = await lake.createDataset();
     const task = await lake.queueFileImport(
       datasetId,
