@@ -1,7 +1,7 @@
 import type { Data } from 'apache-arrow';
 import type { Columns } from '../core/types.js';
 import type { Batch } from '../ingest/batch.js';
-import { givenIdColumn } from '../ingest/physical-names.js';
+import { givenIdColumn, isOfGivenRecords } from '../ingest/physical-names.js';
 import { commitColumn, releaseColumn } from '../ingest/record-ids.js';
 import { rowIdColumn } from '../store/row-ids.js';
 import type { Segment } from '../store/store.js';
@@ -44,7 +44,7 @@ export async function replaceByBatch(
   if (givenIdAt < 0 || (keepsOthers && !hasEveryValue(stored, columns, values))) return undefined;
   const placed = locateRecordsById(values[givenIdAt]!, segments);
   if (placed === undefined) return undefined;
-  const isOther = (_: unknown, i: number): boolean => i !== givenIdAt;
+  const isOther = (_: unknown, i: number): boolean => !isOfGivenRecords(columns[i]!);
   const commits = commitColumn(count, commitId);
   try {
     const children = [

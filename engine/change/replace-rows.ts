@@ -2,7 +2,7 @@ import { makeData, RecordBatch, Struct, type Data, Int64 } from 'apache-arrow';
 import type { CheckedFile } from '../core/block-checksums.js';
 import { ascendingOrder } from '../core/sorted-sets.js';
 import type { Column, Columns } from '../core/types.js';
-import { givenIdColumn } from '../ingest/physical-names.js';
+import { computedMarksColumn, givenIdColumn } from '../ingest/physical-names.js';
 import { arrowSchema, reservedColumns } from '../store/arrow-columns.js';
 import { presentColumns } from '../store/merge-segments.js';
 import { rowIdColumn } from '../store/row-ids.js';
@@ -10,7 +10,7 @@ import { flushSegment, writeSegmentUnflushed } from '../store/segment.js';
 import type { Segment } from '../store/store.js';
 import { interleaveColumns, isValid, takeRows, validityBitmap } from './interleave.js';
 import {
-  clearedValuesOf,
+  clearedRowsOf,
   isCompleteReplacement,
   updateValues,
   type ClearedField,
@@ -19,7 +19,7 @@ import { readRows, type RowsToRead } from './stored-rows.js';
 
 /** Records that replace others; they are written as one segment. */
 export interface ReplaceRowsInput {
-  /** The segments in the scratch folder that contain the new records, possibly with the column `givenIdColumn`. */
+  /** The segments in the scratch folder that contain the new records, possibly with the columns `givenIdColumn` and `computedMarksColumn`. */
   readonly given: readonly StoredSegment[];
   /** The columns of the dataset after the change. */
   readonly columns: Columns;
@@ -71,12 +71,14 @@ export async function replaceRows(order: ReplaceRowsInput): Promise<Segment> {
   const sources = [...given, ...(keepsOthers ? segments : [])].map((one) => one.columns);
   const columnsPresent = presentColumns(columns, sources);
   const id = isById ? [givenIdColumn] : [];
+  const marks = given.some((one) => one.columns.some(isMarks)) ? [computedMarksColumn] : [];
   const news = readDistinctRows(given, matches.files, matches.given, [
     commitColumn,
     ...id,
+    ...marks,
     ...columnsPresent,
   ]);
-  const values = news.columns.slice(1 + id.length);
+  const values = news.columns.slice(1 + id.length + marks.length);
   const isRead = values.map(
     (data, i) => keepsOthers && !isCompleteReplacement(columnsPresent[i]!, data),
   );
@@ -87,10 +89,10 @@ export async function replaceRows(order: ReplaceRowsInput): Promise<Segment> {
   const olds = readDistinctRows(segments, matches.segments, matches.rows, wantedColumns);
   let next = isById ? 0 : 1;
   const rows = { given: news.rows, old: olds.rows };
-  const clearedValues = clearedValuesOf(cleared, columnsPresent, values);
+  const clearedRows = clearedRowsOf(cleared, marks.length > 0 ? news.columns[1 + id.length] : undefined); // prettier-ignore
   const changedValues = values.map((data, i) =>
     isRead[i]
-      ? updateValues(columnsPresent[i]!, data, olds.columns[next++]!, rows, clearedValues)
+      ? updateValues(columnsPresent[i]!, data, olds.columns[next++]!, rows, clearedRows)
       : takeRows(data, news.rows),
   );
   const ids = isById
@@ -118,6 +120,8 @@ export async function addRows({ given, columns, rows, path }: AddRowsInput): Pro
   const ids = interleaveColumns([own, givenIds], { from, rows: all });
   return writeRows(columnsPresent, [ids, commits, ...values], path);
 }
+
+const isMarks = ({ physical }: Column): boolean => physical === computedMarksColumn.physical;
 
 const [idColumn, commitColumn] = reservedColumns as [Column, Column];
 

@@ -1,6 +1,6 @@
 import type { Data, Struct, Utf8 } from 'apache-arrow';
 import { parseJson, stringifyJson } from '../core/json.js';
-import type { Column, Columns, Value } from '../core/types.js';
+import type { Column, Value } from '../core/types.js';
 import {
   interleaveColumns,
   isValid,
@@ -19,40 +19,43 @@ interface RowPairs {
 /** A field of which a record that is updated loses the former value, also if the new record lacks the field. */
 export interface ClearedField {
   readonly path: readonly string[];
-  /** The paths of fields of which the new record must have a value for that; null if there is no such condition. */
-  readonly by: readonly (readonly string[])[] | null;
+  /** The position of the field in `computedMarksColumn`, if only records lose the value that are marked there; null if all do. */
+  readonly mark: number | null;
 }
 
-/** A cleared field with the values of the fields `by` in the new records. */
-interface ClearedValues {
+/** A cleared field, with the new records in which it is cleared as the set bits of a bitmap; null for all of them. */
+interface ClearedRows {
   readonly path: readonly string[];
-  readonly by: readonly Data[] | null;
+  readonly bits: Uint8Array | null;
 }
 
-/** Returns the cleared fields with the values of the fields `by` among those of the new records, which have these columns. */
-export function clearedValuesOf(
+/** Returns the new records in which each field is cleared. `marks` has the values of their `computedMarksColumn`, if they have one. */
+export function clearedRowsOf(
   cleared: readonly ClearedField[],
-  columns: Columns,
-  values: readonly Data[],
-): readonly ClearedValues[] {
-  return cleared.map(({ path, by }) => ({
+  marks: Data | undefined,
+): readonly ClearedRows[] {
+  return cleared.map(({ path, mark }) => ({
     path,
-    by: by && by.flatMap((one) => memberValues(one, columns, values) ?? []),
+    bits: mark === null ? null : markedRows(marks, mark),
   }));
 }
 
-/** Returns the values at a path; undefined if there is no such column, or if it is a member of the elements of lists or of JSON. */
-function memberValues(
-  [name, ...rest]: readonly string[],
-  columns: Columns,
-  values: readonly Data[],
-): Data | undefined {
-  const at = columns.findIndex((column) => column.name === name);
-  const column = columns[at];
-  if (column === undefined || rest.length === 0) return values[at];
-  return column.isList
-    ? undefined
-    : memberValues(rest, column.children ?? [], values[at]!.children);
+const marked = '1'.charCodeAt(0);
+
+function markedRows(marks: Data | undefined, mark: number): Uint8Array {
+  if (marks === undefined) return new Uint8Array(0);
+  const bits = new Uint8Array((marks.length + 7) >> 3);
+  const [bytes, offsets] = [marks.values as Uint8Array, marks.valueOffsets as Int32Array];
+  for (let row = 0; row < marks.length; row++) {
+    const at = offsets[row]! + mark;
+    if (at < offsets[row + 1]! && bytes[at] === marked) bits[row >> 3]! |= 1 << (row & 7);
+  }
+  return bits;
+}
+
+/** Whether a bit is set; bits beyond the end of the bitmap are not. */
+function hasBit(bits: Uint8Array, row: number): boolean {
+  return ((bits[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
 }
 
 /**
@@ -65,14 +68,14 @@ export function updateValues(
   given: Data,
   old: Data,
   rows: RowPairs,
-  cleared: readonly ClearedValues[] = [],
+  cleared: readonly ClearedRows[] = [],
 ): Data {
-  const clearedInside = cleared.flatMap(({ path: [name, ...rest], by }) =>
-    name === column.name ? [{ path: rest, by }] : [],
+  const clearedInside = cleared.flatMap(({ path: [name, ...rest], bits }) =>
+    name === column.name ? [{ path: rest, bits }] : [],
   );
   const ownEntry = clearedInside.find(({ path }) => path.length === 0);
-  if (ownEntry?.by === null) return takeRows(given, rows.given);
-  const clearingBits = ownEntry && validityOfAny(ownEntry.by!, given.length).nullBitmap;
+  if (ownEntry?.bits === null) return takeRows(given, rows.given);
+  const ownBits = ownEntry?.bits;
   const isCleared = clearedInside.length > 0;
   if (!isCleared && given.nullCount === given.length) return takeRows(old, rows.old);
   if (column.type === 'json' && !column.isList)
@@ -83,8 +86,7 @@ export function updateValues(
   const givenBits = validityBitmap(given);
   for (let i = 0; i < length; i++) {
     const row = rows.given[i]!;
-    const isGiven =
-      isValid(givenBits, row) || (ownEntry !== undefined && isValid(clearingBits, row));
+    const isGiven = isValid(givenBits, row) || (ownBits !== undefined && hasBit(ownBits, row));
     from[i] = isGiven ? 0 : 1;
     pickedSide[i] = isGiven ? row : rows.old[i]!;
   }
@@ -92,7 +94,7 @@ export function updateValues(
   if (column.children === undefined || column.isList) return interleaveColumns([given, old], picks);
   const members = column.children;
   const clearedMembers = ownEntry
-    ? [...clearedInside, ...members.map(({ name }) => ({ path: [name], by: ownEntry.by }))]
+    ? [...clearedInside, ...members.map(({ name }) => ({ path: [name], bits: ownEntry.bits }))]
     : clearedInside;
   const children = members.map((child, i) =>
     updateValues(child, given.children[i]!, old.children[i]!, rows, clearedMembers),
@@ -125,15 +127,10 @@ function mergeJsonColumn(
   given: Data,
   old: Data,
   rows: RowPairs,
-  cleared: readonly ClearedValues[],
+  cleared: readonly ClearedRows[],
 ): Data {
-  const conditions = cleared.map(({ path, by }) => ({
-    path,
-    isAlways: by === null,
-    bits: by ? validityOfAny(by, given.length).nullBitmap : undefined,
-  }));
   const texts = Array.from(rows.given, (row, i) => {
-    const paths = conditions.flatMap(({ path, isAlways, bits }) => isAlways || isValid(bits, row) ? [path] : []); // prettier-ignore
+    const paths = cleared.flatMap(({ path, bits }) => bits === null || hasBit(bits, row) ? [path] : []); // prettier-ignore
     return mergeTexts(textAt(given, row), textAt(old, rows.old[i]!), paths);
   });
   const parts = texts.map((text) => Buffer.from(text ?? ''));

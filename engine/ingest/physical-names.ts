@@ -14,6 +14,23 @@ export const givenIdColumn: Column = {
 };
 
 /**
+ * The column in which the records of an upsert say which fields of the dataset their expressions have computed: a text with one character for
+ * each field that is not computed for all records, `1` if it was computed.
+ */
+export const computedMarksColumn: Column = {
+  name: '_strandlake_computed',
+  physical: '_strandlake_computed',
+  type: 'string',
+  isList: false,
+  isDeclared: true,
+};
+
+/** Whether a column is only needed to find and replace stored records, so that no dataset stores it. */
+export function isOfGivenRecords({ physical }: Column): boolean {
+  return physical === givenIdColumn.physical || physical === computedMarksColumn.physical;
+}
+
+/**
  * The names in Parquet of the columns of one level. Query engines compare column names case-insensitively, refuse empty names, and lose
  * control characters and byte order marks. Therefore, each column gets a name without these that differs from the others not only in letter
  * case.
@@ -25,7 +42,12 @@ export class PhysicalNames {
   constructor(physical: Iterable<string>, isTop: boolean) {
     for (const name of physical) this.#taken.add(name.toLowerCase());
     if (isTop)
-      for (const name of [...reservedNames, rowIdColumn.physical, givenIdColumn.physical])
+      for (const name of [
+        ...reservedNames,
+        rowIdColumn.physical,
+        givenIdColumn.physical,
+        computedMarksColumn.physical,
+      ])
         this.#taken.add(name);
   }
 

@@ -35,6 +35,8 @@ export interface AnnotatedRecord {
   readonly records: readonly PyDict[];
   /** For each record, whether it has errors of this annotation. */
   readonly haveErrors: readonly boolean[];
+  /** For each record, the names of the fields that were computed: all but those that lacked what they need. */
+  readonly computedFields: readonly ReadonlySet<string>[];
   readonly fieldErrors: number;
   readonly firstError: { readonly field: string; readonly message: string } | undefined;
 }
@@ -99,20 +101,22 @@ export class Annotation {
   annotate(input: PyDict, host: ExpressionHost = {}): AnnotatedRecord {
     const records: PyDict[] = [];
     const haveErrors: boolean[] = [];
+    const computedFields: ReadonlySet<string>[] = [];
     let fieldErrors = 0;
     let firstError: AnnotatedRecord['firstError'];
     const reshapeErrors = new Map<string, string>();
     for (const record of this.#reshape(this.#pre, 'pre', input, reshapeErrors, host)) {
       const errors = new Map<string, string>(reshapeErrors);
-      this.#runFields(record, errors, host);
+      const computed = this.#runFields(record, errors, host);
       for (const one of this.#reshape(this.#post, 'post', record, errors, host)) {
+        computedFields.push(computed);
         fieldErrors += errors.size;
         for (const [field, message] of errors) firstError ??= { field, message };
         records.push(this.#finish(one, errors));
         haveErrors.push(errors.size > 0);
       }
     }
-    return { records, haveErrors, fieldErrors, firstError };
+    return { records, haveErrors, computedFields, fieldErrors, firstError };
   }
 
   /** Evaluates a record only to determine its calls of dataset functions; the results are dropped. */
@@ -123,13 +127,14 @@ export class Annotation {
     }
   }
 
-  /** Computes the fields of a record. Errors are added to `errors`, or ignored if `errors` is null. */
+  /** Computes the fields of a record; returns their names. Errors are added to `errors`, or ignored if `errors` is null. */
   #runFields(
     record: PyDict,
     errors: Map<string, string> | null,
     host: ExpressionHost,
     fields = this.#fields,
-  ): void {
+  ): ReadonlySet<string> {
+    const computed = new Set<string>();
     const variables = this.#values.slice();
     const missing = this.#declared.filter((name) => !record.map.has(name));
     record.isRecord = true;
@@ -137,10 +142,11 @@ export class Annotation {
     for (const compiled of fields) {
       const { field, expression, constant } = compiled;
       const { name, dataType, isList } = field;
-      if (lacksNeededValues(compiled, record)) {
+      if (lacksNeededValues(compiled, record, computed)) {
         setItem(record, name, null);
         continue;
       }
+      computed.add(name);
       const before = record.map.get(name) ?? null;
       variables[0] = before;
       let result: PyValue = null;
@@ -159,6 +165,7 @@ export class Annotation {
     // Fields that were added as None because the input lacks them are removed again, unless the annotation has a field of that name.
     for (const name of missing)
       if (!this.#request.fields.some((field) => field.name === name)) deleteItem(record, name);
+    return computed;
   }
 
   /**
@@ -195,10 +202,14 @@ export class Annotation {
   }
 }
 
-/** Whether a record has none of the values of which a field needs one. */
-function lacksNeededValues(compiled: CompiledField, record: PyDict): boolean {
-  const paths = neededPathsOf(compiled);
-  return paths !== null && paths.every((path) => (memberAt(record, path) ?? null) === null);
+/** Whether a record has none of the values of which a field needs one. A value that was computed before counts, also if it is null. */
+function lacksNeededValues(
+  compiled: CompiledField,
+  record: PyDict,
+  computed: ReadonlySet<string>,
+): boolean {
+  const isLacking = (path: readonly string[]): boolean => !computed.has(path[0]!) && (memberAt(record, path) ?? null) === null; // prettier-ignore
+  return neededPathsOf(compiled)?.every(isLacking) ?? false;
 }
 
 function addErrorMessage(

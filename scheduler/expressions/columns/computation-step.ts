@@ -17,8 +17,8 @@ export interface ComputationStep {
   readonly slot: number;
   /** The values that the expression reads; null if it may read any field. */
   readonly reads: readonly SlotMember[] | null;
-  /** The values of which a record must have one for the step to be evaluated; null if it is evaluated for all records. */
-  readonly needs: readonly SlotMember[] | null;
+  /** A byte for each record, 1 if the step is evaluated for it; null if it is evaluated for all records. */
+  readonly evaluatedRows: Uint8Array | null;
   /** Returns the memo of an expression that depends only on columns with few distinct values; it is created at the first call. */
   readonly memo: () => ResultMemo | null;
   /** Whether the results for all records can be computed before other steps: no other step reads them or changes what the step reads. */
@@ -66,6 +66,7 @@ export function computationSteps(
   for (const { field } of compiled) slots.slotOfField(field.name);
   for (const path of paths) if (path.length === 1) slots.slotOfField(path[0]!);
   const computedSlots = new Set(compiled.map(({ field }) => slots.slotOfField(field.name)));
+  const evaluatedRows = evaluatedRowsOf(compiled, slots, rows);
   const mayChange = compiled.some(({ expression }) => expression?.isSideEffectFree === false);
   return compiled.map((one, i) => {
     const { name, isTransient } = one.field;
@@ -91,7 +92,7 @@ export function computationSteps(
       name,
       slot: slots.slotOfField(name),
       reads: members,
-      needs: neededPathsOf(one)?.map((path) => slots.slotMemberOf(path)) ?? null,
+      evaluatedRows: evaluatedRows[i]!,
       memo: () =>
         memo === undefined ? (memo = inputs && createResultMemo(slots, inputs, rows)) : memo,
       isIndependent: inputs !== null && isUnread,
@@ -107,6 +108,38 @@ export function computationSteps(
       column: isTransient ? null : columnOf(name),
     };
   });
+}
+
+/**
+ * Returns for which records each field is computed: null for all, otherwise a byte for each record. A record must have one of the values that
+ * the expression needs; a value that an earlier expression computes counts where it was computed, also if it is null.
+ */
+function evaluatedRowsOf(
+  compiled: readonly CompiledField[],
+  slots: RecordSlots,
+  rows: number,
+): readonly (Uint8Array | null)[] {
+  const byName = new Map<string, Uint8Array | null>();
+  const found = compiled.map((one) => {
+    const paths = neededPathsOf(one);
+    const computedBefore = (paths ?? []).map(([name]) => byName.get(name!));
+    const isAlways = paths === null || computedBefore.includes(null);
+    const evaluated = isAlways ? null : new Uint8Array(rows);
+    if (paths !== null && evaluated !== null) {
+      const members = paths.filter(([name]) => !byName.has(name!)).map((path) => slots.slotMemberOf(path)); // prettier-ignore
+      for (let row = 0; row < rows; row++) {
+        slots.goToRecord(row);
+        const isNeeded =
+          computedBefore.some((flags) => flags?.[row] === 1) ||
+          members.some((member) => (slots.memberValue(member) ?? null) !== null);
+        evaluated[row] = isNeeded ? 1 : 0;
+      }
+    }
+    byName.set(one.field.name, evaluated);
+    return evaluated;
+  });
+  slots.discardValues();
+  return found;
 }
 
 /** Returns the slots whose values in the input alone decide the result of an expression; null if anything else influences it. */

@@ -22,6 +22,7 @@ import { computeBatchedStep, batchedCallSteps, type BatchedCallStep } from './jo
 import { dropsErrors, errorsField, ExpressionErrors, messagesOfOthers } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
 import { StepEvaluation } from './step-evaluation.js';
+import { withComputedMarks } from './computed-marks.js';
 
 /** A chunk whose fields are to be computed. */
 export interface ComputationInput {
@@ -102,11 +103,14 @@ class FieldComputation {
     const steps = computationSteps(expressions, shape, (name) => fields.field(name));
     this.#evaluate(steps, kept);
     const names = steps.map(({ name }) => name);
+    const flagsByName = new Map(steps.map(({ name, evaluatedRows }) => [name, evaluatedRows]));
     this.#reportErrors(names);
     const storesErrors = this.#addErrors(names, () => fields.field(errorsField));
     for (const column of this.#columns) column.padTo(batch.rows);
+    const { needingInput = [] } = expressions;
+    const whole = addColumns(batch, this.#columns, new Set(names));
     return {
-      batch: addColumns(batch, this.#columns, new Set(names)),
+      batch: needingInput.length === 0 ? whole : withComputedMarks(whole, needingInput, (name, row) => flagsByName.get(name)?.[row] !== 0), // prettier-ignore
       findings: this.#collector.result(),
       storesErrors,
       release: () => {

@@ -1,6 +1,5 @@
 import type { ClearedField } from '../../../engine/change/update-values.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
-import { neededPathsOf } from '../../../engine/expression/annotate/annotation-fields.js';
 import {
   compiledExpressions,
   producesRecords,
@@ -39,22 +38,21 @@ export function errorNames(expressions: FieldExpressions): ReadonlySet<string> {
 
 /**
  * Returns what a stored record loses when expressions compute fields of a record that updates it: the former values of these fields, also
- * where the result is null, and their errors in `_errors`. A field that is not computed for all records keeps its value and its error until it
- * is computed; the error also goes when the field gets a value.
+ * where the result is null, and their errors in `_errors`. A field that is not computed for all records keeps both in those for which it was
+ * not computed.
  */
 export function outdatedFields(expressions: FieldExpressions): readonly ClearedField[] {
-  const compiled = compiledExpressions(expressions);
-  const neededPaths = new Map(compiled.map((one) => [one.field.name, neededPathsOf(one)]));
-  const errors = Array.from(errorNames(expressions), (name) => {
-    const paths = neededPaths.get(name) ?? null;
-    return { path: [errorsField, name], by: paths && [[name], ...paths] };
-  });
+  const { needingInput = [], postExpression } = expressions;
+  const cleared = (name: string, path: readonly string[]): ClearedField => {
+    const mark = needingInput.indexOf(name);
+    return { path, mark: mark < 0 ? null : mark };
+  };
+  const errors = Array.from(errorNames(expressions), (name) => cleared(name, [errorsField, name]));
   // The expression decides which fields its records have; a field that it leaves out is not given.
-  if (expressions.postExpression !== '') return errors;
-  const values = compiled.flatMap(({ field: { name, isTransient } }) => {
-    const paths = neededPaths.get(name) ?? null;
-    return isTransient ? [] : [{ path: [name], by: paths && [[errorsField, name], ...paths] }];
-  });
+  if (postExpression !== '') return errors;
+  const values = compiledExpressions(expressions).flatMap(({ field: { name, isTransient } }) =>
+    isTransient ? [] : [cleared(name, [name])],
+  );
   return [...errors, ...values];
 }
 

@@ -13,6 +13,7 @@ import {
 } from './compute-fields.js';
 import { annotationFieldsOf, expressionData } from './field-expressions.js';
 import { computedNames, errorNames, typeHints } from './input-columns.js';
+import { withComputedMarks } from './computed-marks.js';
 import { RecordColumns } from './record-columns.js';
 import { dropsErrors, errorsField, messagesOfOthers, shortenMessage } from './record-errors.js';
 import { RecordSlots } from './record-slots.js';
@@ -87,6 +88,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     slots.goToRecord(row);
     return slots.createRecord();
   };
+  const computedByRow: ReadonlySet<string>[] = [];
   const passes = passesAheadOf(annotation.prefetchExpressions);
   for (let row = 0; row < batch.rows; row++) {
     if (row % maxRecordsAhead === 0) {
@@ -101,16 +103,20 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     const record = recordAt(row);
     const storedErrors = record.map.get(errorsField);
     if (performance.now() < end) {
-      const { records, haveErrors } = annotation.annotate(record, host);
+      const { records, haveErrors, computedFields } = annotation.annotate(record, host);
       for (const [i, one] of records.entries()) store(one, storedErrors, haveErrors[i]!);
+      computedByRow.push(...computedFields);
       continue;
     }
     const lateErrors = new PyDict();
     lateErrors.map.set('pre_annotation_expression', timeLimitMessage);
     record.map.set(errorsField, lateErrors);
     store(record, storedErrors, true);
+    computedByRow.push(new Set());
   }
-  const reshaped = recordColumns.finish();
+  const { needingInput = [] } = expressions;
+  const finished = recordColumns.finish();
+  const reshaped = needingInput.length === 0 ? finished : withComputedMarks(finished, needingInput, (name, row) => computedByRow[row]!.has(name)); // prettier-ignore
   return {
     batch: reshaped,
     findings: collector.result(),

@@ -268,8 +268,8 @@ export class StepEvaluation {
   }
 
   /** Whether the current record has none of the values of which a step needs one. */
-  #lacksNeededValues({ needs }: ComputationStep): boolean {
-    return needs !== null && needs.every((one) => (this.slots.memberValue(one) ?? null) === null);
+  #lacksNeededValues({ evaluatedRows }: ComputationStep): boolean {
+    return evaluatedRows !== null && evaluatedRows[this.slots.row] === 0;
   }
 
   /** Returns the values that a step reads. */

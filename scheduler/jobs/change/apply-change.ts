@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Columns, JsonObject } from '../../../engine/core/types.js';
-import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
+import { givenIdColumn, isOfGivenRecords } from '../../../engine/ingest/physical-names.js';
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { groupRowsBySegment } from '../../../engine/query/plan/rows-by-segment.js';
 import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
@@ -52,7 +52,7 @@ async function changeSegments(
   snapshot: Snapshot,
   context: RunContext,
 ): Promise<ChangedSegments> {
-  const columns = given.columns.filter(({ physical }) => physical !== givenIdColumn.physical);
+  const columns = given.columns.filter((column) => !isOfGivenRecords(column));
   const found = await findChangedRows(change, snapshot, given, columns, context);
   const { matches, replacing, open } = found;
   const segments =
@@ -151,7 +151,7 @@ async function writeReplacingSegments(
     const hasGivenIds = segment.columns.some(({ physical }) => physical === givenIdColumn.physical);
     const isNew = rows.length === segment.rows && !hasGivenIds;
     // Without `id_fields`, the given segments may be intermediate ones, which must not be committed.
-    if (isNew && idFields !== null) return segment;
+    if (isNew && idFields !== null && !segment.columns.some(isOfGivenRecords)) return segment;
     const path = join(scratch, `added-${i}.parquet`);
     const writtenSegment = pool.run(
       'add',

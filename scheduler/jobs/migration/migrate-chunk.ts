@@ -2,6 +2,7 @@ import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { FindingCollector, mergeFindings, type Findings } from '../../../engine/ingest/findings.js';
+import { computedMarksColumn } from '../../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { storedColumns } from '../../../engine/ingest/unify-columns.js';
@@ -185,7 +186,11 @@ async function convertRecords(
       if (names.has(name)) data.push(computedBatch.batch.data.data.children[i]!);
     seenColumns.push(...computedBatch.batch.seen.filter(({ name }) => names.has(name)));
   }
-  const batch = { ...makeBatch(storedColumns(seenColumns), count, data), seen: seenColumns };
+  const marksAt = computedBatch?.batch.columns.findIndex(({ physical }) => physical === computedMarksColumn.physical) ?? -1; // prettier-ignore
+  const marks = marksAt < 0 ? [] : [computedMarksColumn];
+  if (marksAt >= 0) data.push(computedBatch!.batch.data.data.children[marksAt]!);
+  const storedBatch = makeBatch([...storedColumns(seenColumns), ...marks], count, data);
+  const batch = { ...storedBatch, seen: seenColumns };
   return {
     batch,
     failed,

@@ -10,7 +10,7 @@ import {
   validationJson,
 } from '../../../engine/ingest/findings.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
+import { isOfGivenRecords } from '../../../engine/ingest/physical-names.js';
 import { TaskFailure } from '../job.js';
 import { numberChunks } from '../import/numbered-chunks.js';
 import type { RejectedFile } from '../import/rejected-file.js';
@@ -84,7 +84,7 @@ export function migrationOutcome(
 }
 
 function withoutGivenId(columns: Columns): Columns {
-  return columns.filter(({ physical }) => physical !== givenIdColumn.physical);
+  return columns.filter((column) => !isOfGivenRecords(column));
 }
 
 function columnPathsOf(columns: Columns, above: readonly string[] = []): readonly string[] {

@@ -4,7 +4,7 @@ import { idOf, waitForJob } from '../server.js';
 
 /* Tests that a computed field takes the result of its expression also when that is null (contract.md, section 10.4; expressions.md, section 6). */
 
-const { ann, newDataset } = await startServerFixture();
+const { server, ann, newDataset } = await startServerFixture();
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -131,4 +131,111 @@ test('an expression that decides which fields its records have leaves the others
   await run('dataset_imports', { dataset_id: id, data_records: [{ i: 1, x: 1, n: 1 }] });
   await run('dataset_migrations', { source_id: id, target_id: id, commit_mode: 'upsert', target_fields: [{ name: 'n', expression: '2' }], annotator_params: { post_annotation_expression: '{"_id": record._id, "x": 5}' } }); // prettier-ignore
   expect(await fetchRecords(id)).toEqual([{ i: 1, x: 5, n: 1 }]);
+});
+
+/** Declares computed fields of a dataset, each with what it depends on. */
+async function declareFields(
+  dataset_id: number,
+  fields: Readonly<Record<string, string>>,
+  depends_on: Readonly<Record<string, readonly string[]>> = {},
+): Promise<void> {
+  for (const [name, expression] of Object.entries(fields)) {
+    const body = { dataset_id, name, expression, depends_on: depends_on[name] ?? [] };
+    expect((await ann.post('/v2/dataset_fields', body)).status).toBe(201);
+  }
+}
+
+test('an upsert empties a field whose expression reads the value that the record gives for the field itself', async () => {
+  const dataset_id = await newDataset();
+  await declareFields(dataset_id, { status: "None if value == 'NA' else value" });
+  await run('dataset_imports', { dataset_id, data_records: [1, 2, 3].map((i) => ({ i, status: 'seen' })) }); // prettier-ignore
+  const data_records = [
+    { i: 1, status: 'NA' },
+    { i: 2, status: 'new' },
+    { i: 3, other: 1 },
+  ];
+  await run('dataset_imports', { dataset_id, commit_mode: 'upsert', id_fields: ['i'], data_records }); // prettier-ignore
+  expect(await fetchRecords(dataset_id)).toEqual([
+    { i: 1 },
+    { i: 2, status: 'new' },
+    { i: 3, status: 'seen', other: 1 },
+  ]);
+});
+
+test('an upsert empties a field whose expression reads a member of a field that is stored as JSON', async () => {
+  const dataset_id = await newDataset();
+  await declareFields(dataset_id, { q: 'record.info.x if record.info.x < 5 else None' });
+  await run('dataset_imports', { dataset_id, data_records: [{ i: 0, info: 'a text' }, ...[1, 2, 3].map((i) => ({ i, info: { x: 1 } }))] }); // prettier-ignore
+  const data_records = [
+    { i: 1, info: { x: 7 } },
+    { i: 2, info: { y: 7 } },
+  ];
+  await run('dataset_imports', { dataset_id, commit_mode: 'upsert', id_fields: ['i'], data_records }); // prettier-ignore
+  expect((await fetchRecords(dataset_id)).slice(1)).toEqual([
+    { i: 1, info: { x: 7 } },
+    { i: 2, info: { x: 1, y: 7 }, q: 1 },
+    { i: 3, info: { x: 1 }, q: 1 },
+  ]);
+});
+
+test.each([
+  ['a transient field', async (dataset_id: number, data_records: readonly object[]) => {
+    const target_fields = [{ name: 'x', data_type: 'long', is_transient: true }];
+    await run('dataset_imports', { dataset_id, commit_mode: 'upsert', id_fields: ['i'], data_records, target_fields });
+  }],
+  ['a field of the source that is not migrated', async (target_id: number, data_records: readonly object[]) => {
+    const source_id = await newDataset();
+    await run('dataset_imports', { dataset_id: source_id, data_records });
+    await run('dataset_migrations', { source_id, target_id, commit_mode: 'upsert', id_fields: ['i'], source_params: { exclude_fields: ['x'] } });
+  }],
+])('an upsert empties a field whose expression reads %s', async (_, upsert) => {
+  const dataset_id = await newDataset();
+  await declareFields(dataset_id, { q: '10 * record.x if record.x < 5 else None' });
+  await run('dataset_imports', { dataset_id, data_records: [1, 2, 3].map((i) => ({ i, x: 1 })), target_fields: [{ name: 'x', data_type: 'long', is_transient: true }] });
+  expect(await fetchRecords(dataset_id)).toEqual([1, 2, 3].map((i) => ({ i, q: 10 })));
+  await upsert(dataset_id, [{ i: 1, x: 7 }, { i: 2, x: 2 }, { i: 3, n: 3 }]);
+  expect(await fetchRecords(dataset_id)).toEqual([{ i: 1 }, { i: 2, q: 20 }, { i: 3, q: 10, n: 3 }]);
+}); // prettier-ignore
+
+const chain = {
+  fields: { a: 'record.x if record.x < 5 else None', b: '2 * record.a', c: 'str(record.b)' },
+  depends: { b: ['a'], c: ['b'] },
+};
+
+test.each([
+  ['fields', {}],
+  ['records that an expression produces', { annotator_params: { pre_annotation_expression: 'record' } }],
+])('a field that reads a computed one is computed for the same records (%s)', async (_, more) => {
+  const dataset_id = await newDataset();
+  await declareFields(dataset_id, chain.fields, chain.depends);
+  await run('dataset_imports', { dataset_id, data_records: [1, 2, 3].map((i) => ({ i, x: 1 })) });
+  expect(await fetchRecords(dataset_id)).toEqual([1, 2, 3].map((i) => ({ i, x: 1, a: 1, b: 2, c: '2' })));
+  const data_records = [{ i: 1, x: 7 }, { i: 2, x: 2 }, { i: 3, n: 3 }];
+  await run('dataset_imports', { dataset_id, commit_mode: 'upsert', id_fields: ['i'], data_records, ...more });
+  expect(await fetchRecords(dataset_id)).toEqual([
+    { i: 1, x: 7, c: 'None', _errors: { b: expect.stringContaining('NoneType') } },
+    { i: 2, x: 2, a: 2, b: 4, c: '4' },
+    { i: 3, x: 1, a: 1, b: 2, c: '2', n: 3 },
+  ]);
+  const { json } = await ann.get(`/v2/datasets/${dataset_id}/fields`);
+  expect((json['data'] as Json[]).map(({ name }) => name)).not.toContain('_strandlake_computed');
+}); // prettier-ignore
+
+test('records that an upsert adds store no marks of what was computed, and are found in exports and by SQL', async () => {
+  const dataset_id = await newDataset();
+  await declareFields(dataset_id, { q: '10 * record.x' });
+  const upsert = { dataset_id, commit_mode: 'upsert' };
+  await run('dataset_imports', { ...upsert, id_fields: ['i'], data_records: [{ i: 1, x: 1 }, { i: 2 }] }); // prettier-ignore
+  await run('dataset_imports', { ...upsert, data_records: [{ _id: 'own', i: 3, x: 3 }, { i: 4, n: 1 }] }); // prettier-ignore
+  await run('dataset_imports', { ...upsert, data_records: [{ _id: 'own', i: 3, x: 4, n: 2 }] });
+  expect(await fetchRecords(dataset_id)).toEqual([
+    { i: 1, x: 1, q: 10 },
+    { i: 2 },
+    { i: 3, x: 4, n: 2, q: 40 },
+    { i: 4, n: 1 },
+  ]);
+  expect(await server.store.verify(dataset_id)).toEqual([]);
+  const { segments } = await server.store.snapshot(dataset_id);
+  const names = segments.flatMap(({ columns }) => columns.map(({ physical }) => physical));
+  expect(names).not.toContain('_strandlake_computed');
 });
