@@ -1,5 +1,5 @@
 import { Body, Controller, Query, Req, type Type } from '@nestjs/common';
-import type { Tables } from '../../engine/catalog/tables.js';
+import type { Tables } from '../../engine/catalog/catalog-tables.js';
 import type { ListedRows, Page } from '../../engine/catalog/list-page.js';
 import type { AccessRows } from '../../engine/catalog/access.js';
 import type { Permission } from '../../engine/catalog/permission.js';

@@ -3,7 +3,7 @@ import {
   requirePermission as requireOn,
   type AccessRows,
 } from '../../engine/catalog/access.js';
-import type { Tables } from '../../engine/catalog/tables.js';
+import type { Tables } from '../../engine/catalog/catalog-tables.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';

@@ -1,6 +1,6 @@
 import { viewerOf } from '../../engine/catalog/access.js';
 import type { AccountRow } from '../../engine/catalog/accounts.js';
-import type { Tables } from '../../engine/catalog/tables.js';
+import type { Tables } from '../../engine/catalog/catalog-tables.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../engine/catalog/object-row.js';
 import type { UserRow } from '../../engine/catalog/users.js';

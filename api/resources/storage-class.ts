@@ -1,5 +1,5 @@
 import type { Principal } from '../../engine/catalog/access.js';
-import type { Tables } from '../../engine/catalog/tables.js';
+import type { Tables } from '../../engine/catalog/catalog-tables.js';
 import { invalidError } from '../../engine/core/errors.js';
 import type { Form } from '../http/form.js';
 import { enumOf, type ValueType } from '../http/json-schema.js';

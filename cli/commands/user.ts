@@ -1,4 +1,4 @@
-import type { Tables } from '../../engine/catalog/tables.js';
+import type { Tables } from '../../engine/catalog/catalog-tables.js';
 import { createUser } from '../../engine/catalog/create-user.js';
 import { unlimitedPage } from '../../engine/catalog/list-page.js';
 import type { Role } from '../../engine/catalog/permission.js';

@@ -1,7 +1,7 @@
 import { invalidError } from '../core/errors.js';
 import { readPermissionOn, loadPrincipal } from './access.js';
 import { recordAudit, type AuditSubject } from './audit-log.js';
-import type { Tables } from './tables.js';
+import type { Tables } from './catalog-tables.js';
 import { createUser, type CreatedUser } from './create-user.js';
 import { invitationStatus, type InvitationRow } from './invitations.js';
 import { foldName } from './object-names.js';

@@ -1,6 +1,6 @@
 import { AppError, notFoundError } from '../core/errors.js';
 import type { AccountRow } from './accounts.js';
-import type { Tables } from './tables.js';
+import type { Tables } from './catalog-tables.js';
 import { permissionLevels, type Viewer, type Permission } from './permission.js';
 import type { OwnedRow } from './saved-resource.js';
 import { personalKinds } from './jobs.js';

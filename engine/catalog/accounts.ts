@@ -14,7 +14,7 @@ export interface AccountRow {
 }
 
 /** Accounts (organisations). Domains are unique, ignoring case. */
-export interface AccountTable {
+interface AccountTable {
   get(id: number): Promise<AccountRow | undefined>;
   byDomain(domain: string): Promise<AccountRow | undefined>;
   create(account: { readonly domain: string; readonly name?: string }): Promise<AccountRow>;

@@ -10,7 +10,7 @@ import {
 } from './database.js';
 import { migrateSchema, migrations, readSchemaVersion } from './migrations.js';
 import { sql } from './sql.js';
-import { tablesOf, type Tables } from './tables.js';
+import { tablesOf, type Tables } from './catalog-tables.js';
 
 /** The catalogue: accounts, users, permissions, vaults, objects, datasets, jobs and the queue of tasks. */
 export interface Catalog extends Tables {

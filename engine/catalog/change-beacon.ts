@@ -1,5 +1,5 @@
 import { recordAudit } from './audit-log.js';
-import type { Tables } from './tables.js';
+import type { Tables } from './catalog-tables.js';
 import type { GlobalBeaconRow, Granularity } from './global-beacons.js';
 import type { UserRow } from './users.js';
 

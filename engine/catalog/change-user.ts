@@ -1,6 +1,6 @@
 import { AppError, invalidError, notFoundError } from '../core/errors.js';
 import { recordAudit, auditDifferences, type AuditSubject } from './audit-log.js';
-import type { Tables } from './tables.js';
+import type { Tables } from './catalog-tables.js';
 import type { UserRow } from './users.js';
 
 /** The properties of a user that administrators may change. */

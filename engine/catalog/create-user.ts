@@ -1,6 +1,6 @@
 import type { AccountRow } from './accounts.js';
 import { recordAudit } from './audit-log.js';
-import type { Tables } from './tables.js';
+import type { Tables } from './catalog-tables.js';
 import { userSubject } from './change-user.js';
 import type { Role } from './permission.js';
 import type { NewToken, TokenRow } from './tokens.js';

@@ -83,7 +83,7 @@ export interface NewDatasetMigration {
 const defaultPriority = 15; // runs after imports, which have the priority 10, and before exports, which have 20
 
 /** Migrations. The status of a migration follows that of its task. */
-export interface DatasetMigrationTable {
+interface DatasetMigrationTable {
   get(id: number): Promise<DatasetMigrationRow | undefined>;
   /** Lists the migrations, newest first; the filter `datasetId` is the source. */
   list(filter: JobFilter, page: Page): Promise<ListedRows<DatasetMigrationRow>>;

@@ -51,7 +51,7 @@ interface DatasetTotals {
 }
 
 /** Datasets. Each belongs to the object with the same id and is deleted with it. */
-export interface DatasetTable {
+interface DatasetTable {
   get(id: number): Promise<DatasetRow | undefined>;
   /** Lists the datasets, ordered by path. */
   list(filter: DatasetFilter, page: Page): Promise<ListedRows<DatasetRow>>;

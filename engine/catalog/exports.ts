@@ -100,7 +100,7 @@ type ExportPatch = Partial<
 const defaultPriority = 20; // between the priorities of imports (10) and commits (30)
 
 /** Exports. The status of an export follows that of its task. */
-export interface ExportTable {
+interface ExportTable {
   get(id: number): Promise<ExportRow | undefined>;
   /** Lists the exports, newest first. */
   list(filter: JobFilter, page: Page): Promise<ListedRows<ExportRow>>;

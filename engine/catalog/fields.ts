@@ -42,7 +42,7 @@ export interface FieldFilter extends AccessFilter {
 }
 
 /** Fields of datasets. */
-export interface FieldTable {
+interface FieldTable {
   get(id: number): Promise<FieldRow | undefined>;
   /** Lists the fields, ordered by `ordering` (fields without it last), then by name. */
   list(filter: FieldFilter, page: Page): Promise<ListedRows<FieldRow>>;

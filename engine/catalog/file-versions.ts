@@ -39,7 +39,7 @@ interface FileContent {
 }
 
 /** The versions of files. */
-export interface FileVersionTable {
+interface FileVersionTable {
   get(objectId: number, revision: number): Promise<FileVersionRow | undefined>;
   /** Lists the versions, newest first; deleted versions only on request. */
   list(filter: FileVersionFilter, page: Page): Promise<ListedRows<FileVersionRow>>;

@@ -37,7 +37,7 @@ export const granularitySchema: readonly string[] = [
 ];
 
 /** Global beacons: the datasets that searches by entity include (contract 14.4). */
-export interface GlobalBeaconTable {
+interface GlobalBeaconTable {
   /** The global beacons of these datasets, by dataset id. */
   of(datasetIds: readonly number[]): Promise<ReadonlyMap<number, GlobalBeaconRow>>;
   /** Ids of all datasets with a global beacon, ascending, regardless of permissions. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { loadPrincipal } from './access.js';
 import type { ApplicationRow } from './applications.js';
-import type { Tables } from './tables.js';
+import type { Tables } from './catalog-tables.js';
 import type { GrantRow } from './grants.js';
 import { isSameSecret } from './secrets.js';
 import type { TokenRow } from './tokens.js';

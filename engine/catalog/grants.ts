@@ -29,7 +29,7 @@ type NewGrant = Pick<
 >;
 
 /** Grants. Only hashes of codes and refresh tokens are stored. A grant that is revoked is deleted, with its tokens. */
-export interface GrantTable {
+interface GrantTable {
   get(id: number): Promise<GrantRow | undefined>;
   /** Creates a grant and returns its authorization code. */
   create(grant: NewGrant, key: Uint8Array, now?: number): Promise<string>;

@@ -40,7 +40,7 @@ export interface GroupCounts {
 }
 
 /** Groups. Names are unique in an account, ignoring case. */
-export interface GroupTable {
+interface GroupTable {
   get(id: number): Promise<GroupRow | undefined>;
   byName(accountId: number, name: string): Promise<GroupRow | undefined>;
   /** Lists the groups, ordered by name. */

@@ -40,7 +40,7 @@ type IdempotencyKeyState =
   | { readonly kind: 'mismatch' };
 
 /** Idempotency keys, stored for `budgets.idempotencyKeyMs` (threat C8). */
-export interface IdempotencyKeyTable {
+interface IdempotencyKeyTable {
   begin(request: IdempotentRequest, now?: number): Promise<IdempotencyKeyState>;
   /** Deletes a key whose create failed, so that it can be used again; a key whose create succeeded stays. */
   forget(request: RequestKey): Promise<void>;

@@ -104,7 +104,7 @@ export const serverMetadata = ['progress', 'validation', 'receipt', 'dry_run', '
 const defaultPriority = 10; // the priority that the original service shows (contract 15.1)
 
 /** Imports. The status of an import follows that of its task. */
-export interface ImportTable {
+interface ImportTable {
   get(id: number): Promise<ImportRow | undefined>;
   /** Lists the imports, newest first. */
   list(filter: JobFilter, page: Page): Promise<ListedRows<ImportRow>>;

@@ -50,7 +50,7 @@ export interface InvitationFilter {
 }
 
 /** Invitations. Only `create` returns the code. */
-export interface InvitationTable {
+interface InvitationTable {
   get(id: number): Promise<InvitationRow | undefined>;
   /** The invitation with this code, in any state. */
   byCode(code: string, key: Uint8Array): Promise<InvitationRow | undefined>;

@@ -67,7 +67,7 @@ interface ObjectCopyFilter {
 }
 
 /** Copies of objects. The status of a copy follows that of its task. */
-export interface ObjectCopyTable {
+interface ObjectCopyTable {
   get(id: number): Promise<ObjectCopyRow | undefined>;
   /** Lists the copies, newest first. */
   list(filter: ObjectCopyFilter, page: Page): Promise<ListedRows<ObjectCopyRow>>;

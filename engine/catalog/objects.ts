@@ -64,7 +64,7 @@ interface DescendantCounts {
 }
 
 /** Objects: the tree of folders, files and datasets of each vault. Paths are unique in a vault, ignoring case. */
-export interface ObjectTable {
+interface ObjectTable {
   get(id: number): Promise<ObjectRow | undefined>;
   byPath(vaultId: number, path: string): Promise<ObjectRow | undefined>;
   /** Lists the objects, ordered by path. */

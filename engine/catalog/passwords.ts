@@ -21,7 +21,7 @@ const minPasswordCharacters = 15;
 const maxPasswordCharacters = 256;
 
 /** The passwords of users; each user has at most one. */
-export interface PasswordTable {
+interface PasswordTable {
   /** The hash of the user's password; undefined if none is set. */
   get(userId: number): Promise<string | undefined>;
   /** Sets the password of a user and ends their sessions at the authorization page. `hash` comes from `hashPassword`. */

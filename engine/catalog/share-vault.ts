@@ -1,7 +1,7 @@
 import { AppError, invalidError } from '../core/errors.js';
 import type { JsonObject } from '../core/types.js';
 import { recordAudit, type AuditSubject } from './audit-log.js';
-import type { Tables } from './tables.js';
+import type { Tables } from './catalog-tables.js';
 import { permissionLevels, permissionOfLevel, type Permission } from './permission.js';
 import { fullName, type UserRow } from './users.js';
 import type { PermissionHolder, VaultPermissionRow } from './vault-permissions.js';

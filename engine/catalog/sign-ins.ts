@@ -10,7 +10,7 @@ const lifetimesMs = { link: 15 * 60_000, session: 8 * 3_600_000 } as const;
 type SignInKind = keyof typeof lifetimesMs;
 
 /** Sign-ins, which are links and sessions. Only hashes of their secrets are stored. */
-export interface SignInTable {
+interface SignInTable {
   /** Creates a sign-in and returns its secret. */
   create(kind: SignInKind, userId: number, key: Uint8Array, now?: number): Promise<string>;
   /** Returns the id of the user of a sign-in; undefined if the secret is unknown or has expired. */

@@ -47,7 +47,7 @@ export interface TaskFilter extends AccessFilter {
  * The durable queue of tasks. Statuses follow `allowedTransitions` (task-row.ts) and change together with those of the jobs. A method that changes
  * a status throws `not-found` if the task was deleted, and `TransitionError` if the task has meanwhile ended in another way.
  */
-export interface TaskTable {
+interface TaskTable {
   get(id: number): Promise<TaskRow | undefined>;
   /** The resource that the task runs; undefined if it was deleted or the kind has no resource. */
   job(task: Pick<TaskRow, 'kind' | 'resourceId'>): Promise<StatusRow | undefined>;

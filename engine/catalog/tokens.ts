@@ -51,7 +51,7 @@ export interface TokenFilter {
 }
 
 /** Tokens and API keys. Only `create` returns the secret; the catalogue stores its HMAC under the server's key (threat A7). */
-export interface TokenTable {
+interface TokenTable {
   get(id: number): Promise<TokenRow | undefined>;
   /** Lists the tokens, newest first. */
   list(filter: TokenFilter, page: Page): Promise<ListedRows<TokenRow>>;

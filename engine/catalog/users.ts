@@ -40,7 +40,7 @@ export interface UserFilter {
 }
 
 /** Users. An email address is unique in the catalogue, ignoring case. */
-export interface UserTable {
+interface UserTable {
   get(id: number): Promise<UserRow | undefined>;
   byEmail(email: string): Promise<UserRow | undefined>;
   /** Lists the users, ordered by id. */

@@ -21,7 +21,7 @@ export interface VaultPermissionRow {
 }
 
 /** Granted permissions. A user or a group has at most one on a vault; `permission.ts` defines what it allows. */
-export interface VaultPermissionTable {
+interface VaultPermissionTable {
   get(id: number): Promise<VaultPermissionRow | undefined>;
   of(vaultId: number, holder: PermissionHolder): Promise<VaultPermissionRow | undefined>;
   /** Lists the permissions on a vault, oldest first. */

@@ -93,7 +93,7 @@ interface ChildCounts {
 }
 
 /** Vaults. Names are unique in an account, ignoring case. */
-export interface VaultTable {
+interface VaultTable {
   get(id: number): Promise<VaultRow | undefined>;
   byName(accountId: number, name: string): Promise<VaultRow | undefined>;
   /** Returns the vault that a full path of this user names, whether or not the user may read it. */

@@ -6,7 +6,7 @@ import {
   requirePermission as requireAccess,
   type Principal,
 } from '../../engine/catalog/access.js';
-import type { Tables } from '../../engine/catalog/tables.js';
+import type { Tables } from '../../engine/catalog/catalog-tables.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import { AppError } from '../../engine/core/errors.js';
 

@@ -1,4 +1,4 @@
-import type { Tables } from '../../engine/catalog/tables.js';
+import type { Tables } from '../../engine/catalog/catalog-tables.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../engine/catalog/fields.js';
 import { logEntryName } from '../../engine/core/data-folder.js';

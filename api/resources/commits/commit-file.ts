@@ -1,6 +1,6 @@
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { losslessFormat } from '../../../scheduler/jobs/export/format.js';

@@ -1,5 +1,5 @@
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';

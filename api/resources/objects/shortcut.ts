@@ -1,5 +1,5 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import { pathSegments, parseFullPath, type FullPath } from '../../../engine/catalog/full-path.js';
 import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow, ShortcutTarget } from '../../../engine/catalog/object-row.js';

@@ -1,4 +1,4 @@
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { AsOf } from '../../../engine/catalog/commits.js';
 import { AppError, invalidError } from '../../../engine/core/errors.js';
 import type { JsonObject } from '../../../engine/core/types.js';

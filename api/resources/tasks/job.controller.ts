@@ -1,6 +1,6 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { viewerOf, type AccessRows } from '../../../engine/catalog/access.js';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
 import type { ListedRows } from '../../../engine/catalog/list-page.js';

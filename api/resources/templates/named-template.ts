@@ -1,4 +1,4 @@
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import { requirePermission as requireAccess } from '../../../engine/catalog/access.js';
 import type { TemplateRow } from '../../../engine/catalog/templates.js';
 import type { JsonObject } from '../../../engine/core/types.js';

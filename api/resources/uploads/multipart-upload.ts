@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { FileVersionRow } from '../../../engine/catalog/file-versions.js';
 import type { MultipartUploadRow } from '../../../engine/catalog/multipart-uploads.js';
 import { budgets } from '../../../engine/core/budgets.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';

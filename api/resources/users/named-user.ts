@@ -1,4 +1,4 @@
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { Form } from '../../http/form.js';
 

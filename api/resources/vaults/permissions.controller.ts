@@ -1,5 +1,5 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import { shareVault } from '../../../engine/catalog/share-vault.js';
 import type {
   PermissionHolder,

@@ -1,6 +1,6 @@
 import { viewerOf } from '../../../engine/catalog/access.js';
 import { recordAudit } from '../../../engine/catalog/audit-log.js';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { Viewer } from '../../../engine/catalog/permission.js';
 import { transferVault, vaultSubject } from '../../../engine/catalog/share-vault.js';
 import type { NewVault, VaultFilter, VaultRow } from '../../../engine/catalog/vaults.js';

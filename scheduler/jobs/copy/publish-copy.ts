@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { ObjectCopyRow } from '../../../engine/catalog/object-copies.js';
 import type { ObjectRow, ObjectType } from '../../../engine/catalog/object-row.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';

@@ -1,4 +1,4 @@
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { createdBy } from '../../../engine/store/segment.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { viewerOf } from '../../../engine/catalog/access.js';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { pathSegments, requireFullPath } from '../../../engine/catalog/full-path.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';

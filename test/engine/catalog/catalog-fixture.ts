@@ -1,6 +1,6 @@
 import { loadPrincipal, viewerOf, type Principal } from '../../../engine/catalog/access.js';
 import { openCatalog, type Catalog } from '../../../engine/catalog/catalog.js';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import { createUser, type CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Viewer, Role } from '../../../engine/catalog/permission.js';
 import type { Publication } from '../../../engine/catalog/publish.js';

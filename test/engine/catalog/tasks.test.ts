@@ -359,11 +359,11 @@ test('lists filter and order tasks', async () => {
   expect(await ids({ statuses: ['queued', 'running'] })).toEqual([c.id, a.id]);
   expect(await ids({ statuses: [] })).toEqual([]);
   expect(await ids({ kinds: ['export'] })).toEqual([c.id]);
-  expect(await ids({ targetObjectId: datasetId })).toEqual([a.id]);
-  expect(await ids({ sourceObjectId: datasetId })).toEqual([c.id]);
+  expect(await ids({ targetObjectIds: [datasetId] })).toEqual([a.id]);
+  expect(await ids({ sourceObjectIds: [datasetId] })).toEqual([c.id]);
   expect(await ids({ userIds: [ann.user.id + 1] })).toEqual([]);
   expect(await ids({ ids: [a.id, 5] })).toEqual([a.id]);
-  expect(await ids({ parentId: a.id })).toEqual([]);
+  expect(await ids({ parentIds: [a.id] })).toEqual([]);
   expect(await ids({ ordering: { by: 'priority', isDescending: false } })).toEqual([
     b.id,
     c.id,

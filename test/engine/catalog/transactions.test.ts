@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openCatalog, type Catalog } from '../../../engine/catalog/catalog.js';
-import type { Tables } from '../../../engine/catalog/tables.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
 import { constantSql, sql } from '../../../engine/catalog/sql.js';
 
