@@ -48,7 +48,7 @@ function projectColumn(
 
 /** Computes the results of an expression that calculates with numbers. */
 function computeNumbers(
-  { compiled, reads, column }: ComputationStep,
+  { compiled, reads, column, evaluatedRows }: ComputationStep,
   { slots, rows, resultAt }: ColumnEvaluation,
 ): ErrorsByRow | null {
   const { expression, field } = compiled;
@@ -60,6 +60,7 @@ function computeNumbers(
   const errors = new Map<number, ExpressionError>();
   const numbers = found.values;
   for (let row = 0; row < rows; row++) {
+    if (evaluatedRows?.[row] === 0) numbers[row] = Number.NaN;
     const number = numbers[row]!;
     if (kind === 'integer' ? number === (number | 0) : Number.isFinite(number)) continue;
     const result = resultAt(row);

@@ -119,27 +119,39 @@ function evaluatedRowsOf(
   slots: RecordSlots,
   rows: number,
 ): readonly (Uint8Array | null)[] {
-  const byName = new Map<string, Uint8Array | null>();
+  const flagsByName = new Map<string, Uint8Array | null>();
+  const conditional: ConditionalRows[] = [];
   const found = compiled.map((one) => {
     const paths = neededPathsOf(one);
-    const computedBefore = (paths ?? []).map(([name]) => byName.get(name!));
-    const isAlways = paths === null || computedBefore.includes(null);
-    const evaluated = isAlways ? null : new Uint8Array(rows);
-    if (paths !== null && evaluated !== null) {
-      const members = paths.filter(([name]) => !byName.has(name!)).map((path) => slots.slotMemberOf(path)); // prettier-ignore
-      for (let row = 0; row < rows; row++) {
-        slots.goToRecord(row);
-        const isNeeded =
-          computedBefore.some((flags) => flags?.[row] === 1) ||
-          members.some((member) => (slots.memberValue(member) ?? null) !== null);
-        evaluated[row] = isNeeded ? 1 : 0;
-      }
+    const earlier = (paths ?? []).map(([name]) => flagsByName.get(name!));
+    const flags = paths === null || earlier.includes(null) ? null : new Uint8Array(rows);
+    if (paths !== null && flags !== null) {
+      const ofInput = paths.filter(([name]) => !flagsByName.has(name!));
+      const members = ofInput.map((path) => slots.slotMemberOf(path));
+      conditional.push({ flags, members, earlier: earlier.flatMap((other) => other ?? []) });
     }
-    byName.set(one.field.name, evaluated);
-    return evaluated;
+    flagsByName.set(one.field.name, flags);
+    return flags;
   });
+  if (conditional.length === 0) return found;
+  for (let row = 0; row < rows; row++) {
+    slots.goToRecord(row);
+    for (const { flags, members, earlier } of conditional) {
+      const isComputed =
+        earlier.some((other) => other[row] === 1) ||
+        members.some((member) => (slots.memberValue(member) ?? null) !== null);
+      flags[row] = isComputed ? 1 : 0;
+    }
+  }
   slots.discardValues();
   return found;
+}
+
+/** The records for which a field is computed, and what decides it: values of the input, and the records of earlier fields. */
+interface ConditionalRows {
+  readonly flags: Uint8Array;
+  readonly members: readonly SlotMember[];
+  readonly earlier: readonly Uint8Array[];
 }
 
 /** Returns the slots whose values in the input alone decide the result of an expression; null if anything else influences it. */

@@ -66,11 +66,6 @@ export class RecordSlots implements RecordFields {
     return { slot: this.#slot(path, () => source), rest: [] };
   }
 
-  /** The current record. */
-  get row(): number {
-    return this.#row;
-  }
-
   /** Makes `row` the current record. */
   goToRecord(row: number): void {
     this.#row = row;

@@ -88,6 +88,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     slots.goToRecord(row);
     return slots.createRecord();
   };
+  const { needingInput = [] } = expressions;
   const computedByRow: ReadonlySet<string>[] = [];
   const passes = passesAheadOf(annotation.prefetchExpressions);
   for (let row = 0; row < batch.rows; row++) {
@@ -105,7 +106,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     if (performance.now() < end) {
       const { records, haveErrors, computedFields } = annotation.annotate(record, host);
       for (const [i, one] of records.entries()) store(one, storedErrors, haveErrors[i]!);
-      computedByRow.push(...computedFields);
+      if (needingInput.length > 0) for (const one of computedFields) computedByRow.push(one);
       continue;
     }
     const lateErrors = new PyDict();
@@ -114,7 +115,6 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     store(record, storedErrors, true);
     computedByRow.push(new Set());
   }
-  const { needingInput = [] } = expressions;
   const finished = recordColumns.finish();
   const reshaped = needingInput.length === 0 ? finished : withComputedMarks(finished, needingInput, (name, row) => computedByRow[row]!.has(name)); // prettier-ignore
   return {

@@ -97,7 +97,9 @@ export class StepEvaluation {
   /** Computes the result of a step in the current record, or its error. */
   computeStep(step: ComputationStep, row: number): PyValue | ExpressionError {
     try {
-      const result = this.#lacksNeededValues(step) ? null : this.#cast(step, this.#value(step));
+      // The values that a step reads do not tell whether it is evaluated for the record.
+      if (lacksNeededValues(step, row)) return null;
+      const result = this.#cast(step, this.#value(step));
       this.keepStepResult(step, result, row);
       return result;
     } catch (error) {
@@ -216,7 +218,6 @@ export class StepEvaluation {
     row: number,
     ahead: CallPrefetcher,
   ): readonly [result: PyValue | undefined, call?: PendingCall | undefined] {
-    if (this.#lacksNeededValues(step)) return [null];
     this.#evaluations = evaluationsPerClockRead;
     const before = ahead.missed;
     let value: PyValue;
@@ -245,9 +246,10 @@ export class StepEvaluation {
     }
   }
 
-  /** Returns the result of a step if it is already known for the values that the step reads. */
+  /** Returns the result of a step if it is already known: for the values that the step reads, or because it is not evaluated for the record. */
   cachedResultOf(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
     const { memo, memoName, results } = step;
+    if (lacksNeededValues(step, row)) return { result: null };
     if (memoName !== null) {
       if (results?.isCoded(row)) return results.findForRow(row);
       return this.#kept.valueMemo.findMemoized(memoName, this.#read(step, step.reads!));
@@ -265,11 +267,6 @@ export class StepEvaluation {
     const cached = cachedResult(result, compiled.expression!.runtime.budget.memory);
     if (results?.isCoded(row)) results.keepForRow(row, cached);
     else this.#kept.valueMemo.memoize(memoName, step.arguments, cached);
-  }
-
-  /** Whether the current record has none of the values of which a step needs one. */
-  #lacksNeededValues({ evaluatedRows }: ComputationStep): boolean {
-    return evaluatedRows !== null && evaluatedRows[this.slots.row] === 0;
   }
 
   /** Returns the values that a step reads. */
@@ -303,6 +300,11 @@ export class StepEvaluation {
 
 /** Stands for the text in which the calls of a step differ. */
 const callTextPlaceholder = '\u0001text\u0002';
+
+/** Whether a record has none of the values of which a step needs one. */
+function lacksNeededValues({ evaluatedRows }: ComputationStep, row: number): boolean {
+  return evaluatedRows !== null && evaluatedRows[row] === 0;
+}
 
 /** The memory in bytes and the number of steps that an evaluation needs at most for the value of a `PendingCall` and its cast. */
 const missedValueBudget = [100 * maxPendingValueLength, 4 * maxPendingValueLength] as const;

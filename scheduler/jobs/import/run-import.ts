@@ -108,8 +108,11 @@ async function readAllSources(
     isUrgent,
     // A dry run with a change of stored records also determines which records change; it only omits the commit.
     isDryRun: params.dryRun !== null && params.change === null,
-    // Records that name stored records by their `_id` are written a second time, with the ids that they keep or get.
-    isIntermediate: params.change?.idFields === null,
+    // Records that name stored records by their `_id` are written a second time, with the ids that they keep or get; and so are those with
+    // marks of computed fields, without the marks.
+    isIntermediate:
+      params.change?.idFields === null ||
+      (params.change !== null && (expressions?.needingInput ?? []).length > 0),
     replaceable: change?.findReplaceable,
     rejected: new RejectedBudget(),
     resume,

@@ -221,6 +221,39 @@ test.each([
   expect((json['data'] as Json[]).map(({ name }) => name)).not.toContain('_strandlake_computed');
 }); // prettier-ignore
 
+test.each([['i'], ['x'], ['n']])('a dataset function is called for each record by its own need (order by %s)', async (order) => {
+  const catalog_id = await newDataset();
+  await run('dataset_imports', { dataset_id: catalog_id, data_records: [{ n: 1, label: 'one' }] });
+  const dataset_id = await newDataset();
+  const b = `'none' if record.a is None else dataset_field_values(${catalog_id}, 'label', limit=1, filters=[('n', record.a)])[0]`;
+  await declareFields(dataset_id, { a: 'record.x if record.x < 5 else None', b }, { b: ['a'] });
+  await run('dataset_imports', { dataset_id, data_records: [1, 2, 3].map((i) => ({ i, x: 1 })) });
+  expect(await fetchRecords(dataset_id)).toEqual([1, 2, 3].map((i) => ({ i, x: 1, a: 1, b: 'one' })));
+  const given: Json[] = [{ i: 1, x: 7 }, { i: 2, n: 2 }, { i: 3, n: 3 }];
+  const data_records = given.toSorted((one, other) => Number(one[order] ?? 0) - Number(other[order] ?? 0));
+  await run('dataset_imports', { dataset_id, commit_mode: 'upsert', id_fields: ['i'], data_records });
+  expect(await fetchRecords(dataset_id)).toEqual([
+    { i: 1, x: 7, b: 'none' },
+    { i: 2, x: 1, a: 1, b: 'one', n: 2 },
+    { i: 3, x: 1, a: 1, b: 'one', n: 3 },
+  ]);
+}); // prettier-ignore
+
+test('numbers of a field stay where a record gives only its key', async () => {
+  const dataset_id = await newDataset();
+  await declareFields(dataset_id, { q: 'record.i * 10 if record.i > 5 else record.x' });
+  await run('dataset_imports', { dataset_id, data_records: [{ i: 1, x: 1 }, { i: 7, x: 1 }], target_fields: [{ name: 'q', expression: '5' }] }); // prettier-ignore
+  const data_records = [
+    { i: 1, x: 2 },
+    { i: 7, n: 1 },
+  ];
+  await run('dataset_imports', { dataset_id, commit_mode: 'upsert', id_fields: ['i'], data_records }); // prettier-ignore
+  expect(await fetchRecords(dataset_id)).toEqual([
+    { i: 1, x: 2, q: 2 },
+    { i: 7, x: 1, q: 5, n: 1 },
+  ]);
+});
+
 test('records that an upsert adds store no marks of what was computed, and are found in exports and by SQL', async () => {
   const dataset_id = await newDataset();
   await declareFields(dataset_id, { q: '10 * record.x' });
