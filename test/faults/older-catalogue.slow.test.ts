@@ -20,7 +20,7 @@ afterAll(() => api.removeRootFolder());
 
 /** The indexes that the schemas after 22 add. */
 const laterIndexes = ['tasks_active_account', 'tasks_active_target_object', 'tasks_active_source_object', 'snapshots_task', 'restores_task',
-  'commits_dataset', ...['imports', 'exports', 'commits', 'dataset_migrations'].flatMap((table) => [`${table}_status`, `${table}_dataset_status`])]; // prettier-ignore
+  'commits_created', ...['imports', 'exports', 'dataset_migrations'].flatMap((table) => [`${table}_status`, `${table}_dataset_status`])]; // prettier-ignore
 
 /** Takes the catalogue back to the schema 21, with what it would have held. */
 async function revertToSchema21(): Promise<void> {
