@@ -53,11 +53,6 @@ function markedRows(marks: Data | undefined, mark: number): Uint8Array {
   return bits;
 }
 
-/** Whether a bit is set; bits beyond the end of the bitmap are not. */
-function hasBit(bits: Uint8Array, row: number): boolean {
-  return ((bits[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
-}
-
 /**
  * Returns the values of `given`, or those of `old` where `given` has none. The members of objects are chosen one by one, also if the column
  * stores objects as JSON; a list is always replaced as a whole. The fields `cleared` have the values of `given` alone, and an object
@@ -86,7 +81,7 @@ export function updateValues(
   const givenBits = validityBitmap(given);
   for (let i = 0; i < length; i++) {
     const row = rows.given[i]!;
-    const isGiven = isValid(givenBits, row) || (ownBits !== undefined && hasBit(ownBits, row));
+    const isGiven = isValid(givenBits, row) || (ownBits !== undefined && isValid(ownBits, row));
     from[i] = isGiven ? 0 : 1;
     pickedSide[i] = isGiven ? row : rows.old[i]!;
   }
@@ -130,7 +125,7 @@ function mergeJsonColumn(
   cleared: readonly ClearedRows[],
 ): Data {
   const texts = Array.from(rows.given, (row, i) => {
-    const paths = cleared.flatMap(({ path, bits }) => bits === null || hasBit(bits, row) ? [path] : []); // prettier-ignore
+    const paths = cleared.flatMap(({ path, bits }) => bits === null || isValid(bits, row) ? [path] : []); // prettier-ignore
     return mergeTexts(textAt(given, row), textAt(old, rows.old[i]!), paths);
   });
   const parts = texts.map((text) => Buffer.from(text ?? ''));
