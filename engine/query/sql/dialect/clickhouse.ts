@@ -88,10 +88,13 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Dial
         isFolded
           ? `${foldCaseSql(value)} IN (${each(list, foldCaseSql)})`
           : `${value} IN (${withBothZeros(list, type)})`,
-      someInList: (values, list, type, isFolded) =>
-        isFolded
-          ? `hasAny(${each(values, foldCaseSql)}, ${each(list, foldCaseSql)})`
-          : `hasAny(${values}, ${withBothZeros(list, type)})`,
+      someInList: (values, list, type, isFolded) => {
+        // `hasAny` takes a null element for the default value of the type: an empty text, or 0.
+        const present = lambda('arrayFilter', values, (element) => `${element} IS NOT NULL`);
+        return isFolded
+          ? `hasAny(${each(present, foldCaseSql)}, ${each(list, foldCaseSql)})`
+          : `hasAny(${present}, ${withBothZeros(list, type)})`;
+      },
       isNotWritten: (text, letters) =>
         `(${text} <> ${letters}(${text}) OR lengthUTF8(${text}) <> length(${text}))`,
       fold: foldCaseSql,
