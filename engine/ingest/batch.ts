@@ -57,6 +57,11 @@ export class BatchBuilder {
     this.#lines ??= new Map();
   }
 
+  /** Whether `endRecord` and `endRecords` have to be told the lines of records. */
+  get tracksLineNumbers(): boolean {
+    return this.#lines !== null;
+  }
+
   /** Returns the line on which a record began; 0 if it is not known. */
   lineNumberOf(row: number): number {
     return this.#lines?.get(row) ?? 0;

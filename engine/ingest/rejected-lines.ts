@@ -126,6 +126,34 @@ export class RejectedLines implements RejectionSink {
   }
 }
 
+/** The errors of some records of a chunk, by the line number of the record. */
+export class ErrorsByLine implements RejectionSink {
+  readonly #records = new Map<number, RecordErrors>();
+
+  add(line: number, code: number, field: string | null, message: string): void {
+    this.errorsOfLine(line).add(code, field, message);
+  }
+
+  clear(): void {
+    this.#records.clear();
+  }
+
+  errorsOfLine(line: number): RecordErrors {
+    const errors = this.#records.get(line) ?? new RecordErrors();
+    this.#records.set(line, errors);
+    return errors;
+  }
+
+  /** Adds all records, and `others`, to the rejected records of the chunk, in the order of their lines. */
+  addTo(rejected: RejectedLines, others: readonly RejectedRecord[]): void {
+    const all = [...this.#records, ...others].toSorted(([a], [b]) => a - b);
+    for (const [line, errors] of all) rejected.addRecord(line, errors);
+  }
+}
+
+/** The line of a record, and its errors. */
+type RejectedRecord = readonly [line: number, errors: RecordErrors];
+
 const lineOpening = Buffer.from('{"line":');
 
 /** Replaces the line number at the beginning of a JSON line of `RejectedLines` by the name of the file and the line number in the file. */

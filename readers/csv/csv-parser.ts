@@ -140,7 +140,13 @@ export class CsvParser extends CellScanner {
     let maxRows = fastRows?.maxRows ?? 0;
     for (let at = 0; at < length && !this.#report.isStopped;) {
       const found = fastRows === null ? 0 : fastRows.findRecordRun(at, maxRows);
-      if (fastRows !== null && found > 0) {
+      // Where line numbers are needed, a run has a line for each row.
+      const isUneven = found > 0 && this.#out.tracksLineNumbers && fastRows?.lineCount !== found;
+      if (isUneven && found > 1) {
+        maxRows = found >> 1;
+        continue;
+      }
+      if (fastRows !== null && found > 0 && !isUneven) {
         const appendedRows = this.#run(fastRows, found);
         if (appendedRows === found) {
           at = fastRows.nextRowOffset;
@@ -222,7 +228,7 @@ export class CsvParser extends CellScanner {
     }
     this.#maf?.addRun(plain, row, count);
     this.#context.recordNumber += count;
-    this.#out.endRecords(count);
+    this.#out.endRecords(count, this.line + 1);
     return count;
   }
 

@@ -53,6 +53,8 @@ export class FastFeatureParser {
   #score = 0;
   /** Offset of the line that the fast path left to the general path after decoding some of its escapes in place; -1 if there is none. */
   #partlyDecoded = -1;
+  /** Whether a run ends before a comment, so that its features are on successive lines. */
+  #endsAtComment = false;
   /** Whether the window ends within a line. */
   #isCut = false;
 
@@ -72,9 +74,10 @@ export class FastFeatureParser {
     return builders !== null && isPlain ? new FastFeatureParser(text, options, builders) : null;
   }
 
-  /** Parses a run of lines that begins at `at`; returns false if there is none. */
-  parse(at: number, out: BatchBuilder): boolean {
+  /** Parses a run of lines that begins at `at`, on line `line`; returns false if there is none. */
+  parse(at: number, out: BatchBuilder, line: number): boolean {
     const { rows } = out;
+    this.#endsAtComment = out.tracksLineNumbers;
     const isInside = at >= this.#base && at < this.#base + this.#window.textLength;
     if (!isInside || at === this.#partlyDecoded) this.#open(at);
     let rowCount = this.#run(at, rows);
@@ -85,7 +88,7 @@ export class FastFeatureParser {
     }
     if (rowCount > 0) {
       this.#appendRun(rows, rowCount);
-      out.endRecords(rowCount);
+      out.endRecords(rowCount, line); // `line` is used only if the run has no comments
     }
     return this.lineCount > 0;
   }
@@ -111,6 +114,7 @@ export class FastFeatureParser {
     const { fastAttributes } = this.#options;
     while (start < textLength && rows < maxRunLines && !fastAttributes.isRunFull) {
       const isComment = this.#isComment(start);
+      if (isComment && this.#endsAtComment) break;
       if (isComment && this.#options.hasFasta && mayBeFastaDirective(bytes, start)) break;
       fastAttributes.hasDecodedEscapes = false;
       const end = isComment ? this.#lineEnd(position) : this.#check(start, position);

@@ -104,7 +104,11 @@ export class FeatureParser {
     const fastFeatures = isClean && this.#variants === null ? this.#fastFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
       // The first feature is read by the general path, which creates the columns.
-      if (this.#isBegun && fastFeatures !== null && fastFeatures.parse(at, this.#out)) {
+      if (
+        this.#isBegun &&
+        fastFeatures !== null &&
+        fastFeatures.parse(at, this.#out, context.line + 1)
+      ) {
         at = fastFeatures.nextLineOffset;
         context.line += fastFeatures.lineCount;
         continue;
@@ -161,7 +165,7 @@ export class FeatureParser {
       // The column `attributes` may not have been added to the batch yet, so it is truncated separately.
       this.#attributes.column.truncate(this.#out.rows);
       this.#out.rollback(this.#out.rows);
-    } else this.#out.endRecord();
+    } else this.#out.endRecord(context.line);
     return nextLineStart(bytes, end);
   }
 

@@ -55,7 +55,7 @@ export function readXml(
         context.beginRecord(at);
         writer.write(out.rows);
         if (context.hasFailed) out.rollback(out.rows);
-        else out.endRecord();
+        else out.endRecord(out.tracksLineNumbers ? context.lineOfRecord() : 0);
         return true;
       });
       isRestarted ||= !report.isStopped && shouldRestart(bytes.length);
@@ -87,6 +87,8 @@ export function readXml(
 
 /** A record context that computes the line of a record only when a finding is reported. */
 class LazyLineContext extends RecordContext {
+  /** Returns the line of the current record. */
+  readonly lineOfRecord: () => number;
   #at = 0;
   constructor(report: Report, bytes: Uint8Array) {
     let countedRecords = 0;
@@ -103,6 +105,7 @@ class LazyLineContext extends RecordContext {
       isDisabled: report.isDisabled,
     };
     super(withLines);
+    this.lineOfRecord = line;
   }
 
   /** Begins the record at this position. */

@@ -3,6 +3,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { ReplaceableRows } from '../../../engine/change/replace-by-batch.js';
 import { flushSegment } from '../../../engine/store/segment.js';
+import type { RequiredKey } from '../change/missing-keys.js';
 import type { RunContext } from '../job.js';
 import type { SourceChunk } from './chunk-flow.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
@@ -24,6 +25,8 @@ export interface ImportRunContext {
   readonly expressions: FieldExpressions | null;
   /** The key of a deletion, as in `ChunkJob`. */
   readonly key?: readonly string[] | undefined;
+  /** The key without which records are rejected, as in `ChunkJob`. */
+  readonly requiredKey?: RequiredKey | undefined;
   /** Dotted names of the fields whose entity type is not detected. */
   readonly fixedEntities: readonly string[];
   readonly commitId: number;

@@ -5,6 +5,7 @@ import type { FieldSample, SamplingOptions } from '../../../engine/ingest/value-
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
+import type { RequiredKey } from '../change/missing-keys.js';
 import type { RejectedPart } from './rejected-part.js';
 import type { SourceExpressions } from '../../expressions/columns/field-expressions.js';
 
@@ -40,6 +41,8 @@ export interface ChunkJob {
    * transient ones are stored.
    */
   readonly key?: readonly string[] | undefined;
+  /** The key without which records are rejected; absent if the import fails because of such a record, or adds it. */
+  readonly requiredKey?: RequiredKey | undefined;
   /** How string fields are sampled for the detection of entity types; null if they are not. */
   readonly sampling: SamplingOptions | null;
   readonly commitId: number;
@@ -77,8 +80,12 @@ export interface ChunkResult {
   readonly stored: number;
   readonly rejected: number;
   readonly findings: Findings;
-  /** The findings of expressions, from the last time that the chunk was read, when the types of their input were final. */
-  readonly expressionFindings?: Findings | undefined;
+  /**
+   * The findings of expressions, and about records without a key: from the last time that the chunk was read, when types were final.
+   */
+  readonly lateFindings?: Findings | undefined;
+  /** Whether a record may lack the key; absent if none is required. */
+  readonly mayLackKey?: boolean;
   /** The file of rejected records; null if no record was rejected, or if `rejectedBytes` was too small for one. */
   readonly rejectedPart: RejectedPart | null;
   readonly samples: readonly FieldSample[];

@@ -2,15 +2,26 @@ import { replaceByBatch } from '../../../engine/change/replace-by-batch.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
 import { selectColumns, dropColumns } from '../../../engine/ingest/drop-columns.js';
-import { FindingCollector } from '../../../engine/ingest/findings.js';
+import { FindingCollector, mergeFindings, noFindings } from '../../../engine/ingest/findings.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { RecordLines } from '../../../engine/ingest/record-texts.js';
-import { RejectedLines } from '../../../engine/ingest/rejected-lines.js';
+import {
+  ErrorsByLine,
+  RecordErrors,
+  RejectedLines,
+} from '../../../engine/ingest/rejected-lines.js';
 import { sampleBatch } from '../../../engine/ingest/value-samples.js';
+import { codes } from '../../../engine/ingest/validation-codes.js';
 import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import { readerNamed } from '../../../readers/index.js';
 import { chunkStartOf } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
+import {
+  mayLackKey,
+  missingKeyMessage,
+  rowsWithoutKey,
+  withoutRows,
+} from '../change/missing-keys.js';
 import { mayHoldKey } from '../change/key-columns.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
 import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
@@ -61,7 +72,10 @@ async function readLoadedChunk(
     new RecordLines(bytes, reader.endsLinesOnlyAtLineFeed !== true),
     limits,
   );
-  const report = new FindingCollector(job.validation, job.isFinal, rejectedRecords);
+  // Records without a key are found last, so the errors of the others are collected to be written in the order of the lines.
+  const rejectsWithoutKey = job.requiredKey?.isEnforced === true;
+  const errors = rejectsWithoutKey ? new ErrorsByLine() : undefined;
+  const report = new FindingCollector(job.validation, job.isFinal, errors ?? rejectedRecords);
   const { isFinal, hints = [] } = job;
   const givenColumns = {
     columns: job.inputs ?? job.columns,
@@ -69,18 +83,24 @@ async function readLoadedChunk(
     hints,
     ...chunkStartOf(job.ref),
   };
-  if (job.expressions !== undefined) out.trackLineNumbers();
+  if (job.expressions !== undefined || rejectsWithoutKey) out.trackLineNumbers();
   const lines = reader.read(bytes, job.header, job.params, out, report, givenColumns);
   const read = out.finish();
   const lineOf = lineNumberOfRecord(out, report, lines);
   const computedBatch = addComputedFields(read, job, lineOf);
   try {
     const wholeBatch = computedBatch?.batch ?? read;
-    const batch = transforms.reduce((before, transform) => transform(before, job), wholeBatch);
+    const transformed = transforms.reduce(
+      (before, transform) => transform(before, job),
+      wholeBatch,
+    );
+    const { batch, missing, findings } = rejectWithoutKey(transformed, job, lineOf);
+    errors?.addTo(rejectedRecords, missing);
+    const rejected = report.rejected + missing.length;
     const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
     // Unless the import may reject records, a chunk with an error fails it, so the chunk need not be written.
     const mayReject = (job.validation.maxRejected ?? 0) > 0;
-    const isStored = batch.rows > 0 && (report.rejected === 0 || mayReject) && !job.isDryRun;
+    const isStored = batch.rows > 0 && (rejected === 0 || mayReject) && !job.isDryRun;
     const writtenChunk = isStored ? await writeBatch(batch, job) : { segment: null };
     const rejectedPart = await writeRejectedPart(rejectedRecords, job.file);
     return {
@@ -90,12 +110,19 @@ async function readLoadedChunk(
       lines,
       bytes: bytes.length,
       read: read.rows + report.rejected,
-      ...(batch.rows !== read.rows && { made: batch.rows - read.rows }),
+      ...(transformed.rows !== read.rows && { made: transformed.rows - read.rows }),
       stored: batch.rows,
-      rejected: report.rejected,
+      rejected,
       findings: report.result(),
-      ...(computedBatch && { inputs: read.seen, expressionFindings: computedBatch.findings }),
+      ...(computedBatch && { inputs: read.seen }),
+      lateFindings: mergeFindings(
+        [computedBatch?.findings ?? noFindings, findings].map((one) => ({
+          findings: one,
+          linesBefore: 0,
+        })),
+      ),
       rejectedPart,
+      mayLackKey: job.requiredKey !== undefined && mayLackKey(batch, job.requiredKey),
       samples,
       hasEnded: report.hasEnded,
       isDamaged: report.isDamaged,
@@ -103,6 +130,24 @@ async function readLoadedChunk(
   } finally {
     computedBatch?.release();
   }
+}
+
+/** The batch without the records that lack the required key, and these, with their findings. */
+function rejectWithoutKey(batch: Batch, job: ChunkJob, lineOf: (row: number) => number) {
+  const { requiredKey, columns, validation, isFinal } = job;
+  if (requiredKey?.isEnforced !== true) return { batch, missing: [], findings: noFindings };
+  const rows = rowsWithoutKey(batch, requiredKey, columns);
+  const collector = new FindingCollector(validation, isFinal);
+  const message = missingKeyMessage(requiredKey);
+  const missing = [...rows].map(([row, field]) => {
+    const line = lineOf(row);
+    collector.reject(line, codes.invalidValue, field, message);
+    const errors = new RecordErrors();
+    errors.add(codes.invalidValue, field, message);
+    return [line, errors] as const;
+  });
+  const findings = { ...collector.result(), records: missing.length };
+  return { batch: withoutRows(batch, rows), missing, findings };
 }
 
 /** The batch with the fields that expressions compute; undefined without expressions. */

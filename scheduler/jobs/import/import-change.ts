@@ -31,9 +31,11 @@ export class ImportChange {
 
   /** Returns the result of the import after its change: the segments are those to be committed. */
   async applyToResult(result: ImportResult, runs: readonly SourceRun[]): Promise<ImportResult> {
-    const chunks = runs.flatMap((run) => run.numberedChunks()).filter(({ result: { segment } }) => segment !== null); // prettier-ignore
+    const all = runs.flatMap((run) => run.numberedChunks());
+    const chunks = all.filter(({ result: { segment } }) => segment !== null);
     const origins = {
-      seen: chunks.map((chunk) => chunk.result.columns),
+      // Those of rejected records, too: a field of the key that no record has fails the import.
+      seen: all.filter(({ result: { read } }) => read > 0).map((chunk) => chunk.result.columns),
       replaced: chunks.map((chunk) => chunk.result.replaced),
       locationOf: (segment: number, row: number) => locationInSource(chunks[segment]!, row),
     };

@@ -13,6 +13,7 @@ import { producesRecords } from '../../expressions/columns/field-expressions.js'
 import { computedNames, inputFieldsOf } from '../../expressions/columns/input-columns.js';
 import { ImportChange } from './import-change.js';
 import { createImportResult, sourcesName, createFailureWithReport } from './import-result.js';
+import type { RequiredKey } from '../change/missing-keys.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { ImportResume } from './resume.js';
 import { SourceFiles } from './source-files.js';
@@ -103,6 +104,7 @@ async function readAllSources(
       params.change?.mode === 'delete'
         ? (params.change.idFields ?? [givenIdColumn.name])
         : undefined,
+    requiredKey: requiredKeyOf(params),
     fixedEntities: params.fixedEntities,
     commitId,
     isUrgent,
@@ -136,6 +138,14 @@ async function readAllSources(
   const last = runs.findIndex((run) => run.isStoppedByError);
   // Sources after an error are dropped, because it depends on timing which of their chunks have been read.
   if (last !== -1) runs.splice(last + 1);
+}
+
+/** Returns the key of a change that adds no records without it. Records that expressions produce have no line by which to reject them. */
+function requiredKeyOf({ change, expressions }: ImportParams): RequiredKey | undefined {
+  if (change === null || change.mode === 'upsert') return undefined;
+  if (expressions !== null && producesRecords(expressions)) return undefined;
+  const fields = change.idFields ?? [givenIdColumn.name];
+  return { fields, mode: change.mode, isEnforced: false };
 }
 
 /**

@@ -94,6 +94,7 @@ export class SourceRun {
       transient,
       expressions,
       key,
+      requiredKey,
       fixedEntities,
       commitId,
       isDryRun,
@@ -117,6 +118,7 @@ export class SourceRun {
       validation: source.validation,
       transient,
       key,
+      requiredKey: (source.validation.maxRejected ?? 0) > 0 ? requiredKey : undefined,
       sampling: this.#rules && { ...this.#rules.size, except: fixedEntities },
       commitId,
       isDryRun,
@@ -187,11 +189,13 @@ export class SourceRun {
     await this.#readAgain(outdatedChunks, flow, (chunk) => this.#readSecond(chunk, settings, 'e'));
   }
 
-  /** Runs the second pass: reads those chunks again whose column types differ from the final types. */
+  /** Runs the second pass: reads those chunks again whose column types differ from the final types, or whose records may lack the key. */
   async rewriteChunks(columns: Columns, flow: ChunkFlow): Promise<void> {
     const outdatedChunks = new Set(
       this.#results.flatMap((chunk, index) =>
-        index <= this.#last && chunk.stored > 0 && needsRewrite(chunk.columns, columns)
+        index <= this.#last &&
+        chunk.stored > 0 &&
+        (needsRewrite(chunk.columns, columns) || chunk.mayLackKey === true)
           ? [index]
           : [],
       ),
@@ -265,7 +269,7 @@ export class SourceRun {
   /** The findings of all chunks, with line numbers of the file. */
   findings(): Findings {
     let linesBefore = this.layout.header.bodyLine;
-    const parts = this.#results.flatMap(({ findings, expressionFindings, lines }, index) => {
+    const parts = this.#results.flatMap(({ findings, lateFindings, lines }, index) => {
       if (index > this.#last) return [];
       const first = this.#firstPass.get(index);
       const before = linesBefore;
@@ -273,7 +277,7 @@ export class SourceRun {
       // If the chunk has rejected records, the second pass finds the same errors again, so only the findings of the first pass count.
       const parts =
         first === undefined || first.errors > 0 ? [first ?? findings] : [first, findings];
-      return [...parts, expressionFindings ?? noFindings].map((part) => ({
+      return [...parts, lateFindings ?? noFindings].map((part) => ({
         findings: part,
         linesBefore: before,
       }));
@@ -337,7 +341,9 @@ export class SourceRun {
   /** The settings of the second pass, with the final columns. */
   #finalSettings(columns: Columns): ChunkSettings {
     const { expressions } = this.#import;
-    const settings = { ...this.#settings, columns, isFinal: true };
+    const { requiredKey: key } = this.#settings;
+    const requiredKey = key && { ...key, isEnforced: true };
+    const settings = { ...this.#settings, columns, requiredKey, isFinal: true };
     if (expressions === null) return settings;
     return { ...settings, inputs: rereadColumns(columns, this.#inputs, expressions) };
   }

@@ -13,6 +13,7 @@ import { errorsField } from '../../expressions/columns/record-errors.js';
 import { producesRecords } from '../../expressions/columns/field-expressions.js';
 import { computedNames } from '../../expressions/columns/input-columns.js';
 import { ChunkSamples, type SourceSamples } from '../import/entity-samples.js';
+import type { RequiredKey } from '../change/missing-keys.js';
 import { numberChunks, type NumberedChunk } from '../import/numbered-chunks.js';
 import { RejectedBudget } from '../import/rejected-budget.js';
 import type { RejectingSource } from '../import/rejected-file.js';
@@ -58,6 +59,7 @@ export class ChunkWriter {
     this.#samples = params.entityDetection && new ChunkSamples(params.entityDetection.rules.size);
     this.#mayChange =
       params.expressions !== null ||
+      requiredKeyOf(params, false) !== null ||
       params.columns.some(({ to, isCast }) => isCast && to.isDeclared !== true);
   }
 
@@ -165,7 +167,7 @@ export class ChunkWriter {
     const seenColumns = this.#results.map((chunk) => chunk.columns);
     const final = unifyColumns([...givenColumns, ...stored], seenColumns).columns;
     const outdatedChunks = this.#results.flatMap((chunk, index) =>
-      chunk.stored > 0 && needsRewrite(chunk.columns, final) ? [index] : [],
+      chunk.stored > 0 && (chunk.mayLackKey || needsRewrite(chunk.columns, final)) ? [index] : [],
     );
     const changedPlan = this.#finalPlan(final);
     await this.#each(outdatedChunks, (index) =>
@@ -180,7 +182,7 @@ export class ChunkWriter {
       ...expressions,
       columns: final.filter(({ name }) => isComputedColumn(expressions, name)),
     };
-    return { columns: withFinalTypes(columns, final), expressions: knownExpressions };
+    return { columns: withFinalTypes(columns, final), expressions: knownExpressions, final };
   }
 
   async #write(
@@ -212,7 +214,7 @@ export class ChunkWriter {
     rows: ChunkRows,
     index: number,
     pass: 'a' | 'b' | 's',
-    { columns, expressions }: ChunkPlan,
+    { columns, expressions, final }: ChunkPlan,
     isDryRun: boolean,
   ): Promise<MigratedChunk> {
     const { commitId, sourceRows, validation, change, entityDetection } = this.#params;
@@ -227,7 +229,9 @@ export class ChunkWriter {
         expressions,
         index,
         commitId,
+        final: final ?? null,
         sourceRows,
+        requiredKey: requiredKeyOf(this.#params, final !== undefined),
         isFinal: pass !== 'a',
         validation,
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
@@ -301,8 +305,21 @@ export class ChunkWriter {
   }
 }
 
+/** Returns the key without which records are rejected, if the migration may reject some; null if it is the `_id`, which all have. */
+function requiredKeyOf(
+  { change, validation }: MigrationParams,
+  isEnforced: boolean,
+): RequiredKey | null {
+  if (change === null || change.idFields === null || change.mode === 'upsert') return null;
+  if (maxRejectedRecords(validation) === 0) return null;
+  return { fields: change.idFields, mode: change.mode, isEnforced };
+}
+
 /** The columns and expressions with which a chunk is written. */
-type ChunkPlan = Pick<MigrationParams, 'columns' | 'expressions'>;
+interface ChunkPlan extends Pick<MigrationParams, 'columns' | 'expressions'> {
+  /** The columns of the target with the types of all records, in the second pass. */
+  readonly final?: Columns;
+}
 
 function isComputedColumn({ fields }: MigrationExpressions, name: string): boolean {
   return producesRecords(fields) || name === errorsField || computedNames(fields).has(name);

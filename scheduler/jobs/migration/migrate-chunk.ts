@@ -6,6 +6,7 @@ import { computedMarksColumn } from '../../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { storedColumns } from '../../../engine/ingest/unify-columns.js';
+import { codes } from '../../../engine/ingest/validation-codes.js';
 import {
   sampleBatch,
   type FieldSample,
@@ -25,6 +26,7 @@ import {
 } from '../../expressions/columns/field-expressions.js';
 import { computedNames } from '../../expressions/columns/input-columns.js';
 import { reshapeRecords } from '../../expressions/columns/reshape-records.js';
+import { mayLackKey, missingKeyMessage, rowsWithoutKey } from '../change/missing-keys.js';
 import type { RejectedPart } from '../import/rejected-part.js';
 import { castColumn } from './cast-column.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
@@ -42,6 +44,8 @@ export interface MigrationChunk extends RejectionSettings {
   /** Number of the chunk within the migration. */
   readonly index: number;
   readonly commitId: number;
+  /** In the second pass, the columns of the target with the types of all records; otherwise null. */
+  readonly final: Columns | null;
   /** The column for row numbers in the source, as in `MigrationParams`. */
   readonly sourceRows: Column | null;
   /** Which values are sampled to detect entity types; null for none. */
@@ -79,6 +83,8 @@ export interface MigratedChunk {
   readonly rejectedPart: RejectedPart | null;
   /** The findings about the records. A line is the number of a record within the chunk, from 1 on. */
   readonly findings: Findings;
+  /** Whether a record may lack the required key. */
+  readonly mayLackKey: boolean;
   readonly samples: readonly FieldSample[];
 }
 
@@ -102,7 +108,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   const addedRecords = first.batch.rows - read;
   const stored = first.batch.rows - rejectedCount;
   const rejectedPart =
-    rejectedCount === 0 ? null : await writeRejectedRows(rows, first.failed, job);
+    rejectedCount === 0 ? null : await writeRejectedRows(rows, first.failed, first.missing, job);
   const counts = {
     columns: first.batch.seen,
     read,
@@ -112,6 +118,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
     rejectedPart,
     findings,
     samples: job.sampling === null ? [] : sampleBatch(first.batch, job.sampling),
+    mayLackKey: job.requiredKey !== null && mayLackKey(first.batch, job.requiredKey),
   };
   const mayReject = (validation.maxRejected ?? 0) > 0;
   const isStored = stored > 0 && !job.isDryRun && (rejectedCount === 0 || mayReject);
@@ -134,6 +141,8 @@ interface ConvertedRecords {
   readonly batch: Batch;
   /** A byte for each record: 1 if it has an error. */
   readonly failed: Uint8Array;
+  /** The rows without a field of the required key, each with the name of that field; `failed` includes them. */
+  readonly missing: ReadonlyMap<number, string>;
   /** Warnings of expressions; absent without any. */
   readonly findings?: Findings;
   release(): void;
@@ -148,7 +157,7 @@ async function convertRecords(
   const count = countRows(rows);
   if (expressions !== null && producesRecords(expressions.fields)) {
     const { batch, findings, release } = await computeChunkFields(job, expressions, rows);
-    return { batch, failed: new Uint8Array(0), findings, release };
+    return { batch, failed: new Uint8Array(0), missing: new Map(), findings, release };
   }
   const computedBatch = expressions && (await computeChunkFields(job, expressions, rows));
   // If the errors that the source records store have changed, they are among the computed columns and not copied.
@@ -194,12 +203,29 @@ async function convertRecords(
   return {
     batch,
     failed,
+    missing: rejectWithoutKey(batch, job, failed, report),
     ...(computedBatch && { findings: computedBatch.findings }),
     release() {
       for (const cast of casts) cast.release();
       computedBatch?.release();
     },
   };
+}
+
+/** Marks the records without a required key in `failed`, and reports them; returns their rows, each with the name of the field. */
+function rejectWithoutKey(
+  batch: Batch,
+  { requiredKey, final }: MigrationChunk,
+  failed: Uint8Array,
+  report: FindingCollector,
+): ReadonlyMap<number, string> {
+  if (requiredKey?.isEnforced !== true) return new Map();
+  const missing = rowsWithoutKey(batch, requiredKey, final ?? []);
+  for (const [row, field] of missing) {
+    failed[row] = 1;
+    report.reject(row + 1, codes.invalidValue, field, missingKeyMessage(requiredKey));
+  }
+  return missing;
 }
 
 /** Returns what expressions compute from the columns of the source: fields of the records, or whole new records. */

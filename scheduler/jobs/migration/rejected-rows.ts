@@ -9,12 +9,10 @@ import {
   type RecordTexts,
   type TruncatedText,
 } from '../../../engine/ingest/record-texts.js';
-import {
-  RecordErrors,
-  RejectedLines,
-  type RejectionSink,
-} from '../../../engine/ingest/rejected-lines.js';
+import { codes } from '../../../engine/ingest/validation-codes.js';
+import { ErrorsByLine, RejectedLines } from '../../../engine/ingest/rejected-lines.js';
 import { reservedColumns } from '../../../engine/store/arrow-columns.js';
+import { missingKeyMessage, type RequiredKey } from '../change/missing-keys.js';
 import { writeRejectedPart, type RejectedPart } from '../import/rejected-part.js';
 import { castColumn, nullableReader } from './cast-column.js';
 import type { ChunkRows } from './chunk-rows.js';
@@ -37,16 +35,20 @@ export interface RejectionSettings {
   readonly file: string;
   /** Maximum number of bytes of rejected records that are kept. */
   readonly rejectedBytes: number;
+  /** The key without which a record is rejected; null if the migration fails because of such a record, or adds it. */
+  readonly requiredKey: RequiredKey | null;
 }
 
 /**
- * Writes the records of a chunk whose byte in `failed` is 1, with their errors, to a file beside the segment. Each record is JSON with the
- * `_id` and the fields that it has in the source; its line is its number within the chunk, from 1 on.
+ * Writes the records of a chunk whose byte in `failed` is 1, with their errors, to a file beside the segment. `missing` has the rows without
+ * a field of the required key. Each record is JSON with the `_id` and the fields that it has in the source; its line is its number within the
+ * chunk, from 1 on.
  */
 export async function writeRejectedRows(
   rows: ChunkRows,
   failed: Uint8Array,
-  { columns, validation, isFinal, file, rejectedBytes }: RejectionSettings,
+  missing: ReadonlyMap<number, string>,
+  { columns, validation, isFinal, file, rejectedBytes, requiredKey }: RejectionSettings,
 ): Promise<RejectedPart | null> {
   if (rejectedBytes === 0) return null;
   const rejectedRows = dropRecords(
@@ -70,29 +72,15 @@ export async function writeRejectedRows(
       if (cast !== undefined)
         castColumn(data[i]!, from, cast.to, context, new Uint8Array(lines.length), first, end).release(); // prettier-ignore
     }
-    for (let row = first; row < end; row++)
-      out.addRecord(lines[row]!, errors.errorsOfLine(row + 1));
+    for (let row = first; row < end; row++) {
+      const recordErrors = errors.errorsOfLine(row + 1);
+      const keyField = missing.get(lines[row]! - 1);
+      if (keyField !== undefined && requiredKey !== null)
+        recordErrors.add(codes.invalidValue, keyField, missingKeyMessage(requiredKey));
+      out.addRecord(lines[row]!, recordErrors);
+    }
   }
   return writeRejectedPart(out, file);
-}
-
-/** The errors of some records of a chunk, by the line number of the record. */
-class ErrorsByLine implements RejectionSink {
-  readonly #records = new Map<number, RecordErrors>();
-
-  add(line: number, code: number, field: string | null, message: string): void {
-    this.errorsOfLine(line).add(code, field, message);
-  }
-
-  clear(): void {
-    this.#records.clear();
-  }
-
-  errorsOfLine(line: number): RecordErrors {
-    const errors = this.#records.get(line) ?? new RecordErrors();
-    this.#records.set(line, errors);
-    return errors;
-  }
 }
 
 /** The records of a chunk as JSON, by their line numbers. */

@@ -213,3 +213,96 @@ test('what a file of a manifest overrides is judged with what the import says', 
   ] as const)
     expect((await ask(general, own)).status).toBe(201);
 }); // prettier-ignore
+
+describe('a record without the key of a change is rejected, and the others are stored', () => {
+  const gffLine = (id: string): string => `1\tx\tgene\t5\t9\t.\t+\t.\t${id}\n`;
+  const many = (line: (i: number) => string): string => Array.from({ length: 300 }, (_, i) => line(i)).join(''); // prettier-ignore
+  const byName = { id_fields: ['name'] };
+  const byId = { id_fields: ['attributes.ID'] };
+  /** Files whose records are named by a key, and the lines of those without it. */
+  const files: readonly [name: string, text: string, more: object, field: string, lines: readonly number[]][] = [
+    ['a.json', '{"_id":"a"}\n{"x":1}\n{"_id":"b"}\n{"_id":null}\n', {}, '_id', [2, 4]],
+    ['none.json', '{"x":1}\n{"x":2}\n', {}, '_id', [1, 2]],
+    ['object.json', '{"o":{"k":1}}\n{"o":{"l":1}}\n{"o":null}\n{"p":1}\n{"o":{"k":2}}\n', { id_fields: ['o.k'] }, 'o.k', [2, 3, 4]],
+    ['two.json', '{"a":1,"b":2}\n{"a":1}\n{"b":1}\n', { id_fields: ['b', 'a'] }, 'b', [2, 3]],
+    ['a.csv', `name,s\n${many((i) => `n${i},1\n`)}\n,2\n${many((i) => `m${i},"x\ny"\n`)},3\n`, byName, 'name', [303, 904]],
+    ['a.vcf', `${vcfHeader}1\t5\trs1\tA\tC\t.\t.\t.\n1\t6\t.\tA\tC,G\t.\t.\t.\n1\t7\trs3\tA\tC\t.\t.\t.\n`, { id_fields: ['row_id'] }, 'row_id', [5, 5]],
+    ['a.gff3', `##gff-version 3\n${many((i) => gffLine(`ID=a${i}`))}#\n${gffLine('Name=b')}${gffLine('ID=c')}#\n${gffLine('Name=d')}`, byId, 'attributes.ID', [303, 306]],
+    ['a.xml', '<r>\n<i><name>1</name></i>\n<i><x>x</x>\n</i><i><x>3</x></i>\n<i><name>x</name></i></r>', byName, 'name', [3, 4]],
+  ]; // prettier-ignore
+
+  test.each([...files.map((one) => ['overwrite', ...one] as const), ...files.slice(0, 3).map((one) => ['delete', ...one] as const)])('%s: %s', async (commit_mode, name, text, more, field, lines) => {
+    const options = { commit_mode, ...more };
+    const done = await importRecords([name, text], rejectParams, options);
+    expect([done.status, done.error]).toEqual(['completed', null]);
+    expect(done.receipt).toMatchObject({ records_rejected: lines.length, is_committed: true });
+    const total = commit_mode === 'delete' ? 0 : done.receipt.records_stored;
+    expect(await fetchTotalRecords()).toBe(total);
+    const message: unknown = expect.stringContaining(`no value: with commit_mode ${commit_mode}`);
+    expect(done.errors[0]).toMatchObject({ line: lines[0], field, message });
+    const rejected = await downloadRejectedRecords(done);
+    expect(rejected.map(({ line }) => line)).toEqual(lines);
+    const textLines = text.split('\n');
+    expect(rejected.map((one) => one['text'])).toEqual(lines.map((line) => textLines[line - 1]));
+    const failed = await importRecords([name, text], {}, options);
+    expect([failed.status, failed.error]).toEqual(['failed', expect.stringMatching(/ has no .+: with commit_mode|: no record has a field/)]);
+    const tooMany = await importRecords([name, text], { ...rejectParams, max_rejected: lines.length - 1 }, options);
+    expect([tooMany.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
+  }); // prettier-ignore
+
+  test('in the order of the lines, among records with invalid values', async () => {
+    const text = '{"_id":"a","n":1}\n{"n":2}\n{"_id":"b","n":NaN}\n{"n":3}\n{"n":NaN}\n';
+    const done = await importRecords(['a.json', text], rejectParams, { commit_mode: 'overwrite' });
+    const rejected = await downloadRejectedRecords(done);
+    expect(rejected.map(({ line, field }) => [line, field])).toEqual([[2, '_id'], [3, 'n'], [4, '_id'], [5, 'n']]); // prettier-ignore
+    expect([done.receipt.records_stored, await fetchTotalRecords()]).toEqual([1, 1]);
+  });
+
+  test('also if an expression computes the key, and if records come in the request', async () => {
+    const target_fields = [{ name: 'k', expression: 'record.s.upper() if record.s else None' }];
+    const options = { commit_mode: 'overwrite', id_fields: ['k'], target_fields };
+    const records = [{ s: 'a' }, { n: 1 }, { s: 'b' }];
+    const done = await importRecords(records, rejectParams, options);
+    expect([done.status, done.receipt.records_stored]).toEqual(['completed', 2]);
+    expect(done.errors).toMatchObject([{ line: 2, field: 'k', count: 1 }]);
+  });
+
+  test('unless an expression computes its key from the types of the whole file', async () => {
+    const padding = 'x'.repeat(1000);
+    const line = (s: unknown): string => `${JSON.stringify({ s, padding })}\n`;
+    const text = Array.from({ length: 5000 }, (_, i) => line(i)).join('') + line('a') + line(null);
+    const target_fields = [{ name: 'k', expression: 'record.s.upper()' }]; // fails for the numbers of the first chunk
+    const options = { commit_mode: 'overwrite', id_fields: ['k'], target_fields };
+    const done = await importRecords(['mixed.json', text], rejectParams, options);
+    expect([done.status, done.error, done.receipt.records_stored]).toEqual(['completed', null, 5001]);
+    expect(await downloadRejectedRecords(done)).toMatchObject([{ line: 5002, field: 'k' }]);
+  }); // prettier-ignore
+
+  test('unless its key has another type than in other records, or is in another file', async () => {
+    const options = { commit_mode: 'overwrite', id_fields: ['chrom', 'pos'] };
+    const records = [{ chrom: 1, pos: 5 }, { chrom: 'X', pos: 7 }, { chrom: null, pos: 9 }, { chrom: 2, pos: 2.5 }, { pos: 3 }];
+    const done = await importRecords(records, rejectParams, options);
+    expect([done.status, done.error, done.receipt.records_stored]).toEqual(['completed', null, 3]);
+    expect((await downloadRejectedRecords(done)).map(({ line, field }) => [line, field])).toEqual([[3, 'chrom'], [5, 'chrom']]);
+    const missing = [JSON.stringify({ k: 'NA' }), JSON.stringify({ x: 1 }), JSON.stringify({ o: 1 })];
+    for (const order of [[0, 1, 2], [2, 1, 0]]) {
+      const files = await Promise.all(order.map(async (i) => ({ object_id: await newFileObject(`${i}.json`, missing[i]!), format: 'json' })));
+      const split = await importRecords({ files }, rejectParams, { commit_mode: 'overwrite', id_fields: ['k'] });
+      expect([split.status, split.error, split.receipt.records_stored, split.receipt.records_rejected]).toEqual(['completed', null, 1, 2]);
+    }
+  }); // prettier-ignore
+
+  test('but a field that no record has fails the import', async () => {
+    const options = { commit_mode: 'overwrite', id_fields: ['Name'] };
+    const failed = await importRecords([{ name: 'a' }], rejectParams, options);
+    expect(failed.error).toContain('no record has a field "Name"');
+    const target_fields = [{ name: 'Name', data_type: 'string' }];
+    const declared = await importRecords([{ name: 'a' }], rejectParams, { ...options, target_fields });
+    expect(declared.error).toContain('no record has a field "Name"');
+  }); // prettier-ignore
+
+  test('and an upsert adds it', async () => {
+    const done = await importRecords([{ _id: 'a' }, { x: 1 }], rejectParams, { commit_mode: 'upsert' }); // prettier-ignore
+    expect([done.receipt.records_rejected, await fetchTotalRecords()]).toEqual([0, 2]);
+  });
+});

@@ -49,6 +49,8 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
     commitId: 77,
     sourceRows: null,
     sampling: null,
+    final: null,
+    requiredKey: null,
     isFinal: false,
     validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false },
     file,

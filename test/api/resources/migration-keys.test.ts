@@ -1,0 +1,82 @@
+import { gunzipSync } from 'node:zlib';
+import { expect, test } from '@jest/globals';
+import { startServerFixture } from '../server-fixture.js';
+import { idOf, waitForJob } from '../server.js';
+
+/* Tests records without the key of a migration that overwrites or deletes by `id_fields`. */
+
+const { ann, newDataset } = await startServerFixture();
+
+type Json = Readonly<Record<string, unknown>>;
+
+async function finish(kind: string, body: object): Promise<Json> {
+  const created = await ann.post(`/v2/${kind}`, body);
+  expect([created.status, created.text]).toEqual([201, expect.any(String)]);
+  return (await waitForJob(ann, `/v2/${kind}/${idOf(created)}`)).json;
+}
+
+async function newDatasetOf(data_records: readonly object[]): Promise<number> {
+  const dataset_id = await newDataset();
+  expect((await finish('dataset_imports', { dataset_id, data_records }))['status']).toBe('completed'); // prettier-ignore
+  return dataset_id;
+}
+
+/** Returns the names and numbers of a dataset's records, in their order. */
+async function namesOf(datasetId: number): Promise<readonly unknown[]> {
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 100 });
+  return (json['results'] as Json[]).map(({ name, n }) => [name, n]);
+}
+
+/** Returns the rejected records of a migration. */
+async function downloadRejectedRecords(migration: Json): Promise<readonly Json[]> {
+  const { json } = await ann.get(`${new URL(String(migration['url'])).pathname}/rejected?redirect=false`); // prettier-ignore
+  const bytes = await (await fetch(String(json['url']))).arrayBuffer();
+  const text = gunzipSync(Buffer.from(bytes)).toString();
+  return text.trimEnd().split('\n').map((line) => JSON.parse(line) as Json); // prettier-ignore
+}
+
+const given = [
+  { name: 'a', n: 10 },
+  { n: 11 },
+  { name: 'c', n: 12 },
+  { name: null, n: 13, more: 'x' },
+];
+const byName = { id_fields: ['name'] };
+const rejecting = { validation_params: { on_error: 'reject' } };
+
+test.each([
+  ['overwrite', {}, [['a', 10], ['b', 2], ['c', 12]]],
+  ['delete', {}, [['b', 2]]],
+  // The key is computed, and the rest is copied.
+  ['overwrite', { target_fields: [{ name: 'name', expression: 'value.lower() if value else None' }] }, [['a', 10], ['b', 2], ['c', 12]]],
+])('commit_mode %s rejects the records without a key, with %j', async (commit_mode, more, expected) => {
+  const target_id = await newDatasetOf(['a', 'b', 'c'].map((name, i) => ({ name, n: i + 1 })));
+  const source_id = await newDatasetOf(given);
+  const body = { source_id, target_id, commit_mode, ...byName, ...more };
+  const failed = await finish('dataset_migrations', body);
+  expect([failed['status'], failed['error_message']]).toEqual(['failed', expect.stringContaining(`no name: with commit_mode ${commit_mode}`)]);
+  const dry = await finish('dataset_migrations', { ...body, ...rejecting, dry_run: true });
+  const done = await finish('dataset_migrations', { ...body, ...rejecting });
+  expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+  for (const { metadata } of [dry, done] as { metadata: Json }[]) {
+    expect(metadata['receipt']).toMatchObject({ records_read: 4, records_stored: 2, records_rejected: 2 });
+    expect((metadata['validation'] as { errors: Json[] }).errors).toMatchObject([{ code: 301, field: 'name', line: 2, count: 2 }]);
+  }
+  expect(await namesOf(target_id)).toEqual(expected);
+  const rejected = await downloadRejectedRecords(done);
+  expect(rejected).toMatchObject([2, 4].map((line) => ({ line, field: 'name', code: 301 })));
+  expect(rejected.map(({ text }) => JSON.parse(String(text)) as Json)).toMatchObject([{ n: 11 }, { n: 13, more: 'x' }]);
+  const tooMany = await finish('dataset_migrations', { ...body, validation_params: { on_error: 'reject', max_rejected: 1 } });
+  expect([tooMany['status'], await namesOf(target_id)]).toEqual(['failed', expected]);
+}); // prettier-ignore
+
+test('a field of the key that no record has fails the migration, and an upsert adds a record without a key', async () => {
+  const target_id = await newDatasetOf([{ name: 'a', n: 1 }]);
+  const source_id = await newDatasetOf([{ n: 5 }, { n: 6 }]);
+  const failed = await finish('dataset_migrations', { source_id, target_id, commit_mode: 'overwrite', ...byName, ...rejecting }); // prettier-ignore
+  expect([failed['status'], failed['error_message']]).toEqual(['failed', expect.stringContaining('no record has a field "name"')]); // prettier-ignore
+  const mixed = await newDatasetOf(given);
+  const done = await finish('dataset_migrations', { source_id: mixed, target_id, commit_mode: 'upsert', ...byName, ...rejecting }); // prettier-ignore
+  expect(done['status']).toBe('completed');
+  expect(await namesOf(target_id)).toEqual([['a', 10], [null, 11], ['c', 12], [null, 13]]); // prettier-ignore
+});
