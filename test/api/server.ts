@@ -22,6 +22,7 @@ import {
   type SchedulerOptions,
 } from '../../scheduler/queue/scheduler.js';
 import { spillFolder } from '../../scheduler/worker/messages.js';
+import { startTestWorker } from '../start-test-worker.js';
 import { undeclaredParts } from './declared-answer.js';
 
 /** The server's answer to a request. */
@@ -126,6 +127,7 @@ async function startServerOn(
     data,
     config,
     quietMs,
+    startWorker: startTestWorker,
     ...options.scheduler,
   });
   await scheduler.start();

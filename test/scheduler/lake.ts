@@ -22,6 +22,7 @@ import {
   type Scheduler,
   type SchedulerOptions,
 } from '../../scheduler/queue/scheduler.js';
+import { startTestWorker } from '../start-test-worker.js';
 
 /** A data folder with a user, below the system's temporary folder. */
 export class Lake {
@@ -77,6 +78,7 @@ export class Lake {
       config,
       quietMs: Infinity,
       closeMs: 300,
+      startWorker: startTestWorker,
       ...options,
     });
     await scheduler.start();
