@@ -50,7 +50,7 @@ export class JobQueue implements TaskQueue {
 
   /** Tries again to remove files of ended tasks that could not be removed. */
   retryRemovals(): Promise<void> {
-    return this.#runner.retryRemovals();
+    return this.#runner.fileRemover.retryFailedRemovals();
   }
 
   /** Returns the ids of the running tasks, and of those running tasks that are in the worker process. */

@@ -23,7 +23,7 @@ import { isTerminal, type Job, type PublishContext } from '../jobs/job.js';
 import type { MessageFromWorker, MessageToWorker } from '../worker/messages.js';
 import { OutdatedResults } from './outdated-results.js';
 import { RunningTask, type SlotKind } from './running-task.js';
-import { sweepAttempts } from './sweep.js';
+import { TaskFileRemover } from './task-file-remover.js';
 import type { TaskWaiters } from './waiting.js';
 import { WorkerDeaths } from './worker-deaths.js';
 
@@ -51,12 +51,6 @@ export interface TaskRunnerOptions {
   now(): number;
 }
 
-/** Removes files of a task; undefined if its kind has none. */
-type Removal = () => Promise<unknown> | undefined;
-
-/** Maximum number of removals that are tried again; the next start makes up for others. */
-const maxFailedRemovals = 1_000;
-
 /**
  * Runs claimed tasks: `prepare` in the API process, `run` in the worker process, then `publish` and the clean-up in the API process. Every
  * started task ends as completed, failed or canceled, or is queued again. The catalogue decides which: `tasks.cancel` and
@@ -64,18 +58,19 @@ const maxFailedRemovals = 1_000;
  */
 export class TaskRunner {
   readonly outdatedResults = new OutdatedResults();
+  readonly fileRemover: TaskFileRemover;
   readonly #options: TaskRunnerOptions;
   readonly #waiters: TaskWaiters;
   /** Called when a task has released its slot. */
   readonly #slotFreed: () => void;
   readonly #running = new Map<number, RunningTask>();
   readonly #deaths = new WorkerDeaths();
-  readonly #failedRemovals: Removal[] = [];
   /** Whether the worker was killed on purpose, so that its death counts against no task. */
   #hasKilledWorker = false;
   #isClosing = false;
 
   constructor(options: TaskRunnerOptions, waiters: TaskWaiters, slotFreed: () => void) {
+    this.fileRemover = new TaskFileRemover(options);
     this.#options = options;
     this.#waiters = waiters;
     this.#slotFreed = slotFreed;
@@ -183,38 +178,10 @@ export class TaskRunner {
     );
   }
 
-  /** Removes all files of a task that will not complete. */
+  /** Forgets a task that will not complete, and removes all its files. */
   async discardTaskFiles(task: TaskRow): Promise<void> {
     this.forgetTask(task.id);
-    await this.#sweep(task);
-    // The task of a commit has no job to discard: it only records what its import did.
-    await this.#tryLastRemoval(() => this.#jobIfAny(task)?.discard?.(task, this.#options.data));
-  }
-
-  /** Removes files of a task. A failure is reported and does not keep the task from going on: the next start removes the files. */
-  async #tryRemoval(remove: Removal): Promise<void> {
-    try {
-      await remove();
-    } catch (error) {
-      this.#options.report(`${toErrorValue(error).message}; the next start tries again`);
-    }
-  }
-
-  /** Removes files of a task that ends, as `#tryRemoval` does; after a failure, `retryRemovals` tries again, too. */
-  async #tryLastRemoval(remove: Removal): Promise<void> {
-    await this.#tryRemoval(async () => {
-      try {
-        await remove();
-      } catch (error) {
-        if (this.#failedRemovals.length < maxFailedRemovals) this.#failedRemovals.push(remove);
-        throw error;
-      }
-    });
-  }
-
-  /** Tries again to remove files of ended tasks that could not be removed. */
-  async retryRemovals(): Promise<void> {
-    for (const remove of this.#failedRemovals.splice(0)) await this.#tryLastRemoval(remove);
+    await this.fileRemover.removeAllFiles(task);
   }
 
   /** Repeats work until it succeeds, so that what it writes is not lost; only a full or failing disk can make the work fail. */
@@ -288,7 +255,7 @@ export class TaskRunner {
   async #runAgain(running: RunningTask): Promise<void> {
     const { task } = running;
     this.outdatedResults.add(running);
-    await this.#tryRemoval(() => this.#job(task).discard?.(task, this.#options.data));
+    await this.fileRemover.removeResult(task);
     return this.#requeue(running, false);
   }
 
@@ -329,7 +296,7 @@ export class TaskRunner {
       const job = this.#job(task);
       if (job.salvage === undefined) await this.discardTaskFiles(task);
       else await job.salvage(task, attempt, data);
-      await this.#sweep(task);
+      await this.fileRemover.removeUnneededFiles(task);
       await catalog.tasks.fail(task.id, error.message, { metadata: { ...metadata, progress } });
     });
     this.#waiters.rejectResult(task.id, fromErrorValue(error));
@@ -348,12 +315,12 @@ export class TaskRunner {
 
   /** Queues a task again. The next attempt gets a new number only if `isCounted`. */
   async #requeue(running: RunningTask, isCounted: boolean): Promise<void> {
-    const { catalog, data } = this.#options;
+    const { catalog } = this.#options;
     const { task } = running;
     const job = this.#job(task);
     await running.leaveWork('ended');
     await this.#settle(task, async () => {
-      if (job.isResumable !== true) await this.#tryRemoval(() => sweepAttempts(data, task.id));
+      if (job.isResumable !== true) await this.fileRemover.removeAttempts(task);
       if ((await catalog.tasks.get(task.id))?.status !== 'running')
         return this.discardTaskFiles(task);
       await catalog.tasks.requeue(task.id, { isCounted });
@@ -370,7 +337,7 @@ export class TaskRunner {
     running.phase = 'ended';
     const { task } = running;
     this.forgetTask(task.id);
-    await this.#sweep(task);
+    await this.fileRemover.removeUnneededFiles(task);
     let row: TaskRow | undefined;
     await this.persist(async () => {
       row = await this.#options.catalog.tasks.get(task.id);
@@ -386,19 +353,8 @@ export class TaskRunner {
     this.#slotFreed();
   }
 
-  /** Removes the files that an ended task no longer needs. */
-  async #sweep(task: TaskRow): Promise<void> {
-    const { data } = this.#options;
-    await this.#tryLastRemoval(() => sweepAttempts(data, task.id));
-    await this.#tryLastRemoval(() => this.#jobIfAny(task)?.cleanUp?.(task, data));
-  }
-
   #job(task: TaskRow): Job {
     return jobOfKind(this.#options.jobs, task.kind);
-  }
-
-  #jobIfAny(task: TaskRow): Job | undefined {
-    return this.#options.jobs.find(({ kind }) => kind === task.kind);
   }
 
   /** Runs work in the background, and reports its failure. */
