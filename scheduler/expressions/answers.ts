@@ -4,10 +4,10 @@ import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { copyValue } from '../../engine/expression/annotate/plain-result.js';
 import { convertToFloats } from '../../engine/expression/annotate/record-schema.js';
 import { maxPendingValueLength, PyList } from '../../engine/expression/values/python-values.js';
-import type { PendingCall, PyValue, Runtime, SameTemplateCalls } from '../../engine/expression/values/python-values.js'; // prettier-ignore
+import type { PendingCall, PyValue, Runtime, CallsSharingTemplate } from '../../engine/expression/values/python-values.js'; // prettier-ignore
 import { unpackAnswers } from './packed.js';
 import { batchFunctions, callOfText, callText } from './host-call-protocol.js';
-import { CallFormBatcher } from './form-calls.js';
+import { CallTemplateBatcher } from './call-template-batcher.js';
 import type { BatchAnswers, HostCallResult, HostReply, HostRequest, PackedAnswers } from './host-call-protocol.js'; // prettier-ignore
 
 /** Maximum estimated size in bytes of the answers that a thread keeps for a request or an attempt at a job. */
@@ -123,16 +123,16 @@ export class HostAnswerCache {
   }
 
   /**
-   * Returns the noted call as the form of calls that differ in one argument; undefined unless it is the only one and contains `placeholder`
-   * exactly once.
+   * Returns the calls that share the template of the noted call, whose `placeholder` other texts replace; undefined unless exactly one call
+   * was noted and contains `placeholder` exactly once.
    */
-  sameTemplateCalls(placeholder: string): SameTemplateCalls | undefined {
+  callsSharingTemplate(placeholder: string): CallsSharingTemplate | undefined {
     const texts = [...this.#noted.keys()];
     this.#forgetNoted();
     const parts = texts.length === 1 ? texts[0]!.split(JSON.stringify(placeholder)) : [];
     if (parts.length !== 2) return undefined;
     const [before, after] = parts as [string, string];
-    return new CallFormBatcher({ before, after }, this.#ask, (text, answer) => new NotedCall(text, this, answer)); // prettier-ignore
+    return new CallTemplateBatcher({ before, after }, this.#ask, (text, answer) => new NotedCall(text, this, answer)); // prettier-ignore
   }
 
   /** Has the noted calls answered; returns false if there are none. */

@@ -29,21 +29,24 @@ export type BatchFunction = (typeof batchFunctions)[number];
 /** Calls that expressions are about to make, each as `callText` writes it. A few queries may answer all of them. */
 export interface HostBatch {
   readonly batch: PackedTexts;
-  /** The common form of all calls; if present, `batch` holds only the argument in which each call differs. */
-  readonly form?: CallForm;
+  /** The template of all calls; if present, `batch` holds only the argument in which each call differs. */
+  readonly template?: CallTemplate;
 }
 
 /**
- * The text that similar calls have before and after the string in which they differ: a call is `before`, the JSON text of its string, and
- * `after`.
+ * What calls have in common that differ in one string only: the text before and after the string. A call is `before`, the JSON text of its
+ * string, and `after`.
  */
-export interface CallForm {
+export interface CallTemplate {
   readonly before: string;
   readonly after: string;
 }
 
-/** Returns the texts of similar calls, given the JSON texts of the strings in which they differ. */
-export function textsOfForm({ before, after }: CallForm, texts: readonly string[]): string[] {
+/** Returns the texts of calls that share a template, given the JSON texts of the strings in which they differ. */
+export function callTextsOfTemplate(
+  { before, after }: CallTemplate,
+  texts: readonly string[],
+): string[] {
   return texts.map((text) => before + text + after);
 }
 

@@ -56,7 +56,7 @@ export function createHost({ user, now }: EvaluationContext, answers: HostAnswer
       },
       missedCall: (value) => answers.missedCall(value),
       answer: () => answers.sendPendingCalls(),
-      sameTemplateCalls: (placeholder) => answers.sameTemplateCalls(placeholder),
+      callsSharingTemplate: (placeholder) => answers.callsSharingTemplate(placeholder),
     },
   };
 } // prettier-ignore

@@ -8,7 +8,7 @@ import {
 } from '../../engine/core/packed-texts.js';
 import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed.js';
 import { SentCalls, sentBatch, type SentCallTable, type SentBatch } from './sent-calls.js';
-import { callText, textsOfForm } from './host-call-protocol.js';
+import { callText, callTextsOfTemplate } from './host-call-protocol.js';
 import type { HostCallResult, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './host-call-protocol.js'; // prettier-ignore
 
 /** A call of a job's expressions, which the worker process sends to the API process. */
@@ -90,15 +90,16 @@ export class JobHostCalls {
   }
 
   /**
-   * Returns the answers to the calls of a batch. Calls that match a `CallForm` are kept under it, even if they were sent as whole texts.
+   * Returns the answers to the calls of a batch. Calls that match a `CallTemplate` are kept under it, even if they were sent as whole
+   * texts.
    */
-  async #batch({ batch, form }: HostBatch): Promise<PackedAnswers> {
+  async #batch({ batch, template }: HostBatch): Promise<PackedAnswers> {
     const keptAnswers = this.#kept();
-    const knownForm = form && keptAnswers.callsOfForm(form);
-    if (knownForm !== undefined) return this.#together(knownForm, batch);
+    const callsOfTemplate = template && keptAnswers.callsOfTemplate(template);
+    if (callsOfTemplate !== undefined) return this.#together(callsOfTemplate, batch);
     const texts = unpackTexts(batch);
-    const wholeTexts = form === undefined ? texts : textsOfForm(form, texts);
-    if (!keptAnswers.hasForms) return this.#together(keptAnswers.callsWithoutForm, form === undefined ? batch : packTexts(wholeTexts)); // prettier-ignore
+    const wholeTexts = template === undefined ? texts : callTextsOfTemplate(template, texts);
+    if (!keptAnswers.hasTemplates) return this.#together(keptAnswers.callsWithoutTemplate, template === undefined ? batch : packTexts(wholeTexts)); // prettier-ignore
     const groups = new Map<SentCallTable, number[]>();
     const ownCalls = wholeTexts.map((one, i) => {
       const { calls, text } = keptAnswers.findByCallText(one);
@@ -148,14 +149,14 @@ export class JobHostCalls {
 
   /** Returns the answers of the API process to some calls. If the request fails, each call is made alone, which shows the error. */
   async #asked(
-    { form }: SentCallTable,
+    { template }: SentCallTable,
     texts: PackedTexts,
     some: readonly number[],
   ): Promise<PackedAnswers> {
     const isAll = some.length === texts.offsets.length - 1;
     const batch = isAll ? texts : gatherTexts(some.map(() => texts), some); // prettier-ignore
     try {
-      return (await this.#ask({ batch, ...(form && { form }) })) as PackedAnswers;
+      return (await this.#ask({ batch, ...(template && { template }) })) as PackedAnswers;
     } catch {
       return packAnswers(some.map(() => null));
     }

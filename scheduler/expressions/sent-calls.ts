@@ -1,4 +1,4 @@
-import type { CallForm, PackedAnswers } from './host-call-protocol.js';
+import type { CallTemplate, PackedAnswers } from './host-call-protocol.js';
 import { ValueTable } from './value-table.js';
 
 /** Calls that were sent together, or a single call. */
@@ -13,51 +13,53 @@ export function sentBatch(asked: Promise<PackedAnswers>): SentBatch {
   return { asked, answers: null };
 }
 
-/** The calls of one `CallForm`, found by the argument in which they differ; or all calls without a form, found by their whole texts. */
+/**
+ * The calls of one `CallTemplate`, found by the argument in which they differ; or all calls without a template, found by their whole texts.
+ */
 export interface SentCallTable {
-  readonly form?: CallForm;
+  readonly template?: CallTemplate;
   readonly texts: ValueTable;
   /** The batch in which each call was sent, by the code of its text in `texts`. */
   readonly sent: (SentBatch | undefined)[];
   readonly places: number[];
 }
 
-/** The calls that an attempt at a job has made. A call is found whether it comes with a `CallForm` or as a whole text. */
+/** The calls that an attempt at a job has made. A call is found whether it comes with a `CallTemplate` or as a whole text. */
 export class SentCalls {
-  readonly callsWithoutForm: SentCallTable = emptySentCallTable();
-  readonly #ofForms: Required<SentCallTable>[] = [];
+  readonly callsWithoutTemplate: SentCallTable = emptySentCallTable();
+  readonly #ofTemplates: Required<SentCallTable>[] = [];
 
-  get hasForms(): boolean {
-    return this.#ofForms.length > 0;
+  get hasTemplates(): boolean {
+    return this.#ofTemplates.length > 0;
   }
 
   /**
-   * Returns the calls of a form; undefined if some of them may be stored under another form or as whole texts, so that whole texts have to
-   * be looked up.
+   * Returns the calls of a template; undefined if some of them may be stored under another template or as whole texts, so that whole texts
+   * have to be looked up.
    */
-  callsOfForm(form: CallForm): SentCallTable | undefined {
-    const knownForm = this.#ofForms.find((one) => isSameForm(one.form, form));
-    if (knownForm !== undefined) return knownForm;
+  callsOfTemplate(template: CallTemplate): SentCallTable | undefined {
+    const knownCalls = this.#ofTemplates.find((one) => isSameTemplate(one.template, template));
+    if (knownCalls !== undefined) return knownCalls;
     if (
-      this.callsWithoutForm.texts.size > 0 ||
-      this.#ofForms.some((one) => canShareCall(one.form, form))
+      this.callsWithoutTemplate.texts.size > 0 ||
+      this.#ofTemplates.some((one) => canShareCall(one.template, template))
     )
       return undefined;
-    const calls = { form, ...emptySentCallTable() };
-    this.#ofForms.push(calls);
+    const calls = { template, ...emptySentCallTable() };
+    this.#ofTemplates.push(calls);
     return calls;
   }
 
   /** The calls that a text belongs to, and the text under which they are stored. */
   findByCallText(text: string): { readonly calls: SentCallTable; readonly text: string } {
-    for (const calls of this.#ofForms) {
-      const { before, after } = calls.form;
+    for (const calls of this.#ofTemplates) {
+      const { before, after } = calls.template;
       const inner = text.slice(before.length, text.length - after.length);
-      // The part between `before` and `after` may be more than one JSON string; then the call does not have this form.
+      // The part between `before` and `after` may be more than one JSON string; then the call does not have this template.
       if (text.startsWith(before) && text.endsWith(after) && isJsonString(inner))
         return { calls, text: inner };
     }
-    return { calls: this.callsWithoutForm, text };
+    return { calls: this.callsWithoutTemplate, text };
   }
 }
 
@@ -65,12 +67,12 @@ function emptySentCallTable(): SentCallTable {
   return { texts: new ValueTable(), sent: [], places: [] };
 }
 
-function isSameForm(one: CallForm, other: CallForm): boolean {
+function isSameTemplate(one: CallTemplate, other: CallTemplate): boolean {
   return one.before === other.before && one.after === other.after;
 }
 
 /** Whether one call may match both forms. */
-function canShareCall(one: CallForm, other: CallForm): boolean {
+function canShareCall(one: CallTemplate, other: CallTemplate): boolean {
   const beginAlike = one.before.startsWith(other.before) || other.before.startsWith(one.before);
   return beginAlike && (one.after.endsWith(other.after) || other.after.endsWith(one.after));
 }

@@ -13,7 +13,7 @@ import { requireResource } from '../../http/require-resource.js';
 import { formatLogLine } from '../../../engine/core/server-log.js';
 import { answerBeaconCall } from './beacon-function.js';
 import { answerHostBatch } from './call-batches.js';
-import { answerFormBatch } from './form-batches.js';
+import { answerTemplateBatch } from './template-batches.js';
 import type { FunctionScope } from './function-scope.js';
 import { floatPaths, isFloat, limitArgument, nonEmptyValuesAt } from './function-values.js';
 import {
@@ -50,11 +50,11 @@ async function answerHostCall(scope: FunctionScope, call: HostCall): Promise<Hos
 /** Answers the request of an expression thread: one call, or those calls of a batch that a few queries can answer together. */
 export function answerHostRequest(scope: FunctionScope, request: HostRequest): Promise<HostReply> {
   if (!('batch' in request)) return answerHostCall(scope, request);
-  const { batch, form } = request;
+  const { batch, template } = request;
   return hideInternalErrors(scope, 'a batch of calls', async () =>
-    form === undefined
+    template === undefined
       ? packAnswers(await answerHostBatch(scope, unpackTexts(batch)))
-      : answerFormBatch(scope, form, batch),
+      : answerTemplateBatch(scope, template, batch),
   );
 }
 

@@ -54,7 +54,7 @@ export class SelectionTemplate {
     return new SelectionTemplate(found, predicate);
   }
 
-  /** Returns the selection of a call; undefined if it does not have the form of the template, so that its filters have to be parsed. */
+  /** Returns the selection of a call; undefined if it does not match the template, so that its filters have to be parsed. */
   selection(entities: unknown, filters: unknown): CallSelection | undefined {
     if (isPresent(entities) || !Array.isArray(filters) || filters.length !== this.#filters.length)
       return undefined;

@@ -279,19 +279,19 @@ export interface CallPrefetcher {
    * Returns the calls that result if the placeholder in the only noted call is replaced by other texts; the noted call is forgotten.
    * Returns undefined if not exactly one call was noted, or if `placeholder` does not occur in it exactly once.
    */
-  sameTemplateCalls(placeholder: string): SameTemplateCalls | undefined;
+  callsSharingTemplate(placeholder: string): CallsSharingTemplate | undefined;
 }
 
-/** Calls of a function whose arguments differ in only one text. */
-export interface SameTemplateCalls {
-  /** The key of a call; equal calls have equal keys. */
+/** Calls of a function that share a template: their arguments differ in only one text. */
+export interface CallsSharingTemplate {
+  /** The key of the template; equal templates have equal keys. */
   readonly key: string;
   /** Answers the calls that have certain texts of a column, given by their indices in `some`. */
-  answers(texts: PackedTexts, some: readonly number[]): SameTemplateAnswers;
+  answers(texts: PackedTexts, some: readonly number[]): TemplateCallAnswers;
 }
 
-/** The answers to `SameTemplateCalls`. */
-export interface SameTemplateAnswers {
+/** The answers to `CallsSharingTemplate`. */
+export interface TemplateCallAnswers {
   /** The JSON text of each answer; empty for a call that has to be answered separately. */
   readonly texts: PackedTexts;
   /** Returns the answer at an index, in the form of an answered `PendingCall`. */

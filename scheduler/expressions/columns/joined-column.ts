@@ -4,8 +4,8 @@ import { ExpressionError } from '../../../engine/expression/values/expression-er
 import {
   maxPendingValueLength,
   type PyValue,
-  type SameTemplateAnswers,
-  type SameTemplateCalls,
+  type TemplateCallAnswers,
+  type CallsSharingTemplate,
 } from '../../../engine/expression/values/python-values.js';
 import { maxRecordsAhead } from '../call-ahead.js';
 import { appendDictionaryEntries, appendResults } from './append-results.js';
@@ -23,7 +23,7 @@ const maxNonTextResultBytes = 48_000_000;
 /** A step that calls a dataset function once per record, and its calls; a text of the record alone decides the call and the result. */
 export interface BatchedCallStep {
   readonly step: ComputationStep;
-  readonly calls: SameTemplateCalls;
+  readonly calls: CallsSharingTemplate;
   readonly texts: TextColumn;
   readonly results: RowResults;
 }
@@ -43,7 +43,7 @@ export function batchedCallSteps(
     const { results, reads, isJoined } = step;
     const evaluation = isJoined ? evaluationOf(step) : undefined;
     const texts = evaluation?.slots.readerOfSlot(reads![0]!.slot)?.texts() ?? null;
-    const calls = texts === null ? undefined : evaluation!.uniformCalls(step);
+    const calls = texts === null ? undefined : evaluation!.callsSharingTemplate(step);
     if (calls === undefined || keys.has(calls.key)) return new Map();
     keys.add(calls.key);
     joinedByStep.set(step, { step, calls, texts: texts!, results: results! });
@@ -150,7 +150,7 @@ const textTypes: ReadonlySet<string> = new Set(['auto', 'blob', 'string', 'text'
 function keepFirstListText(
   { codedResults: keyed }: RowResults,
   code: number,
-  { texts: { bytes, offsets } }: SameTemplateAnswers,
+  { texts: { bytes, offsets } }: TemplateCallAnswers,
   at: number,
 ): boolean {
   const [from, to] = [offsets[at]!, offsets[at + 1]!];

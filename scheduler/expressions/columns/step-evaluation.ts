@@ -10,7 +10,7 @@ import {
   type PendingCall,
   type PyDict,
   type PyValue,
-  type SameTemplateCalls,
+  type CallsSharingTemplate,
 } from '../../../engine/expression/values/python-values.js';
 import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from '../call-ahead.js';
 import { stepsToEvaluateAhead, type ComputationStep } from './computation-step.js';
@@ -138,9 +138,12 @@ export class StepEvaluation {
   }
 
   /**
-   * Returns the calls of a step with a `callArgumentPath`, which differ only in the text at that path; undefined if not all calls have this form.
+   * Returns the calls of a step with a `callArgumentPath`, which share a template and differ only in the text at that path; undefined if
+   * not all calls have this template.
    */
-  uniformCalls({ compiled: { expression } }: ComputationStep): SameTemplateCalls | undefined {
+  callsSharingTemplate({
+    compiled: { expression },
+  }: ComputationStep): CallsSharingTemplate | undefined {
     const { ahead } = this.#host;
     if (ahead === undefined || expression?.callArgumentPath === undefined) return undefined;
     this.#variables[0] = null;
@@ -150,7 +153,7 @@ export class StepEvaluation {
       // The expression may fail with the empty value that stands for the unknown answer.
       undefinedOrThrow(error);
     }
-    const calls = ahead.sameTemplateCalls(callTextPlaceholder);
+    const calls = ahead.callsSharingTemplate(callTextPlaceholder);
     // Both the text of a call and the value of its answer need memory.
     const hasRoom = expression.runtime.budget.hasBudgetFor(
       2 * missedValueBudget[0],

@@ -184,7 +184,7 @@ const selectionFormsWithText: readonly ((text: string) => { entities?: unknown; 
   (text) => ({ entities: [['gene', text]] }),
 ]; // prettier-ignore
 
-describe(`answers to calls of a form are those to the calls alone (seed ${seed})`, () => {
+describe(`answers to calls that share a template are those to the calls alone (seed ${seed})`, () => {
   test.each(Array.from({ length: selectionFormsWithText.length }, (_, i) => i))(
     'form %i',
     async (i) => {
@@ -196,7 +196,7 @@ describe(`answers to calls of a form are those to the calls alone (seed ${seed})
           () => randomNumber() < (make === hostCallCreators[0] ? 1 : 0.5),
         );
         const literals = someValues.map((text) => JSON.stringify(text));
-        const request = { batch: packTexts(literals), form: { before, after } };
+        const request = { batch: packTexts(literals), template: { before, after } };
         const answers = unpackAnswers(
           (await answerHostRequest(functionScope, request)) as PackedAnswers,
         );
@@ -208,13 +208,13 @@ describe(`answers to calls of a form are those to the calls alone (seed ${seed})
   );
 });
 
-test('records that calls of a form look up are read once, as they are in each version', async () => {
+test('records that calls sharing a template look up are read once, as they are in each version', async () => {
   const target = await newDataset(ann, vaultId, 'looked up', [{ word: 'a', tags: ['x'] }]);
-  const form = { before: `dataset_field_values[${target},"tags",null,null,[["word",`, after: ']],null]' }; // prettier-ignore
+  const template = { before: `dataset_field_values[${target},"tags",null,null,[["word",`, after: ']],null]' }; // prettier-ignore
   const ownScope = { ...functionScope, signal: new AbortController().signal };
   const askEach = async (...texts: readonly string[]) => {
     const batch = packTexts(texts.map((text) => JSON.stringify(text)));
-    const reply = (await answerHostRequest(ownScope, { batch, form })) as PackedAnswers;
+    const reply = (await answerHostRequest(ownScope, { batch, template })) as PackedAnswers;
     return unpackAnswers(reply).map((answer) => answer!.json);
   };
   queryCount = 0;
@@ -228,7 +228,7 @@ test('records that calls of a form look up are read once, as they are in each ve
   expect(await askEach('b', 'a')).toEqual(['["y","z"]', '["x","w"]']);
   expect(queryCount).toBe(2);
   await ann.delete(`/v2/datasets/${target}`);
-  expect(unpackAnswers((await answerHostRequest(ownScope, { batch: packTexts(['"a"', '"b"']), form })) as PackedAnswers)).toEqual([null, null]); // prettier-ignore
+  expect(unpackAnswers((await answerHostRequest(ownScope, { batch: packTexts(['"a"', '"b"']), template })) as PackedAnswers)).toEqual([null, null]); // prettier-ignore
 });
 
 test('calls that differ in one value become one query', async () => {

@@ -10,7 +10,7 @@ import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callOfText,
   callText,
-  textsOfForm,
+  callTextsOfTemplate,
   type HostCallResult,
   type HostCall,
 } from '../../../scheduler/expressions/host-call-protocol.js';
@@ -49,8 +49,8 @@ function newJobCache() {
       askedCalls.push(`alone ${callText(request)}`);
       return answerTo(request);
     }
-    const { batch, form } = request;
-    const texts = form ? textsOfForm(form, unpackTexts(batch)) : unpackTexts(batch);
+    const { batch, template } = request;
+    const texts = template ? callTextsOfTemplate(template, unpackTexts(batch)) : unpackTexts(batch);
     askedCalls.push(...texts);
     return packAnswers(
       texts.map((text) => (unansweredCalls.test(text) ? null : answerTo(callOfText(text)))),

@@ -67,13 +67,16 @@ test.each(['fails', 'leaves calls alone'])(
   },
 );
 
-test('a call is kept once, whether it comes with a form or as a text', async () => {
+test('a call is kept once, whether it comes with a template or as a text', async () => {
   const { sent, calls, askBatch, reply } = newJobCalls();
-  const quotedForm = { before: 'dataset_count[5,', after: ',null]' };
-  const ofForm = (...texts: readonly string[]) => ({ batch: packTexts(texts), form: quotedForm });
-  const first = calls.ask(ofForm('"a"', '"b"'));
+  const quotedTemplate = { before: 'dataset_count[5,', after: ',null]' };
+  const batchOfTemplate = (...texts: readonly string[]) => ({
+    batch: packTexts(texts),
+    template: quotedTemplate,
+  });
+  const first = calls.ask(batchOfTemplate('"a"', '"b"'));
   await Promise.resolve();
-  expect(sent.map(({ request }) => request)).toEqual([ofForm('"a"', '"b"')]);
+  expect(sent.map(({ request }) => request)).toEqual([batchOfTemplate('"a"', '"b"')]);
   reply(0, packAnswers([hostAnswerOf('1'), hostAnswerOf('2')]));
   expect(unpackAnswers((await first) as PackedAnswers)).toEqual([
     hostAnswerOf('1'),
@@ -83,7 +86,7 @@ test('a call is kept once, whether it comes with a form or as a text', async () 
   const mixedBatch = askBatch('[5,"c",null]', '[5,"b",null]', '[5,["b"],null]', '[5,"b","c",null]');
   for (let i = 0; i < 20 && sent.length < 3; i++) await Promise.resolve();
   expect(sent.slice(1).map(({ request }) => request)).toEqual([
-    ofForm('"c"'),
+    batchOfTemplate('"c"'),
     hostBatchOf('[5,["b"],null]', '[5,"b","c",null]'),
   ]);
   reply(1, packAnswers([hostAnswerOf('3')]));
@@ -94,9 +97,9 @@ test('a call is kept once, whether it comes with a form or as a text', async () 
     hostAnswerOf('4'),
     hostAnswerOf('5'),
   ]);
-  // The calls of `otherForm` were already answered as calls of other forms: one as `quotedForm`, one without a form.
-  const otherForm = { before: 'dataset_count[5,"b",', after: ']' };
-  const second = calls.ask({ batch: packTexts(['null', '"c",null']), form: otherForm });
+  // The calls of `otherTemplate` were already answered as calls of other templates: one as `quotedTemplate`, one without a template.
+  const otherTemplate = { before: 'dataset_count[5,"b",', after: ']' };
+  const second = calls.ask({ batch: packTexts(['null', '"c",null']), template: otherTemplate });
   for (let i = 0; i < 20 && sent.length < 4; i++) await Promise.resolve();
   expect(sent.slice(3)).toEqual([]);
   expect(unpackAnswers((await second) as PackedAnswers)).toEqual([

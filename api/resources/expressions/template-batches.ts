@@ -3,8 +3,8 @@ import { textAt, unpackTexts, type PackedTexts } from '../../../engine/core/pack
 import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callOfText,
-  textsOfForm,
-  type CallForm,
+  callTextsOfTemplate,
+  type CallTemplate,
   type PackedAnswers,
 } from '../../../scheduler/expressions/host-call-protocol.js';
 import type { QueryRequest } from '../../../engine/query/request/query-request.js';
@@ -24,20 +24,22 @@ import { openDataset, type OpenedDataset } from './opened-dataset.js';
 import { SelectionTemplate } from './selection-template.js';
 
 /**
- * Answers calls whose texts differ in one literal. If possible, the literals are looked up in a table of the records of the dataset
+ * Answers calls that share a template. If possible, the literals are looked up in a table of the records of the dataset
  * (`readFieldLookup`); otherwise each call is parsed and answered separately.
  */
-export async function answerFormBatch(
+export async function answerTemplateBatch(
   scope: FunctionScope,
-  form: CallForm,
+  template: CallTemplate,
   batch: PackedTexts,
 ): Promise<PackedAnswers> {
   const answers = await nullOnAppError(async () => {
-    const lookup = await readFieldLookup(scope, form, batch);
+    const lookup = await readFieldLookup(scope, template, batch);
     return lookup && lookUpTexts(scope, lookup, batch);
   });
   if (answers !== null) return answers;
-  return packAnswers(await answerHostBatch(scope, textsOfForm(form, unpackTexts(batch))));
+  return packAnswers(
+    await answerHostBatch(scope, callTextsOfTemplate(template, unpackTexts(batch))),
+  );
 }
 
 /** Calls of `dataset_field_values` that differ only in the text that one equality compares. */
@@ -53,7 +55,7 @@ interface FieldLookup {
 
 async function readFieldLookup(
   scope: FunctionScope,
-  { before, after }: CallForm,
+  { before, after }: CallTemplate,
   batch: PackedTexts,
 ): Promise<FieldLookup | null> {
   const { name, args: begin } = callOfText(before);
