@@ -4,21 +4,21 @@ import type { BenchServer } from './server.js';
 import { type ResultLine, median } from './table.js';
 
 /** A query as a request to the server, and as SQL for DuckDB on the files of the same dataset. `$t` stands for the table. */
-interface Question {
+interface ComparedQuery {
   readonly name: string;
   readonly request: object;
   /** The first value of the last statement must equal `total` in the server's answer. */
   readonly sql: readonly string[];
 }
 
-interface SampleRecord {
+interface MiddleRecord {
   readonly variant: string;
   readonly chromosome: string;
   readonly start: number;
 }
 
 /** The queries of the benchmark, about a record from the middle of the data. */
-function questionsAbout({ variant, chromosome, start }: SampleRecord): readonly Question[] {
+function comparedQueries({ variant, chromosome, start }: MiddleRecord): readonly ComparedQuery[] {
   const [from, to] = [start - 500_000, start + 500_000];
   const region = `genomic_coordinates.chromosome = '${chromosome}'
     AND genomic_coordinates."start" <= ${to} AND genomic_coordinates.stop >= ${from}`;
@@ -84,9 +84,9 @@ export async function timeQueries(
   const table = `read_parquet([${files.map((file) => `'${file}'`).join(', ')}])`;
   const { total } = await server.call('POST', path, { limit: 0 });
   const middleRecord = await server.call('POST', path, { limit: 1, offset: Math.floor(total / 2) });
-  const sample = sampleRecordOf(middleRecord.results[0] ?? {});
+  const sample = middleRecordOf(middleRecord.results[0] ?? {});
   const lines: ResultLine[] = [];
-  for (const { name, request, sql } of questionsAbout(sample)) {
+  for (const { name, request, sql } of comparedQueries(sample)) {
     const [ours, theirs]: [number[], number[]] = [[], []];
     const totals: [number, number] = [0, 0];
     for (let run = 0; run < runs; run++) {
@@ -112,7 +112,7 @@ export async function timeQueries(
   return lines;
 }
 
-function sampleRecordOf(record: Readonly<Record<string, unknown>>): SampleRecord {
+function middleRecordOf(record: Readonly<Record<string, unknown>>): MiddleRecord {
   const at = record['genomic_coordinates'] as {
     readonly chromosome: string;
     readonly start: number;

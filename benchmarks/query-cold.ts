@@ -2,8 +2,8 @@ import { createReadStream, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { QueryDataset } from './query-dataset.js';
 import { type ComparedEngine, checkAgreement, comparedEngines } from './query-engines.js';
-import { type Question, questionsAbout } from './query-questions.js';
-import { type EngineTimes, type QuestionTable, measureQuestionTable } from './query-rows.js';
+import { type BenchmarkQuery, benchmarkQueries } from './benchmark-queries.js';
+import { type EngineTimes, type QueryTable, measureQueryTable } from './query-rows.js';
 import { tablesFolder } from './query-tables.js';
 import { median } from './table.js';
 
@@ -12,16 +12,16 @@ const startCount = 3;
 const maxRatio = 2;
 
 /** Measures the first answer of each engine after its start: each query runs in a new process. */
-export async function measureCold(dataset: QueryDataset): Promise<QuestionTable> {
+export async function measureCold(dataset: QueryDataset): Promise<QueryTable> {
   const engines = comparedEngines(dataset);
   for (const folder of [segmentsFolder(dataset), tablesFolder(dataset.records)])
     await readThrough(folder);
   const title = `${dataset.records.toLocaleString('en-US')} records, cold`;
-  return measureQuestionTable(
+  return measureQueryTable(
     title,
-    questionsAbout(dataset.sample),
+    benchmarkQueries(dataset.sample),
     () => maxRatio,
-    (question) => measureFirstAnswers(question, engines),
+    (query) => measureFirstAnswers(query, engines),
   );
 }
 
@@ -30,20 +30,20 @@ export const segmentsFolder = ({ data }: QueryDataset): string => join(data, 'da
 
 /** Returns the median time of each engine's first answer after a start; the engines are started in turn, a few times each. */
 export async function measureFirstAnswers(
-  question: Question,
+  query: BenchmarkQuery,
   engines: readonly ComparedEngine[],
 ): Promise<EngineTimes> {
   const engineTimes = engines.map((): number[] => []);
   for (let start = 0; start < startCount; start++) {
     const answers = [];
     for (const [i, engine] of engines.entries()) {
-      if (!engine.answers(question)) continue;
+      if (!engine.answers(query)) continue;
       const openedEngine = await engine.open();
       try {
-        const answer = await openedEngine.ask(question);
+        const answer = await openedEngine.ask(query);
         engineTimes[i]!.push(answer.ms);
         answers.push(answer);
-        if (start === 0) checkAgreement(question, answers[0]!, engine.name, answer);
+        if (start === 0) checkAgreement(query, answers[0]!, engine.name, answer);
       } finally {
         await openedEngine.close();
       }

@@ -62,7 +62,7 @@ async function compareAnswers(
   commits: number,
 ): Promise<ResultLine[]> {
   const connections = openConnections(server.origin, server.token, 1);
-  const questions: readonly (readonly [name: string, request: object])[] = [
+  const queries: readonly (readonly [name: string, request: object])[] = [
     [
       'filter',
       {
@@ -76,7 +76,7 @@ async function compareAnswers(
     ['variant lookup', { filters: [['variant', variantAt(12_345 % commits)]] }],
   ];
   const rows: ResultLine[] = [];
-  for (const [question, request] of questions) {
+  for (const [name, request] of queries) {
     const runTimes: [number[], number[]] = [[], []];
     const seenAnswers: [string, string] = ['', ''];
     for (let run = -warmupRuns; run < measuredRuns; run++) {
@@ -87,16 +87,16 @@ async function compareAnswers(
           JSON.stringify(request),
         );
         if (run >= 0) runTimes[i]!.push(performance.now() - from);
-        if (reply.status !== 200) throw new Error(`${question}: ${reply.status} ${reply.text}`);
+        if (reply.status !== 200) throw new Error(`${name}: ${reply.status} ${reply.text}`);
         const { total, facets } = JSON.parse(reply.text) as { total: number; facets?: object };
         seenAnswers[i] = JSON.stringify([total, facets]);
       }
     }
     if (seenAnswers[0] !== seenAnswers[1])
-      throw new Error(`${question}: ${seenAnswers[0]} is not ${seenAnswers[1]}`);
+      throw new Error(`${name}: ${seenAnswers[0]} is not ${seenAnswers[1]}`);
     const [once, often] = [median(runTimes[0]), median(runTimes[1])];
     rows.push({
-      question: `${question}, ${commits.toLocaleString('en-US')} commits`,
+      question: `${name}, ${commits.toLocaleString('en-US')} commits`,
       ours: `${often.toFixed(1)} ms`,
       peer: `one commit ${once.toFixed(1)} ms`,
       ratio: often / once,

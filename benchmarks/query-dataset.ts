@@ -4,7 +4,7 @@ import { segmentFormat } from '../engine/store/segment.js';
 import { cacheFolder } from './generate.js';
 import { openDuckdb, makeTables } from './query-tables.js';
 import { targetFields, generateTextVcfFile } from './query-data.js';
-import type { SampleRecord } from './query-questions.js';
+import type { SampleRecord } from './benchmark-queries.js';
 import { segmentsOf } from './segments.js';
 import { peakResidentMb, startServer } from './server.js';
 import { median } from './table.js';

@@ -1,7 +1,7 @@
 import { openConnections } from './connections.js';
 import type { PeerStatement, QueryPeer } from './peers/query-peer.js';
 import type { QueryDataset } from './query-dataset.js';
-import type { Question, QueryAnswer } from './query-questions.js';
+import type { BenchmarkQuery, QueryAnswer } from './benchmark-queries.js';
 import { openChdb, openDuckdb } from './query-tables.js';
 import { startServer } from './server.js';
 
@@ -24,15 +24,15 @@ export interface OpenedEngine {
   readonly name: string;
   /** The process of the engine. */
   readonly pid: number;
-  ask(question: Question): Promise<EngineResult>;
+  ask(query: BenchmarkQuery): Promise<EngineResult>;
   close(): Promise<void>;
 }
 
 /** One of the engines that are compared, Strandlake included. */
 export interface ComparedEngine {
   readonly name: string;
-  /** Whether the engine can be asked this question. */
-  answers(question: Question): boolean;
+  /** Whether the engine can run this query. */
+  answers(query: BenchmarkQuery): boolean;
   open(): Promise<OpenedEngine>;
 }
 
@@ -48,7 +48,7 @@ export function comparedEngines(dataset: QueryDataset): readonly ComparedEngine[
 
 /** Throws if two engines gave different answers. */
 export function checkAgreement(
-  question: Question,
+  query: BenchmarkQuery,
   ours: EngineResult,
   peer: string,
   theirs: EngineResult,
@@ -56,9 +56,7 @@ export function checkAgreement(
   const [a, b] = [ours, theirs].map((one) => JSON.stringify(one.facts()));
   if (a === b) return;
   const shownAnswers = [a, b].map((text) => text!.slice(0, 400));
-  throw new Error(
-    `${question.name}: ours is ${shownAnswers[0]}, that of ${peer} ${shownAnswers[1]}`,
-  );
+  throw new Error(`${query.name}: ours is ${shownAnswers[0]}, that of ${peer} ${shownAnswers[1]}`);
 }
 
 async function openStrandlake({ data, path }: QueryDataset): Promise<OpenedEngine> {
@@ -89,22 +87,22 @@ async function openStrandlake({ data, path }: QueryDataset): Promise<OpenedEngin
 
 function comparedPeer(
   name: string,
-  statementsOf: (question: Question) => readonly PeerStatement[] | undefined,
+  statementsOf: (query: BenchmarkQuery) => readonly PeerStatement[] | undefined,
   start: () => Promise<QueryPeer>,
 ): ComparedEngine {
   return {
     name,
-    answers: (question) => statementsOf(question) !== undefined,
+    answers: (query) => statementsOf(query) !== undefined,
     async open() {
       const peer = await start();
       return {
         name,
         pid: peer.pid,
-        async ask(question) {
-          const { ms, rows } = await peer.run(statementsOf(question) ?? []);
+        async ask(query) {
+          const { ms, rows } = await peer.run(statementsOf(query) ?? []);
           const facts = (): AnswerFacts => ({
             total: Number(rows.at(-1)?.[0]?.[0]),
-            value: question.theirs?.(rows[0]!),
+            value: query.theirs?.(rows[0]!),
           });
           return { ms, facts };
         },

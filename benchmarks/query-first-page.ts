@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openConnections } from './connections.js';
-import type { QueryAnswer } from './query-questions.js';
+import type { QueryAnswer } from './benchmark-queries.js';
 import { type BenchServer, startServer } from './server.js';
 import { type ResultLine, median } from './table.js';
 

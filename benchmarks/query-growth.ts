@@ -1,12 +1,12 @@
 import { measureFirstAnswers, readThrough, segmentsFolder } from './query-cold.js';
 import type { QueryDataset } from './query-dataset.js';
 import { comparedEngines } from './query-engines.js';
-import { questionsAbout } from './query-questions.js';
-import { QuestionTimer } from './query-warm.js';
+import { benchmarkQueries } from './benchmark-queries.js';
+import { QueryTimer } from './query-warm.js';
 import type { ResultLine } from './table.js';
 
 /** Queries whose time must not grow with the dataset. */
-const growthQuestionNames: readonly string[] = [
+const growthQueryNames: readonly string[] = [
   'variant lookup',
   'gene lookup',
   'region of 1 Mb',
@@ -14,7 +14,7 @@ const growthQuestionNames: readonly string[] = [
   'words without a field, a rare word',
 ];
 
-const maxQuestionRatio = 2;
+const maxQueryRatio = 2;
 const maxImportRatio = 1.1;
 
 /** The measurements on one size of the dataset. */
@@ -27,23 +27,21 @@ export interface SizeResult {
 
 /** Measures, on one size of the dataset, the queries whose time must not grow with it, on Strandlake alone. */
 export async function measureAtSize(dataset: QueryDataset): Promise<SizeResult> {
-  const asked = questionsAbout(dataset.sample).filter(({ name }) =>
-    growthQuestionNames.includes(name),
+  const asked = benchmarkQueries(dataset.sample).filter(({ name }) =>
+    growthQueryNames.includes(name),
   );
   const [ours] = comparedEngines(dataset);
   const [warm, cold] = [new Map<string, number>(), new Map<string, number>()];
   const engine = await ours!.open();
   try {
-    const asker = new QuestionTimer();
-    await asker.warmAll(asked, () => [engine]);
-    for (const question of asked)
-      warm.set(question.name, (await asker.timeQuestion(question, [engine]))[0]!);
+    const timer = new QueryTimer();
+    await timer.warmAll(asked, () => [engine]);
+    for (const query of asked) warm.set(query.name, (await timer.timeQuery(query, [engine]))[0]!);
   } finally {
     await engine.close();
   }
   await readThrough(segmentsFolder(dataset));
-  for (const question of asked)
-    cold.set(question.name, (await measureFirstAnswers(question, [ours!]))[0]!);
+  for (const query of asked) cold.set(query.name, (await measureFirstAnswers(query, [ours!]))[0]!);
   return { dataset, warm, cold };
 }
 
@@ -63,10 +61,10 @@ export function growthLines(large: SizeResult, small: SizeResult): readonly Resu
     });
   };
   for (const state of ['warm', 'cold'] as const) {
-    for (const name of growthQuestionNames) {
+    for (const name of growthQueryNames) {
       const [ours, peer] = [large[state].get(name), small[state].get(name)];
       if (ours === undefined || peer === undefined) continue;
-      add(`${name}, ${state}`, ours, peer, 'ms', maxQuestionRatio);
+      add(`${name}, ${state}`, ours, peer, 'ms', maxQueryRatio);
     }
   }
   const perRecord = ({ dataset }: SizeResult): number => (1e6 * dataset.seconds) / dataset.records;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openConnections } from './connections.js';
-import { questionsAbout } from './query-questions.js';
+import { benchmarkQueries } from './benchmark-queries.js';
 import type { QueryDataset } from './query-dataset.js';
 import { type BenchServer, residentMb, startServer } from './server.js';
 
@@ -93,7 +93,7 @@ async function measureMemoryGrowth(ready: ServedDataset, minutes: number): Promi
   const pid = ready.server.apiPid();
   const every = minutes < 2 ? 1 : 10;
   const samples: number[] = [];
-  const bodies = questionsAbout(ready.sample).map(({ request }) => JSON.stringify(request));
+  const bodies = benchmarkQueries(ready.sample).map(({ request }) => JSON.stringify(request));
   const endController = new AbortController();
   const watch = (async () => {
     while (!endController.signal.aborted) {

@@ -1,8 +1,8 @@
 import { parseConfig } from '../engine/core/config.js';
 import { type QueryDataset, isLarge } from './query-dataset.js';
 import { type OpenedEngine, checkAgreement, comparedEngines } from './query-engines.js';
-import { type Question, questionsAbout } from './query-questions.js';
-import { type EngineTimes, type QuestionTable, measureQuestionTable } from './query-rows.js';
+import { type BenchmarkQuery, benchmarkQueries } from './benchmark-queries.js';
+import { type EngineTimes, type QueryTable, measureQueryTable } from './query-rows.js';
 import { peakResidentMb, residentMb } from './server.js';
 import { type ResultLine, lineOrFailure, median } from './table.js';
 
@@ -22,84 +22,84 @@ const maxOneFieldRatio = 3;
 
 /** Tables for warm engines: all queries with the memory after them, and queries for words in any field against one field. */
 export interface WarmTables {
-  readonly questions: QuestionTable;
+  readonly queries: QueryTable;
   readonly words: readonly ResultLine[];
 }
 
 /** Measures all queries on engines that have answered each of them many times. */
 export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
-  const all = questionsAbout(dataset.sample);
+  const all = benchmarkQueries(dataset.sample);
   const enginesToCompare = comparedEngines(dataset);
   const openedEngines: OpenedEngine[] = [];
   try {
     for (const engine of enginesToCompare) openedEngines.push(await engine.open());
-    const enginesAsked = (question: Question): readonly (OpenedEngine | null)[] =>
-      enginesToCompare.map((engine, i) => (engine.answers(question) ? openedEngines[i]! : null));
-    const asker = new QuestionTimer();
-    await asker.warmAll(all, enginesAsked);
+    const enginesAsked = (query: BenchmarkQuery): readonly (OpenedEngine | null)[] =>
+      enginesToCompare.map((engine, i) => (engine.answers(query) ? openedEngines[i]! : null));
+    const timer = new QueryTimer();
+    await timer.warmAll(all, enginesAsked);
     const title = `${dataset.records.toLocaleString('en-US')} records, warm`;
     const usual = isLarge(dataset.records) ? 1.2 : 1;
-    const table = await measureQuestionTable(
+    const table = await measureQueryTable(
       title,
       all,
       ({ bar }) => bar ?? usual,
-      (question) => asker.timeQuestion(question, enginesAsked(question)),
+      (query) => timer.timeQuery(query, enginesAsked(query)),
     );
-    const words = await measureWordSearches(asker, openedEngines[0]!, all, table.times);
+    const words = await measureWordSearches(timer, openedEngines[0]!, all, table.times);
     table.lines.push(...memoryRows(openedEngines, dataset.records));
-    return { questions: table, words };
+    return { queries: table, words };
   } finally {
     for (const engine of openedEngines) await engine.close();
   }
 }
 
 /** Sends queries repeatedly, slow queries less often. */
-export class QuestionTimer {
+export class QueryTimer {
   readonly #spentMs = new Map<string, number>();
   /** The number of queries that were renewed so far. */
   #renewals = 0;
 
   /** Sends all queries to their engines in turn, until the engines are warm. */
   async warmAll(
-    all: readonly Question[],
-    enginesAsked: (question: Question) => readonly (OpenedEngine | null)[],
+    all: readonly BenchmarkQuery[],
+    enginesAsked: (query: BenchmarkQuery) => readonly (OpenedEngine | null)[],
   ): Promise<void> {
     for (let pass = 0; pass < warmupPasses; pass++)
-      for (const question of all)
-        for (const engine of enginesAsked(question)) if (engine) await this.warm(engine, question);
+      for (const query of all)
+        for (const engine of enginesAsked(query)) if (engine) await this.warm(engine, query);
   }
 
-  /** Sends a query once, unless the engine has worked on it for long enough. A failure is ignored, because `timeQuestion` reports it. */
-  async warm(engine: OpenedEngine, question: Question): Promise<void> {
-    const key = `${engine.name}: ${question.name}`;
+  /** Sends a query once, unless the engine has worked on it for long enough. A failure is ignored, because `timeQuery` reports it. */
+  async warm(engine: OpenedEngine, query: BenchmarkQuery): Promise<void> {
+    const key = `${engine.name}: ${query.name}`;
     const before = this.#spentMs.get(key) ?? 0;
     if (before >= enoughTimeMs) return;
-    const elapsedMs = await engine.ask(this.#renew(question)).then(
+    const elapsedMs = await engine.ask(this.#renew(query)).then(
       ({ ms }) => ms,
       () => Infinity,
     );
     this.#spentMs.set(key, before + elapsedMs);
   }
 
-  #renew(question: Question): Question {
-    return question.renewed?.(this.#renewals++) ?? question;
+  #renew(query: BenchmarkQuery): BenchmarkQuery {
+    return query.renewed?.(this.#renewals++) ?? query;
   }
 
   /** Returns the median times of the engines, which are asked in turn. */
-  async timeQuestion(
-    question: Question,
+  async timeQuery(
+    query: BenchmarkQuery,
     engines: readonly (OpenedEngine | null)[],
   ): Promise<EngineTimes> {
     const askedEngines = engines.filter((engine) => engine !== null);
     for (let run = 0; run < warmupRuns; run++)
-      for (const engine of askedEngines) await this.warm(engine, question);
+      for (const engine of askedEngines) await this.warm(engine, query);
     const engineTimes = engines.map((): number[] => []);
     for (let run = 0; run < measuredRuns; run++) {
-      const asked = this.#renew(question);
+      const asked = this.#renew(query);
       const answers = [];
       for (const [i, engine] of engines.entries()) {
         if (engine === null) continue;
-        const key = `${engine.name}: ${question.name}`;
+        const key = `${engine.name}: ${query.name}`;
         const spentMs = this.#spentMs.get(key) ?? 0;
         if (run >= minRuns && spentMs >= enoughTimeMs) continue;
         const answer = await engine.ask(asked);
@@ -113,33 +113,33 @@ export class QuestionTimer {
   }
 }
 
-/** Returns a question about the words of another one in the only field that contains them. */
-function inOneField({ renewed, ...question }: Question, name: string): Question {
+/** Returns the query for the words of another query in the only field that contains them. */
+function inOneField({ renewed, ...query }: BenchmarkQuery, name: string): BenchmarkQuery {
   return {
-    ...question,
+    ...query,
     name,
-    request: question.inOneField!,
+    request: query.inOneField!,
     ...(renewed && { renewed: (number) => inOneField(renewed(number), name) }),
   };
 }
 
 /** Compares queries for words in any field with the same words in the field that contains them. */
 async function measureWordSearches(
-  asker: QuestionTimer,
+  timer: QueryTimer,
   ours: OpenedEngine,
-  all: readonly Question[],
+  all: readonly BenchmarkQuery[],
   times: ReadonlyMap<string, number>,
 ): Promise<readonly ResultLine[]> {
   const lines: ResultLine[] = [];
-  for (const question of all) {
-    const { name } = question;
+  for (const query of all) {
+    const { name } = query;
     const anywhereMs = times.get(name);
-    if (question.inOneField === undefined || anywhereMs === undefined) continue;
+    if (query.inOneField === undefined || anywhereMs === undefined) continue;
     const line = lineOrFailure(name, async () => {
-      const oneField = inOneField(question, `${name}, in one field`);
-      for (let pass = 0; pass < warmupPasses; pass++) await asker.warm(ours, oneField);
-      const [oneFieldMs] = await asker.timeQuestion(oneField, [ours]);
-      checkAgreement(question, await ours.ask(question), 'one field', await ours.ask(oneField));
+      const oneField = inOneField(query, `${name}, in one field`);
+      for (let pass = 0; pass < warmupPasses; pass++) await timer.warm(ours, oneField);
+      const [oneFieldMs] = await timer.timeQuery(oneField, [ours]);
+      checkAgreement(query, await ours.ask(query), 'one field', await ours.ask(oneField));
       return {
         question: name,
         ours: `${anywhereMs.toFixed(1)} ms`,

@@ -75,7 +75,7 @@ async function compareEngines(
     const size = `${records.toLocaleString('en-US')} records`;
     const dataset = await prepareQueryDataset(records, isFresh);
     const warm = wanted.has('warm') ? await measureWarm(dataset) : undefined;
-    if (warm) add(warm.questions.lines.join('\n'));
+    if (warm) add(warm.queries.lines.join('\n'));
     const cold = wanted.has('cold') ? await measureCold(dataset) : undefined;
     if (cold) add(cold.lines.join('\n'));
     const otherRows = [
@@ -88,7 +88,7 @@ async function compareEngines(
     if (!wanted.has('growth') || sizesToCompare.length === 1) continue;
     results.push(
       warm && cold
-        ? { dataset, warm: warm.questions.times, cold: cold.times }
+        ? { dataset, warm: warm.queries.times, cold: cold.times }
         : await measureAtSize(dataset),
     );
   }

@@ -68,7 +68,7 @@ export async function measureQueries(
     if (run + 1 === consecutiveChanges / 2) middleCommit = await fetchLastCommit(server, datasetId);
   }
   await waitForRest(server);
-  const [after, unchanged, earlier, middle] = await timeVersions(setup, requests, [
+  const [after, unchanged, earlier, middle] = await measureRequestsByVersion(setup, requests, [
     { datasetId },
     { datasetId: unchangedId },
     { datasetId, commit: earlierCommit },
@@ -107,7 +107,7 @@ export async function sortedRollbackLine(setup: VersionsSetup): Promise<ResultLi
  * Measures the requests on each of some versions. The versions take turns, so that what else the machine does slows all of them down:
  * minutes apart, one query of one version took 117 and 165 ms. Returns the seconds by version, by request and by run.
  */
-async function timeVersions(
+async function measureRequestsByVersion(
   { connections }: VersionsSetup,
   requests: readonly (readonly [name: string, request: object])[],
   versions: readonly MeasuredVersion[],

@@ -18,19 +18,19 @@ export const xmlFormat: Format = {
 };
 
 /** Ten real records of ClinVar's release format (ClinVar, public domain, by way of clinvar-this, MIT). */
-const releaseXml = readFileSync('test/fixtures/xml/clinvar_ten_records.xml', 'utf8');
-const firstRecordOffset = releaseXml.indexOf('<VariationArchive');
-const closingTagOffset = releaseXml.lastIndexOf('</ClinVarVariationRelease>');
+const clinvarReleaseXml = readFileSync('test/fixtures/xml/clinvar_ten_records.xml', 'utf8');
+const firstRecordOffset = clinvarReleaseXml.indexOf('<VariationArchive');
+const closingTagOffset = clinvarReleaseXml.lastIndexOf('</ClinVarVariationRelease>');
 
 /** The text of each record, divided at the dates and numbers that are replaced. */
-const recordTemplates = releaseXml
+const recordTemplates = clinvarReleaseXml
   .slice(firstRecordOffset, closingTagOffset)
   .split(/(?<=<\/VariationArchive>\s*)(?=<VariationArchive)/)
   .map((record) => record.split(/(\b\d{4}-\d\d-\d\d\b|\d{4,})/));
 
 /** Yields the text of the generated XML file in parts. The same number of records gives the same text. */
 function* xmlPieces(records: number): Generator<string> {
-  yield releaseXml.slice(0, firstRecordOffset);
+  yield clinvarReleaseXml.slice(0, firstRecordOffset);
   const random = seededRandom(seed);
   for (let row = 0; row < records; row++) {
     yield random
@@ -38,7 +38,7 @@ function* xmlPieces(records: number): Generator<string> {
       .map((part, i) => (i % 2 === 0 ? part : varyText(part, random)))
       .join('');
   }
-  yield releaseXml.slice(closingTagOffset);
+  yield clinvarReleaseXml.slice(closingTagOffset);
 }
 
 /** Returns a random date for a date, and a random number of the same length for a number. */

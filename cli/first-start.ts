@@ -5,7 +5,9 @@ import type { Config } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
 import type { OpenedDataFolder } from './data.js';
 
-/** The rows of the catalogue that `serve` needs before it starts the server. */
+/**
+ * What `serve` reads from the catalogue, or creates in it on the first start: the owner of imported files, the vaults, and the first token.
+ */
 export interface PreparedStart {
   /** The first user, in whose name files are imported. */
   readonly user: UserRow;

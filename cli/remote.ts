@@ -22,7 +22,7 @@ interface Login {
   readonly token: string;
 }
 
-/** Saves address and token, readable by their owner only; returns the file's path. */
+/** Saves the address and the token in a file that only its owner can read (mode 600). Returns the path of the file. */
 export async function saveLogin(login: Login, env: Environment): Promise<string> {
   const file = join(await ensureLocalFolder(settingsFolder(env)), loginName);
   await replaceFile(file, Buffer.from(`${JSON.stringify(login)}\n`));

@@ -112,7 +112,10 @@ interface ExportTable {
   expired(now: number): Promise<readonly ExportRow[]>;
   /** Completed exports whose e-mail is due, oldest first. */
   unmailed(): Promise<readonly ExportRow[]>;
-  /** Returns the newest export of the records of a commit that is unfinished, or whose file exists until after `until`. */
+  /**
+   * Returns the newest export of the records of a commit. Considers only exports that are unfinished, or completed with a file that expires
+   * after `until`.
+   */
   ofCommit(datasetId: number, commitId: number, until: Millis): Promise<ExportRow | undefined>;
   /** The versions of a dataset that unfinished exports with a fixed version read. */
   openVersions(datasetId: number): Promise<readonly number[]>;

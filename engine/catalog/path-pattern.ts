@@ -33,8 +33,8 @@ interface PathGlob {
 
 /**
  * Parses the glob of contract 6.3: a full path in any form or, if the filter names a vault, a path.
- * Choice: if the glob has no domain, a vault with wildcards matches in every account, so that `*` + `/**` matches everything; a vault
- * without wildcards is one of the caller's account, as in any full path.
+ * Choice: if a glob has no domain and its vault has wildcards, the vaults of all accounts are matched, so that `*:/**` matches everything;
+ * a vault without wildcards belongs to the caller's account, as in any full path.
  */
 export function parseGlob(field: string, pattern: string, hasVault: boolean): PathGlob {
   requireLength(field, 'A glob', pattern);

@@ -35,19 +35,19 @@ export function permissionOfLevel(level: number): Permission | null {
  * members need a grant, to themselves or to a group that they are in, and the highest counts; a public vault gives read to everybody.
  */
 export function vaultLevel(viewer: Viewer): Sql {
-  return levelWithFallback(viewer, sql`vaults.is_public`);
+  return permissionLevelOr(viewer, sql`vaults.is_public`);
 }
 
 /** True for vaults on which the user has a permission that does not come from the vault being public. */
 export function hasGrantedPermission(viewer: Viewer): Sql {
-  return sql`${levelWithFallback(viewer, sql`0`)} > 0`;
+  return sql`${permissionLevelOr(viewer, sql`0`)} > 0`;
 }
 
 /**
  * Returns the SQL expression of the user's permission level on a vault; `fallback` is the level of a user without any permission of their
  * own.
  */
-function levelWithFallback(viewer: Viewer, fallback: Sql): Sql {
+function permissionLevelOr(viewer: Viewer, fallback: Sql): Sql {
   const isAccountAdmin = viewer.role !== 'member';
   return sql`CASE
     WHEN vaults.user_id = ${viewer.userId} AND vaults.vault_type = 'user' THEN 2

@@ -36,13 +36,13 @@ export function clearedRowsOf(
 ): readonly ClearedRows[] {
   return cleared.map(({ path, mark }) => ({
     path,
-    bits: mark === null ? null : markedRows(marks, mark),
+    bits: mark === null ? null : computedRowsBitmap(marks, mark),
   }));
 }
 
 const marked = '1'.charCodeAt(0);
 
-function markedRows(marks: Data | undefined, mark: number): Uint8Array {
+function computedRowsBitmap(marks: Data | undefined, mark: number): Uint8Array {
   if (marks === undefined) return new Uint8Array(0);
   const bits = new Uint8Array((marks.length + 7) >> 3);
   const [bytes, offsets] = [marks.values as Uint8Array, marks.valueOffsets as Int32Array];

@@ -1,6 +1,6 @@
 import type { Columns } from '../core/types.js';
 import type { Finding, Findings } from './findings.js';
-import { joinColumns } from './unify-columns.js';
+import { unifyChunkColumns } from './unify-columns.js';
 import { codes } from './validation-codes.js';
 
 /**
@@ -16,9 +16,9 @@ export function resolveTypeDependentWarnings(
   const counts = { ...findings.counts };
   let { warnings } = findings;
   const examples: Finding[] = [];
-  const joined = chunks.reduce(joinColumns, []);
+  const unified = chunks.reduce(unifyChunkColumns, []);
   for (const example of findings.examples) {
-    const count = resolvedWarningCount(example, chunks, joined);
+    const count = resolvedWarningCount(example, chunks, unified);
     const { code } = example;
     const removed = example.count - count;
     counts[code] = counts[code]! - removed;
@@ -32,10 +32,10 @@ export function resolveTypeDependentWarnings(
 function resolvedWarningCount(
   { code, level, line, field, count }: Finding,
   chunks: readonly Columns[],
-  joined: Columns,
+  unified: Columns,
 ): number {
   if (level === 'warning' && code === codes.stringLength && field !== null)
-    return isWithinJsonField(joined, field) ? 0 : count;
+    return isWithinJsonField(unified, field) ? 0 : count;
   const isOfType = line === 0 && code === codes.invalidValue;
   if (level !== 'warning' || !(isOfType || code === codes.nan || code === codes.infinity))
     return count;

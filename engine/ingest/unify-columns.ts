@@ -3,13 +3,13 @@ import { PhysicalNames } from './physical-names.js';
 
 /**
  * Unifies the columns found in the chunks of an import (`seen`) with the existing columns of the dataset.
- * The types form a lattice: two types are joined to the smallest type that holds the values of both without loss. Therefore, the result
+ * The types form a lattice: two types are unified to the smallest type that holds the values of both without loss. Therefore, the result
  * depends neither on how the source was divided into chunks nor on the order of the chunks, except for the order of the columns. Values are
  * cast to the types of existing columns; these types change only if they are undeclared and can be widened (`mayWiden`).
  */
 export function unifyColumns(existing: Columns, seen: readonly Columns[]): UnifiedColumns {
   const conflicts: Conflict[] = [];
-  const columns = mergeColumns(existing, seen.reduce(joinColumns, []), true, '', conflicts);
+  const columns = mergeColumns(existing, seen.reduce(unifyChunkColumns, []), true, '', conflicts);
   return { columns: unmarkColumns(columns), conflicts };
 }
 
@@ -77,21 +77,24 @@ const upperBounds: Readonly<Record<StoredType, readonly StoredType[]>> = {
 };
 
 /** The smallest type that holds the values of both types. */
-function joinTypes(a: StoredType, b: StoredType): StoredType {
+function commonType(a: StoredType, b: StoredType): StoredType {
   return upperBounds[a].find((type) => upperBounds[b].includes(type)) ?? 'json';
 }
 
-/** Joins the columns found in two chunks; the result can be joined with those of further chunks. */
-export function joinColumns(a: Columns, b: Columns): Columns {
-  const joined = new Map(a.map((column) => [column.name, column]));
+/**
+ * Unifies the columns of two chunks: a column of both gets a type that holds the values of both. The result can be unified with the columns
+ * of further chunks.
+ */
+export function unifyChunkColumns(a: Columns, b: Columns): Columns {
+  const unified = new Map(a.map((column) => [column.name, column]));
   for (const column of b) {
-    const known = joined.get(column.name);
-    joined.set(column.name, known ? joinColumn(known, column) : column);
+    const known = unified.get(column.name);
+    unified.set(column.name, known ? unifyColumnPair(known, column) : column);
   }
-  return [...joined.values()];
+  return [...unified.values()];
 }
 
-function joinColumn(a: Column, b: Column): Column {
+function unifyColumnPair(a: Column, b: Column): Column {
   const { name, physical } = a;
   const isList = a.isList || b.isList;
   if (a.seen === 'null' && b.seen === 'null') {
@@ -102,8 +105,8 @@ function joinColumn(a: Column, b: Column): Column {
     return { name, physical, type: 'string', isList, seen: 'missing' };
   const filled = isAbsorbed(a, b) ? [b] : isAbsorbed(b, a) ? [a] : [a, b];
   const areWhole = filled.every((one) => one.type === 'long' || one.isWhole === true);
-  const joined = filled.map((one) => one.type).reduce(joinTypes);
-  const type = areWhole && filled.some((one) => one.type === 'long') ? 'long' : joined;
+  const common = filled.map((one) => one.type).reduce(commonType);
+  const type = areWhole && filled.some((one) => one.type === 'long') ? 'long' : common;
   if (type === 'json') return { name, physical, type, isList: false };
   if (type !== 'object')
     return {
@@ -113,7 +116,7 @@ function joinColumn(a: Column, b: Column): Column {
       isList,
       ...(areWhole && type === 'double' && { isWhole: true }),
     };
-  const children = joinColumns(a.children ?? [], b.children ?? []);
+  const children = unifyChunkColumns(a.children ?? [], b.children ?? []);
   return { name, physical, type, isList, children };
 }
 
@@ -121,13 +124,13 @@ function isMissing({ seen }: Column): boolean {
   return seen === 'missing' || seen === 'null';
 }
 
-/** Whether a column does not affect the type that it and another column get when they are joined. */
+/** Whether a column does not affect the type that it and another column get when they are unified. */
 function isAbsorbed(column: Column, other: Column): boolean {
   return column.seen === 'null' || (column.seen === 'missing' && isNumeric(other));
 }
 
 function isNumeric({ type, seen, isList }: Column): boolean {
-  return seen !== 'missing' && !isList && joinTypes(type, 'double') === 'double';
+  return seen !== 'missing' && !isList && commonType(type, 'double') === 'double';
 }
 
 /** Merges the columns found with the existing ones and assigns physical names to new columns. */

@@ -29,7 +29,7 @@ export const nameByCode: ReadonlyMap<number, string> = new Map([
   [codes.expressionError, 'Expression Error'],
 ]);
 
-/** The message of a warning of code 302. */
+/** The message of warning 302 if a list field gets a single value. */
 export const listOfOneWarning = 'one value where a list is expected: a list of one is stored';
-/** The message of a warning of code 303 about values. */
+/** The message of warning 303 if a scalar field gets a list. */
 export const firstOfListWarning = 'a list where one value is expected: its first is stored';

@@ -113,8 +113,8 @@ interface PickedPage {
 }
 
 /**
- * Reads the levels of a page, and adds those of the requested rows to `levels`. Writes the numbers of the requested values, counted from
- * the page's first value, to the start of `picks`.
+ * Reads the levels of a page, and adds those of the requested rows to `levels`. Writes the indices of the values of these rows, among the
+ * stored values of the page, to the start of `picks`.
  */
 function pickLevels(
   { body, count }: DecompressedPage,
@@ -134,7 +134,10 @@ function pickLevels(
   return page;
 }
 
-/** Adds the levels of the requested rows to `levels`, and the numbers of the requested values to `picks`, for a page in which each slot is a row. */
+/**
+ * Handles a page of a column without lists, in which each row has one slot: adds the definition levels of the requested rows to `levels`,
+ * and the indices of their values among the stored values of the page to `picks`.
+ */
 function pickScalars(
   definition: HybridCursor,
   count: number,

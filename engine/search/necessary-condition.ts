@@ -114,7 +114,10 @@ function timeCondition(
   };
 }
 
-/** Returns true for strings without characters that JSON escapes or that SQLite compares differently. */
+/**
+ * Returns true for non-empty strings of ASCII letters, digits, spaces and `_.-`. JSON escapes none of these characters, and SQLite ignores
+ * the case of ASCII letters, as the search does.
+ */
 function isUnescapedInJson(text: string): boolean {
   return /^[A-Za-z0-9_ .-]+$/.test(text);
 }

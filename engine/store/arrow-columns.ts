@@ -31,10 +31,10 @@ export const reservedColumns: Columns = [
   { ...stringColumnTemplate, name: '_commit', physical: '_commit' },
 ];
 
-type StoredScalar = Exclude<StoredType, 'object'>;
+type StoredScalarType = Exclude<StoredType, 'object'>;
 
 /** The Arrow, Delta and Parquet types of each scalar type. */
-const scalarTypeMapping: Readonly<Record<StoredScalar, () => [ArrowType, string, LeafType]>> = {
+const scalarTypeMapping: Readonly<Record<StoredScalarType, () => [ArrowType, string, LeafType]>> = {
   boolean: () => [new Bool(), 'boolean', 'boolean'],
   date: () => [new TimestampMicrosecond('UTC'), 'timestamp', 'timestamp'],
   double: () => [new Float64(), 'double', 'double'],
@@ -64,7 +64,7 @@ function parquetColumn(column: Column): ParquetColumn {
 }
 
 /** Returns the Parquet physical type of a stored type: one of `physicalType`. */
-export function physicalOfStored(type: StoredScalar): number {
+export function physicalOfStored(type: StoredScalarType): number {
   return physicalOf(scalarTypeMapping[type]()[2]);
 }
 

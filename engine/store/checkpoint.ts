@@ -195,7 +195,7 @@ function timeTag(key: string, time: number | undefined): Readonly<Record<string,
   return time === undefined ? {} : { [key]: String(time) };
 }
 
-function timeOfTag(time: string | undefined): number | undefined {
+function parseTimeTag(time: string | undefined): number | undefined {
   return time === undefined ? undefined : Number(time);
 }
 
@@ -228,8 +228,8 @@ export async function readCheckpoint(
     if (add !== undefined) {
       const tags = objectOfEntries(add['tags']);
       const segment = segmentOfAddAction({ ...add, tags }, state.columns);
-      const deletedAt = timeOfTag(tags[deletedAtTagKey]);
-      const latestDeletedAt = timeOfTag(tags[latestDeletedAtTagKey]);
+      const deletedAt = parseTimeTag(tags[deletedAtTagKey]);
+      const latestDeletedAt = parseTimeTag(tags[latestDeletedAtTagKey]);
       live.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt, latestDeletedAt }); // prettier-ignore
     }
     if (remove !== undefined) {
@@ -237,7 +237,7 @@ export async function readCheckpoint(
       removed.set(String(remove['path']), {
         bytes: Number(remove['size']),
         removedAt: Number(remove['deletionTimestamp']),
-        latestRemovedAt: timeOfTag(tags[latestRemovedAtTagKey]),
+        latestRemovedAt: parseTimeTag(tags[latestRemovedAtTagKey]),
         isVacuumed: tags[vacuumedTagKey] === 'true',
       });
     }

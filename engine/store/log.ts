@@ -209,8 +209,8 @@ function checksumMember(checksum: string): string {
 }
 
 /**
- * Returns the checksum of a whole entry, whose last line is given with an empty checksum, and that of the lines before the last one, which
- * entries of earlier releases have.
+ * Returns two checksums of an entry: `whole`, of all lines, with the checksum in `lastLine` left empty; and `body`, of all lines but the
+ * last. Entries of earlier releases contain the checksum `body`.
  */
 function entryChecksums(
   body: string,

@@ -39,7 +39,7 @@ import type {
   DiskUse,
   VersionDifference,
   HistoryEntry,
-  KnownVersion,
+  DatasetStateInCatalog,
   Mergeable,
   ReadVersion,
   Rewrite,
@@ -377,7 +377,7 @@ class FileStore implements Store {
     return ids;
   }
 
-  async sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<SweepResult> {
+  async sweep(known: (datasetId: number) => Promise<DatasetStateInCatalog>): Promise<SweepResult> {
     const removedNames: string[] = [];
     const quarantined: string[] = [];
     const failures: string[] = [];

@@ -87,7 +87,10 @@ function runsOf(rows: Int32Array, targets: Int32Array): RowRuns {
  * Returns a function that decodes the runs of a source in a segment of `count` rows. Throws, or the function does, if the text is malformed or names
  * other rows.
  */
-export function originRuns(encoded: EncodedOrigins, count: number): (source: number) => RowRuns {
+export function originRunsDecoder(
+  encoded: EncodedOrigins,
+  count: number,
+): (source: number) => RowRuns {
   if (typeof encoded !== 'string') return (source) => decodeRuns(encoded[source] ?? '', count);
   const runs = runsBySource(decodeRowByRow(encoded, count));
   return (source) => runs[source] ?? noRuns;

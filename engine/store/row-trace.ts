@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { intersectSorted, unionSorted, subtractSorted } from '../core/sorted-sets.js';
 import { deletedRows } from './deletion-vector.js';
 import type { LogEntry } from './log.js';
-import { originRuns, type RowRuns } from './origins.js';
+import { originRunsDecoder, type RowRuns } from './origins.js';
 import type { Segment, SegmentRowSet } from './store.js';
 
 /** The parts of a segment that matter for following its rows. */
@@ -228,7 +228,7 @@ export async function traceForward(
       ({ set, trace }) => trace.rowsLeft > 0 && (target.deletion !== undefined || !set.areDeleted),
     );
     if (concerned.length === 0) continue;
-    const runsOf = originRuns(entry.origins[i]!, target.rows);
+    const runsOf = originRunsDecoder(entry.origins[i]!, target.rows);
     const runs = entry.remove.flatMap((_, source): RunsOfSources => {
       const isWanted = concerned.some(({ trace }) => trace.hasRowsOf(source));
       return isWanted ? [[source, runsOf(source)]] : [];
@@ -252,7 +252,7 @@ export async function traceBack(
   const traces = sets.map((set) => set.beginSortedBack(entry, live));
   for (const [i, target] of entry.add.entries()) {
     if (!sets.some((set) => set.rows.has(target.path))) continue;
-    const runsOf = originRuns(entry.origins[i]!, target.rows);
+    const runsOf = originRunsDecoder(entry.origins[i]!, target.rows);
     const runs = entry.remove.map((_, source) => [source, runsOf(source)] as const);
     for (const trace of traces) trace.addRowsOf(target, runs);
     await setImmediate();

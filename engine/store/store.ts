@@ -247,7 +247,7 @@ export interface Damage {
  * The state of a dataset in the catalogue: the version that the catalogue knows (-1: none yet), or that the dataset was deleted or
  * archived; undefined if the catalogue does not know the dataset.
  */
-export type KnownVersion = number | 'deleted' | 'archived' | undefined;
+export type DatasetStateInCatalog = number | 'deleted' | 'archived' | undefined;
 
 /** The result of a sweep. Names are relative to the folder of all datasets. */
 export interface SweepResult {
@@ -351,7 +351,7 @@ export interface Store {
    * scratch folder, because its commit then did not complete; any other such segment is moved to the quarantine. A dataset is not touched
    * if its log is unreadable or shorter than the catalogue knows. Call it before the scratch folders are swept and before the first commit.
    */
-  sweep(known: (datasetId: number) => Promise<KnownVersion>): Promise<SweepResult>;
+  sweep(known: (datasetId: number) => Promise<DatasetStateInCatalog>): Promise<SweepResult>;
   /**
    * Returns all problems with a dataset's files. A file that no version references is a problem if it was last modified before
    * `unnamedBefore` (milliseconds since 1970; by default, every such file is).

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { AppError } from '../core/errors.js';
 import { partNames, type ColumnSummary, type IndexPartName } from './column-writer.js';
-import { indexMagic, indexTailBytes, indexVersion, type IndexSummary } from './index-writer.js';
+import { indexMagic, indexTrailerBytes, indexVersion, type IndexSummary } from './index-writer.js';
 
 /** A segment's file. The bytes that `read` returns have been compared with the file's checksums. */
 interface IndexedFile {
@@ -29,12 +29,12 @@ export interface ColumnLocation {
 /** Reads the summary of the text index in a segment's file; returns undefined if the file has no index of the current version. */
 export function openIndex(file: IndexedFile): TextIndex | undefined {
   const end = file.footerOffset;
-  if (end < indexTailBytes) throw damagedIndexError(file, 'has no room before the footer');
-  const tail = Buffer.from(file.read(end - indexTailBytes, indexTailBytes));
-  if (tail.readUInt32LE(4) !== indexMagic) return undefined;
-  const begin = end - indexTailBytes - tail.readUInt32LE(0);
+  if (end < indexTrailerBytes) throw damagedIndexError(file, 'has no room before the footer');
+  const trailer = Buffer.from(file.read(end - indexTrailerBytes, indexTrailerBytes));
+  if (trailer.readUInt32LE(4) !== indexMagic) return undefined;
+  const begin = end - indexTrailerBytes - trailer.readUInt32LE(0);
   if (begin < 0) throw damagedIndexError(file, 'has a summary longer than the file');
-  return parseIndex(file, file.read(begin, end - indexTailBytes - begin), begin);
+  return parseIndex(file, file.read(begin, end - indexTrailerBytes - begin), begin);
 }
 
 /** Reads `length` bytes at `from` of one part of a column's index; by default the whole part. */

@@ -13,9 +13,10 @@ import { collectListedValues } from './listed-values.js';
  * versions are ignored.
  */
 export const indexVersion = 3;
-/** The last four bytes of an index, which follow the length of its summary. */
+/** The last four bytes of an index, which follow the length of its summary in the trailer. */
 export const indexMagic = 0x31585453; // STX1
-export const indexTailBytes = 8;
+/** The size of the trailer of an index: the length of its summary, and `indexMagic`. */
+export const indexTrailerBytes = 8;
 
 /** The summary at the end of an index, stored as JSON. */
 export interface IndexSummary {
@@ -85,7 +86,10 @@ export function writeIndex(
     const pieces = keptColumns.flatMap(({ parts }) => parts);
     const bytes = keptColumns.reduce((sum, column) => sum + indexSize(column), 0);
     const summaries = keptColumns.map(({ summary }) => summary);
-    return [...pieces, indexTail({ version: indexVersion, rows, bytes, columns: summaries })];
+    return [
+      ...pieces,
+      encodeIndexSummary({ version: indexVersion, rows, bytes, columns: summaries }),
+    ];
   };
 }
 
@@ -155,11 +159,11 @@ function memberData(parent: Data, name: string): Data {
     : makeData({ ...common, type: member.type as Struct, children });
 }
 
-/** Returns the end of an index: the summary, its length and the magic number. */
-function indexTail(summary: IndexSummary): Uint8Array {
+/** Returns the end of an index: the summary as JSON and the trailer, which has its length and the magic number. */
+function encodeIndexSummary(summary: IndexSummary): Uint8Array {
   const text = Buffer.from(JSON.stringify(summary));
-  const tail = Buffer.alloc(indexTailBytes);
-  tail.writeUInt32LE(text.length, 0);
-  tail.writeUInt32LE(indexMagic, 4);
-  return Buffer.concat([text, tail]);
+  const trailer = Buffer.alloc(indexTrailerBytes);
+  trailer.writeUInt32LE(text.length, 0);
+  trailer.writeUInt32LE(indexMagic, 4);
+  return Buffer.concat([text, trailer]);
 }

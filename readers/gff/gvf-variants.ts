@@ -25,7 +25,10 @@ export class GvfVariantBuilder {
     return this.#variants.column;
   }
 
-  /** Adds the variant of the feature from `first` to `last` whose column i is `bytes[from[i]..to[i])`. */
+  /**
+   * Adds the variant of a feature to the record `row`, if the feature has exactly one alternate allele. Column i of the feature is
+   * `bytes[from[i]..to[i])`; its first and last positions on the sequence are `first` and `last`.
+   */
   add(
     row: number,
     bytes: Uint8Array,

@@ -32,7 +32,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
           const symbols = { ...scalarColumn(symbolsFieldName(one.id), 'string'), isList: true };
           return [
             meaning.separator === undefined ? column : { ...column, isList: true },
-            ...(meaning.symbolsEndAt === undefined ? [] : [symbols]),
+            ...(meaning.symbolTerminator === undefined ? [] : [symbols]),
           ];
         }),
       ),

@@ -272,8 +272,8 @@ export class InfoParser implements InfoExtent, ValueReport {
     const bytes = this.#bytes;
     const list = this.#struct.children.get(symbolsFieldName(name));
     if (!(list instanceof ListBuilder) || !(list.items instanceof Utf8Builder)) return;
-    const { symbolsEndAt, separator = '|' } = this.#meanings.get(name)!;
-    const [last, next] = [symbolsEndAt!.charCodeAt(0), separator.charCodeAt(0)];
+    const { symbolTerminator, separator = '|' } = this.#meanings.get(name)!;
+    const [last, next] = [symbolTerminator!.charCodeAt(0), separator.charCodeAt(0)];
     const otherNext = separator.length > 1 ? separator.charCodeAt(1) : next;
     list.padTo(this.#row);
     for (let at = from; at < to; at++) {
@@ -289,7 +289,7 @@ export class InfoParser implements InfoExtent, ValueReport {
   #roleOf(name: string): KeyRole {
     if (name === this.#options.exploded) return KeyRole.Exploded;
     if (name === 'END') return KeyRole.End;
-    if (this.#meanings.get(name)?.symbolsEndAt !== undefined) return KeyRole.Genes;
+    if (this.#meanings.get(name)?.symbolTerminator !== undefined) return KeyRole.Genes;
     return name === 'SVLEN' ? KeyRole.Svlen : KeyRole.None;
   }
 

@@ -9,7 +9,7 @@ interface KnownSource {
   /** The separator of values, by INFO key. `described` gives a separator for all keys whose description matches a pattern. */
   readonly separators?: Readonly<Record<string, string>>;
   readonly described?: readonly (readonly [RegExp, string])[];
-  /** The INFO keys whose values begin with gene symbols, each with the characters that end a symbol. */
+  /** The INFO keys whose values begin with gene symbols, each with the character that ends a symbol. */
   readonly symbols?: Readonly<Record<string, string>>;
   /** The INFO keys of annotations, each with the name of the subfield that holds the gene symbol. */
   readonly genes?: Readonly<Record<string, string>>;
@@ -128,16 +128,16 @@ function meaningOfKey(
   const ownSeparator = Object.hasOwn(separators, id) ? separators[id] : undefined;
   const separator =
     ownSeparator ?? (number === '1' ? undefined : described.find(([pattern]) => pattern.test(description))?.[1]);
-  const symbolsEndAt = Object.hasOwn(symbols, id) && !descriptions.has(symbolsFieldName(id)) ? symbols[id] : undefined;
+  const symbolTerminator = Object.hasOwn(symbols, id) && !descriptions.has(symbolsFieldName(id)) ? symbols[id] : undefined;
   const part = Object.hasOwn(genes, id) ? genes[id] : undefined;
   const parts = description.split('|').map((one) => one.trim());
   if (part !== undefined && parts.includes(part)) return { id, source, genes: [id, part] };
-  if (separator === undefined && symbolsEndAt === undefined) return null;
+  if (separator === undefined && symbolTerminator === undefined) return null;
   return {
     id,
     source,
     ...(separator !== undefined && { separator }),
-    ...(symbolsEndAt !== undefined && { symbolsEndAt, genes: [symbolsFieldName(id)] }),
+    ...(symbolTerminator !== undefined && { symbolTerminator, genes: [symbolsFieldName(id)] }),
   };
 } // prettier-ignore
 

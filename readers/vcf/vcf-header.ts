@@ -10,8 +10,11 @@ export interface InfoInterpretation {
   readonly id: string;
   /** The character that separates the values, or two characters, each of which separates values; undefined for the comma of VCF. */
   readonly separator?: string;
-  /** The characters after the gene symbol with which a value begins, such as the colon of `BRCA1:672`; the symbols are also stored as a list. */
-  readonly symbolsEndAt?: string;
+  /**
+   * The character that ends the gene symbol at the beginning of each value, such as the colon of `BRCA1:672`. If it is given, the gene
+   * symbols are also stored in a list field of their own.
+   */
+  readonly symbolTerminator?: string;
   /** The field below `info` that holds gene symbols. */
   readonly genes?: readonly string[];
   /** The name of the known source that gives this interpretation; null if the request gives it. */

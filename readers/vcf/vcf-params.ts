@@ -9,7 +9,7 @@ export interface VcfParams {
   readonly annotationsKey: string;
   /** Name of the column that gets the samples. */
   readonly sampleKey: string;
-  /** Whether every annotation becomes a record. */
+  /** Whether each annotation of an allele becomes a record of its own (`explode_annotations`). */
   readonly explodes: boolean;
   /** The separators of values in fields such as `info.CLNDN`; null for the comma, whatever known sources say. */
   readonly split: ReadonlyMap<string, string | null>;

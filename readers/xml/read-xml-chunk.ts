@@ -1,6 +1,6 @@
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { createRecordFields } from '../../engine/ingest/make-column.js';
-import { joinColumns } from '../../engine/ingest/unify-columns.js';
+import { unifyChunkColumns } from '../../engine/ingest/unify-columns.js';
 import { RecordContext, type FaultReport } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { ReadOptions, Report } from '../reader.js';
@@ -75,7 +75,7 @@ export function readXml(
     }
     if (!isRestarted) return true;
     const found = fields.columns.map((column) => column.column());
-    seenColumns = joinColumns(seenColumns, found);
+    seenColumns = unifyChunkColumns(seenColumns, found);
     return false;
   };
   while (!readOnce()) {

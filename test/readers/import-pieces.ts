@@ -8,7 +8,11 @@ import {
 } from '../../engine/ingest/findings.js';
 import { outstandingBufferCount } from '../../engine/core/buffers.js';
 import { resolveTypeDependentWarnings } from '../../engine/ingest/settled-findings.js';
-import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
+import {
+  unifyChunkColumns,
+  needsRewrite,
+  unifyColumns,
+} from '../../engine/ingest/unify-columns.js';
 import type { Columns, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
 import type { Reader } from '../../readers/reader.js';
@@ -135,7 +139,7 @@ function readChunks(
     all[i] = read(i, known, false);
     if (!reader.usesHints) continue;
     for (let next; (next = all[hinting]) !== undefined; hinting++)
-      hints = joinColumns(hints, next.batch.seen);
+      hints = unifyChunkColumns(hints, next.batch.seen);
   }
   const last = all.findIndex(({ report }) => report.hasEnded);
   const firsts = last < 0 ? all : all.slice(0, last + 1);

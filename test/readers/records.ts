@@ -1,4 +1,4 @@
-import { joinColumns } from '../../engine/ingest/unify-columns.js';
+import { unifyChunkColumns } from '../../engine/ingest/unify-columns.js';
 import type { Column, Columns, Row, StoredType, Value } from '../../engine/core/types.js';
 import type { Random } from '../random.js';
 
@@ -15,7 +15,7 @@ function columnSeenIn(name: string, value: Value): Column {
     const empty: Column = { ...as('string'), seen: 'null', isList: true };
     const joinedItems = value
       .map((item) => [columnSeenIn(name, item as Value)])
-      .reduce(joinColumns, [empty])[0]!;
+      .reduce(unifyChunkColumns, [empty])[0]!;
     return joinedItems.type === 'json' ? joinedItems : { ...joinedItems, isList: true };
   }
   switch (typeof value) {

@@ -36,7 +36,7 @@ const pairTableRows: PairRecords = ({ rows }, second, hasHeader) => {
   return rows.map((row, i) => [row, expectedRecords[i]]);
 };
 
-const pairFeatures: PairRecords = ({ rows }, second) => {
+const pairGffFeatures: PairRecords = ({ rows }, second) => {
   const number = (cell: string | undefined) => (cell === '.' ? null : Number(cell));
   return rows.map((row, i) => {
     const [, , , start, end, score, strand, phase] = second[i] as string[];
@@ -92,7 +92,7 @@ const pairingByKind: Readonly<Record<string, PairRecords>> = {
   tsv: pairTableRows,
   maf: pairTableRows,
   vcf: pairVariants,
-  gtf: pairFeatures,
-  gff3: pairFeatures,
+  gtf: pairGffFeatures,
+  gff3: pairGffFeatures,
   json: pairObjects,
 };

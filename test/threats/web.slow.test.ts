@@ -44,7 +44,7 @@ const operationRows = Object.entries(operations) as [string, OperationRow][];
 const samplePathOf = (row: OperationRow): string => row.paths[0].replaceAll(/:\w+/g, '1');
 
 describe('W2: a connection that is slow', () => {
-  // The server has a single short limit, and no request to it must be answered.
+  // Only the limit on the time for headers is short on this server; the tests send it no complete request.
   let shortHeaders: TestServer;
   beforeAll(async () => {
     shortHeaders = await startServer({ limits: { headersMs: 400 } });

@@ -110,15 +110,15 @@ export interface NodeCompiler {
   resolveName(name: string, scope: NameScope): NameResolution;
   /** Names that are similar to an unknown name. */
   suggestions(name: string, scope: NameScope): readonly string[];
-  /**
-   * Returns code whose errors get this position, unless they already have one. If the compiler does not locate errors, returns the code
-   * unchanged.
-   */
+  /** Returns code whose errors get this position, unless they already have one. If `addsPositions` is false, returns the code unchanged. */
   withPosition<A extends readonly unknown[], R>(
     position: SyntaxPosition,
     code: (...args: A) => R,
   ): (...args: A) => R;
-  /** Whether the code locates errors. If so, code for several nodes must not be combined, because each has its own position. */
+  /**
+   * Whether the compiled code adds the position of a node to the errors of its evaluation. If so, the code of several nodes must not be
+   * combined, because each node has its own position.
+   */
   readonly addsPositions: boolean;
   /** Whether the expression reads only paths of the record, so that the record itself is not needed. */
   readonly readsPaths: boolean;

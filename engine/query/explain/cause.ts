@@ -30,7 +30,10 @@ export function recordCountText(count: number): string {
   return count === 1 ? '1 record' : `${count} records`;
 }
 
-/** Returns the cause of a condition that no record satisfies whatever value it asks for; empty if the condition is possible. */
+/**
+ * Returns why a condition that matches no record is impossible for its field: the field is unknown, has no values, has a value in every
+ * record, or has a type that cannot satisfy the condition. Empty if none of these applies.
+ */
 export function causeOfImpossibleCondition(
   leaf: ExplainLeaf,
   { index }: ExplainedRequest,

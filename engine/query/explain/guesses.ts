@@ -37,9 +37,13 @@ export function guessesAtLeaf(
     });
   if (source.kind === 'build')
     for (const step of [1, 2] as const)
-      add('wrong_build', buildReason, withBuildReplaced(leaf, otherBuildName(source.value, step)));
+      add(
+        'wrong_build',
+        otherGenomeBuildReason,
+        withBuildReplaced(leaf, otherBuildName(source.value, step)),
+      );
   if (source.kind === 'entity' && source.type === 'gene')
-    add('gene_name', geneReason, reparseSource({ ...source, value: geneSynonyms(source.value, context.names.genes) }, context)); // prettier-ignore
+    add('gene_name', otherGeneNameReason, reparseSource({ ...source, value: geneSynonyms(source.value, context.names.genes) }, context)); // prettier-ignore
   if (source.kind === 'term') {
     const { atom } = source;
     const [only] = atom.kind === 'term' ? atom.parts : [];
@@ -71,8 +75,8 @@ function elementsReason(list: string): string {
   return `Different elements of ${list} satisfy the conditions, and no element all of them`;
 }
 
-const buildReason = 'The records are of another genome build';
-const geneReason = 'The records use another name of the gene';
+const otherGenomeBuildReason = 'The records are of another genome build';
+const otherGeneNameReason = 'The records use another name of the gene';
 
 interface ValueCorrection {
   readonly cause: string;
@@ -85,8 +89,8 @@ function valueCorrections(genes: GeneNames | undefined): readonly ValueCorrectio
   const build = 'The genome build has another name';
   const position = 'Positions are counted from another number';
   return [
-    { cause: 'wrong_build', because: buildReason, change: (text) => otherBuildName(text, 1) },
-    { cause: 'wrong_build', because: buildReason, change: (text) => otherBuildName(text, 2) },
+    { cause: 'wrong_build', because: otherGenomeBuildReason, change: (text) => otherBuildName(text, 1) },
+    { cause: 'wrong_build', because: otherGenomeBuildReason, change: (text) => otherBuildName(text, 2) },
     { cause: 'build_name', because: build, change: (text) => buildByAlias.get(text.toLowerCase()) },
     { cause: 'chr_prefix', because: chromosome, change: withoutChr },
     { cause: 'chr_prefix', because: chromosome, change: withChr },
@@ -94,7 +98,7 @@ function valueCorrections(genes: GeneNames | undefined): readonly ValueCorrectio
     { cause: 'spaces', because: 'The value has spaces around it', change: undefinedIfUnchanged((text) => text.trim()) },
     { cause: 'quotes', because: 'The value has quotation marks around it', change: (text) => /^\s*(["'])(.+)\1\s*$/su.exec(text)?.[2] },
     { cause: 'number_format', because: 'The number is written differently', change: (text) => /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(',', '') : undefined },
-    { cause: 'gene_name', because: geneReason, change: undefinedIfUnchanged((text) => genes?.resolve(text)) },
+    { cause: 'gene_name', because: otherGeneNameReason, change: undefinedIfUnchanged((text) => genes?.resolve(text)) },
     ...[1n, -1n].flatMap((by) => [false, true].map((isBoth) => (
       { cause: 'off_by_one', because: position, change: (text: string) => shiftedText(text, by, isBoth) }))),
   ]; // prettier-ignore

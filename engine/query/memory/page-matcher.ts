@@ -23,12 +23,12 @@ interface PageMatches {
 }
 
 /** Says that a segment is to be evaluated as a whole, because that is faster: with the hash table of a column, or by a scan of whole columns. */
-interface WholeSegment {
+interface WholeSegmentEvaluation {
   readonly found: undefined;
   readonly by: 'hashes' | 'columns';
 }
 
-const onColumns: WholeSegment = { found: undefined, by: 'columns' };
+const onColumns: WholeSegmentEvaluation = { found: undefined, by: 'columns' };
 
 /** The number of consecutive segments with too many candidate pages after which a query no longer looks at single pages. */
 const maxConsecutiveMisses = 4;
@@ -50,7 +50,7 @@ export class PageMatcher {
     pages: SegmentPages,
     view: SegmentView,
     segment: ShardSegment,
-  ): PageMatches | WholeSegment {
+  ): PageMatches | WholeSegmentEvaluation {
     const query = this.#query;
     const { areVariantsPlaced: arePlaced } = segment;
     const isInMemory = [...query.names.keys()].every(pages.hasColumn);

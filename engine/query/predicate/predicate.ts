@@ -110,7 +110,7 @@ export type ScoredCondition = PredicateOfKind<'terms' | 'phrase' | 'wildcard'>;
 /** For comparisons that ignore letter case: the stored values that each predicate matches, if they are known. */
 export type CaseVariants = ReadonlyMap<Predicate, readonly string[]>;
 
-/** A clause: an addend of the relevance score. Records that satisfy `item` rank before other records. */
+/** A clause of the relevance score: records that satisfy `item` get a higher score, in proportion to `boost`. */
 export interface ScoreClause {
   readonly item: Predicate;
   readonly boost: number;

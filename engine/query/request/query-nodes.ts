@@ -7,14 +7,18 @@ import type { RangeEndText } from './ranges.js';
 
 /** Returns the conditions of a query string as a tree. Clauses that only affect the ranking are left out. */
 export function queryNode(text: string, path: string, index: FieldIndex): ExplainNode {
-  return levelNode(parseGrammar(text), path, index);
+  return clauseLevelNode(parseGrammar(text), path, index);
 }
 
 /**
  * Returns the node of one level of a query string, with the semantics of query-string.ts: all required clauses if there are any, else one
  * of the alternatives; and none of the excluded clauses.
  */
-function levelNode({ alternatives }: ClauseLevel, path: string, index: FieldIndex): ExplainNode {
+function clauseLevelNode(
+  { alternatives }: ClauseLevel,
+  path: string,
+  index: FieldIndex,
+): ExplainNode {
   const isExcluded = (clauses: readonly Clause[]): boolean =>
     clauses.length === 1 && clauses[0]!.sign === 'prohibited';
   const wantedClauses = alternatives.filter((clauses) => !isExcluded(clauses));
@@ -57,7 +61,7 @@ function clauseNode({ sign, atom }: Clause, path: string, index: FieldIndex): Ex
 }
 
 function atomNode(atom: Atom, path: string, index: FieldIndex): ExplainNode {
-  if (atom.kind === 'group') return levelNode(atom.level, path, index);
+  if (atom.kind === 'group') return clauseLevelNode(atom.level, path, index);
   return {
     kind: 'condition',
     path,

@@ -21,7 +21,7 @@ export interface SegmentSource {
 /** References to rows: one array in which segments and row numbers alternate, or a list of pairs. */
 export type RowRefs = Int32Array | readonly RowRef[];
 
-/** Consecutive requested records of one segment whose pages are loaded. */
+/** Some records of one segment that follow one another in the request; the pages of all of them are loaded. */
 export interface RowBlock {
   /** Row numbers in the row group, in any order; only the first `length` are valid. */
   readonly rows: Int32Array;

@@ -25,7 +25,7 @@ export function keyColumnsOf(
   return names.map((name) => {
     const above = columnPath(name, columns);
     const path = above?.map((column) => column.name) ?? [];
-    const isGiven = given.length === 0 || given.some((part) => columnsAlong(part, path));
+    const isGiven = given.length === 0 || given.some((part) => columnsOnPath(part, path));
     if (above === undefined || !isGiven) throw unknownKeyError(name, given);
     const { type } = above.at(-1)!;
     if (above.some(({ isList }) => isList) || type === 'object' || type === 'json')
@@ -36,20 +36,20 @@ export function keyColumnsOf(
     return {
       given: above.map(({ physical }) => physical),
       // No column has an empty physical name, so no record is found by a field that the dataset does not store.
-      stored: columnsAlong(stored, path)?.map(({ physical }) => physical) ?? [''],
+      stored: columnsOnPath(stored, path)?.map(({ physical }) => physical) ?? [''],
       type,
     };
   });
 }
 
 /** Returns the columns on the path to a field, which is the last of them; undefined if there is no such field. */
-function columnsAlong(
+function columnsOnPath(
   columns: Columns,
   [name, ...members]: readonly string[],
 ): Columns | undefined {
   const column = columns.find((one) => one.name === name);
   if (column === undefined || members.length === 0) return column && [column];
-  const rest = columnsAlong(column.children ?? [], members);
+  const rest = columnsOnPath(column.children ?? [], members);
   return rest && [column, ...rest];
 }
 

@@ -9,7 +9,7 @@ import {
   validationJson,
   type Findings,
 } from '../../../engine/ingest/findings.js';
-import { joinColumns } from '../../../engine/ingest/unify-columns.js';
+import { unifyChunkColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Column, Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { TaskFailure, type RunContext } from '../job.js';
 import type { DetectedEntities } from './detect-entities.js';
@@ -72,7 +72,7 @@ export async function createImportResult(
           [...describedFields, ...params.dryRun.described],
           context,
         ),
-        seen: pathsWithValues(seenColumns.reduce(joinColumns, [])),
+        seen: pathsWithValues(seenColumns.reduce(unifyChunkColumns, [])),
       },
     }),
   };

@@ -17,7 +17,7 @@ const rejectedFileName = 'rejected.jsonl.gz';
 export interface RejectedFile {
   /** Number of records (lines) in the file. */
   readonly records: number;
-  /** Number of rejected records that are not in the file, because the budget was reached. */
+  /** Number of rejected records that were left out, because the file had reached its maximum size. */
   readonly left_out: number;
   readonly bytes: number;
   readonly md5: string;

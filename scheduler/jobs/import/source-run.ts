@@ -10,7 +10,7 @@ import {
   type Findings,
 } from '../../../engine/ingest/findings.js';
 import { resolveTypeDependentWarnings } from '../../../engine/ingest/settled-findings.js';
-import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
+import { unifyChunkColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';
 import { openSource } from '../../../readers/source/open-source.js';
@@ -367,7 +367,7 @@ export class SourceRun {
     this.#results[index] = { ...result, samples: [] };
     if (!this.layout.reader.usesHints) return;
     for (let next; (next = this.#results[this.#hinted]) !== undefined; this.#hinted++)
-      this.#hints = joinColumns(this.#hints, next.columns);
+      this.#hints = unifyChunkColumns(this.#hints, next.columns);
   }
 }
 

@@ -16,7 +16,10 @@ import { requireAppendableSnapshot } from '../visible-data.js';
 import type { MigrationResult } from './migration-types.js';
 import { requireAuthorizedMigration } from './prepare-migration.js';
 
-/** Commits the segments to the target, or stores the report of a dry run. */
+/**
+ * Commits the records that a migration has written or deleted in the target dataset, or stores the report of a dry run. Returns `run again`
+ * if the result is outdated.
+ */
 export async function publishMigration(
   task: TaskRow,
   result: MigrationResult,

@@ -9,8 +9,8 @@ import type { TableCache, TableSource } from './table-cache.js';
 /** Uploaded files as tables, which the worker creates on demand. */
 export interface FileTables {
   /**
-   * Calls `work` with the table of a file and returns its result; the table is not removed before that. Creates the table if it is
-   * not in the cache. Concurrent callers wait for the same table; when all of them have aborted, its creation is canceled.
+   * Calls `work` with the table of a file and returns the result of `work`; the table is not removed while `work` runs. Creates the table
+   * if it is not in the cache. Concurrent callers wait for the same table; when all of them have aborted, its creation is canceled.
    */
   use<T>(file: TableFile, signal: AbortSignal, work: (table: FileTable) => Promise<T>): Promise<T>;
   /** Drops the tables of an object whose file was replaced or deleted, or of a deleted dataset. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { sortRows } from '../../../engine/change/sort-rows.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { originRuns } from '../../../engine/store/origins.js';
+import { originRunsDecoder } from '../../../engine/store/origins.js';
 import { batchOf } from '../store/random.js';
 import { writeSegment } from '../store/write-segment.js';
 
@@ -25,7 +25,7 @@ test('the rows of more than 65,536 segments are sorted together, each with its o
   const target = join(folder, 'target.parquet');
   const { segment, origins } = await sortRows({ sources, span, columns, file: target });
   expect([segment.rows, segment.baseRowId]).toEqual([4, 10]);
-  const runsOf = originRuns(origins, 4);
+  const runsOf = originRunsDecoder(origins, 4);
   const found = sources.map((_, source) => Array.from(runsOf(source)));
   expect(found.flatMap((runs, source) => (runs.length > 0 ? [[source, runs]] : []))).toEqual([
     [2, [0, 2, 2]],

@@ -7,7 +7,7 @@ import type { Value } from '../../../engine/core/types.js';
 import { recordIdAfterRows } from '../../../engine/ingest/record-ids.js';
 import { deletedRows, deletionVector } from '../../../engine/store/deletion-vector.js';
 import { presentColumns, type MergeSource } from '../../../engine/store/merge-segments.js';
-import { encodeOrigins, originRuns, type RowRuns } from '../../../engine/store/origins.js';
+import { encodeOrigins, originRunsDecoder, type RowRuns } from '../../../engine/store/origins.js';
 import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { seed } from '../../seed.js';
@@ -108,7 +108,7 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
         ? expected[1].slice(dead, (dead += segment.rows))
         : expected[0].slice(live, (live += segment.rows));
       await check(caseText, { ...segment, path }, rows);
-      const runsOf = originRuns(origins, segment.rows);
+      const runsOf = originRunsDecoder(origins, segment.rows);
       const expectedRows = deleting.map((_, source) => rows.flatMap((one, target) => (one.source === source ? [[one.row, target]] : [])).toSorted((a, b) => a[0]! - b[0]!)); // prettier-ignore
       const foundRows = deleting.map((_, source) => rowsOfRuns(runsOf(source)));
       expect([caseText, foundRows]).toEqual([caseText, expectedRows]);
@@ -152,14 +152,14 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
 test('damaged origins are an error', () => {
   const rows = Int32Array.from([5, 0, 6, 2]);
   const texts = encodeOrigins({ sources: Uint32Array.from([1, 0, 1, 7]), rows });
-  const runsOf = originRuns(texts, 4);
+  const runsOf = originRunsDecoder(texts, 4);
   expect(texts.map((_, source) => rowsOfRuns(runsOf(source)))).toEqual([[[0, 1]], [[5, 0], [6, 2]], [], [], [], [], [], [[2, 3]]]); // prettier-ignore
-  expect(() => originRuns(texts, 3)(7)).toThrow(RangeError);
+  expect(() => originRunsDecoder(texts, 3)(7)).toThrow(RangeError);
   const bytes = Buffer.from(texts[1]!, 'base64');
   bytes[bytes.length - 6]! ^= 4;
-  expect(() => originRuns(['', bytes.toString('base64')], 4)(1)).toThrow();
+  expect(() => originRunsDecoder(['', bytes.toString('base64')], 4)(1)).toThrow();
   const cut = encodeOrigins({ sources: new Uint32Array(200), rows: Int32Array.from({ length: 200 }, (_, row) => 7 * row) }); // prettier-ignore
-  expect(() => originRuns(cut, 100)(0)).toThrow(RangeError);
+  expect(() => originRunsDecoder(cut, 100)(0)).toThrow(RangeError);
 });
 
 /** Returns the pairs of row and target of runs. */

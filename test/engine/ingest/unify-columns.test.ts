@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
-  joinColumns,
+  unifyChunkColumns,
   needsRewrite,
   storedColumns,
   unifyColumns,
@@ -132,8 +132,8 @@ describe('unifyColumns', () => {
       const all = unifyColumns([], [a, b, c]).columns;
       expect(sortColumns(unifyColumns([], [c, a, b]).columns)).toEqual(sortColumns(all));
       expect(sortColumns(unifyColumns([], [b, c, a]).columns)).toEqual(sortColumns(all));
-      expect(unifyColumns([], [joinColumns(a, b), c]).columns).toEqual(all);
-      expect(unifyColumns([], [a, joinColumns(b, c)]).columns).toEqual(all);
+      expect(unifyColumns([], [unifyChunkColumns(a, b), c]).columns).toEqual(all);
+      expect(unifyColumns([], [a, unifyChunkColumns(b, c)]).columns).toEqual(all);
       expect(unifyColumns([], [a, b, c, a, b]).columns).toEqual(all);
       expect(unifyColumns(all, []).columns).toEqual(all);
       expect(unifyColumns([], [all]).columns).toEqual(all);

@@ -7,7 +7,7 @@ import { runPage, runQuery } from '../../../engine/query/plan/run-query.js';
 import { foldTerm } from '../../../engine/text/fold.js';
 import {
   indexMagic,
-  indexTailBytes,
+  indexTrailerBytes,
   type IndexSummary,
 } from '../../../engine/text/index-writer.js';
 import { tokenize } from '../../../engine/text/text-tokenizer.js';
@@ -68,9 +68,9 @@ function withoutIndex({ snapshot, fields }: TestDataset): TestDataset {
 function cutTextIndex(file: Buffer): Buffer {
   const footer = file.length - 8 - file.readUInt32LE(file.length - 8);
   if (file.readUInt32LE(footer - 4) !== indexMagic) return file;
-  const summary = footer - indexTailBytes - file.readUInt32LE(footer - indexTailBytes);
+  const summary = footer - indexTrailerBytes - file.readUInt32LE(footer - indexTrailerBytes);
   const { bytes } = JSON.parse(
-    file.subarray(summary, footer - indexTailBytes).toString(),
+    file.subarray(summary, footer - indexTrailerBytes).toString(),
   ) as IndexSummary;
   return Buffer.concat([file.subarray(0, summary - bytes), file.subarray(footer)]);
 }

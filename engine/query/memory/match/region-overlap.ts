@@ -2,7 +2,7 @@ import { lowerCase } from '../../../text/fold.js';
 import type { PredicateOfKind } from '../../predicate/predicate.js';
 import type { Utf8Strings } from './column.js';
 import type { ValueTest } from './row-test.js';
-import { testEachEntry, filterSparse, stringTest } from './string-test.js';
+import { perEntryTest, filterSparse, stringTest } from './string-test.js';
 
 /**
  * Selects the strings that denote a region or variant sharing a base with the given region. A string is parsed byte by byte with the result
@@ -12,7 +12,7 @@ import { testEachEntry, filterSparse, stringTest } from './string-test.js';
 export function regionOverlapTest(condition: PredicateOfKind<'overlap'>): ValueTest {
   const region = encodeRegion(condition);
   return stringTest({
-    entries: testEachEntry(overlapTest(condition)),
+    entries: perEntryTest(overlapTest(condition)),
     strings: ({ bytes, offsets }: Utf8Strings, count, within) => {
       const test = (i: number): boolean =>
         overlapsRegion(bytes, offsets[i]!, offsets[i + 1]!, region);

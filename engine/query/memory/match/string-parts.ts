@@ -2,14 +2,14 @@ import type { Utf8Strings } from './column.js';
 import type { RangeEnd, Predicate } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
 import { startsWithBytes, containsBytes, scanBeginning, scanContaining } from './string-scan.js';
-import { testEachEntry, filterSparse, stringTest } from './string-test.js';
+import { perEntryTest, filterSparse, stringTest } from './string-test.js';
 
 /** Returns the test that selects the strings that contain `wanted`. */
 export function stringContainsTest(wanted: string): ValueTest {
   const text = wanted.toWellFormed();
   const part = Buffer.from(text);
   return stringTest({
-    entries: testEachEntry((entry) => entry.includes(text)),
+    entries: perEntryTest((entry) => entry.includes(text)),
     strings: (values, count, within) => {
       const { bytes, offsets } = values;
       return (
@@ -26,7 +26,7 @@ export function stringPrefixTest(wanted: string): ValueTest {
   const text = wanted.toWellFormed();
   const start = Buffer.from(text);
   return stringTest({
-    entries: testEachEntry((entry) => entry.startsWith(text)),
+    entries: perEntryTest((entry) => entry.startsWith(text)),
     strings: (values, count, within) => {
       const { bytes, offsets } = values;
       return (
@@ -48,7 +48,7 @@ export function stringRangeTest({ low, high }: Extract<Predicate, { kind: 'range
     return !to || isInsideBound(-compareBytes(bytes, start, end, to), high!);
   };
   return stringTest({
-    entries: testEachEntry((entry) => {
+    entries: perEntryTest((entry) => {
       const bytes = Buffer.from(entry);
       return isIn(bytes, 0, bytes.length);
     }),

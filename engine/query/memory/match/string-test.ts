@@ -32,7 +32,7 @@ export function stringTest({ entries, strings, ...traits }: StringTest): ValueTe
 }
 
 /** Returns a test of dictionary entries that tests each entry separately. */
-export function testEachEntry(test: (entry: string) => boolean): DictionaryEntryTest {
+export function perEntryTest(test: (entry: string) => boolean): DictionaryEntryTest {
   return ({ strings }, from, add) => {
     for (let index = from; index < strings.length; index++) if (test(strings[index]!)) add(index);
     return undefined;

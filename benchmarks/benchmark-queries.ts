@@ -24,7 +24,7 @@ export interface SampleRecord {
  * One query in the form for each engine. The last statement of a peer engine counts the matching records, as `total` in the server's
  * answer does.
  */
-export interface Question {
+export interface BenchmarkQuery {
   readonly name: string;
   /** The highest allowed ratio to the faster peer engine with warm caches, if it differs from that of most queries. */
   readonly bar?: number;
@@ -32,7 +32,7 @@ export interface Question {
   /** For a query for words in any field: the request for the same words in the only field that contains them. */
   readonly inOneField?: Readonly<Record<string, unknown>>;
   /** For a query that asks for something else each time, so that no answer is cached: the query of this number. */
-  readonly renewed?: (number: number) => Question;
+  readonly renewed?: (number: number) => BenchmarkQuery;
   /** The statements for DuckDB; without statements, DuckDB is not asked. */
   readonly duckdb?: readonly PeerStatement[];
   readonly chdb?: readonly PeerStatement[];
@@ -48,25 +48,29 @@ export interface Question {
 const maxWordsRatio = 0.2;
 
 /** The queries of the benchmark. */
-export function questionsAbout(sample: SampleRecord): readonly Question[] {
-  return [...filterQuestions(sample), ...wordSearches(), ...facetQuestions(), ...pageQuestions()];
+export function benchmarkQueries(sample: SampleRecord): readonly BenchmarkQuery[] {
+  return [...filterQueries(sample), ...wordSearches(), ...facetQueries(), ...pageQueries()];
 }
 
-function filterQuestions(sample: SampleRecord): readonly Question[] {
+function filterQueries(sample: SampleRecord): readonly BenchmarkQuery[] {
   const { variant, chromosome, start, gene, rowId } = sample;
   const variants = sample.variants.slice(0, 1000);
   const [from, to] = [start - 500_000, start + 500_000];
   const part = rowId.slice(2, 7);
   const list = variants.map((one) => `'${one}'`).join(', ');
   return [
-    countQuestion('count, no filter', [], 'true'),
-    countQuestion('count, one filter', [['info.DP__gt', 50]], 'DP > 50'),
-    pageQuestion('equality, rare value', [['row_id', rowId]], `row_id = '${rowId}'`),
-    pageQuestion('equality, common value', [['reference_allele', 'A']], `reference_allele = 'A'`),
-    pageQuestion('in 1,000 variants', [['variant__in', variants]], `variant IN (${list})`),
-    pageQuestion('variant lookup', [['variant', variant]], `variant = '${variant}'`),
-    pageQuestion('gene lookup', [['info.GENE', gene]], `GENE = '${gene}'`),
-    pageQuestion(
+    countQuery('count, no filter', [], 'true'),
+    countQuery('count, one filter', [['info.DP__gt', 50]], 'DP > 50'),
+    recordPageQuery('equality, rare value', [['row_id', rowId]], `row_id = '${rowId}'`),
+    recordPageQuery(
+      'equality, common value',
+      [['reference_allele', 'A']],
+      `reference_allele = 'A'`,
+    ),
+    recordPageQuery('in 1,000 variants', [['variant__in', variants]], `variant IN (${list})`),
+    recordPageQuery('variant lookup', [['variant', variant]], `variant = '${variant}'`),
+    recordPageQuery('gene lookup', [['info.GENE', gene]], `GENE = '${gene}'`),
+    recordPageQuery(
       'region of 1 Mb',
       [
         {
@@ -79,10 +83,10 @@ function filterQuestions(sample: SampleRecord): readonly Question[] {
       ],
       `chromosome = '${chromosome}' AND "start" <= ${to} AND stop >= ${from}`,
     ),
-    pageQuestion('numeric range', [['info.DP__range', [40, 42]]], 'DP BETWEEN 40 AND 42'),
-    pageQuestion('prefix', [['row_id__prefix', `rs${part}`]], `row_id LIKE 'rs${part}%'`),
-    pageQuestion('contains', [['row_id__contains', part]], `row_id LIKE '%${part}%'`),
-    pageQuestion(
+    recordPageQuery('numeric range', [['info.DP__range', [40, 42]]], 'DP BETWEEN 40 AND 42'),
+    recordPageQuery('prefix', [['row_id__prefix', `rs${part}`]], `row_id LIKE 'rs${part}%'`),
+    recordPageQuery('contains', [['row_id__contains', part]], `row_id LIKE '%${part}%'`),
+    recordPageQuery(
       'regular expression',
       [['row_id__regexp', `rs${part}[0-4]*9[0-9]*`]],
       `regexp_full_match(row_id, 'rs${part}[0-4]*9[0-9]*')`,
@@ -91,21 +95,21 @@ function filterQuestions(sample: SampleRecord): readonly Question[] {
   ];
 }
 
-const wordSearches = (): readonly Question[] => [
-  wordQuestion('word search, rare word', rareWord),
-  wordQuestion('word search, common word', commonWord),
-  wordsInAnyFieldQuestion('words without a field, a rare word', [rareWord]),
-  wordsInAnyFieldQuestion('words without a field, a common word', [commonWord]),
-  wordsInAnyFieldQuestion('words without a field, two words', [commonWord, secondCommonWord]),
-  newWordQuestion('words without a field, another word each time'),
+const wordSearches = (): readonly BenchmarkQuery[] => [
+  wordQuery('word search, rare word', rareWord),
+  wordQuery('word search, common word', commonWord),
+  wordsInAnyFieldQuery('words without a field, a rare word', [rareWord]),
+  wordsInAnyFieldQuery('words without a field, a common word', [commonWord]),
+  wordsInAnyFieldQuery('words without a field, two words', [commonWord, secondCommonWord]),
+  varyingWordQuery('words without a field, another word each time'),
 ];
 
-const facetQuestions = (): readonly Question[] => [
-  termsQuestion('terms facet, 5 values', 'info.CLNSIG', 10),
-  termsQuestion('terms facet, 10 of 20,000 values', 'info.GENE', 10),
-  termsQuestion('terms facet, all 20,000 values', 'info.GENE', 0),
-  termsQuestion('filtered facet', 'info.CLNSIG', 10, [['info.DP__gt', 50]], 'DP > 50'),
-  facetQuestion(
+const facetQueries = (): readonly BenchmarkQuery[] => [
+  termsFacetQuery('terms facet, 5 values', 'info.CLNSIG', 10),
+  termsFacetQuery('terms facet, 10 of 20,000 values', 'info.GENE', 10),
+  termsFacetQuery('terms facet, all 20,000 values', 'info.GENE', 0),
+  termsFacetQuery('filtered facet', 'info.CLNSIG', 10, [['info.DP__gt', 50]], 'DP > 50'),
+  facetQuery(
     'stats',
     'info.MQ',
     { facet_type: 'stats' },
@@ -116,7 +120,7 @@ const facetQuestions = (): readonly Question[] => [
     },
     ([row]) => row!.map((value) => roundedText(Number(value))),
   ),
-  facetQuestion(
+  facetQuery(
     'histogram',
     'qual',
     { facet_type: 'histogram', interval: 10 },
@@ -126,7 +130,7 @@ const facetQuestions = (): readonly Question[] => [
   ),
 ];
 
-const pageQuestions = (): readonly Question[] => [
+const pageQueries = (): readonly BenchmarkQuery[] => [
   {
     name: 'sort, first 20',
     request: { ordering: ['-info.MQ'], limit: 20 },
@@ -154,7 +158,7 @@ const pageQuestions = (): readonly Question[] => [
   },
 ];
 
-function countQuestion(name: string, filters: readonly unknown[], where: string): Question {
+function countQuery(name: string, filters: readonly unknown[], where: string): BenchmarkQuery {
   return {
     name,
     bar: 1.2,
@@ -164,12 +168,12 @@ function countQuestion(name: string, filters: readonly unknown[], where: string)
 }
 
 /** Returns a query whose statements give a page of whole records and the total. */
-function pageQuestion(
+function recordPageQuery(
   name: string,
   filters: readonly unknown[],
   where: string,
   chdbWhere = where,
-): Question {
+): BenchmarkQuery {
   const statements = (condition: string): readonly PeerStatement[] => [
     recordsStatement(`SELECT * FROM t WHERE ${condition} LIMIT 100`),
     totalStatement(condition),
@@ -184,14 +188,14 @@ function pageQuestion(
 }
 
 /** A comparison by which pages of all engines must have the same number of records. */
-const recordCountComparison: Pick<Question, 'ours' | 'theirs'> = {
+const recordCountComparison: Pick<BenchmarkQuery, 'ours' | 'theirs'> = {
   ours: ({ results }) => results.length,
   theirs: ([row]) => row![1],
 };
 
 /** A search for words, for which the server returns the hundred most relevant records and the peer engines return any hundred. */
-function wordQuestion(name: string, wanted: string): Question {
-  return pageQuestion(
+function wordQuery(name: string, wanted: string): BenchmarkQuery {
+  return recordPageQuery(
     name,
     [['info.CLNDN__contains', wanted]],
     `regexp_matches(CLNDN, '\\b${wanted}\\b', 'i')`,
@@ -200,14 +204,14 @@ function wordQuestion(name: string, wanted: string): Question {
 }
 
 /** A query string of one or more words; a record matches if any of its strings contains any of the words. */
-function wordsInAnyFieldQuestion(name: string, wanted: readonly string[]): Question {
+function wordsInAnyFieldQuery(name: string, wanted: readonly string[]): BenchmarkQuery {
   const texts = stringColumns.map(({ name: column, isList }) =>
     isList ? `array_to_string("${column}", ' ')` : `"${column}"`,
   );
   const like = texts.flatMap((text) => wanted.map((one) => `${text} ILIKE '%${one}%'`));
-  const { chdb: _, ...question } = pageQuestion(name, [], like.join(' OR '));
+  const { chdb: _, ...query } = recordPageQuery(name, [], like.join(' OR '));
   return {
-    ...question,
+    ...query,
     bar: maxWordsRatio,
     request: { query: wanted.join(' '), limit: 100 },
     inOneField: { query: `info.CLNDN:(${wanted.join(' ')})`, limit: 100 },
@@ -215,22 +219,22 @@ function wordsInAnyFieldQuestion(name: string, wanted: readonly string[]): Quest
 }
 
 /** A query for one word in any field, another word each time. */
-function newWordQuestion(name: string): Question {
-  const questionOf = (number: number): Question =>
-    wordsInAnyFieldQuestion(name, [moderateWords[number % moderateWords.length]!]);
-  return { ...questionOf(0), renewed: questionOf };
+function varyingWordQuery(name: string): BenchmarkQuery {
+  const queryOf = (number: number): BenchmarkQuery =>
+    wordsInAnyFieldQuery(name, [moderateWords[number % moderateWords.length]!]);
+  return { ...queryOf(0), renewed: queryOf };
 }
 
-function termsQuestion(
+function termsFacetQuery(
   name: string,
   field: string,
   limit: number,
   filters: readonly unknown[] = [],
   where = 'true',
-): Question {
+): BenchmarkQuery {
   const column = field.split('.').at(-1)!;
   return {
-    ...facetQuestion(
+    ...facetQuery(
       name,
       field,
       { facet_type: 'terms', limit },
@@ -244,7 +248,7 @@ function termsQuestion(
   };
 }
 
-function facetQuestion(
+function facetQuery(
   name: string,
   field: string,
   options: object,
@@ -252,7 +256,7 @@ function facetQuestion(
   ours: (value: unknown) => unknown,
   theirs: (rows: readonly (readonly unknown[])[]) => unknown,
   where = 'true',
-): Question {
+): BenchmarkQuery {
   return {
     name,
     request: { limit: 0, facets: { [field]: options } },
@@ -262,7 +266,9 @@ function facetQuestion(
   };
 }
 
-function sameStatements(statements: readonly PeerStatement[]): Pick<Question, 'duckdb' | 'chdb'> {
+function sameStatements(
+  statements: readonly PeerStatement[],
+): Pick<BenchmarkQuery, 'duckdb' | 'chdb'> {
   return { duckdb: statements, chdb: statements };
 }
 
