@@ -91,7 +91,8 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
     () =>
       new WantedValues(columns.length === 1 ? table : new StringTable(maxDistinctKeys, overflow)),
   );
-  const first: { readonly files: number[]; readonly rows: number[] } = { files: [], rows: [] };
+  /** The first row with each key of the table, by the number of the key: the index of its file, and the row number in the file. */
+  const first = { files: new Int32List(), rows: new Int32List() };
   const rowLocator = new RowLocator(segments);
   const found = segments.map(() => new MatchCollector());
   let places = 0;
@@ -122,7 +123,7 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
             first.rows.push(row);
           } else if (isUnique && overflow.firstReason === undefined)
             repeatedKey ??= [
-              [first.files[key]!, first.rows[key]!],
+              [first.files.at(key), first.rows.at(key)],
               [number, row],
             ];
         }
@@ -144,7 +145,7 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
       return withSegmentFile(segment, (file) => {
         forEachLiveKey(file, segment, columns, values, (row, bytes, start, end) => {
           const key = table.find(bytes, start, end);
-          if (key >= 0) matches.add(row, first.files[key]!, first.rows[key]!);
+          if (key >= 0) matches.add(row, first.files.at(key), first.rows.at(key));
         });
         return matches.toSegmentMatches((rows) =>
           rowIdsOf(rows, segment, () => storedRowIds(file)),
@@ -243,11 +244,38 @@ function groupBySegment(
   });
 }
 
+/**
+ * A growing list of whole numbers below 2^31. They are in a typed array, which the limit of a thread's JavaScript heap does not count:
+ * plain arrays with an entry for each of millions of keys would exceed it.
+ */
+class Int32List {
+  #numbers = new Int32Array(16);
+  #length = 0;
+
+  push(number: number): void {
+    if (this.#length === this.#numbers.length) {
+      const longer = new Int32Array(2 * this.#length);
+      longer.set(this.#numbers);
+      this.#numbers = longer;
+    }
+    this.#numbers[this.#length++] = number;
+  }
+
+  at(index: number): number {
+    return this.#numbers[index]!;
+  }
+
+  /** Returns a view of the numbers that does not show those added later. */
+  view(): Int32Array {
+    return this.#numbers.subarray(0, this.#length);
+  }
+}
+
 /** Collects the found rows of a segment, in no particular order. */
 class MatchCollector {
-  readonly #rows: number[] = [];
-  readonly #files: number[] = [];
-  readonly #given: number[] = [];
+  readonly #rows = new Int32List();
+  readonly #files = new Int32List();
+  readonly #given = new Int32List();
 
   add(row: number, file: number, given: number): void {
     this.#rows.push(row);
@@ -257,14 +285,14 @@ class MatchCollector {
 
   /** Returns the row with the wanted key that was found in `row` of the segment. */
   keyRowFoundAt(row: number): KeyRow {
-    const at = this.#rows.indexOf(row);
-    return [this.#files[at]!, this.#given[at]!];
+    const at = this.#rows.view().indexOf(row);
+    return [this.#files.at(at), this.#given.at(at)];
   }
 
   toSegmentMatches(rowIdsOfRows: (rows: Int32Array) => Float64Array): SegmentMatches {
-    const order = ascendingOrder(this.#rows);
-    const inOrder = (numbers: readonly number[]): Int32Array =>
-      order === undefined ? Int32Array.from(numbers) : order.map((at) => numbers[at]!);
+    const order = ascendingOrder(this.#rows.view());
+    const inOrder = (numbers: Int32List): Int32Array =>
+      order === undefined ? numbers.view().slice() : order.map((at) => numbers.at(at));
     const rows = inOrder(this.#rows);
     return {
       rows,

@@ -22,7 +22,7 @@ import {
 } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 import { keyColumnsOf } from './key-columns.js';
-import { sortByRowId } from './match-parts.js';
+import { countMatchedRecords, sortByRowId } from './match-parts.js';
 import type { GivenSegments, RecordLocationOf, RecordChange } from './record-change.js';
 
 /** The stored records of a dataset that the records of an import name. */
@@ -37,7 +37,7 @@ export interface ChangedRows {
   readonly replacing: readonly Segment[];
   /** Number of rows of the dataset that the given records name. */
   readonly rows: number;
-  /** Number of given keys that no stored record has. */
+  /** Number of given keys that no stored record has, if records are deleted; 0 otherwise. */
   readonly notFound: number;
 }
 
@@ -97,6 +97,7 @@ export async function findChangedRows(
     ...replaced.flatMap((some = [], file) => some.map((one) => ({ ...one, fileOf: () => file }))),
   ];
   const replacing = given.filter((_, file) => replaced[file] !== undefined);
+  const openSegments = open.map(({ segment }) => segment);
   return {
     snapshot,
     update: updatedSegments(namedRows, snapshot, (...both) =>
@@ -106,10 +107,10 @@ export async function findChangedRows(
       ),
     ),
     matches: mode === 'delete' ? undefined : joinMatches(matches, rows),
-    open: open.map(({ segment }) => segment),
+    open: openSegments,
     replacing,
     rows: replacing.reduce((sum, one) => sum + one.rows, rows),
-    notFound: distinct - (idFields === null ? rows : countMatchedRecords(matches)),
+    notFound: mode === 'delete' ? distinct - countMatchedRecords(openSegments, matches) : 0,
   };
 }
 
@@ -181,14 +182,6 @@ function updatedSegments(
 
 function sortRowPair(a: KeyRow, b: KeyRow): [KeyRow, KeyRow] {
   return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? [a, b] : [b, a];
-}
-
-/** Returns the number of distinct given records that name a stored row. */
-function countMatchedRecords(all: readonly SegmentMatch[]): number {
-  const namedIndices = new Set<number>();
-  for (const { files, given } of all)
-    for (const [i, row] of given.entries()) namedIndices.add(files[i]! * 2 ** 32 + row);
-  return namedIndices.size;
 }
 
 function joinMatches(all: readonly SegmentMatch[], count: number): RowMatches {

@@ -65,15 +65,37 @@ export function unmatchedRows(
   given: readonly Segment[],
   matches: RowMatches,
 ): readonly Int32Array[] {
-  const isMatched = given.map(({ rows }) => new Uint8Array(rows));
-  const { files, given: matched } = matches;
-  for (let i = 0; i < matched.length; i++) isMatched[files[i]!]![matched[i]!] = 1;
-  return isMatched.map((flags) => {
+  return matchedFlags(given, [matches]).map((flags) => {
     const restRows = new Int32Array(flags.length);
     let count = 0;
     for (let row = 0; row < flags.length; row++) if (flags[row] === 0) restRows[count++] = row;
     return restRows.slice(0, count);
   });
+}
+
+/** The given records of matches, as in `RowMatches`. */
+type MatchedRecords = Pick<RowMatches, 'files' | 'given'>;
+
+/** Returns the number of given records that have a match. */
+export function countMatchedRecords(
+  given: readonly Segment[],
+  matches: readonly MatchedRecords[],
+): number {
+  let count = 0;
+  for (const flags of matchedFlags(given, matches))
+    for (let row = 0; row < flags.length; row++) count += flags[row]!;
+  return count;
+}
+
+/** Returns for each of the given segments one byte for each of its rows: 1 if the row has a match. */
+function matchedFlags(
+  given: readonly Segment[],
+  matches: readonly MatchedRecords[],
+): readonly Uint8Array[] {
+  const isMatched = given.map(({ rows }) => new Uint8Array(rows));
+  for (const { files, given: rows } of matches)
+    for (let i = 0; i < rows.length; i++) isMatched[files[i]!]![rows[i]!] = 1;
+  return isMatched;
 }
 
 /** Whether each record of a given segment has a value for each of the `wanted` columns, according to the statistics. */

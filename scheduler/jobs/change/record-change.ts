@@ -42,7 +42,7 @@ export interface AppliedChange {
   readonly added: number;
   readonly changed: number;
   readonly removed: number;
-  /** Number of given keys for which there is no record. */
+  /** Number of given keys for which there is no record, if records are deleted; 0 otherwise. */
   readonly notFound: number;
 }
 
