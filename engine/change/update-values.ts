@@ -133,7 +133,9 @@ function mergeJsonColumn(
   const nullBitmap = new Uint8Array((parts.length + 7) >> 3);
   let nullCount = 0;
   for (const [i, part] of parts.entries()) {
-    valueOffsets[i + 1] = valueOffsets[i]! + part.length;
+    const end = valueOffsets[i]! + part.length;
+    if (end > 0x7fff_ffff) throw new RangeError('more than 2 GB of strings in one column');
+    valueOffsets[i + 1] = end;
     if (texts[i] === undefined) nullCount++;
     else nullBitmap[i >> 3]! |= 1 << (i & 7);
   }

@@ -9,7 +9,12 @@ import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import { TaskFailure, type RunContext } from '../job.js';
 import { findChangedRows, type ChangedRows } from './find-changed.js';
-import { hasValuesForAll, divideMatches, unmatchedRows } from './match-parts.js';
+import {
+  averageRecordSizes,
+  divideMatches,
+  hasValuesForAll,
+  unmatchedRows,
+} from './match-parts.js';
 import type { AppliedChange, GivenSegments, RecordChange } from './record-change.js';
 
 /** The result of a job that has written the given records of a change; its metadata have a `receipt`. */
@@ -129,7 +134,11 @@ async function writeReplacingSegments(
   const keepsOthers = mode === 'upsert';
   const isWhole =
     !keepsOthers || given.every((segment) => hasValuesForAll(segment, snapshot.columns));
-  const replacing = divideMatches(matches, given, pool.threads, isWhole).map((part, i) =>
+  const sizes = {
+    given: await averageRecordSizes(read, matches.files),
+    stored: await averageRecordSizes(stored, isWhole ? new Int32Array(0) : matches.segments),
+  };
+  const replacing = divideMatches(matches, given, pool.threads, isWhole, sizes).map((part, i) =>
     pool.run(
       'replace',
       () => ({

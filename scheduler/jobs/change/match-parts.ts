@@ -1,11 +1,20 @@
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
+import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import { ascendingOrder } from '../../../engine/core/sorted-sets.js';
 import type { Columns } from '../../../engine/core/types.js';
+import { decodedSize, readFooter } from '../../../engine/store/footer.js';
 import { leafKey } from '../../../engine/store/segment-stats.js';
 import type { Segment } from '../../../engine/store/store.js';
 
 /** Maximum number of records in a segment that replaces rows. */
 const maxSegmentRows = 1 << 17;
+/**
+ * Maximum size in memory, in bytes, of the given and the replaced records of such a segment, estimated from the averages of their files. A
+ * thread holds them decoded, and beside them the records that it writes.
+ */
+const maxPartBytes = 32 << 20;
+/** A segment may have this many records even if they are wide. */
+const minPartRows = 256;
 /** Minimum number of records per thread; fewer are not worth another segment. */
 const minRowsPerThread = 1 << 14;
 
@@ -15,49 +24,83 @@ export function sortByRowId(matches: RowMatches): RowMatches {
   return order === undefined ? matches : matchesAtIndices(matches, order);
 }
 
+/** Average sizes of records in memory, in bytes: for each given file, and for each segment of the dataset (0 if no row of it is read). */
+interface RecordSizes {
+  readonly given: Float64Array;
+  readonly stored: Float64Array;
+}
+
 /**
- * Divides matches, which are in the order of their row ids, into one part per segment to write, so that all threads have work. Parts in the
- * order of row ids read each page of the replaced rows once. If no replaced row has to be read (`isWhole`), the parts follow the order of
- * the given records instead, so that each page of the given records is read once.
+ * Returns the average sizes of the records of files in memory, in bytes. `numbers` has for each match the index of its file; the size is 0
+ * for a file without a match. If there are so few matches that they are not divided by size, all sizes are 0, and no file is read.
+ */
+export async function averageRecordSizes(
+  files: readonly CheckedFile[],
+  numbers: Int32Array,
+): Promise<Float64Array> {
+  const sizes = new Float64Array(files.length);
+  if (numbers.length <= minPartRows) return sizes;
+  for (const number of new Set(numbers)) {
+    const footer = await readFooter(files[number]!.path);
+    sizes[number] = decodedSize(footer) / Number(footer.num_rows);
+  }
+  return sizes;
+}
+
+/**
+ * Divides matches, which are in the order of their row ids, into one part per segment to write, so that all threads have work and each part
+ * fits in the memory of a thread. Parts in the order of row ids read each page of the replaced rows once. If no replaced row has to be read
+ * (`isWhole`), the parts follow the order of the given records instead, so that each page of the given records is read once.
  */
 export function divideMatches(
   matches: RowMatches,
   given: readonly Pick<Segment, 'rows'>[],
   threads: number,
   isWhole: boolean,
+  recordSizes: RecordSizes,
 ): readonly RowMatches[] {
+  const { files, segments } = matches;
   const count = matches.given.length;
-  const parts = Math.max(
-    Math.ceil(count / maxSegmentRows),
-    Math.min(threads, Math.ceil(count / minRowsPerThread)),
+  const rowsPerPart = Math.ceil(
+    count /
+      Math.max(
+        Math.ceil(count / maxSegmentRows),
+        Math.min(threads, Math.ceil(count / minRowsPerThread)),
+      ),
   );
-  const ranks = isWhole ? ranksByGivenRecord(matches, given) : undefined;
+  const order = isWhole ? orderByGivenRecord(matches, given) : undefined;
   const numbers = new Int32Array(count);
-  const sizes = new Int32Array(parts);
-  for (let i = 0; i < count; i++) {
-    const part = Math.floor(((ranks === undefined ? i : ranks[i]!) * parts) / count);
+  const sizes: number[] = [];
+  let [rows, bytes] = [rowsPerPart, 0]; // as after a full part, so that the first match begins one
+  for (let at = 0; at < count; at++) {
+    const i = order?.[at] ?? at;
+    const ownBytes = recordSizes.given[files[i]!]! + recordSizes.stored[segments[i]!]!;
+    if (rows === rowsPerPart || (rows >= minPartRows && bytes + ownBytes > maxPartBytes)) {
+      sizes.push(0);
+      [rows, bytes] = [0, 0];
+    }
+    const part = sizes.length - 1;
     numbers[i] = part;
     sizes[part]!++;
+    rows++;
+    bytes += ownBytes;
   }
-  const members = Array.from(sizes, (size) => new Int32Array(size));
-  const ends = new Int32Array(parts);
+  const members = sizes.map((size) => new Int32Array(size));
+  const ends = new Int32Array(sizes.length);
   for (let i = 0; i < count; i++) members[numbers[i]!]![ends[numbers[i]!]!++] = i;
   return members.map((some) => matchesAtIndices(matches, some));
 }
 
-/** Returns for each match the number of other matches whose given record comes earlier. */
-function ranksByGivenRecord(
+/** Returns the indices of matches in the order of their given records; undefined if the matches are in this order. */
+function orderByGivenRecord(
   { files, given: rows }: RowMatches,
   given: readonly Pick<Segment, 'rows'>[],
-): Int32Array {
-  const firsts = new Int32Array(given.length + 1);
+): Int32Array | undefined {
+  const firsts = new Float64Array(given.length + 1);
   for (const [file, segment] of given.entries()) firsts[file + 1] = firsts[file]! + segment.rows;
-  const before = new Int32Array(firsts[given.length]! + 1);
-  for (let i = 0; i < rows.length; i++) before[firsts[files[i]!]! + rows[i]! + 1]!++;
-  for (let at = 1; at < before.length; at++) before[at]! += before[at - 1]!;
-  const ranks = new Int32Array(rows.length);
-  for (let i = 0; i < rows.length; i++) ranks[i] = before[firsts[files[i]!]! + rows[i]!]!;
-  return ranks;
+  const numbers = new Float64Array(rows.length);
+  for (let i = 0; i < rows.length; i++) numbers[i] = firsts[files[i]!]! + rows[i]!;
+  return ascendingOrder(numbers);
 }
 
 /** For each of the given segments, its rows without a match, ascending. */

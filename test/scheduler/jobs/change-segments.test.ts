@@ -11,7 +11,7 @@ import { seed } from '../../seed.js';
 import { readValues } from '../../engine/change/random-segments.js';
 import { Lake } from '../lake.js';
 
-/* Tests the segments that an upsert commits to a dataset of `rowCount` rows. */
+/* Tests the segments that an upsert commits, in most tests to a dataset of `rowCount` rows. */
 
 const rowCount = 40_000;
 let lake: Lake;
@@ -60,13 +60,22 @@ async function readRecords(datasetId: number): Promise<readonly Readonly<Record<
   return found.sort((a, b) => a.rowId - b.rowId).map(({ record }) => record);
 }
 
-/** Creates a dataset whose records have consecutive numbers; returns its id and their `_id`s. */
-async function newCountingDataset(): Promise<{
+/** A new dataset, and the `_id`s of its records in their order. */
+interface FilledDataset {
   readonly datasetId: number;
   readonly ids: readonly string[];
-}> {
+}
+
+/** Creates a dataset whose records have consecutive numbers. */
+function newCountingDataset(): Promise<FilledDataset> {
+  return newDatasetOf(
+    Array.from({ length: rowCount }, (_, n) => `{"n":${n},"text":"text ${n % 100}"}`),
+  );
+}
+
+/** Creates a dataset with the records of these lines of JSON. */
+async function newDatasetOf(lines: readonly string[]): Promise<FilledDataset> {
   const datasetId = await lake.createDataset(`counting ${++datasetCount}`);
-  const lines = Array.from({ length: rowCount }, (_, n) => `{"n":${n},"text":"text ${n % 100}"}`);
   const segments = await importAndListAdded(datasetId, lines, 'append');
   const ids = segments.flatMap(({ idRuns }) =>
     idRuns!.flatMap((run) =>
@@ -160,4 +169,27 @@ test('records of an upsert that name no others are stored like those of an appen
   expect(segments.map(({ idRuns }) => idRuns)).toEqual([
     [{ firstId: firstRecordId(commit!.id, 0), rows: 5_000 }],
   ]);
+});
+
+test('an upsert of long lists writes segments whose lists fit in the memory of a thread', async () => {
+  const [count, length] = [1_500, 2_000];
+  // The lists take little space in a file, because their elements repeat.
+  const listOf = (n: number): string =>
+    Array.from({ length }, (_, i) => ((n % 10) + i) % 3).join(',');
+  const { datasetId, ids } = await newDatasetOf(
+    Array.from({ length: count }, (_, n) => `{"n":${n},"list":[${listOf(n)}]}`),
+  );
+  const lines = ids.map((id, n) => `{"_id":"${id}","list":[${listOf(n + 1)}]}`);
+  const segments = await importAndListAdded(datasetId, lines, 'upsert');
+  // A thread reads two lists for each record, the given and the replaced one, with eight bytes for each element.
+  const mostRows = (32 << 20) / (2 * 8 * length);
+  for (const { rows } of segments) expect(rows).toBeLessThanOrEqual(mostRows);
+  const found: (readonly [number, string])[] = [];
+  for (const segment of segments) {
+    const path = lake.data.datasetFile(datasetId, segment.path);
+    const values = await readValues({ ...segment, path }, segment.columns);
+    const lists = values.get('list')!;
+    for (const [row, n] of values.get('n')!.entries()) found.push([Number(n), String(lists[row])]);
+  }
+  expect(found).toEqual(Array.from({ length: count }, (_, n) => [n, listOf(n + 1)]));
 });

@@ -1,0 +1,86 @@
+import { expect, test } from '@jest/globals';
+import type { RowMatches } from '../../../engine/change/replace-rows.js';
+import { divideMatches } from '../../../scheduler/jobs/change/match-parts.js';
+import { seededRandom, shuffled } from '../../random.js';
+import { seed } from '../../seed.js';
+
+const mostBytesOfPart = 32 << 20;
+/** A part may have this many records even if they are wide. */
+const alwaysAllowedRows = 256;
+
+test.each([
+  ['row ids', false],
+  ['given records', true],
+])(
+  `wide records are divided by their size, in the order of their %s (STRANDLAKE_SEED=${seed})`,
+  (_, isWhole) => {
+    const next = seededRandom(seed);
+    // The records of the last file are so wide that a part is too large for memory although it has as few as a part may always have.
+    const sizes = {
+      given: Float64Array.of(100, 20_000, 1 << 20),
+      stored: Float64Array.of(0, 50_000),
+    };
+    const rowsOfFiles = [8_000, 1_500, 500];
+    const given = rowsOfFiles.map((rows) => ({ rows }));
+    const records = rowsOfFiles.flatMap((rows, file) => Array.from({ length: rows }, (_, row) => [file, row] as const)); // prettier-ignore
+    const named = shuffled(next, records);
+    const matches: RowMatches = {
+      files: Int32Array.from(named, ([file]) => file),
+      given: Int32Array.from(named, ([, row]) => row),
+      segments: Int32Array.from(named, () => (next() < 0.9 ? 0 : 1)),
+      rows: Int32Array.from(named.keys()),
+      rowIds: Float64Array.from(named.keys(), (i) => 3 * i),
+    };
+    const parts = divideMatches(matches, given, 1, isWhole, sizes);
+    // Each match is in one part, with its values, and the rows of a part ascend.
+    const found = parts.flatMap((part) =>
+      Array.from(part.rowIds, (rowId, at) => ({
+        rowId,
+        match: [part.files[at], part.given[at], part.segments[at], part.rows[at]],
+      })),
+    );
+    const inOrder = found.toSorted((a, b) => a.rowId - b.rowId);
+    expect(inOrder.map(({ rowId }) => rowId)).toEqual([...matches.rowIds]);
+    const expected = named.map(([file, row], i) => [file, row, matches.segments[i], i]);
+    expect(inOrder.map(({ match }) => match)).toEqual(expected);
+    for (const { rowIds } of parts) expect([...rowIds]).toEqual([...rowIds].toSorted((a, b) => a - b)); // prettier-ignore
+    // The parts follow each other in the order.
+    const positions = parts.map((part) =>
+      Array.from(part.rowIds, (rowId, at) =>
+        isWhole ? part.files[at]! * 10_000 + part.given[at]! : rowId,
+      ),
+    );
+    for (const [k, own] of positions.entries())
+      if (k > 0) expect(Math.min(...own)).toBeGreaterThan(Math.max(...positions[k - 1]!));
+    // No part is too large, and no two neighbours would fit into one.
+    const sizeOf = (file: number, segment: number): number =>
+      sizes.given[file]! + sizes.stored[segment]!;
+    const bytes = parts.map(({ files, segments }) =>
+      files.reduce((sum, file, at) => sum + sizeOf(file, segments[at]!), 0),
+    );
+    for (const [k, { rowIds }] of parts.entries())
+      expect(rowIds.length <= alwaysAllowedRows || bytes[k]! <= mostBytesOfPart).toBe(true);
+    for (const [k, own] of bytes.entries())
+      if (k > 0) expect(bytes[k - 1]! + own).toBeGreaterThan(mostBytesOfPart);
+    expect(parts.length).toBeGreaterThan(3);
+  },
+);
+
+test('narrow records are divided by their number alone, so that all threads have work', () => {
+  const count = 40_000;
+  const numbers = Int32Array.from({ length: count }, (_, i) => i);
+  const matches: RowMatches = {
+    files: new Int32Array(count),
+    given: numbers,
+    segments: new Int32Array(count),
+    rows: numbers,
+    rowIds: Float64Array.from(numbers),
+  };
+  const sizes = { given: Float64Array.of(100), stored: Float64Array.of(200) };
+  const parts = divideMatches(matches, [{ rows: count }], 4, false, sizes);
+  expect(parts.map(({ rowIds }) => [rowIds[0], rowIds.length])).toEqual([
+    [0, 13_334],
+    [13_334, 13_334],
+    [26_668, 13_332],
+  ]);
+});
