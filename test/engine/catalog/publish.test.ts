@@ -227,7 +227,7 @@ test('a second commit adds only new fields, after the others', async () => {
   const first = await catalogFixture.queueImport(ann, datasetId);
   await catalog.publish(await publicationOf(catalog, first, { columns }));
   const edited = (await catalog.fields.all(datasetId))[0]!;
-  await catalog.fields.edit(edited.id, { title: 'Mine', entityType: 'gene' });
+  await catalog.fields.update(edited.id, { title: 'Mine', entityType: 'gene' });
   const second = await catalogFixture.queueImport(ann, datasetId);
   const moreColumns = [
     ...columns,
