@@ -52,8 +52,7 @@ interface FieldTable {
   create(field: NewFieldRow): Promise<FieldRow>;
   /** Creates `_commit` or a field found in data; its name is not checked. */
   createInternal(field: NewFieldRow, now?: number): Promise<FieldRow>;
-  /** Applies a user's change; throws if it changes the name or a data type other than `auto`. */
-  edit(id: number, patch: FieldPatch): Promise<FieldRow | undefined>;
+  /** Changes a field; whether its name and type may change is not checked. */
   update(id: number, patch: FieldPatch, now?: number): Promise<FieldRow | undefined>;
   /** Deletes a field; throws if the dataset has ever had data. */
   delete(id: number): Promise<void>;
@@ -170,13 +169,6 @@ export function fieldTable(db: Database): FieldTable {
         return row;
       }),
     update,
-    edit: (id, patch) =>
-      db.atomic(async (tx) => {
-        const field = await fieldTable(tx).get(id);
-        if (field === undefined) return undefined;
-        checkEdit(field, patch);
-        return fieldTable(tx).update(id, patch);
-      }),
     delete: async (id) => {
       const usingDataset = await db.get(sql`SELECT datasets.id FROM datasets
         JOIN fields ON fields.dataset_id = datasets.id
@@ -191,27 +183,6 @@ export function fieldTable(db: Database): FieldTable {
 
 function isTyped({ dataType }: Partial<Pick<FieldRow, 'dataType'>>): boolean {
   return dataType !== undefined && dataType !== 'auto';
-}
-
-/** Throws if a user may not make this change: the name is fixed, and so is a data type other than `auto` (contract 9). */
-function checkEdit(field: FieldRow, patch: FieldPatch): void {
-  const isReadOnly = field.isReadOnly && field.name.startsWith('_');
-  if (isReadOnly) throw new AppError('invalid', `The field ${field.name} cannot be changed.`);
-  if (patch.name !== undefined && patch.name !== field.name) {
-    throw invalidError('name', 'The name of a field cannot be changed.');
-  }
-  const isSameType = patch.dataType === undefined || patch.dataType === field.dataType;
-  if (!isSameType && field.dataType !== 'auto') {
-    throw invalidError(
-      'data_type',
-      'The data type of a field cannot be changed; migrate the dataset instead.',
-    );
-  }
-  const isSameIsList =
-    patch.isList === undefined || (patch.isList ?? false) === (field.isList ?? false);
-  if (!isSameIsList && field.isValid) {
-    throw invalidError('is_list', 'Whether a field is a list cannot be changed once it has data.');
-  }
 }
 
 function fieldConditions(filter: FieldFilter): Sql[] {

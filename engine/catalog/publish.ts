@@ -17,8 +17,8 @@ import { insertTask, setStatus } from './task-status.js';
 import { taskTable } from './tasks.js';
 import { userTable, type UserRow } from './users.js';
 
-/** Everything that publishing a commit changes in the catalogue. With the log entry, a restart can replay it (`loggedPublication`). */
-export interface Publication {
+/** The part of a publication that the `info` of its log entry contains. */
+export interface LoggedPublication {
   readonly datasetId: number;
   /** The import that made the commit; 0 if no import did. */
   readonly importId: number;
@@ -49,8 +49,6 @@ export interface Publication {
   readonly genomeBuild: GenomeBuild | null;
   /** All genome builds of the records, if they may have several; absent in log entries of earlier releases. */
   readonly genomeBuilds?: readonly GenomeBuild[];
-  /** All columns of the dataset after this commit. */
-  readonly columns: Columns;
   /** Properties of the fields that this commit adds. */
   readonly newFields: readonly NewField[];
   /** Fields that the request creates, whether the commit has data for them or not. */
@@ -62,13 +60,12 @@ export interface Publication {
   readonly time: Millis;
 }
 
-/** The part of a publication that the `info` of its log entry contains; the columns of the dataset are in the log anyway. */
-export type LoggedPublication = Omit<Publication, 'columns'>;
-
-/** Returns the part of a publication that its log entry contains. */
-export function loggedPublication(publication: Publication): LoggedPublication {
-  const { columns: _, ...logged } = publication;
-  return logged;
+/** Everything that publishing a commit changes in the catalogue. A restart can replay it: the log has the columns anyway. */
+export interface Publication extends LoggedPublication {
+  /** All columns of the dataset after this commit. */
+  readonly columns: Columns;
+  /** The columns of each segment that this commit adds. */
+  readonly segmentColumns: readonly Columns[];
 }
 
 const commitPriority = 30; // the priority that the original service shows (contract 15.1)
@@ -270,10 +267,7 @@ async function publishCommit(
     recordsModified: publication.recordsModified,
     recordsChanged: publication.changes?.changed ?? 0,
     recordsRemoved: publication.changes?.removed ?? 0,
-    fields: fieldsOfColumns(publication.columns).map(({ name }) => ({
-      name,
-      is_new: added.has(name),
-    })),
+    fields: commitFields(publication, added),
     size: publication.size,
     genomeBuild: publication.genomeBuild,
   };
@@ -281,6 +275,19 @@ async function publishCommit(
   const key = reverted?.idempotencyKey;
   if (key !== undefined) await recordCreatedId(tx, row.id, { userId, key });
   return task;
+}
+
+/** Returns the fields of the commit's records, and those that it adds to the dataset although no record has a value of them. */
+function commitFields(
+  { columns, segmentColumns }: Publication,
+  added: ReadonlySet<string>,
+): CommitRow['fields'] {
+  const written = new Set<string>();
+  for (const own of segmentColumns) for (const { name } of fieldsOfColumns(own)) written.add(name);
+  return fieldsOfColumns(columns).flatMap(({ name }) => {
+    const isNew = added.has(name);
+    return isNew || written.has(name) ? { name, is_new: isNew } : [];
+  });
 }
 
 /** Returns the version of a dataset that a publication makes. */

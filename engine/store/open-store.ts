@@ -291,8 +291,10 @@ class FileStore implements Store {
     const last = await this.version(datasetId);
     if (fromVersion > last) return;
     const entries = readEntriesBetween(this.#folder, datasetId, fromVersion - 1, last);
-    for await (const { entry, columns } of entries)
-      yield { version: entry.version, columns, info: entry.info };
+    for await (const { entry, columns } of entries) {
+      const { version, add, info } = entry;
+      yield { version, columns, segmentColumns: add.map((segment) => segment.columns), info };
+    }
   }
 
   async rebase(

@@ -157,7 +157,7 @@ export interface Rollback {
 }
 
 /** A later version that prevents a rollback. */
-interface RollbackBlocker extends Omit<HistoryEntry, 'columns'> {
+interface RollbackBlocker extends Pick<HistoryEntry, 'version' | 'info'> {
   /** Number of records that both versions changed. */
   readonly records: number;
   /** Number of these records that a merge has left out, because of which the later version cannot be rolled back. */
@@ -182,6 +182,8 @@ export interface HistoryEntry {
   readonly version: number;
   /** The columns of the dataset from this version on. */
   readonly columns: Columns;
+  /** The columns of each segment that the version adds. */
+  readonly segmentColumns: readonly Columns[];
   readonly info: Readonly<Record<string, unknown>>;
 }
 

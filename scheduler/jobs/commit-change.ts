@@ -1,4 +1,4 @@
-import { loggedPublication, type Publication } from '../../engine/catalog/publish.js';
+import type { LoggedPublication } from '../../engine/catalog/publish.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
 import type { Columns } from '../../engine/core/types.js';
@@ -51,7 +51,7 @@ export async function commitDeletion(
   task: TaskRow,
   datasetId: number,
   { base, update, removed }: AppliedChange,
-  publicationOf: (snapshot: Snapshot) => Publication,
+  publicationOf: (snapshot: Snapshot) => LoggedPublication,
   context: PublishContext,
 ): Promise<PublicationOutcome> {
   return withDatasetLock(datasetId, async () => {
@@ -59,7 +59,7 @@ export async function commitDeletion(
     const { version, columns } = snapshot;
     const rebased = await context.store.rebase(datasetId, base, update);
     if (rebased === undefined) return 'run again'; // another commit has changed records since the rows were found
-    const publication: Publication = {
+    const publication: LoggedPublication = {
       ...publicationOf(snapshot),
       recordsModified: removed,
       changes: { added: 0, changed: 0, removed },
@@ -82,14 +82,14 @@ export async function commitDeletion(
  */
 export async function commitChange(
   task: TaskRow,
-  publication: Publication,
+  publication: LoggedPublication,
   change: Omit<DatasetChange, 'info'>,
   context: PublishContext,
 ): Promise<PublicationOutcome> {
   const { catalog, store, data, attempt } = context;
   const { datasetId } = publication;
   const scratch = data.taskScratch(task.id, attempt);
-  const info = { publication: loggedPublication(publication) };
+  const info = { publication };
   const version = await store.commit(datasetId, { ...change, info }, scratch).then(
     (after) => after.version,
     (error: unknown) => {
@@ -100,8 +100,10 @@ export async function commitChange(
   if (version === undefined) return 'run again'; // another process has committed meanwhile
   // The commit is durable now: after a crash, reconciliation replays it from the log.
   crashpoint('catalog.before-commit');
+  const { columns, add } = change;
+  const segmentColumns = add.map((segment) => segment.columns);
   const publishedChange = context.persist(() =>
-    catalog.publish({ ...publication, logVersion: version }),
+    catalog.publish({ ...publication, columns, segmentColumns, logVersion: version }),
   );
   await publishedChange.catch(async (error: unknown) => {
     // The dataset was deleted meanwhile. After any other error, the log holds the commit, and reconciliation at the next start applies it

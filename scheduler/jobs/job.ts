@@ -113,6 +113,8 @@ interface LogEntryKind {
     readonly version: number;
     /** The columns of the dataset from this version on. */
     readonly columns: Columns;
+    /** The columns of each segment that the entry adds. */
+    readonly segmentColumns: readonly Columns[];
     readonly info: unknown;
   }): Promise<void>;
 }

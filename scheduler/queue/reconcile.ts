@@ -119,11 +119,11 @@ export class Reconciliation {
     if (version < knownVersion) throw lostVersionsError(datasetId, version, knownVersion);
     for await (const entry of store.history(datasetId, knownVersion + 1)) {
       // The first entry of a log only describes the table, and no kind of job has written it.
-      const { version, columns } = entry;
+      const { version, columns, segmentColumns } = entry;
       for (const { logEntry } of jobs) {
         const info = logEntry && entry.info[logEntry.key];
         if (info === undefined) continue;
-        await logEntry!.replay({ catalog, datasetId, version, columns, info });
+        await logEntry!.replay({ catalog, datasetId, version, columns, segmentColumns, info });
       }
     }
   }

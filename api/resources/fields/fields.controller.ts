@@ -4,6 +4,7 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldFilter, FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
+import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
 import { field as declared } from './field.js';
 import { readFieldDefinition, readFieldPatch } from './read-field.js';
@@ -46,18 +47,21 @@ export class FieldsController {
     const dataset =
       datasetId !== undefined &&
       (await requireResource(catalog, caller, 'dataset', datasetId, 'write'));
-    if (dataset && field.expression)
-      refuseCyclicExpressions(form, [
-        ...(await catalog.fields.all(dataset.id)),
-        { dependsOn: [], expression: null, ...field },
-      ]);
-    form.throwIfInvalid();
-    if (!dataset) throw new Error('done() lets no form without a dataset pass');
-    return fieldView(
-      this.context,
-      await catalog.fields.create({ ...field, datasetId: dataset.id }),
-      request,
-    );
+    if (!dataset) {
+      form.throwIfInvalid();
+      throw new Error('throwIfInvalid() lets no form without a dataset pass');
+    }
+    // A commit that is being published may bring the field; its type is then that of the data.
+    const row = await withDatasetLock(dataset.id, async () => {
+      if (field.expression)
+        refuseCyclicExpressions(form, [
+          ...(await catalog.fields.all(dataset.id)),
+          { dependsOn: [], expression: null, ...field },
+        ]);
+      form.throwIfInvalid();
+      return catalog.fields.create({ ...field, datasetId: dataset.id });
+    });
+    return fieldView(this.context, row, request);
   }
 
   @Operation(fieldOperations.list)
@@ -103,37 +107,42 @@ export class FieldsController {
 
   @Operation(fieldOperations.patch)
   @Access('write', 'field')
-  async patch(
+  patch(
     @Resource() field: FieldRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const form = new Form(body);
-    const patch = readFieldPatch(form, field);
-    refuseChange(form, 'dataset_id', field.datasetId, unchangeableMessages.dataset);
-    const otherFields = await this.context.catalog.fields.all(field.datasetId);
-    refuseCyclicExpressions(
-      form,
-      otherFields.map((one) => (one.id === field.id ? { ...one, ...patch } : one)),
-    );
-    form.throwIfInvalid();
-    const row = await this.context.catalog.fields.update(field.id, patch);
-    if (!row) throw notFoundError(); // the field was deleted meanwhile
-    return fieldView(this.context, row, request);
+    const { fields } = this.context.catalog;
+    return withLockedField(this.context, field, async (current) => {
+      const form = new Form(body);
+      const patch = readFieldPatch(form, current);
+      refuseChange(form, 'dataset_id', current.datasetId, unchangeableMessages.dataset);
+      const otherFields = await fields.all(current.datasetId);
+      refuseCyclicExpressions(
+        form,
+        otherFields.map((one) => (one.id === current.id ? { ...one, ...patch } : one)),
+      );
+      form.throwIfInvalid();
+      const row = await fields.update(current.id, patch);
+      if (!row) throw notFoundError(); // the dataset was deleted meanwhile
+      return fieldView(this.context, row, request);
+    });
   }
 
   @Operation(fieldOperations.delete)
   @Access('write', 'field')
-  async delete(@Resource() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
-    const dataset = await this.context.catalog.datasets.get(field.datasetId);
-    // Choice: the documentation has no deletion of fields, but one client uses it. A field is deleted only if it has no data and its
-    // dataset has no records.
-    if (field.isValid || (dataset?.documentsCount ?? 0) > 0) {
-      throw new AppError('invalid', 'A field of a dataset with records cannot be deleted.');
-    }
-    const view = await fieldView(this.context, field, request);
-    await this.context.catalog.fields.delete(field.id);
-    return view;
+  delete(@Resource() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
+    return withLockedField(this.context, field, async (current) => {
+      const dataset = await this.context.catalog.datasets.get(current.datasetId);
+      // Choice: the documentation has no deletion of fields, but one client uses it. A field is deleted only if it has no data and its
+      // dataset has no records.
+      if (current.isValid || (dataset?.documentsCount ?? 0) > 0) {
+        throw new AppError('invalid', 'A field of a dataset with records cannot be deleted.');
+      }
+      const view = await fieldView(this.context, current, request);
+      await this.context.catalog.fields.delete(current.id);
+      return view;
+    });
   }
 
   @Operation(fieldOperations.facets)
@@ -157,6 +166,22 @@ export class FieldsController {
       signal,
     );
   }
+}
+
+/**
+ * Runs `work` with a field as it is while no commit to its dataset is being published. A commit fixes the types of the fields to which it
+ * brings the first data, so they must not change between the commit's entry in the log and its entry in the catalogue.
+ */
+function withLockedField(
+  { catalog }: AppContext,
+  { id, datasetId }: FieldRow,
+  work: (current: FieldRow) => Promise<object>,
+): Promise<object> {
+  return withDatasetLock(datasetId, async () => {
+    const current = await catalog.fields.get(id);
+    if (!current) throw notFoundError(); // the field was deleted meanwhile
+    return work(current);
+  });
 }
 
 async function fieldView(

@@ -59,6 +59,10 @@ export function readFieldPatch(form: Form, row: FieldRow): FieldPatch {
   }
   return {
     ...(fieldDefinition.readUpdate(form) as FieldPatch),
-    ...omitUndefined<FieldPatch>({ dataType, isList }),
+    // An inferred type that a client sends back stays inferred.
+    ...omitUndefined<FieldPatch>({
+      dataType: dataType === row.dataType ? undefined : dataType,
+      isList,
+    }),
   };
 }

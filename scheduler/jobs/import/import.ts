@@ -37,8 +37,9 @@ export const importJob: Job<'import', ImportParams, ImportResult> = {
   ownsRejected: async (id, catalog) => keepsRejected(await catalog.imports.get(id)),
   logEntry: {
     key: 'publication',
-    async replay({ catalog, version, columns, info }) {
-      await catalog.publish({ ...(info as LoggedPublication), columns, logVersion: version });
+    async replay({ catalog, version, columns, segmentColumns, info }) {
+      const publication = info as LoggedPublication;
+      await catalog.publish({ ...publication, columns, segmentColumns, logVersion: version });
     },
   },
 };

@@ -1,6 +1,6 @@
 import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
-import type { Publication } from '../../../engine/catalog/publish.js';
+import type { LoggedPublication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
@@ -46,7 +46,6 @@ export async function publishImport(
     if (isRedeclared(result, fields)) return 'run again'; // a field was declared after the import began
     const describedFields = [...result.described, ...fieldPropertiesIn(row.targetFields)];
     const publication = publicationOf(task, row, result, snapshot, context, {
-      columns,
       newFields: newFieldsOf(columns, fields, describedFields),
       createdFields: fieldsCreatedIn(row.targetFields),
       edits: fieldEditsOf(row.targetFields, fields),
@@ -82,11 +81,11 @@ async function publishDeletions(
     });
     return 'published';
   }
-  const publication = (snapshot: Snapshot): Publication => {
-    const { columns } = snapshot;
-    const unchanged = { columns, newFields: [], createdFields: [], edits: [] };
-    return { ...publicationOf(task, row, result, snapshot, context, unchanged), metadata };
-  };
+  const unchanged = { newFields: [], createdFields: [], edits: [] };
+  const publication = (snapshot: Snapshot): LoggedPublication => ({
+    ...publicationOf(task, row, result, snapshot, context, unchanged),
+    metadata,
+  });
   return commitDeletion(task, row.datasetId, change, publication, context);
 }
 
@@ -146,12 +145,11 @@ function publicationOf(
   snapshot: Snapshot,
   context: PublishContext,
   fields: {
-    readonly columns: Publication['columns'];
     readonly newFields: readonly NewField[];
     readonly createdFields: readonly NewField[];
-    readonly edits: NonNullable<Publication['edits']>;
+    readonly edits: NonNullable<LoggedPublication['edits']>;
   },
-): Publication {
+): LoggedPublication {
   const size = result.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   const stored = result.segments.reduce((sum, segment) => sum + segment.rows, 0);
   const { added, changed } = result.change ?? { added: stored, changed: 0 };

@@ -28,7 +28,12 @@ import {
 } from '../../expressions/columns/input-columns.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
 import { parseEntityRules } from '../import/entity-samples.js';
-import { declarationsOf, knownColumns, markDeclaredColumns } from '../import/known-columns.js';
+import {
+  declarationsOf,
+  givenDeclarationsOf,
+  knownColumns,
+  markDeclaredColumns,
+} from '../import/known-columns.js';
 import { validationOf } from '../import/prepare-sources.js';
 import {
   fieldsCreatedIn,
@@ -95,13 +100,8 @@ export async function prepareMigration(
       change,
     };
   }
-  const declaredFields = declarationsOf(fields).map(({ name, dataType, isList }) => ({
-    name,
-    dataType,
-    isList,
-  }));
   const targetColumns = knownColumns(stored, [
-    ...declaredFields,
+    ...givenDeclarationsOf(fields),
     ...declarationsIn(row.targetFields),
   ]);
   const projection = storedProjection(row, source.snapshot, source.fields, request);
@@ -144,7 +144,7 @@ export async function prepareMigration(
           dropped: selectedColumns.some(({ name }) => name === errorsField) ? [] : [[errorsField]],
         },
     known: targetColumns,
-    declared: declaredFields,
+    declared: declarationsOf(fields),
     described,
     entityDetection: entityDetectionOf(row, {
       fixed: [

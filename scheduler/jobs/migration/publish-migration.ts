@@ -1,5 +1,5 @@
 import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
-import type { Publication } from '../../../engine/catalog/publish.js';
+import type { LoggedPublication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
@@ -46,7 +46,7 @@ export async function publishMigration(
     const writtenRows = result.segments.reduce((sum, { rows }) => sum + rows, 0);
     const { added, changed } = applied ?? { added: writtenRows, changed: 0 };
     const size = result.segments.reduce((sum, { bytes }) => sum + bytes, 0);
-    const publication: Publication = {
+    const publication: LoggedPublication = {
       ...publicationOf(task, row, result, snapshot, context),
       recordsModified: writtenRows,
       ...(applied && { changes: { added, changed, removed: 0 } }),
@@ -57,7 +57,6 @@ export async function publishMigration(
         genomeBuild: result.genomeBuild,
         genomeBuilds: result.genomeBuilds,
       }),
-      columns,
       newFields: newFieldsOf(columns, fields, result.described),
       createdFields: result.createdFields,
       edits: fieldEditsOf(row.targetFields, fields),
@@ -89,7 +88,7 @@ async function publishDeletions(
   const deletions = countsOfDeletion(applied);
   const metadata = { ...metadataOfMigration(result, context), deletions };
   if (row.isDryRun) return completeDryRun(task, row, result, { ...metadata, dry_run: deletions }, context); // prettier-ignore
-  const publication = (snapshot: Snapshot): Publication => ({
+  const publication = (snapshot: Snapshot): LoggedPublication => ({
     ...publicationOf(task, row, result, snapshot, context),
     metadata,
   });
@@ -148,7 +147,7 @@ function publicationOf(
   result: MigrationResult,
   snapshot: Snapshot,
   context: PublishContext,
-): Publication {
+): LoggedPublication {
   return {
     datasetId: row.datasetId,
     importId: 0,
@@ -164,7 +163,6 @@ function publicationOf(
     bytesTotal: snapshot.bytes,
     size: 0,
     genomeBuild: null,
-    columns: snapshot.columns,
     newFields: [],
     createdFields: [],
     edits: [],

@@ -1,11 +1,7 @@
 import type { Catalog } from '../../../engine/catalog/catalog.js';
 import type { CommitRow, CommitVersion } from '../../../engine/catalog/commits.js';
 import { currentIdempotencyKey } from '../../../engine/catalog/idempotency-keys.js';
-import {
-  loggedPublication,
-  type LoggedPublication,
-  type Publication,
-} from '../../../engine/catalog/publish.js';
+import type { LoggedPublication } from '../../../engine/catalog/publish.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
@@ -93,7 +89,7 @@ export async function rollBack(
     const { base, remove, update, removed, restored, changed } = rollback;
     const gonePaths = new Set(remove);
     const freed = snapshot.segments.reduce((sum, { path, bytes }) => sum + (gonePaths.has(path) ? bytes : 0), 0); // prettier-ignore
-    const publication: Publication = {
+    const publication: LoggedPublication = {
       datasetId,
       importId: 0,
       taskId: 0,
@@ -109,20 +105,18 @@ export async function rollBack(
       bytesTotal: snapshot.bytes - freed,
       size: 0,
       genomeBuild: null,
-      columns: snapshot.columns,
       newFields: [],
       metadata: {},
       time: Date.now(),
     };
     const { columns } = snapshot;
-    const info = { publication: loggedPublication(publication) };
-    const change = { columns, add: [], remove, update, info, base };
+    const change = { columns, add: [], remove, update, info: { publication }, base };
     const { version } = await store.commit(datasetId, change, '');
     // The rollback is durable now: after a crash, reconciliation applies it to the catalogue.
     crashpoint('rollback.before-catalog');
     let isPublished = false;
     await scheduler.persist(async () => {
-      await catalog.publish({ ...publication, logVersion: version });
+      await catalog.publish({ ...publication, columns, segmentColumns: [], logVersion: version });
       isPublished = true;
     });
     if (!isPublished)

@@ -1,13 +1,13 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { pollUntil } from '../../until.js';
 import { createInterceptedWorker } from '../held-worker.js';
 import { startServerFixture } from '../server-fixture.js';
-import { idOf, waitForJob } from '../server.js';
+import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
 /*
  * Tests changes of records while another commit changes the dataset: after a change has read the columns of the dataset and before it finds
  * the records to change; while a migration reads the records that it replaces; and while merges move the records that a change, or the check of
- * a rollback, has found.
+ * a rollback, has found. Also tests changes of fields while a commit is being published.
  */
 
 const holdableWorker = createInterceptedWorker();
@@ -151,4 +151,60 @@ test.each([
   const { status, json } = await ann.get(`/v2/dataset_commits/${commit}/rollback`);
   expect((await store.snapshot(id)).version).toBeGreaterThan(version);
   expect([status, json['detail'], json['blocked_records']]).toEqual([200, expect.any(String), [{ commit_id: upsert, records: 1, example_id: _id }]]);
+}); // prettier-ignore
+
+/** Makes commits wait when they are in the log and not yet in the catalogue. */
+function holdLoggedCommits(): { readonly logged: Promise<void>; release(): void } {
+  const { catalog } = server;
+  const { publish } = catalog;
+  const [logged, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  catalog.publish = async (publication) => {
+    logged.resolve();
+    await released.promise;
+    return publish.call(catalog, publication);
+  };
+  return {
+    logged: logged.promise,
+    release() {
+      catalog.publish = publish;
+      released.resolve();
+    },
+  };
+}
+
+/** What a request does to the field `gene`, the fields that the dataset has before, and the request. */
+const fieldRequests: readonly (readonly [string, readonly object[], (datasetId: number, fieldId: string) => Promise<Answer>])[] = [
+  ['creates', [], (dataset_id) => ann.post('/v2/dataset_fields', { dataset_id, name: 'gene', data_type: 'integer' })],
+  ['gives a type to', [{ name: 'gene' }], (_, id) => ann.patch(`/v2/dataset_fields/${id}`, { data_type: 'integer' })],
+  ['deletes', [{ name: 'gene', data_type: 'string' }], (_, id) => ann.delete(`/v2/dataset_fields/${id}`)],
+]; // prettier-ignore
+
+describe.each([['an import', 'imports'], ['a migration', 'migrations']])('while %s is being published', (_what, kind) => {
+  test.each(fieldRequests)('a request that %s a field which gets its first data waits, and is refused', async (_, fields, send) => {
+    const records = [{ gene: 'BRCA2' }];
+    const source = await newDataset();
+    await ann.post('/v2/dataset_imports', { dataset_id: source, records });
+    const target = await newDataset({ fields });
+    const [field] = listOf(await ann.get(`/v2/datasets/${target}/fields`));
+    const path = `/v2/dataset_${kind}`;
+    const commits = holdLoggedCommits();
+    try {
+      const body = kind === 'imports' ? { dataset_id: target, records } : { source_id: source, target_id: target };
+      const created = ann.post(path, body);
+      await commits.logged;
+      const answer = send(target, String(field?.['id']));
+      // A request that did not wait would be answered before several later ones.
+      for (let i = 0; i < 20; i++) await ann.get(`/v2/datasets/${target}`);
+      commits.release();
+      expect((await answer).status).toBe(400);
+      const { json } = await waitForJob(ann, `${path}/${idOf(await created)}`);
+      expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+    } finally {
+      commits.release();
+    }
+    const [after] = listOf(await ann.get(`/v2/datasets/${target}/fields?name=gene`));
+    expect(after).toMatchObject({ data_type: 'string', is_valid: true });
+    const { json } = await ann.post(`/v2/datasets/${target}/data`, { filters: [['gene', 'BRCA2']] });
+    expect(json['total']).toBe(1);
+  });
 }); // prettier-ignore

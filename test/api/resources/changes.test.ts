@@ -330,3 +330,25 @@ test.each([
     expect([done['status'], task['description']]).toEqual(['completed', `${verb} 3 records`]);
   },
 );
+
+test('a commit has the fields of its records, not those of the dataset', async () => {
+  const datasetId = await newDataset();
+  const commit = async (body: object): Promise<Json> => {
+    const done = await importRecords(datasetId, body);
+    return (done['dataset_commits'] as Json[])[0]!;
+  };
+  const append = await commit({ records: [{ a: 1, b: 2, c: 3 }] });
+  expect(append['fields']).toEqual(['a', 'b', 'c'].map((name) => ({ name, is_new: true })));
+  const [{ _id } = {}] = await fetchRecords(datasetId);
+  const second = await commit({ records: [{ a: 4 }] });
+  expect(second['fields']).toEqual([{ name: 'a', is_new: false }]);
+  const overwrite = await commit({ commit_mode: 'overwrite', records: [{ _id, b: 5, d: 6 }] });
+  expect(overwrite['fields']).toEqual([
+    { name: 'b', is_new: false },
+    { name: 'd', is_new: true },
+  ]);
+  const deletion = await commit({ commit_mode: 'delete', records: [{ _id }] });
+  expect(deletion['fields']).toEqual([]);
+  const rollback = await ann.post(`/v2/dataset_commits/${String(deletion['id'])}/rollback`, {});
+  expect([rollback.status, rollback.json['fields']]).toEqual([201, []]);
+});

@@ -117,3 +117,16 @@ test('declared types stay, and so does every type under strict validation', asyn
   expect((await importRecords([{ k: 1 }], { target_fields: [{ name: 'k', data_type: 'long' }] }))[0]).toBeNull();
   expect((await importRecords([{ k: 0.5 }]))[0]).toContain('0.5 is not a valid long');
 }); // prettier-ignore
+
+test('a field that is sent back as it was read, with another title, does not count as declared', async () => {
+  await newDataset();
+  expect(await importRecords([{ n: 1 }])).toEqual([null, []]);
+  const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=n`));
+  const answer = await ann.put(`/v2/dataset_fields/${String(field?.['id'])}`, { ...field, title: 'Number' }); // prettier-ignore
+  expect([answer.status, answer.json]).toEqual([
+    200,
+    expect.objectContaining({ title: 'Number', data_type: 'long', is_valid: true }),
+  ]);
+  expect(await importRecords([{ n: 0.5 }])).toEqual([null, [301]]);
+  expect(await fetchFieldType('n')).toBe('double');
+});

@@ -5,6 +5,7 @@ import { createUser, type CreatedUser } from '../../../engine/catalog/create-use
 import type { Viewer, Role } from '../../../engine/catalog/permission.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import type { Column } from '../../../engine/core/types.js';
 import { seededRandom } from '../../random.js';
 
 /** The key that tokens are hashed with in these tests. */
@@ -67,7 +68,9 @@ export class CatalogFixture {
   }
 }
 
-/** Returns the publication of an import's result: one column with one record. */
+const geneColumn: Column = { name: 'gene', physical: 'gene', type: 'string', isList: false };
+
+/** Returns the publication of an import's result: one record with a value for every column, of which there is one by default. */
 export async function publicationOf(
   tables: Tables,
   task: TaskRow,
@@ -75,6 +78,7 @@ export async function publicationOf(
 ): Promise<Publication> {
   const job = await tables.imports.get(task.resourceId);
   if (job === undefined) throw new Error(`no import ${task.resourceId}`);
+  const { columns = [geneColumn] } = change;
   return {
     datasetId: job.datasetId,
     importId: job.id,
@@ -88,7 +92,8 @@ export async function publicationOf(
     bytesTotal: 100,
     size: 100,
     genomeBuild: null,
-    columns: [{ name: 'gene', physical: 'gene', type: 'string', isList: false }],
+    columns,
+    segmentColumns: [columns],
     newFields: [],
     metadata: { progress: { processed_records: 1 } },
     time: 1_700_000_000_000,

@@ -66,47 +66,29 @@ test('names that are taken, reserved or invalid are refused', async () => {
   }
 });
 
-test('an edit changes everything but the name and a fixed type', async () => {
+test('an update changes what it names, and a type that it gives is declared', async () => {
   const { fields } = catalogFixture.catalog;
-  const { id } = await fields.create({ datasetId, name: 'gene', entityType: 'gene' });
-  const edited = await fields.edit(id, {
-    name: 'gene',
-    dataType: 'string',
-    title: 'Gene',
-    entityType: null,
-    isHidden: true,
+  const created = await fields.create({ datasetId, name: 'gene', entityType: 'gene' });
+  expect(created.isDeclared).toBe(false);
+  const { id } = created;
+  const change = { dataType: 'string', title: 'Gene', entityType: null, isHidden: true } as const;
+  expect(await fields.update(id, change, 1)).toEqual({
+    ...created,
+    ...change,
+    isDeclared: true,
+    updatedAt: 1,
   });
-  expect(edited).toMatchObject({
-    dataType: 'string',
-    title: 'Gene',
-    entityType: null,
-    isHidden: true,
-  });
-  expect(await fields.edit(id, { dataType: 'string' })).toMatchObject({ dataType: 'string' });
-  await expect(fields.edit(id, { name: 'other' })).rejects.toMatchObject({
-    fields: { name: [expect.any(String)] },
-  });
-  await expect(fields.edit(id, { dataType: 'long' })).rejects.toMatchObject({
-    fields: { data_type: [expect.any(String)] },
-  });
-  expect(await fields.edit(id + 1, { title: 'x' })).toBeUndefined();
+  expect(await fields.update(id + 1, { title: 'x' })).toBeUndefined();
 });
 
-test('once a dataset has data, fields cannot be deleted, is_list is fixed and _commit is read-only', async () => {
+test('once a dataset has data, fields cannot be deleted', async () => {
   const { catalog } = catalogFixture;
   const spareField = await catalog.fields.create({ datasetId, name: 'spare' });
   await catalog.fields.delete(spareField.id);
   expect(await catalog.fields.get(spareField.id)).toBeUndefined();
   const task = await catalogFixture.queueImport(ann, datasetId);
   await catalog.publish(await publicationOf(catalog, task));
-  const [gene, commit] = await catalog.fields.all(datasetId);
-  await expect(catalog.fields.edit(gene!.id, { isList: true })).rejects.toThrow(
-    'cannot be changed',
-  );
-  expect(await catalog.fields.edit(gene!.id, { isList: false })).toBeDefined();
-  await expect(catalog.fields.edit(commit!.id, { title: 'x' })).rejects.toThrow(
-    'cannot be changed',
-  );
+  const [gene] = await catalog.fields.all(datasetId);
   await expect(catalog.fields.delete(gene!.id)).rejects.toThrow('only while its dataset is empty');
 });
 
@@ -117,7 +99,7 @@ test('the fields of a dataset are those of the last commit, even if they were re
   expect(await names()).toEqual([]);
   const gene = await catalog.fields.create({ datasetId, name: 'gene' });
   expect(await names()).toEqual(['gene=gene']);
-  await catalog.fields.edit(gene.id, { title: 'Gene' });
+  await catalog.fields.update(gene.id, { title: 'Gene' });
   expect(await names()).toEqual(['gene=Gene']);
   const failing = catalog.transaction(async (tx) => {
     await tx.fields.update(gene.id, { title: 'lost' });

@@ -227,7 +227,7 @@ test('a second commit adds only new fields, after the others', async () => {
   const first = await catalogFixture.queueImport(ann, datasetId);
   await catalog.publish(await publicationOf(catalog, first, { columns }));
   const edited = (await catalog.fields.all(datasetId))[0]!;
-  await catalog.fields.edit(edited.id, { title: 'Mine', entityType: 'gene' });
+  await catalog.fields.update(edited.id, { title: 'Mine', entityType: 'gene' });
   const second = await catalogFixture.queueImport(ann, datasetId);
   const moreColumns = [
     ...columns,
@@ -261,6 +261,29 @@ test('a second commit adds only new fields, after the others', async () => {
   );
   expect(commits.rows.map((row) => row.logVersion)).toEqual([1, 0]);
   expect(await catalog.datasets.logVersions()).toEqual([{ id: datasetId, logVersion: 1 }]);
+});
+
+test('a commit has the fields of its segments, and those that it adds without a value', async () => {
+  const { catalog } = catalogFixture;
+  const first = await catalogFixture.queueImport(ann, datasetId);
+  await catalog.publish(await publicationOf(catalog, first, { columns }));
+  const added = { name: 'empty', physical: 'empty', type: 'string', ...scalarColumn } as const;
+  const rowIds = { name: '_strandlake_row_id', physical: '_strandlake_row_id', type: 'long', ...scalarColumn } as const; // prettier-ignore
+  const [variant, info, alleles] = columns;
+  const segmentColumns = [[rowIds, alleles!], [{ ...info!, children: [info!.children![0]!] }]];
+  const second = await catalogFixture.queueImport(ann, datasetId);
+  const publication = await publicationOf(catalog, second, {
+    columns: [variant!, info!, alleles!, added],
+    segmentColumns,
+    logVersion: 1,
+  });
+  await catalog.publish(publication);
+  expect((await catalog.commits.get(publication.commitId))?.fields).toEqual([
+    { name: 'info', is_new: false },
+    { name: 'info.AF', is_new: false },
+    { name: 'alleles', is_new: false },
+    { name: 'empty', is_new: true },
+  ]);
 });
 
 test('commits are listed in the order of the versions that they made, not of the jobs that made them', async () => {

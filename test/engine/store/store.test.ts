@@ -151,9 +151,10 @@ describe('a dataset', () => {
     for (const value of [1n, 2n, 3n]) await commitAppend(numberColumns, [[value]]);
     const seenEntries = [];
     for await (const entry of openStore(folder).history(datasetId, 1)) seenEntries.push(entry);
+    const columns = { columns: numberColumns, segmentColumns: [numberColumns] };
     expect(seenEntries).toEqual([
-      { version: 1, columns: numberColumns, info: { task: taskCount - 1 } },
-      { version: 2, columns: numberColumns, info: { task: taskCount } },
+      { ...columns, version: 1, info: { task: taskCount - 1 } },
+      { ...columns, version: 2, info: { task: taskCount } },
     ]);
   });
 

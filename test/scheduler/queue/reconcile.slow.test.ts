@@ -13,7 +13,7 @@ import {
 import { basename, join, relative } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { createUser } from '../../../engine/catalog/create-user.js';
-import type { Publication } from '../../../engine/catalog/publish.js';
+import type { LoggedPublication } from '../../../engine/catalog/publish.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
 import { startWorkerInProcess } from '../../faults/in-process.js';
 import { forgetDeletedVersions, Lake } from '../lake.js';
@@ -241,11 +241,12 @@ test('a rollback of an earlier release that a start takes from the log has the u
   );
   const { version: base, columns, rows: count, bytes } = await lake.store.snapshot(datasetId);
   const { remove, update } = await lake.store.rollback(datasetId, rows[0]!.logVersion, base);
-  const publication: Publication = {
+  const publication: LoggedPublication = {
     datasetId,
     importId: 0,
     taskId: 0,
-    reverted: { commitId: rows[0]!.id, userId: bob.user.id } as Publication['reverted'] & object,
+    reverted: { commitId: rows[0]!.id, userId: bob.user.id } as LoggedPublication['reverted'] &
+      object,
     commitId: await lake.catalog.nextId(),
     logVersion: base + 1,
     mode: 'rollback',
@@ -256,7 +257,6 @@ test('a rollback of an earlier release that a start takes from the log has the u
     bytesTotal: bytes,
     size: 0,
     genomeBuild: null,
-    columns,
     newFields: [],
     metadata: {},
     time: Date.now(),
@@ -266,7 +266,7 @@ test('a rollback of an earlier release that a start takes from the log has the u
   await reopenLake();
   await runTasks();
   const commit = (await lake.catalog.commits.get(publication.commitId))!;
-  expect(commit).toMatchObject({ status: 'completed', userId: bob.user.id, parentJobId: rows[0]!.id }); // prettier-ignore
+  expect(commit).toMatchObject({ status: 'completed', userId: bob.user.id, parentJobId: rows[0]!.id, fields: [] }); // prettier-ignore
   expect(await lake.catalog.tasks.get(commit.taskId!)).toMatchObject({ userId: bob.user.id });
 });
 
