@@ -371,7 +371,7 @@ describe('a rollback and a snapshot at the same time', () => {
     return (await server.catalog.commits.get(Number(commit!['id'])))!;
   };
   const rollBackCommit = (commit: CommitRow, persist = (work: () => Promise<void>) => work()) =>
-    rollBack({ ...server, queryEngine: {} as QueryEngine, scheduler: { persist } }, commit, 'records', ann.user.id); // prettier-ignore
+    rollBack({ ...server, queryEngine: {} as QueryEngine, scheduler: { ...server.scheduler, persist } }, commit, 'records', ann.user.id); // prettier-ignore
 
   test('C10: a rollback that waits while a snapshot is requested is refused', async () => {
     const id = await newFilledDataset();
