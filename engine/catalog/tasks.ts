@@ -81,8 +81,11 @@ interface TaskTable {
   startPublishing(id: number, attempt: number): Promise<boolean>;
   complete(id: number, change?: StatusChange): Promise<TaskRow>;
   fail(id: number, errorMessage: string, change?: StatusChange): Promise<TaskRow>;
-  /** Cancels a task and its unfinished children; returns their rows before the change. Throws if the task is finished or publishing. */
-  cancel(id: number): Promise<readonly TaskRow[]>;
+  /**
+   * Cancels a task and its unfinished children; returns their rows before the change. `change` is that of the task alone. Throws if the task
+   * is finished or publishing.
+   */
+  cancel(id: number, change?: StatusChange): Promise<readonly TaskRow[]>;
   /** Returns a running task to the queue. With `isCounted` false, as after an orderly stop, the attempt is not counted. */
   requeue(id: number, options?: RequeueOptions): Promise<TaskRow>;
   /** Requeues all running tasks after a restart, regardless of their number of attempts. */
@@ -270,7 +273,7 @@ export function taskTable(db: Database): TaskTable {
     },
     complete: (id, change = {}) => move(id, 'completed', change),
     fail: (id, errorMessage, change = {}) => move(id, 'failed', { ...change, errorMessage }),
-    cancel: (id) =>
+    cancel: (id, change = {}) =>
       db.atomic(async (tx) => {
         const task = await requireTask(tx, id);
         if (!isActiveStatus(task.status)) {
@@ -282,7 +285,7 @@ export function taskTable(db: Database): TaskTable {
             'The result is being published; the task cannot be canceled.',
           );
         }
-        return cancelWithChildren(tx, task);
+        return cancelWithChildren(tx, task, change);
       }),
     requeue: (id, options = {}) =>
       db.atomic(async (tx) => {
@@ -345,8 +348,12 @@ async function requireTask(tx: Database, id: number): Promise<TaskRow> {
   return task;
 }
 
-async function cancelWithChildren(tx: Database, task: TaskRow): Promise<readonly TaskRow[]> {
-  await changeStatus(tx, task, 'canceled');
+async function cancelWithChildren(
+  tx: Database,
+  task: TaskRow,
+  change: StatusChange = {},
+): Promise<readonly TaskRow[]> {
+  await changeStatus(tx, task, 'canceled', change);
   const rows = await tx.all(
     sql`SELECT ${tasks.columns} FROM tasks WHERE parent_id = ${task.id} ORDER BY id`,
   );

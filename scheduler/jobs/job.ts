@@ -39,7 +39,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   /** Whether the scratch folders of earlier attempts are kept until the task ends (`RunContext.earlier`). */
   readonly isResumable?: boolean;
 
-  /** Checks permissions and collects the parameters of `run`. Returns null to complete the task without a run. */
+  /** Checks permissions and collects the parameters of `run`. Returns null to complete the task without a run, or if it has canceled it. */
   prepare(task: TaskRow, context: PublishContext): Promise<P | null>;
   /**
    * Does the work. It writes only to its scratch folder, so that nothing is visible before `publish`; a vacuum also removes files that the
