@@ -3,6 +3,9 @@ import { jobResources } from './jobs.js';
 import { isOneOf, sql, type Sql } from './sql.js';
 import { activeStatuses, isActiveTask } from './task-row.js';
 
+/** The error message of a migration that is canceled because its source was deleted. */
+export const sourceDeletedMessage = 'The source dataset was deleted.';
+
 /** The rows that a deletion removes, so that their files can be deleted and their running tasks stopped after the transaction. */
 export interface Deletion {
   readonly objectIds: readonly number[];
@@ -71,8 +74,8 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
 }
 
 /**
- * Detaches the migrations that are being published from a source among these datasets: they need it no more, and their tasks must not be
- * deleted with it.
+ * Detaches the migrations that are being published from a source among these datasets: they need it no more, unless their result is
+ * outdated, and their tasks must not be deleted with it.
  */
 async function detachPublishingMigrations(db: Database, datasets: Sql): Promise<void> {
   await db.run(sql`UPDATE tasks SET source_object_id = NULL
@@ -92,7 +95,7 @@ async function cancelMigrationsOf(db: Database, datasets: Sql): Promise<void> {
   for (const { id, status, timestamps } of rows.map((row) => migration.parse(row))) {
     const change = migration.update(id, {
       status: 'canceled',
-      errorMessage: 'The source dataset was deleted.',
+      errorMessage: sourceDeletedMessage,
       timestamps: [...timestamps, [status, 'canceled', now]],
       updatedAt: now,
     });

@@ -54,9 +54,9 @@ interface TaskTable {
   list(filter: TaskFilter, page: Page): Promise<ListedRows<TaskRow>>;
   /**
    * Marks the next queued task as running, increments its number of attempts, and returns it; undefined if there is none. Tasks are ordered
-   * by priority, then by age. Tasks of `idleKinds` wait until all earlier tasks on their target have ended and none is running. Tasks of
-   * `exclusiveIds` come first, however many tasks of their account are running; while one of them is running, no other task on its target
-   * begins, apart from background tasks.
+   * by priority, then by age. Tasks of `idleKinds` wait until all earlier tasks on their target have ended and none is running, apart from
+   * later ones that only read (`isReader`). Tasks of `exclusiveIds` come first, however many tasks of their account are running; while
+   * one of them is running, no other task on its target begins, apart from background tasks.
    */
   claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
   /**
@@ -81,8 +81,11 @@ interface TaskTable {
   startPublishing(id: number, attempt: number): Promise<boolean>;
   complete(id: number, change?: StatusChange): Promise<TaskRow>;
   fail(id: number, errorMessage: string, change?: StatusChange): Promise<TaskRow>;
-  /** Cancels a task and its unfinished children; returns their rows before the change. Throws if the task is finished or publishing. */
-  cancel(id: number): Promise<readonly TaskRow[]>;
+  /**
+   * Cancels a task and its unfinished children; returns their rows before the change. `change` is that of the task alone. Throws if the task
+   * is finished or publishing.
+   */
+  cancel(id: number, change?: StatusChange): Promise<readonly TaskRow[]>;
   /** Returns a running task to the queue. With `isCounted` false, as after an orderly stop, the attempt is not counted. */
   requeue(id: number, options?: RequeueOptions): Promise<TaskRow>;
   /** Requeues all running tasks after a restart, regardless of their number of attempts. */
@@ -105,7 +108,7 @@ interface ClaimOptions {
   readonly exceptKinds?: readonly string[];
   /** Kinds whose tasks may work on unavailable datasets, too. */
   readonly refusedKinds?: readonly string[];
-  /** Kinds whose tasks begin only when no other task works on their target. */
+  /** Kinds whose tasks begin only when no other task works on their target, apart from later ones that only read. */
   readonly idleKinds?: readonly string[];
   /** Tasks that come first, and beside which no other task on their target begins. */
   readonly exclusiveIds?: readonly number[];
@@ -179,7 +182,7 @@ export function taskTable(db: Database): TaskTable {
             AND datasets.id IN (tasks.target_object_id, tasks.source_object_id)))
           AND NOT (${isOneOf(sql`tasks.kind`, idleKinds)} AND EXISTS (
             SELECT 1 FROM tasks other WHERE other.id <> tasks.id
-            AND (other.status = 'running' OR other.id < tasks.id)
+            AND (other.id < tasks.id OR (other.status = 'running' AND NOT ${isReader(sql`other`)}))
             AND ${isActiveOnObject(sql`other`, sql`tasks.target_object_id`)}))
           AND NOT ${waitsForExclusiveTask(exclusiveIds)}
           AND ${condition} ORDER BY tasks.priority, tasks.id LIMIT 1`);
@@ -270,7 +273,7 @@ export function taskTable(db: Database): TaskTable {
     },
     complete: (id, change = {}) => move(id, 'completed', change),
     fail: (id, errorMessage, change = {}) => move(id, 'failed', { ...change, errorMessage }),
-    cancel: (id) =>
+    cancel: (id, change = {}) =>
       db.atomic(async (tx) => {
         const task = await requireTask(tx, id);
         if (!isActiveStatus(task.status)) {
@@ -282,7 +285,7 @@ export function taskTable(db: Database): TaskTable {
             'The result is being published; the task cannot be canceled.',
           );
         }
-        return cancelWithChildren(tx, task);
+        return cancelWithChildren(tx, task, change);
       }),
     requeue: (id, options = {}) =>
       db.atomic(async (tx) => {
@@ -324,6 +327,14 @@ function isOnObject(table: Sql, objectId: Sql, condition: Sql): Sql {
     OR (${table}.source_object_id = ${objectId} AND ${condition}))`;
 }
 
+/**
+ * The condition that a task in `table` verifies an object, or computes fields for a query. Users who may only read can start such tasks
+ * without end. The files of the object may be archived or restored meanwhile: a verification then runs again, and a query has read them.
+ */
+function isReader(table: Sql): Sql {
+  return sql`(${table}.params IS NOT NULL AND ${table}.target_object_id IS NULL)`;
+}
+
 /** The condition that a task has to wait because an exclusive task is running on its target. */
 function waitsForExclusiveTask(exclusiveIds: readonly number[]): Sql {
   if (exclusiveIds.length === 0) return sql`(1 = 0)`;
@@ -337,8 +348,12 @@ async function requireTask(tx: Database, id: number): Promise<TaskRow> {
   return task;
 }
 
-async function cancelWithChildren(tx: Database, task: TaskRow): Promise<readonly TaskRow[]> {
-  await changeStatus(tx, task, 'canceled');
+async function cancelWithChildren(
+  tx: Database,
+  task: TaskRow,
+  change: StatusChange = {},
+): Promise<readonly TaskRow[]> {
+  await changeStatus(tx, task, 'canceled', change);
   const rows = await tx.all(
     sql`SELECT ${tasks.columns} FROM tasks WHERE parent_id = ${task.id} ORDER BY id`,
   );

@@ -129,7 +129,8 @@ class FileStore implements Store {
     this.#diskUses = new DiskUses(folder, this.#snapshots, this.#checkpoints);
     this.#removals = new FolderRemovals({
       folder,
-      dropAfterMs: dropAfterMs ?? 2 * budgets.queryMs,
+      // The longest query computes fields, and then reads the records that it finds.
+      dropAfterMs: dropAfterMs ?? budgets.computedMs + budgets.queryMs,
       setTimer: setTimer ?? setTimeout,
       exclusively: (datasetId, work) => this.#exclusively(datasetId, work),
     });

@@ -29,7 +29,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
    * catalogue queues.
    */
   readonly background?: BackgroundOptions;
-  /** Whether tasks of the kind begin only when no other task works on their target. */
+  /** Whether tasks of the kind begin only when no other task works on their target, apart from later ones that only read (`claim`). */
   readonly requiresIdleTarget?: boolean;
   /**
    * How often the worker process may die by a task of this kind, when no other task can be the cause, before the task fails;
@@ -39,7 +39,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   /** Whether the scratch folders of earlier attempts are kept until the task ends (`RunContext.earlier`). */
   readonly isResumable?: boolean;
 
-  /** Checks permissions and collects the parameters of `run`. Returns null to complete the task without a run. */
+  /** Checks permissions and collects the parameters of `run`. Returns null to complete the task without a run, or if it has canceled it. */
   prepare(task: TaskRow, context: PublishContext): Promise<P | null>;
   /**
    * Does the work. It writes only to its scratch folder, so that nothing is visible before `publish`; a vacuum also removes files that the

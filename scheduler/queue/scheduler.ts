@@ -83,6 +83,8 @@ export interface Scheduler extends Pick<
   readonly computedTables: ComputedTables;
   /** Sets the function that answers calls of host functions by the expressions of jobs. */
   answerCalls(answer: AnswerHostRequest): void;
+  /** Checks whether upkeep is due after a commit to a dataset that no task has made, such as a rollback. */
+  committed(datasetId: number): void;
   /** Resolves when no merge, vacuum or other upkeep of a dataset is running or due. */
   compacted(): Promise<void>;
   /** Stops claiming tasks, lets running tasks finish for `closeMs`, and queues unfinished ones again. */
@@ -113,6 +115,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   let recovery: NodeJS.Timeout | undefined;
   // Rejects calls until the API process has called `answerCalls`.
   let answerCall: AnswerHostRequest = () => Promise.reject(new AppError('internal', 'no host'));
+  const committed = (datasetId: number): void => upkeep.onDatasetCommitted(datasetId);
   const mailer = new ExportMailer({ catalog, config, report, now });
   const reconciliation = new Reconciliation({ catalog, store, report, jobs });
   const queue: JobQueue = new JobQueue({
@@ -125,7 +128,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     retryMs,
     send: (message) => worker?.send(message),
     killWorker: () => worker?.kill() ?? false,
-    committed: (datasetId) => upkeep.onDatasetCommitted(datasetId),
+    committed,
     mailDue: () => mailer.sendDueMails(),
     answerCall: (userId, call, signal) => answerCall(userId, call, signal),
     report,
@@ -220,6 +223,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     enqueueAndWait: queue.enqueueAndWait.bind(queue),
     enqueue: (kind, order) => queue.enqueue(kind, order),
     persist: (work) => queue.persist(work),
+    committed,
     status: () => ({ workerPid: worker?.pid ?? null, ...queue.status() }),
     async compacted() {
       await upkeep.whenIdle();

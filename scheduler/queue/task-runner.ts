@@ -296,7 +296,8 @@ export class TaskRunner {
       const job = this.#job(task);
       if (job.salvage === undefined) await this.discardTaskFiles(task);
       else await job.salvage(task, attempt, data);
-      await this.fileRemover.removeUnneededFiles(task);
+      // What a job with `salvage` reads stays until it is written that the task has failed: a start before that runs the task again.
+      crashpoint('task.before-failed');
       await catalog.tasks.fail(task.id, error.message, { metadata: { ...metadata, progress } });
     });
     this.#waiters.rejectResult(task.id, fromErrorValue(error));
@@ -332,15 +333,17 @@ export class TaskRunner {
     if (hasEnded) this.#waiters.onTaskEnded(task.id, row);
   }
 
-  /** Cleans up after a task whose row says that it has ended, and notifies its waiters. */
+  /** Notifies the waiters of a task that has ended, and removes its files once its row says so. */
   async #end(running: RunningTask): Promise<void> {
     running.phase = 'ended';
     const { task } = running;
     this.forgetTask(task.id);
-    await this.fileRemover.removeUnneededFiles(task);
     let row: TaskRow | undefined;
     await this.persist(async () => {
       row = await this.#options.catalog.tasks.get(task.id);
+      // A server that is closed while its disk fails has not written that the task has ended: the next start runs it again.
+      if (row === undefined || isTerminal(row.status))
+        await this.fileRemover.removeUnneededFiles(task);
     });
     this.#release(running);
     this.#waiters.onTaskEnded(task.id, row);

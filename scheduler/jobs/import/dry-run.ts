@@ -3,7 +3,9 @@ import type { DatasetField, NewField } from '../../../engine/core/dataset-field.
 import { budgets } from '../../../engine/core/budgets.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { parseJson } from '../../../engine/core/json.js';
-import { type RowRef, segmentFiles, type Segment } from '../../../engine/store/store.js';
+import { areRowIdsInterleaved } from '../../../engine/store/row-ids.js';
+import { segmentFiles, type Segment } from '../../../engine/store/store.js';
+import { RowSequence } from '../../../engine/query/plan/row-sequence.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { project } from '../../../engine/query/results/projection.js';
@@ -27,22 +29,7 @@ export interface DryRunSample {
 /** Number of records that are shown. */
 export const maxSampleRecords = 20;
 
-/**
- * Returns the first records as they would be stored. Reads the chunks that contain these records again, with the final columns, writes
- * segments to the scratch folder and reads the records from them as a query does.
- */
-export async function readFirstRecordsOfSources(
-  runs: readonly SourceRun[],
-  columns: Columns,
-  fields: readonly DatasetField[],
-  described: readonly Partial<NewField>[],
-  context: RunContext,
-): Promise<DryRunSample> {
-  const segments = await writeFirstSegments(runs, columns, context);
-  return readSampleOfSegments(segments, columns, fields, described, context);
-}
-
-/** Returns the first records of segments in the scratch folder. */
+/** Returns the first records of segments in the scratch folder, in the order that they would have in the dataset, as a query does. */
 export async function readSampleOfSegments(
   segments: readonly Segment[],
   columns: Columns,
@@ -54,18 +41,21 @@ export async function readSampleOfSegments(
   const schema = 'schema.parquet';
   await writeStream(join(context.scratch, schema), [encodeSchemaFile(columns)]);
   const loose = { folder: context.scratch, schema, columns, segments };
-  const snapshot = unloggedSnapshot(loose, { datasetId: 0, version: 0 });
+  const isInterleaved = areRowIdsInterleaved(segments);
+  const snapshot = { ...unloggedSnapshot(loose, { datasetId: 0, version: 0 }), isInterleaved };
   const allFields = fieldsAfterImport(columns, fields, described);
   const request = { limit: maxSampleRecords, exclude_fields: ['_id', '_commit'] };
   const projection = project(columns, allFields, parseQuery(request, allFields));
-  const refs = segments.flatMap((segment, number) =>
-    Array.from({ length: segment.rows }, (_, row): RowRef => [number, row]),
-  );
+  // The rows of a segment are in the order of their row ids.
+  const firstRows = segments.map(({ path, rows }): [string, Int32Array] => [
+    path,
+    Int32Array.from({ length: Math.min(rows, maxSampleRecords) }, (_, row) => row),
+  ]);
+  const sequence = await RowSequence.fromSnapshot(snapshot, new Map(firstRows));
+  const refs = sequence.slice(0, maxSampleRecords);
   const source = openSegments(segmentFiles(snapshot));
   try {
-    return sampleWithinBudget(
-      materialise(source, refs.slice(0, maxSampleRecords), projection, 'json'),
-    );
+    return sampleWithinBudget(materialise(source, refs, projection, 'json'));
   } finally {
     source.close();
   }
@@ -82,8 +72,11 @@ function sampleWithinBudget(texts: readonly string[]): DryRunSample {
   return { records, leftOut: texts.length - records.length };
 }
 
-/** Returns the segments of the first chunks, with at least `maxSampleRecords` records if the sources have as many. */
-async function writeFirstSegments(
+/**
+ * Reads the chunks that contain the first records again, with the final columns, and writes them to the scratch folder as segments. These
+ * have at least `maxSampleRecords` records if the sources have as many.
+ */
+export async function writeFirstSegments(
   runs: readonly SourceRun[],
   columns: Columns,
   { pool, signal }: RunContext,

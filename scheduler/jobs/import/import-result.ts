@@ -13,7 +13,7 @@ import { unifyChunkColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Column, Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { TaskFailure, type RunContext } from '../job.js';
 import type { DetectedEntities } from './detect-entities.js';
-import { readFirstRecordsOfSources } from './dry-run.js';
+import { readSampleOfSegments, writeFirstSegments } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import type { ImportSource } from './import-source.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
@@ -63,19 +63,24 @@ export async function createImportResult(
     genomeBuild: genomeBuildOf(runs) ?? null,
     records,
     metadata: { ...metadata, validation },
-    ...(params.dryRun !== null && {
-      dryRun: {
-        sample: await readFirstRecordsOfSources(
-          runs,
-          filledColumns,
-          params.dryRun.fields,
-          [...describedFields, ...params.dryRun.described],
-          context,
-        ),
-        seen: pathsWithValues(seenColumns.reduce(unifyChunkColumns, [])),
-      },
-    }),
   };
+}
+
+/** Adds to the result of a dry run what it shows. If the import changes stored records, `result` has the segments that it would commit. */
+export async function withDryRun(
+  { change, dryRun }: ImportParams,
+  context: RunContext,
+  runs: readonly SourceRun[],
+  result: ImportResult,
+): Promise<ImportResult> {
+  if (dryRun === null) return result;
+  const { columns } = result;
+  const described = [...result.described, ...dryRun.described];
+  const segments = change ? result.segments : await writeFirstSegments(runs, columns, context);
+  const sample = await readSampleOfSegments(segments, columns, dryRun.fields, described, context);
+  const seenColumns = runs.flatMap((run) => run.columnsOfChunks());
+  const seen = pathsWithValues(seenColumns.reduce(unifyChunkColumns, []));
+  return { ...result, dryRun: { sample, seen } };
 }
 
 /** Returns the message of the error that fails the import; null if the import succeeds, possibly with rejected records. */

@@ -12,7 +12,12 @@ import type { ImportParams, ImportResult } from './import-types.js';
 import { producesRecords } from '../../expressions/columns/field-expressions.js';
 import { computedNames, inputFieldsOf } from '../../expressions/columns/input-columns.js';
 import { ImportChange } from './import-change.js';
-import { createImportResult, sourcesName, createFailureWithReport } from './import-result.js';
+import {
+  createImportResult,
+  sourcesName,
+  createFailureWithReport,
+  withDryRun,
+} from './import-result.js';
 import type { RequiredKey } from '../change/missing-keys.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { ImportResume } from './resume.js';
@@ -50,7 +55,8 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     const fixedNames = [...params.fixedEntities, ...declaredEntities.map(({ name }) => name ?? '')];
     const detected = await detectEntities(samples, columns, fixedNames);
     const result = await createImportResult(params, context, runs, columns, detected);
-    return change === null ? result : await change.applyToResult(result, runs);
+    const changed = change === null ? result : await change.applyToResult(result, runs);
+    return await withDryRun(params, context, runs, changed);
   } catch (error) {
     throw await createFailureWithReport(params, context, runs, error);
   } finally {

@@ -1,4 +1,5 @@
 import type { DatasetMigrationRow } from '../../../engine/catalog/dataset-migrations.js';
+import { sourceDeletedMessage } from '../../../engine/catalog/deletion.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { genomeBuildNamed } from '../../../engine/core/build-names.js';
@@ -56,13 +57,21 @@ import type { MigrationParams } from './migration-types.js';
 const storedIdColumn: Column = { name: '_id', physical: '_id', type: 'string', isList: false };
 const migratedIdColumn: MigratedColumn = { from: storedIdColumn, to: givenIdColumn, isCast: false };
 
-/** Checks the permissions on both datasets, parses the query and determines how the columns of the source are migrated. */
+/**
+ * Checks the permissions on both datasets, parses the query and determines how the columns of the source are migrated. Cancels the task and
+ * returns null if the source is gone.
+ */
 export async function prepareMigration(
   task: TaskRow,
   context: PublishContext,
-): Promise<MigrationParams> {
+): Promise<MigrationParams | null> {
   const { catalog, store } = context;
   const row = await requireAuthorizedMigration(task, context);
+  if (task.sourceObjectId === null) {
+    // The source was deleted while an earlier attempt published its result, which then was outdated or did not get that far.
+    await catalog.tasks.cancel(task.id, { errorMessage: sourceDeletedMessage });
+    return null;
+  }
   const source = await loadVisibleVersion(catalog, store, row.sourceId, row.asOf?.version);
   const request = parseMigrationParams(
     row.sourceParams,

@@ -3,7 +3,8 @@ import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { canceledError } from '../../../engine/core/errors.js';
-import type { JsonObject } from '../../../engine/core/types.js';
+import type { Columns, JsonObject } from '../../../engine/core/types.js';
+import type { Segment } from '../../../engine/store/store.js';
 import { applyChange, deleteFoundRows } from '../change/apply-change.js';
 import { detectEntities, type DetectedEntities } from '../import/detect-entities.js';
 import { readSampleOfSegments, maxSampleRecords } from '../import/dry-run.js';
@@ -82,18 +83,16 @@ async function migrateWithEngine(
     : migratedRecords;
   crashpoint('migration.written');
   if (dryRun === null || change?.mode === 'delete') return result;
-  const first =
-    writer.firstChunkRows === undefined
-      ? undefined
-      : takeFirstRows(writer.firstChunkRows, maxSampleRecords);
-  const sample = await readSampleOfSegments(
-    first === undefined ? [] : await writer.writeSampleSegment(first, outcome.columns),
-    outcome.columns,
-    dryRun.fields,
-    result.described,
-    context,
-  );
+  const { columns, described } = result;
+  const segments = changed ? result.segments : await writeFirstRows(writer, columns);
+  const sample = await readSampleOfSegments(segments, columns, dryRun.fields, described, context);
   return { ...result, dryRun: { sample, seen: outcome.seen } };
+}
+
+/** Writes the first records of a dry run that only adds records: its chunks have written no segments. */
+async function writeFirstRows(writer: ChunkWriter, columns: Columns): Promise<readonly Segment[]> {
+  const rows = writer.firstChunkRows;
+  return rows ? writer.writeSampleSegment(takeFirstRows(rows, maxSampleRecords), columns) : [];
 }
 
 function migrationResultOf(

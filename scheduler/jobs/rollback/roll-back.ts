@@ -50,6 +50,8 @@ interface RollbackContext {
   readonly scheduler: {
     /** Repeats work until it succeeds; for work that must follow a commit to a log. */
     persist(work: () => Promise<void>): Promise<void>;
+    /** Called after a commit to a dataset. */
+    committed(datasetId: number): void;
   };
 }
 
@@ -122,6 +124,7 @@ export async function rollBack(
     if (!isPublished)
       throw new AppError('internal', `dataset ${datasetId}: the server was closed while the disk failed; its next start completes the rollback by commit ${publication.commitId}`); // prettier-ignore
     crashpoint('rollback.after-catalog');
+    scheduler.committed(datasetId);
     const row = await catalog.commits.get(publication.commitId);
     if (row === undefined) throw notFoundError(); // the dataset was deleted meanwhile
     return row;

@@ -301,6 +301,24 @@ describe('while a task runs', () => {
     expect(found).toMatchObject({ is_whole: true, files: 1, records: 6, bytes, differences: [] });
   });
 
+  test('verifications that overlap do not hold it up: it begins when those that began before it have ended', async () => {
+    const id = await newFilledDataset();
+    heldTaskKinds.add('verify');
+    const first = ann.post(`/v2/datasets/${id}/verify`);
+    await pollUntil(() => heldMessages.length === 1);
+    await changeStorageClass(id, 'Archive');
+    const second = ann.post(`/v2/datasets/${id}/verify`);
+    await pollUntil(() => heldMessages.length === 2);
+    const [task] = await fetchTasks(id, 'Snapshot');
+    expect(task!['status']).toBe('queued');
+    worker.send(heldMessages.shift()!);
+    expect((await first).json).toMatchObject({ is_whole: true, records: 6 });
+    expect((await waitForNewestTask(id)).json).toMatchObject({ status: 'completed' });
+    expect(await fetchAvailability(id)).toBe('archived');
+    releaseMessages();
+    expect((await second).json).toMatchObject({ is_whole: true, files: 1, records: 6 });
+  });
+
   test('a canceled restore leaves the dataset archived', async () => {
     const id = await newFilledDataset();
     await changeStorageClass(id, 'Archive');
@@ -353,7 +371,7 @@ describe('a rollback and a snapshot at the same time', () => {
     return (await server.catalog.commits.get(Number(commit!['id'])))!;
   };
   const rollBackCommit = (commit: CommitRow, persist = (work: () => Promise<void>) => work()) =>
-    rollBack({ ...server, queryEngine: {} as QueryEngine, scheduler: { persist } }, commit, 'records', ann.user.id); // prettier-ignore
+    rollBack({ ...server, queryEngine: {} as QueryEngine, scheduler: { ...server.scheduler, persist } }, commit, 'records', ann.user.id); // prettier-ignore
 
   test('C10: a rollback that waits while a snapshot is requested is refused', async () => {
     const id = await newFilledDataset();

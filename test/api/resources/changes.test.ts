@@ -235,6 +235,25 @@ test('a dry run tells what would change, and changes nothing', async () => {
   expect(await fetchRecords(datasetId)).toEqual(before);
 });
 
+test.each<[string, (ids: readonly string[]) => object]>([
+  ['append', () => ({ records: [{ gene: 'X' }, { gene: 'Y', score: 1 }] })],
+  ['overwrite', (ids) => ({ commit_mode: 'overwrite', records: [{ _id: 'mine', gene: 'X' }, { _id: ids[2], gene: 'Y' }, { _id: ids[0], gene: 'Z' }] })],
+  ['overwrite of known records alone', (ids) => ({ commit_mode: 'overwrite', records: [{ _id: ids[1], gene: 'Y' }, { _id: ids[0], gene: 'Z' }] })],
+  ['upsert by _id', (ids) => ({ commit_mode: 'upsert', records: [{ gene: 'X', score: 1 }, { _id: ids[2], pos: 30 }, { _id: ids[0], info: { AF: 1 } }] })],
+  ['upsert by id_fields', () => ({ commit_mode: 'upsert', id_fields: ['gene'], records: [{ gene: 'Q' }, { gene: 'B', note: 'both' }] })],
+  ['upsert with a computed field', () => ({ commit_mode: 'upsert', id_fields: ['variant'], records: [{ variant: 'v2', gene: 'E' }], target_fields: [{ name: 'label', expression: 'record.gene + "!"', data_type: 'string' }] })],
+])('the sample of a dry run of %s has the records that the import then writes, in the order of the dataset', async (_, bodyOf) => {
+  const { datasetId, ids } = await newDatasetOfThree();
+  const body = bodyOf(ids);
+  const dryRun = await importRecords(datasetId, { ...body, dry_run: true });
+  const { sample } = (dryRun['metadata'] as { dry_run: Json }).dry_run;
+  const [commit] = (await importRecords(datasetId, body))['dataset_commits'] as Json[];
+  const query = { filters: [['_commit', String(commit!['id'])]], exclude_fields: ['_id', '_commit'] };
+  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, query);
+  expect(json['results']).toHaveLength(Number(commit!['records_modified']));
+  expect(sample).toEqual(json['results']);
+}); // prettier-ignore
+
 test('files replace records as well, with rejected ones, and a rollback puts the earlier ones back', async () => {
   const { datasetId, ids } = await newDatasetOfThree();
   const before = await fetchRecords(datasetId);

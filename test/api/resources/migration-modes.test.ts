@@ -75,6 +75,19 @@ test('upsert by id_fields adds fields to the records of the target, which keep t
   expect(after.map(({ _id }) => _id).slice(0, 30)).toEqual(before.map(({ _id }) => _id));
 });
 
+test.each(['overwrite', 'upsert'])('the sample of a dry run of %s has the records that the migration then writes, in the order of the target', async (commit_mode) => {
+  const [source, target] = [await newDataset(), await newSourceDataset()];
+  await runImport({ dataset_id: source, records: [{ n: 99, score: 1 }, { n: 8, info: { a: -8 } }, { n: 5, score: 0.5 }] });
+  const body = { commit_mode, id_fields: ['n'] };
+  const dryRun = await migrate(source, target, { ...body, dry_run: true });
+  const { sample } = (dryRun['metadata'] as { dry_run: Json }).dry_run;
+  const [commit] = (await migrateInto(source, target, body))['dataset_commits'] as Json[];
+  const query = { filters: [['_commit', String(commit!['id'])]], exclude_fields: ['_id', '_commit'] };
+  const { json } = await ann.post(`/v2/datasets/${target}/data`, query);
+  expect((json['results'] as Json[]).map(({ n }) => n)).toEqual([5, 8, 99]);
+  expect(sample).toEqual(json['results']);
+}); // prettier-ignore
+
 test('a dataset overwrites its own records, without some of their fields', async () => {
   const dataset = await newSourceDataset();
   const before = await fetchRecords(dataset);

@@ -256,6 +256,27 @@ describe('a migration that is being published', () => {
     expect(server.logs.filter((line) => line.includes('not removed'))).toEqual([]);
   }); // prettier-ignore
 
+  test('is canceled if its source is deleted and a commit to the target has outdated its records', async () => {
+    const [source, target] = [
+      await newFilledDataset([{ n: 7 }]),
+      await newFilledDataset([{ n: 1 }]),
+    ];
+    const release = await holdPublication();
+    const { id, taskId } = await startPublishing({ source_id: source, target_id: target });
+    const records = [{ n: 0.5 }]; // the field becomes wider
+    await ann.post('/v2/dataset_imports', { dataset_id: target, records });
+    const deletion = ann.delete(`/v2/datasets/${source}`);
+    await pollUntil(async () => (await ann.get(`/v2/datasets/${source}`)).status === 404);
+    release();
+    expect((await deletion).status).toBe(200);
+    const { json } = await waitForJob(ann, `/v2/dataset_migrations/${id}`);
+    expect(json).toMatchObject({ status: 'canceled', error_message: 'The source dataset was deleted.', dataset_commits: [] }); // prettier-ignore
+    await server.scheduler.wait(taskId);
+    expect((await ann.get(`/v2/tasks/${taskId}`)).json).toMatchObject({ status: 'canceled', source_object: null }); // prettier-ignore
+    expect(await fetchRecords(target)).toEqual([{ n: 1 }, { n: 0.5 }]);
+    expect((await readdir(server.data.scratch)).filter((name) => name.startsWith(`${taskId}-`))).toEqual([]); // prettier-ignore
+  });
+
   test('is deleted when it has been published', async () => {
     const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
     const release = await takeDatasetLock(target);

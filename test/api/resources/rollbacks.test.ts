@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { armFault } from '../../../engine/core/faultpoint.js';
 import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import { liveRowCount } from '../../../engine/store/store.js';
 import { findReaddingCommits } from '../../../scheduler/jobs/rollback/added-again.js';
 import { pollUntil } from '../../until.js';
 import { withChangedBudgets } from '../../with-budgets.js';
@@ -96,6 +97,23 @@ describe('C6: the counts of a rollback are those of the difference that it makes
     const removed = await rollBack(append);
     expect(removed.json).toMatchObject({ records_modified: 3, records_added: 0, records_changed: 0, records_removed: 3 }); // prettier-ignore
   });
+});
+
+test('a rollback by which a merge becomes due is followed by it, without another commit', async () => {
+  const datasetId = await newDataset();
+  const segmentsWithRecords = async (): Promise<number> => {
+    await server.scheduler.compacted();
+    const { segments } = await server.store.snapshot(datasetId);
+    return segments.filter((segment) => liveRowCount(segment) > 0).length;
+  };
+  for (let n = 0; n < 15; n++) await commitRecords(datasetId, [{ n }]);
+  const [first] = idsOf(await recordsOf(datasetId));
+  const deletion = await commitId(datasetId, [{ _id: first }], 'delete');
+  await commitRecords(datasetId, [{ n: 15 }]);
+  expect(await segmentsWithRecords()).toBe(15); // sixteen are merged
+  expect((await rollBack(deletion)).status).toBe(201);
+  expect(await segmentsWithRecords()).toBe(1);
+  expect((await recordsOf(datasetId)).map(({ n }) => n)).toEqual([...Array(16).keys()]);
 });
 
 describe('C6: a rollback that would restore records that are there again', () => {

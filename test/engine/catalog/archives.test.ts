@@ -54,6 +54,38 @@ test('a snapshot begins when every earlier task of the dataset has ended and no 
   expect(await tasks.claim(idle)).toBeUndefined();
 });
 
+test('a snapshot or a restore waits for an earlier task that only reads the dataset, and for no later one', async () => {
+  const { tasks, snapshots, restores } = catalogFixture.catalog;
+  const idle = { idleKinds: ['snapshot', 'restore'] };
+  const reading = { description: '', priority: 80, params: {}, targetObjectId: null, sourceObjectId: datasetId }; // prettier-ignore
+  for (const [table, storageClass] of [
+    [snapshots, 'Archive'],
+    [restores, 'Standard'],
+  ] as const) {
+    const before = await tasks.addBackground({ ...reading, kind: 'verify', isStarted: true });
+    const { id } = await queueArchiveTask(table, storageClass);
+    const after = await tasks.addBackground({
+      ...reading,
+      kind: 'computed_table',
+      isStarted: true,
+    });
+    expect(await tasks.claim(idle)).toBeUndefined();
+    await tasks.complete(before.id);
+    expect((await tasks.claim(idle))?.id).toBe(id);
+    for (const task of [id, after.id]) await tasks.complete(task);
+  }
+});
+
+test('a snapshot waits for a later task of the server that changes the dataset', async () => {
+  const { tasks, snapshots } = catalogFixture.catalog;
+  const { id } = await queueArchiveTask(snapshots, 'Archive');
+  const merging = { kind: 'merge', description: '', priority: 80, params: {}, targetObjectId: datasetId, sourceObjectId: null }; // prettier-ignore
+  const merge = await tasks.addBackground({ ...merging, isStarted: true });
+  expect(await tasks.claim({ idleKinds: ['snapshot'] })).toBeUndefined();
+  await tasks.complete(merge.id);
+  expect((await tasks.claim({ idleKinds: ['snapshot'] }))?.id).toBe(id);
+});
+
 test('the dataset follows the status of a snapshot', async () => {
   const { tasks, snapshots } = catalogFixture.catalog;
   const before = await archiveStateOf();

@@ -113,6 +113,27 @@ describe('C1: killed at', () => {
     );
   });
 
+  test('task.before-failed, an import of given records fails for the same reason, with the same report and rejected records', async () => {
+    /** Imports the records while `run` runs a server; returns how the import has ended. */
+    const outcomeOf = async (run: () => Promise<void>): Promise<readonly unknown[]> => {
+      const records = '{"info":{"DP":1}}\n{"info":{"DP":"deep"}}\n';
+      const { resourceId: id } = await lake.queueInlineImport(datasetId, records);
+      await withLakeClosed(run);
+      const row = (await lake.catalog.imports.get(id))!;
+      const rejectedText = gunzipSync(await readFile(lake.data.rejectedLines(id))).toString();
+      return [row.status, row.errorMessage, row.metadata['receipt'], rejectedText];
+    };
+    const expected = await outcomeOf(() => recoverServer(root));
+    expect([expected[0], expected[3]]).toEqual(['failed', expect.stringContaining('deep')]);
+    const outcome = await outcomeOf(async () => {
+      const crashing = new KillableServer(root, 'task.before-failed');
+      await crashing.waitForExit();
+      expect(crashing.isIdle).toBe(false);
+      await recoverServer(root);
+    });
+    expect(outcome).toEqual(expected);
+  });
+
   test.each([
     ['export.partial', 'worker'],
     ['export.renamed', 'server'],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canceledError, InputError } from '../../../engine/core/errors.js';
+import { AppError, canceledError, InputError } from '../../../engine/core/errors.js';
 import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
 import type { Job } from '../../../scheduler/jobs/job.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
@@ -65,23 +65,34 @@ const idleTargetJob: Job<'idle-target', CountParams, number> = {
   kind: 'idle-target',
   requiresIdleTarget: true,
 };
-const jobsWithCount: Jobs = [...jobs, countJob, idleTargetJob];
+const salvagingJob: Job<'salvaging', CountParams, number> = {
+  ...countJob,
+  kind: 'salvaging',
+  async salvage() {
+    jobEvents.push('salvaged');
+  },
+};
+const jobsWithCount: Jobs = [...jobs, countJob, idleTargetJob, salvagingJob];
 
 let lake: Lake;
 let scheduler: Scheduler;
 let datasetId: number;
-beforeEach(async () => {
-  jobEvents.length = 0;
-  reportedMessages.length = 0;
-  lake = await Lake.make();
-  datasetId = await lake.createDataset();
-  scheduler = await lake.startScheduler({
+
+const startScheduler = (): Promise<Scheduler> =>
+  lake.startScheduler({
     config: { threads: 1, workerMemoryMb: 512 },
     retryMs: 1,
     report: (message) => reportedMessages.push(message),
     jobs: jobsWithCount,
     startWorker: (...args) => startWorkerInProcess(...args, jobsWithCount),
   });
+
+beforeEach(async () => {
+  jobEvents.length = 0;
+  reportedMessages.length = 0;
+  lake = await Lake.make();
+  datasetId = await lake.createDataset();
+  scheduler = await startScheduler();
 });
 afterEach(async () => {
   await scheduler.close();
@@ -120,6 +131,38 @@ test('an error of its run reaches the caller and the row', async () => {
   expect(rows).toMatchObject([{ status: 'failed', errorMessage: 'text: is empty' }]);
   expect(jobEvents).toContain('discarded');
   expect(jobEvents).not.toContain('published 0');
+});
+
+test('what a failed task of a kind with salvage has read is removed once its failure is written', async () => {
+  const { tasks } = lake.catalog;
+  const { fail } = tasks;
+  const failAndNote: typeof fail = async (...args) => {
+    const row = await fail(...args);
+    jobEvents.push('failed');
+    return row;
+  };
+  Object.assign(tasks, { fail: failAndNote });
+  const failing = scheduler.enqueueAndWait('salvaging', countTaskOf({ text: '' }));
+  await expect(failing).rejects.toMatchObject({ code: 'input' });
+  await pollUntil(() => scheduler.status().running.length === 0);
+  expect(jobEvents).toEqual(['salvaged', 'failed', 'cleaned up']);
+});
+
+test('a task whose failure a failing disk does not take runs again after a restart, with what it reads', async () => {
+  const { tasks } = lake.catalog;
+  const { fail } = tasks;
+  const fullDisk = new AppError('no-space', 'the disk is full');
+  Object.assign(tasks, { fail: () => Promise.reject(fullDisk) });
+  const failing = scheduler.enqueueAndWait('salvaging', countTaskOf({ text: '' }));
+  failing.catch(() => undefined); // rejected when the scheduler is closed
+  await pollUntil(() => reportedMessages.some((message) => message.includes(fullDisk.message)));
+  await scheduler.close();
+  expect(jobEvents).not.toContain('cleaned up');
+  const open = await tasks.openTask('salvaging', datasetId);
+  Object.assign(tasks, { fail });
+  scheduler = await startScheduler();
+  expect(await scheduler.wait(open!.id)).toMatchObject({ status: 'failed', errorMessage: 'text: is empty' }); // prettier-ignore
+  expect(jobEvents.filter((one) => one === 'cleaned up')).toHaveLength(1);
 });
 
 test('aborting the signal cancels it, and the next task of the same object replaces its row', async () => {
