@@ -274,7 +274,7 @@ export class VersionChecks {
     for (const number of chosen) {
       const { id, after } = commits[number]!;
       const found = await reader.rows(folder, logVersions.get(id)!);
-      const shown = found.map((row) => [row._id, row._commit, deltaValuesOf(row)]);
+      const shown = found.map((row) => [row['_id'], row['_commit'], deltaValuesOf(row)]);
       const wanted = after.map((one) => [one.id, String(commits[one.addedBy]!.id), valuesOf(one)] as const); // prettier-ignore
       const where = [this.#where, 'chdb', number];
       expect([where, shown]).toEqual([where, wanted.toSorted(([a], [b]) => (a < b ? -1 : 1))]);

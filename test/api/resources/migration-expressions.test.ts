@@ -152,7 +152,7 @@ test('that only rename fields give every value of the old name to the new one', 
     info: { af },
     symbol: gene,
     depths: ad,
-    consequences: csq ?? null,
+    consequences: csq ?? [null], // the list of null (expressions, section 5.2)
   }));
   expect(await fetchStoredRecords(target_id)).toEqual(expectedRecords);
   const types = await fetchFieldTypes(target_id);
