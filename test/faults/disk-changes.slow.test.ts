@@ -5,8 +5,9 @@ import { idOf, listOf, sendRequest, waitForJob, type Answer } from '../api/serve
 import { diskFaults, expectRefusedOrFailed, faultMessagePattern, faultName, useFailingDisk } from './failing-disk.js'; // prettier-ignore
 
 /*
- * Makes the disk fail at the n-th step of a migration that changes records, of an import that overwrites records, of a copy of files and of
- * the creation of a file table (threats R5, R6). After each failure, nothing has changed, and after each success, everything has.
+ * Makes the disk fail at the n-th step of a migration that changes records, of an import that overwrites records, of dry runs, of a copy of
+ * files and of the creation of a table of a file or of computed fields (threats R5, R6). After each failure, nothing has changed, and after
+ * each success, everything has.
  */
 
 const disk = useFailingDisk();
@@ -71,6 +72,7 @@ const faults = diskFaults.filter(({ code, operations }) => ['ENOSPC', 'EIO'].inc
 describe.each(faults)('R5, R6: a disk with $code', (fault) => {
   test.each<[mode: ChangeMode, where: 'from another dataset' | 'in place']>([
     ['overwrite', 'from another dataset'],
+    ['overwrite', 'in place'],
     ['upsert', 'from another dataset'],
     ['upsert', 'in place'],
     ['delete', 'from another dataset'],
@@ -96,7 +98,7 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
         commit_mode: mode,
         source_params: { filters: [['group', group]] },
         ...(!isInPlace && { id_fields: ['n'] }),
-        ...(isInPlace && mode === 'upsert' && {
+        ...(isInPlace && mode !== 'delete' && {
           target_fields: [{ name: 'state', data_type: 'long', expression: 'record.group' }],
         }),
       });
@@ -137,6 +139,34 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
     });
     expect(ends.failed).toBeGreaterThan(2);
   });
+
+  const upsertByNumber = { commit_mode: 'upsert', id_fields: ['n'] };
+  test.each<[what: string, kind: 'imports' | 'migrations', body: object, counts: object]>([
+    ['an import', 'imports', {}, { records: 21 }],
+    ['an import with commit_mode upsert', 'imports', upsertByNumber, { records_added: 1, records_changed: 20 }],
+    ['a migration', 'migrations', {}, { records: 21 }],
+    ['a migration with commit_mode upsert', 'migrations', upsertByNumber, { records_added: 1, records_changed: 20 }],
+  ])(`${faultName(fault)} at any step of a dry run of %s`, async (_, kind, body, counts) => {
+    const stored = Array.from({ length: 60 }, (_, n) => ({ n, state: 0 }));
+    const given = [...stored.slice(20, 40).map(({ n }) => n), 100].map((n) => ({ n, state: 1 }));
+    const datasetId = await newDatasetOf('stored', stored);
+    const source = kind === 'imports'
+      ? { dataset_id: datasetId, object_id: await newFile('given.json', given.map((one) => `${JSON.stringify(one)}\n`).join('')) }
+      : { target_id: datasetId, source_id: await newDatasetOf('given', given) };
+    const readState = async (): Promise<unknown> => [await recordsOf(datasetId), await disk.server.store.version(datasetId)];
+    const before = await readState();
+    const ends = await failAtEveryStep(fault, async (where) => {
+      const job = await disk.ann.post(`/v2/dataset_${kind}`, { ...source, ...body, dry_run: true });
+      if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
+      const { json } = await waitForJob(disk.ann, `/v2/dataset_${kind}/${idOf(job)}`);
+      armFault(undefined);
+      expect([where, json['dataset_commits'], await readState()]).toEqual([where, [], before]);
+      if (json['status'] !== 'completed') return expectFaultNamed(where, json);
+      expect([where, json['metadata']]).toMatchObject([where, { dry_run: counts }]);
+      return 'done';
+    });
+    expect(ends.failed).toBeGreaterThan(2);
+  }); // prettier-ignore
 
   test(`${faultName(fault)} at any step of a copy of files`, async () => {
     const { ann, vaultId } = disk;
@@ -203,6 +233,36 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
         objectId = await newFile(`${objectId}.csv`, 'gene,n\nTP53,1\nKRAS,2\n');
       },
     );
+    expect(ends.failed).toBeGreaterThan(2);
+  });
+
+  test(`${faultName(fault)} at any step of making a table of computed fields`, async () => {
+    const records = Array.from({ length: 30 }, (_, n) => ({ n, state: 0 }));
+    const datasetId = await newDatasetOf('computed', records);
+    const listTables = async (): Promise<readonly string[]> =>
+      (await readdir(disk.server.data.fileTables)).toSorted();
+    let tables = 0;
+    const ends = await failAtEveryStep(fault, async (where) => {
+      // The field has another name each time, so that no earlier table has it.
+      const name = `third${++tables}`;
+      const target_fields = [{ name, expression: 'record.n % 3', data_type: 'long' }];
+      const body = { target_fields, filters: [[name, 1]], limit: 0 };
+      const query = (): Promise<Answer> => disk.ann.post(`/v2/datasets/${datasetId}/data`, body);
+      const before = await listTables();
+      const answer = await query();
+      const hits = faultHits();
+      armFault(undefined);
+      if (answer.status !== 200) {
+        expectRefusedOrFailed(where, answer, fault);
+        // A table whose files could not be removed is removed by the next start.
+        if (!hits.includes('remove') && !hits.includes('list'))
+          expect([where, await listTables()]).toEqual([where, before]);
+      }
+      const repeated = await query();
+      expect([where, repeated.status, repeated.json['total']]).toEqual([where, 200, 10]);
+      expect([where, await listTables()]).not.toEqual([where, before]);
+      return answer.status === 200 ? 'done' : 'failed';
+    });
     expect(ends.failed).toBeGreaterThan(2);
   });
 });

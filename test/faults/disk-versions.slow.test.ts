@@ -4,8 +4,8 @@ import { idOf } from '../api/server.js';
 import { diskFaults, expectRefusedOrFailed, faultMessagePattern, faultName, useFailingDisk } from './failing-disk.js'; // prettier-ignore
 
 /*
- * Makes the disk fail at the n-th step of a rollback, a checkpoint and a verification (threats R5, R6). After each failure, the records are
- * those of one version, the files are consistent, and the next request works.
+ * Makes the disk fail at the n-th step of a rollback, a checkpoint, a merge that sorts rows, and a verification (threats R5, R6). After each
+ * failure, the records are those of one version, the files are consistent, and the next request works.
  */
 
 const disk = useFailingDisk();
@@ -24,6 +24,12 @@ async function newDatasetOf(name: string, count: number): Promise<number> {
 async function recordsOf(datasetId: number): Promise<readonly unknown[]> {
   const { json } = await disk.ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000 });
   return (json['results'] as Record<string, unknown>[]).map(({ _id, n, state }) => [_id, n, state]);
+}
+
+/** Expects that the error of a task names the fault as its cause. */
+function failedByFault(where: string, { message }: Error): 'failed' {
+  expect([where, message]).toEqual([where, expect.stringMatching(faultMessagePattern)]);
+  return 'failed';
 }
 
 describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
@@ -63,19 +69,48 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
     await failAtEveryStep(fault, async (where) => {
       const end = await checkpoint().then(
         () => 'done' as const,
-        (error: Error) => {
-          expect([where, error.message]).toEqual([
-            where,
-            expect.stringMatching(faultMessagePattern),
-          ]);
-          return 'failed' as const;
-        },
+        (error: Error) => failedByFault(where, error),
       );
       armFault(undefined);
       expect([where, await recordsOf(datasetId)]).toEqual([where, original]);
       return end;
     });
     expect(await disk.server.store.isCheckpointDue(datasetId)).toBe(false);
+  });
+
+  test(`${faultName(fault)} at any step of a merge that sorts rows`, async () => {
+    let datasetId: number | undefined;
+    let original: readonly unknown[] = [];
+    const isInterleaved = async (): Promise<boolean> =>
+      (await disk.server.store.snapshot(datasetId!)).isInterleaved === true;
+    const sort = () =>
+      disk.server.scheduler.enqueueAndWait('merge', { description: 'merge', targetObjectId: datasetId!, params: { is_quiet: true } }); // prettier-ignore
+    const ends = await failAtEveryStep(
+      fault,
+      async (where) => {
+        const end = await sort().then(
+          () => 'done' as const,
+          (error: Error) => failedByFault(where, error),
+        );
+        armFault(undefined);
+        expect([where, await recordsOf(datasetId!)]).toEqual([where, original]);
+        expect([where, await isInterleaved()]).toEqual([where, end === 'failed']);
+        return end;
+      },
+      async () => {
+        // Each repetition has a dataset of its own, so that the number of steps does not grow.
+        if (datasetId !== undefined) await disk.ann.delete(`/v2/datasets/${datasetId}`);
+        datasetId = await newDatasetOf('sorted', 30);
+        const records = Array.from({ length: 15 }, (_, i) => ({ n: 2 * i, state: 1 }));
+        const upsert = { dataset_id: datasetId, commit_mode: 'upsert', id_fields: ['n'], records };
+        expect((await disk.ann.post('/v2/dataset_imports', upsert)).json['status']).toBe('completed'); // prettier-ignore
+        await disk.server.scheduler.compacted();
+        expect(await isInterleaved()).toBe(true);
+        original = await recordsOf(datasetId);
+      },
+    );
+    if (fault.code === 'SHORT') expect(ends.failed).toBe(0);
+    else expect(ends.failed).toBeGreaterThan(0);
   });
 
   test(`${faultName(fault)} at any step of a verification`, async () => {

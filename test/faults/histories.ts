@@ -17,13 +17,18 @@ export interface UpkeepCounts {
   sorts: number;
   /** The number of starts with a worker in a separate process. */
   workers: number;
-  /** The number of versions that ClickHouse has read; absent where `npm run test:interop` has not installed chdb. */
+  /**
+   * The number of versions that ClickHouse has read, and of those among them that were not the newest; absent where
+   * `npm run test:interop` has not installed chdb.
+   */
   deltaVersions?: number;
+  olderDeltaVersions?: number;
 }
 
 /** Returns counts that are all zero. */
 export function newUpkeepCounts(): UpkeepCounts {
-  return { merges: 0, sorts: 0, workers: 0, ...(isDeltaReaderInstalled() && { deltaVersions: 0 }) };
+  const delta = isDeltaReaderInstalled() ? { deltaVersions: 0, olderDeltaVersions: 0 } : {};
+  return { merges: 0, sorts: 0, workers: 0, ...delta };
 }
 
 /** Number of random histories in each of the two test files, which run at the same time: half of STRANDLAKE_SEQUENCES, if it is set. */
@@ -111,11 +116,13 @@ export async function runHistories(
           const logVersions = new Map(
             commits.map(({ id }, i) => [id, (commits[i + 1]?.logVersion ?? newestVersion + 1) - 1]),
           );
-          upkeep.deltaVersions! += await checks.checkDeltaTable(
+          const compared = await checks.checkDeltaTable(
             reader,
             lab.server.data.dataset(datasetId),
             logVersions,
           );
+          upkeep.deltaVersions! += compared.versions;
+          upkeep.olderDeltaVersions! += compared.older;
         },
       });
       await lab.server.scheduler.compacted();

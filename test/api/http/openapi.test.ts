@@ -57,6 +57,19 @@ test('every parameter of a path or a query string has an example, unless the ser
   expect(refused).toHaveLength(6);
 });
 
+/** Specification, HTTP operations: deleting these is discouraged, because nothing tells any more where records came from. */
+test.each(['/v2/dataset_imports/{id}', '/v2/dataset_migrations/{id}', '/v2/dataset_commits/{id}'])(
+  'deleting %s is described as discouraged, with the reason',
+  (path) => {
+    const methods = (document['paths'] as Readonly<Record<string, object>>)[path];
+    const { delete: described } = methods as {
+      readonly delete?: { readonly summary: string; readonly deprecated?: boolean };
+    };
+    expect(described?.summary).toMatch(/^Deletes .* Discouraged: .*nothing tells where /);
+    expect(described?.deprecated).toBeUndefined();
+  },
+);
+
 test('all that operations use stand in the description', () => {
   const usedSchemas = [...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map(
     ([, name]) => name,

@@ -4,7 +4,7 @@ import { commitKeys, datasetKeys, importKeys, sortedKeysOf } from '../keys.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob } from '../server.js';
 
-const { server, ann, vaultId, newDataset, newFile, total } = await startServerFixture();
+const { server, ann, vaultId, newDataset, newFile, runImport, total } = await startServerFixture();
 
 describe('imports', () => {
   test.each(['data_records', 'records'])(
@@ -79,6 +79,51 @@ describe('imports', () => {
     expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
     expect(await total(datasetId)).toBe(2);
   });
+
+  test.each(['of the request', 'of a file', 'of a table'])(
+    'replace an _id given with a record %s by a new one, also that of a stored record (contract 10.4)',
+    async (place) => {
+      const datasetId = await newDataset();
+      await runImport({ dataset_id: datasetId, records: [{ n: 1 }] });
+      const fetchRecords = async (): Promise<readonly Readonly<Record<string, unknown>>[]> => {
+        const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { ordering: ['n'] });
+        return json['results'] as readonly Readonly<Record<string, unknown>>[];
+      };
+      const [stored] = await fetchRecords();
+      const storedId = String(stored!['_id']);
+      // Two records have the same `_id`, which is no error, because it names no record.
+      const given = [
+        { _id: storedId, _commit: '7', n: 2 },
+        { _id: 'mine', _commit: '7', n: 3 },
+        { _id: 'mine', _commit: '7', n: 4 },
+      ];
+      const lines = given.map((record) => `${JSON.stringify(record)}\n`).join('');
+      const rows = given.map(({ _id, _commit, n }) => `${_id},${_commit},${n}\n`).join('');
+      const source =
+        place === 'of the request'
+          ? { records: given }
+          : {
+              object_id: await (place === 'of a file'
+                ? newFile('given-ids.json', lines)
+                : newFile('given-ids.csv', `_id,_commit,n\n${rows}`)),
+            };
+      const done = await runImport({ dataset_id: datasetId, ...source });
+      const [commit] = done['dataset_commits'] as readonly { readonly id: number }[];
+      expect(commit).toMatchObject({ mode: 'append', records_added: 3, records_changed: 0 });
+      const [first, ...added] = await fetchRecords();
+      expect(first).toEqual(stored);
+      expect(added.map(({ n, _commit }) => [n, _commit])).toEqual(
+        [2, 3, 4].map((n) => [n, String(commit!.id)]),
+      );
+      const ids = added.map(({ _id }) => String(_id));
+      for (const id of ids) expect(id).toMatch(/^[0-9a-z]{19}$/);
+      expect(new Set([...ids, storedId]).size).toBe(4);
+      const found = await ann.post(`/v2/datasets/${datasetId}/data`, {
+        filters: [['_id', 'mine']],
+      });
+      expect(found.json['total']).toBe(0);
+    },
+  );
 
   test('of a manifest with one uploaded file work', async () => {
     const datasetId = await newDataset();

@@ -135,6 +135,33 @@ test('are those that a query computes', async () => {
   expect((await fetchStoredRecords(wholeTarget))[0]).toEqual({ i: 0, whole: '_commit,_id,ad,gene,i,info' });
 }); // prettier-ignore
 
+test('that only rename fields give every value of the old name to the new one', async () => {
+  const target_id = await newDataset('renamed');
+  await migrateRecords({
+    target_id,
+    source_params: { limit: 1500 },
+    target_fields: [
+      ...['gene', 'ad', 'info.csq'].map((name) => ({ name, is_transient: true })),
+      { name: 'symbol', expression: 'record.gene', data_type: 'string' },
+      { name: 'depths', expression: 'record.ad', data_type: 'long', is_list: true },
+      { name: 'consequences', expression: 'record.info.csq', data_type: 'string', is_list: true },
+    ],
+  });
+  const expectedRecords = records.slice(0, 1500).map(({ i, gene, ad, info: { af, csq } }) => ({
+    i,
+    info: { af },
+    symbol: gene,
+    depths: ad,
+    consequences: csq ?? [null], // the list of null (expressions, section 5.2)
+  }));
+  expect(await fetchStoredRecords(target_id)).toEqual(expectedRecords);
+  const types = await fetchFieldTypes(target_id);
+  expect(types).toMatchObject({ symbol: 'string', depths: 'long', consequences: 'string' });
+  for (const name of ['gene', 'ad', 'info.csq']) expect(Object.keys(types)).not.toContain(name);
+  const found = await fetchStoredRecords(target_id, { filters: [['symbol', 'TP53']], fields: ['i'] }); // prettier-ignore
+  expect(found.map(({ i }) => i)).toEqual(Array.from({ length: 500 }, (_, n) => 3 * n + 1));
+});
+
 test('replace fields of the dataset itself, by _id', async () => {
   const ownTarget = await newDataset('own');
   await migrateRecords({ target_id: ownTarget, source_params: { limit: 1500 } });

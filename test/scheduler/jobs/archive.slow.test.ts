@@ -1,11 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
+import {
+  armFault,
+  faultHits,
+  type FileFault,
+  type FileOperation,
+} from '../../../engine/core/faultpoint.js';
 import { jobs } from '../../../scheduler/jobs/index.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
@@ -337,7 +343,7 @@ describe('a damaged archive', () => {
     lake = await Lake.open(await copyFolder(templateFolderByKind.restore));
     const archive = lake.data.archive(datasetId);
     const bytes = await readFile(archive);
-    if (at === 'end') await writeFile(archive, bytes.subarray(0, bytes.length - 10));
+    if (at === 'end') await writeFile(archive, bytes.subarray(0, bytes.length >> 1));
     else if (at === 'swapped') {
       const text = zstdDecompressSync(bytes).toString('latin1').replace(/"created_at":"2/, '"created_at":"3'); // prettier-ignore
       await writeFile(archive, zstdCompressSync(Buffer.from(text, 'latin1')));
@@ -397,4 +403,52 @@ describe('a damaged archive', () => {
     });
     expect(await readdir(lake.data.archives)).toEqual([]);
   });
+
+  /** Calls `work` once, between the flush of a file and the next step that opens a file; no step fails. */
+  function betweenFlushAndOpen(path: string, work: () => void): void {
+    let state: 'writing' | 'flushed' | 'done' = 'writing';
+    const observe = (operation: FileOperation): boolean => {
+      if (state === 'writing' && operation === 'flush' && existsSync(path)) state = 'flushed';
+      else if (state === 'flushed' && operation === 'open') {
+        state = 'done';
+        work();
+      }
+      return false;
+    };
+    const operations = Object.assign([] as FileOperation[], { includes: observe });
+    armFault({ code: 'EIO', nth: 1, operations });
+  }
+
+  const flipByte = (bytes: Buffer, at: number): Buffer => {
+    bytes[at]! ^= 1;
+    return bytes;
+  };
+  test.each<[string, (bytes: Buffer) => Buffer]>([
+    ['with another byte', (bytes) => flipByte(bytes, bytes.length >> 1)],
+    ['cut short', (bytes) => bytes.subarray(0, bytes.length >> 1)],
+    [
+      'compressed again with another byte in a segment',
+      (bytes) => {
+        const tar = zstdDecompressSync(bytes);
+        return zstdCompressSync(flipByte(tar, tar.indexOf('PAR1') + 10));
+      },
+    ],
+  ])('%s on the disk, once it is written, is noticed before it is published: the segments stay', async (_, damage) => {
+    lake = await Lake.open(await copyFolder(templateFolderByKind.snapshot));
+    const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
+    const path = join(lake.data.taskScratch(rows[0]!.id, 1), 'archive.tar.zst');
+    let isDamaged = false;
+    betweenFlushAndOpen(path, () => {
+      writeFileSync(path, damage(readFileSync(path)));
+      isDamaged = true;
+    });
+    const runningScheduler = await startScheduler({ startWorker: startWorkerWithoutEngine });
+    const { status } = await runningScheduler.wait(rows[0]!.id);
+    armFault(undefined);
+    expect([isDamaged, status]).toEqual([true, 'failed']);
+    const row = await lake.catalog.snapshots.get(rows[0]!.resourceId);
+    expect(row?.errorMessage).toMatch('archive.tar.zst');
+    await runningScheduler.close();
+    await expectAvailable('Standard');
+  }); // prettier-ignore
 });

@@ -11,8 +11,8 @@ import { Lake, vcfTextOf } from '../lake.js';
 import { KillableServer, recoverServer } from '../processes/killable.js';
 
 /*
- * Kills imports that delete records at every step, and makes the catalogue fail in rollbacks: acknowledged changes are stored once, all
- * others completely or not at all.
+ * Kills imports that delete or replace records at every step, and makes the catalogue fail in rollbacks: acknowledged changes are stored
+ * once, all others completely or not at all.
  */
 
 const rowCount = 20_000;
@@ -105,13 +105,23 @@ test.each(crashPoints.filter(([point]) => point !== 'segment.flushed'))(
   },
 );
 
-test.each(crashPoints)(
-  'C1: killed at %s, an import that updates records is carried out once',
-  async (point, victim) => {
+const changes = [
+  ['upsert', 'updates'],
+  ['overwrite', 'overwrites'],
+] as const;
+
+test.each(
+  changes.flatMap(([mode, verb]) =>
+    crashPoints.map(([point, victim]) => [point, verb, mode, victim] as const),
+  ),
+)(
+  'C1: killed at %s, an import that %s records is carried out once',
+  async (point, verb, mode, victim) => {
     const wantedIds = expectedIds.filter((_, i) => i % 5 === 0).slice(0, deletedPerImport);
-    const lines = wantedIds.map((id) => `{"_id":"${id}","point":"${point}"}\n`).join('');
-    const file = await lake.createFile(`${point}.json`, lines);
-    const taskId = (await lake.queueFileImport(datasetId, file, { commitMode: 'upsert' })).id;
+    const mark = `${verb} ${point}`;
+    const lines = wantedIds.map((id) => `{"_id":"${id}","point":"${mark}"}\n`).join('');
+    const file = await lake.createFile(`${mark}.json`, lines);
+    const taskId = (await lake.queueFileImport(datasetId, file, { commitMode: mode })).id;
     await withLakeClosed(async () => {
       const crashing = new KillableServer(root, point, victim);
       await crashing.waitForExit();
@@ -122,13 +132,19 @@ test.each(crashPoints)(
     expect(task).toMatchObject({ status: 'completed' });
     const [commit] = await lake.catalog.commits.ofImport(task!.resourceId);
     expect(commit).toMatchObject({
+      mode,
       recordsAdded: 0,
       recordsChanged: deletedPerImport,
       recordsRemoved: 0,
     });
     const snapshot = await openStore(lake.data).snapshot(datasetId);
-    const writtenIds = await readWithDuckdb(snapshot.files, "CASE WHEN point = '" + point + "' THEN _id END"); // prettier-ignore
-    expect(writtenIds.columns[0]!.filter(Boolean).map(String).sort()).toEqual(wantedIds);
+    const isWritten = `point = '${mark}'`;
+    const select = `CASE WHEN ${isWritten} THEN _id END, ${isWritten} AND allele IS NOT NULL`;
+    const [ids, haveAlleles] = (await readWithDuckdb(snapshot.files, select)).columns;
+    expect(ids!.filter(Boolean).map(String).sort()).toEqual(wantedIds);
+    // The records keep an allele by the updates, which come first, and lose it when they are overwritten.
+    const allelesKept = haveAlleles!.filter((one) => one === true).length;
+    expect(allelesKept).toBe(mode === 'upsert' ? deletedPerImport : 0);
   },
 );
 

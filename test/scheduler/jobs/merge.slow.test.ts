@@ -3,12 +3,15 @@ import { createHash } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import { segmentFormat } from '../../../engine/store/segment.js';
 import { openStore } from '../../../engine/store/open-store.js';
+import { liveRowCount, type Store } from '../../../engine/store/store.js';
 import type { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { type Scheduler, type SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
+import { findFolderInconsistencies } from '../../faults/differences.js';
 import { startWorkerInProcess } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { Lake } from '../lake.js';
@@ -62,11 +65,11 @@ afterAll(async () => {
   for (const root of [templateFolder, ...copiedFolders]) await rm(root, { recursive: true });
 });
 
-/** Copies the initial data folder. A test closes its copy while another process uses the folder. */
-async function copyTemplate(): Promise<string> {
+/** Copies an initial data folder. A test closes its copy while another process uses the folder. */
+async function copyTemplate(from = templateFolder): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'strandlake-compaction-'));
   copiedFolders.push(root);
-  await cp(templateFolder, root, { recursive: true });
+  await cp(from, root, { recursive: true });
   return root;
 }
 
@@ -120,6 +123,88 @@ describe('a merge that is killed at', () => {
     await recoverServer(root);
     lake = await Lake.open(root);
     await expectMerged();
+  });
+});
+
+/** Returns the store, changed so that no merge is due. */
+function withoutMerges(store: Store): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'mergeable') return () => Promise.resolve(undefined);
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+describe('a merge that sorts rows, killed at', () => {
+  // The first segment has all records, of which fifteen later commits replace one each. The next start sorts them: half of the rows are out
+  // of order or deleted, and there are sixteen segments with records.
+  const replacedCount = 15;
+  const expectedStates = allRecords.map((n) =>
+    n % 2n === 0n && n < 2 * replacedCount ? n / 2n + 1n : 0n,
+  );
+  let sortedTemplate: string;
+  let sortedId: number;
+
+  beforeAll(async () => {
+    lake = await Lake.make();
+    sortedTemplate = lake.data.root;
+    copiedFolders.push(sortedTemplate);
+    sortedId = await lake.createDataset();
+    const runningScheduler = await startScheduler({ store: withoutMerges(lake.store) });
+    const complete = async (task: TaskRow): Promise<void> => {
+      runningScheduler.wake();
+      expect((await runningScheduler.wait(task.id)).status).toBe('completed');
+    };
+    const lines = allRecords.map((n) => `{"n":${n},"state":0}\n`);
+    await complete(await lake.queueInlineImport(sortedId, lines.join('')));
+    for (let i = 0; i < replacedCount; i++) {
+      const line = `{"n":${2 * i},"state":${i + 1}}\n`;
+      await complete(await lake.queueInlineImport(sortedId, line, { commitMode: 'upsert', idFields: ['n'] })); // prettier-ignore
+    }
+    await runningScheduler.close();
+    expect((await lake.store.snapshot(sortedId)).segments).toHaveLength(1 + replacedCount);
+    await lake.close();
+  });
+
+  /** Expects that a segment has all records in their order, and another one the deleted rows, and that no other files remain. */
+  async function expectSorted(): Promise<void> {
+    expect(await findFolderInconsistencies(lake)).toEqual([]);
+    const { files, segments, isInterleaved = false } = await lake.store.snapshot(sortedId);
+    const counts = segments.map((one) => [one.rows, liveRowCount(one)]);
+    const recordCount = allRecords.length;
+    expect(counts).toEqual([
+      [recordCount, recordCount],
+      [replacedCount, 0],
+    ]);
+    expect(isInterleaved).toBe(false);
+    const { columns } = await readWithDuckdb(files.slice(0, 2), 'n, state');
+    expect(columns).toEqual([allRecords, expectedStates]);
+  }
+
+  test.each([
+    ['compact.merged', 'server'],
+    ['segment.renamed', 'server'],
+    ['log.temp-written', 'server'],
+    ['log.linked', 'server'],
+    ['compact.before-catalog', 'server'],
+    ['compact.after-catalog', 'server'],
+    ['task.before-done', 'server'],
+    ['segment.partial', 'worker'],
+    ['segment.flushed', 'worker'],
+    ['segment.flushed:2', 'worker'],
+  ] as const)('%s, is repeated or completed (C1)', async (point, victim) => {
+    const root = await copyTemplate(sortedTemplate);
+    const crashing = new KillableServer(root, point, victim);
+    await crashing.waitForExit();
+    expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+    if (victim === 'server') await recoverServer(root);
+    lake = await Lake.open(root);
+    await expectSorted();
+    if (victim === 'server') return;
+    const { rows } = await lake.catalog.tasks.list({ viewer: null, kinds: ['merge'], classes: ['background'] }, { limit: 9, offset: 0 }); // prettier-ignore
+    expect(rows).toMatchObject([{ status: 'completed', attempts: 2 }]);
   });
 });
 

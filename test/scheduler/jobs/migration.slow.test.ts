@@ -220,11 +220,11 @@ describe('C2: killed at', () => {
   ] as const;
   const newRecord = (n: number, group: number, state: number) => ({ n, group, state });
   const recordsPerGroup = 300;
-  /** The records before the upserts, which are in two segments: a group for each point. */
+  /** The records before the changes, which are in two segments: a group for each point. */
   const before = Array.from({ length: points.length * recordsPerGroup }, (_, n) => newRecord(n, n % points.length, -1)); // prettier-ignore
   /** For each point, the records of another dataset: some that the target has too, and a new one. */
   const others = points.flatMap((_, i) => [i, before.length - points.length + i, before.length + i].map((n) => newRecord(n, i, n))); // prettier-ignore
-  const datasetIds = { target: 0, targetOfOthers: 0, others: 0 };
+  const datasetIds = { others: 0, updated: 0, updatedByOthers: 0, overwritten: 0, reduced: 0, reducedByOthers: 0 }; // prettier-ignore
 
   beforeAll(async () => {
     const half = before.length / 2;
@@ -235,15 +235,22 @@ describe('C2: killed at', () => {
           await migrateAndReadRecords(scheduler, lake.queueInlineImport(datasetId, records.map((one) => JSON.stringify(one)).join('\n')));
         return datasetId;
       };
-      datasetIds.target = await newDatasetOf('upserted in place', before.slice(0, half), before.slice(half));
-      datasetIds.targetOfOthers = await newDatasetOf('upserted', before.slice(0, half), before.slice(half));
+      datasetIds.updated = await newDatasetOf('upserted in place', before.slice(0, half), before.slice(half));
+      datasetIds.updatedByOthers = await newDatasetOf('upserted', before.slice(0, half), before.slice(half));
+      datasetIds.overwritten = await newDatasetOf('overwritten', before.slice(0, half).map(withMore), before.slice(half).map(withMore));
+      datasetIds.reduced = await newDatasetOf('reduced in place', before.slice(0, half), before.slice(half));
+      datasetIds.reducedByOthers = await newDatasetOf('reduced', before.slice(0, half), before.slice(half));
       datasetIds.others = await newDatasetOf('others', others);
     });
   }); // prettier-ignore
 
-  /** Carries out the upsert of a point, and expects the records after this upsert and those of the points before. */
-  async function upsert(
+  /** Adds a field that an overwritten record loses. */
+  const withMore = (record: ReturnType<typeof newRecord>) => ({ ...record, more: record.n });
+
+  /** Carries out the change of a point, and expects the records after this change and those of the points before. */
+  async function changeKilledAt(
     at: number,
+    commitMode: 'overwrite' | 'upsert' | 'delete',
     [source, target]: readonly [source: number, target: number],
     more: Partial<NewDatasetMigration>,
     expected: readonly object[],
@@ -251,7 +258,7 @@ describe('C2: killed at', () => {
   ): Promise<void> {
     const [point, victim] = points[at]!;
     const sourceParams = { filters: [['group', at]] };
-    const task = await lake.queueMigration(source, target, { commitMode: 'upsert', sourceParams, ...more }); // prettier-ignore
+    const task = await lake.queueMigration(source, target, { commitMode, sourceParams, ...more });
     await lake.close();
     try {
       const crashing = new KillableServer(root, point, victim);
@@ -264,25 +271,54 @@ describe('C2: killed at', () => {
     const isInLog = points.findIndex(([name]) => name === 'log.linked') <= at;
     expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', attempts: isInLog ? 1 : 2 }); // prettier-ignore
     const commits = await lake.catalog.commits.ofMigration(task.resourceId);
-    expect(commits).toMatchObject([{ mode: 'upsert', recordsTotal: expected.length, ...counts }]);
+    expect(commits).toMatchObject([{ mode: commitMode, recordsTotal: expected.length, ...counts }]);
     const lines = await withScheduler((scheduler) => exportLines(scheduler, target));
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(expected);
+    expect(lines.map(parseWithoutNulls)).toEqual(expected);
     expect(await findFolderInconsistencies()).toEqual([]);
   }
 
-  test.each(points.map(([point], at) => [point, at] as const))('%s, an upsert in place is carried out once', async (_, at) => {
+  /** Returns the fields of a record that have a value. */
+  const parseWithoutNulls = (line: string): unknown =>
+    JSON.parse(line, (_, value: unknown) => (value === null ? undefined : value));
+
+  const pointCases = points.map(([point], at) => [point, at] as const);
+
+  test.each(pointCases)('%s, an upsert in place is carried out once', async (_, at) => {
     const targetFields = [{ name: 'state', data_type: 'long', expression: 'record.n' }];
     const expected = before.map((one) => (one.group <= at ? { ...one, state: one.n } : one));
     const counts = { recordsModified: recordsPerGroup, recordsAdded: 0, recordsChanged: recordsPerGroup };
-    await upsert(at, [datasetIds.target, datasetIds.target], { targetFields }, expected, counts);
+    await changeKilledAt(at, 'upsert', [datasetIds.updated, datasetIds.updated], { targetFields }, expected, counts);
   }); // prettier-ignore
 
-  test.each(points.map(([point], at) => [point, at] as const))('%s, an upsert from another dataset is carried out once', async (_, at) => {
+  test.each(pointCases)('%s, an upsert from another dataset is carried out once', async (_, at) => {
     const upserted = new Map(others.filter(({ group }) => group <= at).map((one) => [one.n, one]));
     const added = [...upserted.values()].filter(({ n }) => n >= before.length);
     const expected = [...before.map((one) => upserted.get(one.n) ?? one), ...added];
     const counts = { recordsModified: 3, recordsAdded: 1, recordsChanged: 2 };
-    await upsert(at, [datasetIds.others, datasetIds.targetOfOthers], { idFields: ['n'] }, expected, counts);
+    await changeKilledAt(at, 'upsert', [datasetIds.others, datasetIds.updatedByOthers], { idFields: ['n'] }, expected, counts);
+  }); // prettier-ignore
+
+  test.each(pointCases)('%s, an overwrite from another dataset is carried out once', async (_, at) => {
+    const given = new Map(others.filter(({ group }) => group <= at).map((one) => [one.n, one]));
+    const added = [...given.values()].filter(({ n }) => n >= before.length);
+    const expected = [...before.map((one) => given.get(one.n) ?? withMore(one)), ...added];
+    const counts = { recordsModified: 3, recordsAdded: 1, recordsChanged: 2 };
+    await changeKilledAt(at, 'overwrite', [datasetIds.others, datasetIds.overwritten], { idFields: ['n'] }, expected, counts);
+  }); // prettier-ignore
+
+  test.each(pointCases)('%s, a deletion of what another dataset has is carried out once', async (_, at) => {
+    const given = new Set(others.filter(({ group }) => group <= at).map(({ n }) => n));
+    const expected = before.filter(({ n }) => !given.has(n));
+    const counts = { recordsModified: 2, recordsAdded: 0, recordsChanged: 0, recordsRemoved: 2 };
+    await changeKilledAt(at, 'delete', [datasetIds.others, datasetIds.reducedByOthers], { idFields: ['n'] }, expected, counts);
+  }); // prettier-ignore
+
+  // A deletion of what a query of the dataset itself finds writes no segments.
+  const firstPublishing = points.findIndex(([, victim]) => victim === 'server');
+  test.each(pointCases.slice(firstPublishing))('%s, a deletion in place is carried out once', async (_, at) => {
+    const expected = before.filter(({ group }) => group < firstPublishing || group > at);
+    const counts = { recordsModified: recordsPerGroup, recordsAdded: 0, recordsChanged: 0, recordsRemoved: recordsPerGroup };
+    await changeKilledAt(at, 'delete', [datasetIds.reduced, datasetIds.reduced], {}, expected, counts);
   }); // prettier-ignore
 });
 

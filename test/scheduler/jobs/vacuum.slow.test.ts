@@ -1,14 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { AsOf } from '../../../engine/catalog/commits.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import type { Store } from '../../../engine/store/store.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
+import { createInterceptedWorker } from '../../api/held-worker.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { startWorkerWithoutEngine } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
+import { pollUntil } from '../../until.js';
 import { KillableServer, killServerRepeatedly, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
@@ -193,6 +198,114 @@ test('what a running task may read stays until it has ended', async () => {
   expect((await lake.store.beginVacuum(datasetId, { since: oldestStart - 3_600_000, versions: [] }))).toBeUndefined(); // prettier-ignore
   await catalog.tasks.complete(otherTask.id);
   await recoverAndExpectVacuumed(root);
+});
+
+/** Opens a copy of the template in which no version is kept because of its age or its last use; returns the path of the folder. */
+async function openWithoutPins(): Promise<string> {
+  const root = await copyTemplate();
+  // A task may run for longer than the use of a version keeps its files.
+  lake = await Lake.open(root, { ...keepNoVersions, pinMs: -1 });
+  return root;
+}
+
+/** Runs a vacuum of the dataset, if it has files to remove, as the server does by itself. */
+async function vacuumBy(runningScheduler: Scheduler): Promise<void> {
+  const order = { description: 'vacuum', targetObjectId: datasetId, params: {} };
+  await runningScheduler.enqueueAndWait('vacuum', order);
+}
+
+describe('a vacuum removes no file that an earlier version needs while', () => {
+  /** The version after the import of the first eight records: the fourth one of the log. */
+  async function readEarlierVersion(): Promise<AsOf> {
+    const commit = await lake.catalog.commits.atVersion(datasetId, 3);
+    return { commit_id: commit!.id, version: 3 };
+  }
+
+  /** Queues an export of the dataset, or a migration to a dataset without records. */
+  async function queueReader(
+    kind: 'export' | 'migration',
+    name: string,
+    asOf: AsOf | null,
+  ): Promise<{ readonly task: TaskRow; readNumbers(): Promise<readonly unknown[]> }> {
+    if (kind === 'export') {
+      const task = await lake.queueExport(datasetId, 'json', { asOf });
+      const readNumbers = async (): Promise<readonly unknown[]> => {
+        const bytes = await readFile(lake.data.export(task.resourceId, 'json.gz'));
+        const lines = gunzipSync(bytes).toString().trimEnd().split('\n');
+        return lines.map((line) => BigInt((JSON.parse(line) as { readonly n: number }).n));
+      };
+      return { task, readNumbers };
+    }
+    const target = await lake.createDataset(name);
+    const task = await lake.queueMigration(datasetId, target, { asOf });
+    const readNumbers = async (): Promise<readonly unknown[]> =>
+      (await readWithDuckdb((await lake.store.snapshot(target)).files, 'n')).columns[0]!;
+    return { task, readNumbers };
+  }
+
+  test.each([
+    ['export', 'waits'],
+    ['export', 'runs'],
+    ['migration', 'waits'],
+    ['migration', 'runs'],
+  ] as const)('its %s %s', async (kind, state) => {
+    const root = await openWithoutPins();
+    const asOf = await readEarlierVersion();
+    const earlier = (await lake.store.snapshot(datasetId, asOf.version)).segments;
+    const newest = (await lake.store.snapshot(datasetId)).segments.map(({ path }) => path);
+    expect([earlier.length, newest.length, (await listSegmentNames(root)).length]).toEqual([4, 1, 17]); // prettier-ignore
+    // The server has one thread, so that a task of the newest version keeps a later one waiting.
+    const first = state === 'waits' ? await queueReader(kind, 'newest', null) : undefined;
+    const reader = await queueReader(kind, 'earlier', asOf);
+    const worker = createInterceptedWorker();
+    worker.hold(kind);
+    const runningScheduler = await startScheduler({ startWorker: worker.startWorker });
+    await pollUntil(() => worker.held.length === 1);
+    await runningScheduler.compacted();
+    expect((await lake.readTaskRow(reader.task.id))!.status).toBe(state === 'waits' ? 'queued' : 'running'); // prettier-ignore
+    const neededNames = [...earlier.map(({ path }) => path), ...newest];
+    expect((await listSegmentNames(root)).toSorted()).toEqual(neededNames.toSorted());
+    worker.release();
+    for (const [one, expected] of [
+      [first, expectedRecords],
+      [reader, expectedRecords.slice(0, 8)],
+    ] as const) {
+      if (one === undefined) continue;
+      expect((await runningScheduler.wait(one.task.id)).status).toBe('completed');
+      expect(await one.readNumbers()).toEqual(expected);
+    }
+    await vacuumBy(runningScheduler);
+    expect(await listSegmentNames(root)).toEqual(newest);
+    expect(await lake.store.verify(datasetId)).toEqual([]);
+  });
+});
+
+test('a vacuum removes no file that was part of the newest version when a task began that still runs', async () => {
+  const root = await openWithoutPins();
+  const { catalog } = lake;
+  const runningScheduler = await startScheduler();
+  await runningScheduler.compacted();
+  expect(await listSegmentNames(root)).toHaveLength(1);
+  const reader = await catalog.tasks.addBackground({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
+  for (let n = 32; n < 36; n++) {
+    const task = await lake.queueInlineImport(datasetId, `{"n":${n}}\n`);
+    runningScheduler.wake();
+    expect((await runningScheduler.wait(task.id)).status).toBe('completed');
+  }
+  await runningScheduler.compacted();
+  const before = await listSegmentNames(root);
+  expect(before).toHaveLength(5);
+  const merge = { description: 'merge', targetObjectId: datasetId, params: { is_quiet: true } };
+  await runningScheduler.enqueueAndWait('merge', merge);
+  const newest = (await lake.store.snapshot(datasetId)).segments.map(({ path }) => path);
+  const mergedNames = before.filter((name) => !newest.includes(name));
+  expect(mergedNames.length).toBeGreaterThanOrEqual(4);
+  await vacuumBy(runningScheduler);
+  expect((await listSegmentNames(root)).toSorted()).toEqual([...mergedNames, ...newest].toSorted());
+  await catalog.tasks.complete(reader.id);
+  await vacuumBy(runningScheduler);
+  expect((await listSegmentNames(root)).toSorted()).toEqual(newest.toSorted());
+  expect(await lake.store.verify(datasetId)).toEqual([]);
 });
 
 /** Closes the data folder, runs a server until no work is due, and checks the folder. */
