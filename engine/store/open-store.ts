@@ -75,8 +75,6 @@ export interface StoreOptions {
   /** Time in milliseconds for which a version is kept after its last use. */
   readonly pinMs?: number;
   readonly now?: () => number;
-  /** Maximum total size of the cached current versions, in bytes. */
-  readonly maxCurrentBytes?: number;
 }
 
 /** Default time in milliseconds between two checks for files that were overwritten in place. */
@@ -102,18 +100,9 @@ class FileStore implements Store {
   #committed: (datasetId: number, version: number) => void = () => {};
 
   constructor(folder: DataFolder, options: StoreOptions) {
-    const {
-      dropAfterMs,
-      setTimer,
-      checkEveryMs,
-      keepVersionsMs,
-      pinMs,
-      now,
-      logs,
-      maxCurrentBytes,
-    } = options;
+    const { dropAfterMs, setTimer, checkEveryMs, keepVersionsMs, pinMs, now, logs } = options;
     this.#folder = folder;
-    this.#snapshots = new SnapshotCache(folder, logs, maxCurrentBytes);
+    this.#snapshots = new SnapshotCache(folder, logs);
     this.#differences = new VersionDifferenceCache(folder);
     this.#keepVersionsMs = keepVersionsMs ?? settings.keepVersionsDays.fallback * dayMs;
     this.#now = now ?? Date.now;
@@ -138,10 +127,7 @@ class FileStore implements Store {
   }
 
   async snapshot(datasetId: number, version?: number): Promise<Snapshot> {
-    let snapshot = await this.#snapshots.version(datasetId, version);
-    // A version is pinned by what the newest state says of its files. The state is read again if it has been evicted meanwhile.
-    while (snapshot.version >= 0 && this.#snapshots.lastReadState(datasetId) === undefined)
-      snapshot = await this.#snapshots.version(datasetId, version);
+    const snapshot = await this.#snapshots.version(datasetId, version);
     this.#vacuums.pin(snapshot);
     await this.#integrity.ensureSchemaFile(snapshot);
     await this.#integrity.check(snapshot);

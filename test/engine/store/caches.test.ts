@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -149,48 +149,6 @@ test('earlier versions with many deleted rows are kept up to 64 MiB of them, or 
   // The large version, which was replaced, does not evict the requested ones until it is requested, too.
   for (const version of [0, 4]) expect([version, await isCached(version)]).toEqual([version, true]);
   for (const version of [0, 1, 2, 3]) expect([version, await isCached(version)]).toEqual([version, false]); // prettier-ignore
-});
-
-test('the current versions of the most recently used datasets are cached up to a size, or one larger one', () => {
-  const cache = new SnapshotCache(folder, undefined, 100 << 20);
-  const add = (id: number, millions: number): void => {
-    const snapshot = versionWithDeletedRows(0, millions << 20);
-    const live = new Map(snapshot.segments.map((one) => [one.path, { ...one, stats: {} }]));
-    cache.setCurrent(id, { state: { ...emptyState, version: 0, live }, snapshot });
-  };
-  const cached = () => [1, 2, 3, 4].filter((id) => cache.lastReadState(id) !== undefined);
-  for (const id of [1, 2, 3]) add(id, 10);
-  expect(cached()).toEqual([2, 3]);
-  add(4, 30);
-  expect(cached()).toEqual([4]);
-  add(1, 5);
-  expect(cached()).toEqual([1]);
-});
-
-test('a current version that was evicted is read again, once for all callers', async () => {
-  const store = openStore(folder, { maxCurrentBytes: 1 });
-  for (const id of [30, 31, 30, 31, 30]) await commitRecord(store, id);
-  await store.snapshot(31);
-  const found = await Promise.all(Array.from({ length: 5 }, () => store.snapshot(30)));
-  expect(new Set(found).size).toBe(1);
-  expect([found[0]!.version, found[0]!.rows]).toEqual([2, 3]);
-  // The versions that a commit or a rollback needs are read again, too.
-  await store.snapshot(31);
-  expect((await commitRecord(store, 30)).rows).toBe(4);
-  await store.snapshot(31);
-  expect((await store.rollback(30, 1, 3)).removed).toBe(1);
-});
-
-test('an evicted version whose log has lost an entry is not taken for an earlier one', async () => {
-  const store = openStore(folder, { maxCurrentBytes: 1 });
-  for (const id of [33, 33, 34]) await commitRecord(store, id);
-  const entry = folder.logEntry(33, 1);
-  const text = await readFile(entry);
-  await rm(entry);
-  await expect(store.snapshot(33)).rejects.toMatchObject({ code: 'damaged' });
-  await expect(commitRecord(store, 33)).rejects.toMatchObject({ code: 'damaged' });
-  await writeFile(entry, text);
-  expect((await store.snapshot(33)).version).toBe(1);
 });
 
 test('the identities of verified files are remembered up to a limit, the least recently read forgotten first', async () => {
