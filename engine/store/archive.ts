@@ -96,6 +96,7 @@ export async function writeArchive(
     progress: (bytes: number) => progress?.(bytes, 2 * total),
   };
   const writer = await createFile(path);
+  let writtenBytes: number;
   try {
     const compress = createZstdCompress({ params: zstdParams, chunkSize: streamChunkBytes });
     await pipeline(
@@ -105,15 +106,19 @@ export async function writeArchive(
         for await (const piece of pieces) await writer.write(piece);
       },
     );
-    await writer.finish();
+    writtenBytes = (await writer.finish()).bytes;
   } catch (error) {
     await writer.abort();
     throw error;
   }
-  return checkArchive(path, datasetId, {
+  const summary = await checkArchive(path, datasetId, {
     ...(signal && { signal }),
     progress: (bytes, all) => progress?.(total + Math.round((total * bytes) / all), 2 * total),
   });
+  // The compressor ends with an empty frame; the beginning of one is no error to the decompressor.
+  if (summary.bytes !== writtenBytes)
+    throw damagedFileError(path, `has ${summary.bytes} bytes instead of ${writtenBytes}`);
+  return summary;
 }
 
 /** Yields the bytes of the tar file of a dataset. */
