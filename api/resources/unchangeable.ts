@@ -42,4 +42,5 @@ export const unchangeableMessages = {
   template: 'A template applies when a dataset is created.',
   target: 'The target of a shortcut cannot be changed; create another shortcut.',
   dataset: 'A field cannot be moved to another dataset.',
+  readOnlyField: 'The field is read-only and cannot be changed.',
 } as const;

@@ -121,7 +121,11 @@ export const field = declareResource<FieldRow, FieldContext>({
     dataset_id: { type: id, example: 4812, create: 'required', lookup: true },
     vault_id: { type: id, example: 12, show: (_, { vaultId }) => vaultId },
     ...(definitionFields as Readonly<Record<string, ResourceField<FieldRow, FieldContext>>>),
-    is_read_only: { type: boolean, example: false },
+    is_read_only: {
+      type: boolean,
+      description: 'Whether no request can change the field; true for _commit.',
+      example: false,
+    },
     is_valid: {
       type: boolean,
       description: 'Whether the field holds data.',

@@ -23,7 +23,6 @@ import {
   type Caller,
 } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { refuseChange, unchangeableMessages } from '../unchangeable.js';
 
 /** The fields of datasets (contract 9). */
 @Controller()
@@ -116,7 +115,6 @@ export class FieldsController {
     return withLockedField(this.context, field, async (current) => {
       const form = new Form(body);
       const patch = readFieldPatch(form, current);
-      refuseChange(form, 'dataset_id', current.datasetId, unchangeableMessages.dataset);
       const otherFields = await fields.all(current.datasetId);
       refuseCyclicExpressions(
         form,

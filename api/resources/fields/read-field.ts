@@ -2,6 +2,7 @@ import type { FieldPatch, FieldRow, NewFieldRow } from '../../../engine/catalog/
 import type { JsonObject } from '../../../engine/core/types.js';
 import { Form } from '../../http/form.js';
 import { omitUndefined } from '../../http/list-query.js';
+import { refuseChange, unchangeableMessages } from '../unchangeable.js';
 import { dataTypes, fieldDefinition } from './field.js';
 import { refuseCyclicExpressions } from './stored-expressions.js';
 
@@ -43,9 +44,16 @@ export function readFieldList(
 
 /**
  * Reads the changes to a field. The name, the type, and whether it is a list cannot change once set (specification, "Dataset field"); the
- * type `auto` may become another type while the field has no data. To repeat a value is no change.
+ * type `auto` may become another type while the field has no data. Nothing of a read-only field can change (contract 7.1). To repeat a value
+ * is no change.
  */
 export function readFieldPatch(form: Form, row: FieldRow): FieldPatch {
+  refuseChange(form, 'dataset_id', row.datasetId, unchangeableMessages.dataset);
+  if (row.isReadOnly) {
+    for (const [key, present] of Object.entries(fieldDefinition.view(row, undefined)))
+      refuseChange(form, key, present, unchangeableMessages.readOnlyField);
+    return {};
+  }
   const name = form.text('name');
   if (name !== undefined && name !== row.name)
     form.fail('name', 'The name of a field cannot be changed.');

@@ -358,6 +358,33 @@ describe('fields', () => {
     expect((await ann.patch(path, { data_type: 'long' })).json['data_type']).toBe('long');
   });
 
+  test('_commit is read-only, and may be sent back as it was read', async () => {
+    const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=_commit`));
+    expect(field).toMatchObject({ title: '_commit', is_read_only: true });
+    const path = `/v2/dataset_fields/${String(field!['id'])}`;
+    const changes = {
+      name: 'commit',
+      title: 'Commit',
+      description: 'D',
+      data_type: 'text',
+      entity_type: 'gene',
+      expression: '"x"',
+      is_hidden: true,
+      is_list: true,
+      ordering: 0,
+      depends_on: ['gene'],
+      url_template: 'https://x.org/?q={value}',
+    };
+    for (const [key, value] of Object.entries(changes)) {
+      const { status, json } = await ann.patch(path, { [key]: value });
+      const messages = ['The field is read-only and cannot be changed.'];
+      expect([status, json]).toEqual([400, { [key]: messages }]);
+    }
+    const repeated = await ann.put(path, field);
+    const same = { ...field, updated_at: expect.any(String) };
+    expect([repeated.status, repeated.json]).toEqual([200, same]);
+  });
+
   test.each([
     [{ data_type: 'string' }, 'data_type'],
     [{ name: 'other' }, 'name'],

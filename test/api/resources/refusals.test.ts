@@ -51,6 +51,7 @@ beforeAll(async () => {
   await boss.delete(`/v1/invitations/${String(revoked['id'])}`);
   const [personal] = listOf(await ann.get('/v2/vaults?vault_type=personal'));
   const [field] = listOf(await ann.get(`/v2/datasets/${D}/fields?name=gene`));
+  const [commitField] = listOf(await ann.get(`/v2/datasets/${D}/fields?name=_commit`));
   const [commit] = listOf(await ann.get(`/v2/datasets/${D}/commits`));
   const owner = await server.catalog.users.byEmail('owner@acme.org');
   const F = await inVault({ object_type: 'folder', filename: 'folder' });
@@ -88,6 +89,7 @@ beforeAll(async () => {
     T,
     P,
     FIELD: field!['id'],
+    COMMITFIELD: commitField!['id'],
     C: commit!['id'],
     F,
     E: await inVault({ object_type: 'file', filename: 'empty.csv' }),
