@@ -3,6 +3,7 @@ import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldFilter, FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
+import { fileExists } from '../../../engine/core/files.js';
 import { parseJson } from '../../../engine/core/json.js';
 import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
@@ -22,7 +23,7 @@ import {
   type ApiRequest,
   type Caller,
 } from '../../http/api-request.js';
-import { requireResource } from '../../http/require-resource.js';
+import { requireAvailableDataset, requireResource } from '../../http/require-resource.js';
 
 /** The fields of datasets (contract 9). */
 @Controller()
@@ -51,7 +52,7 @@ export class FieldsController {
       throw new Error('throwIfInvalid() lets no form without a dataset pass');
     }
     // A commit that is being published may bring the field; its type is then that of the data.
-    const row = await withDatasetLock(dataset.id, async () => {
+    const row = await withLockedDataset(this.context, dataset.id, async () => {
       if (field.expression)
         refuseCyclicExpressions(form, [
           ...(await catalog.fields.all(dataset.id)),
@@ -167,16 +168,40 @@ export class FieldsController {
 }
 
 /**
- * Runs `work` with a field as it is while no commit to its dataset is being published. A commit fixes the types of the fields to which it
- * brings the first data, so they must not change between the commit's entry in the log and its entry in the catalogue.
+ * Runs `work` while no commit to a dataset is being published. A commit fixes the types of the fields to which it brings the first data, so
+ * they must not change between the commit's entry in the log and its entry in the catalogue. Throws if the log has, or may have, an entry
+ * that the catalogue lacks although nobody holds the lock: if the log cannot be read, or if the server was closed, or the disk failed,
+ * between the two.
  */
+function withLockedDataset<T>(
+  context: AppContext,
+  datasetId: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { catalog, scheduler, data } = context;
+  return withDatasetLock(datasetId, async () => {
+    const dataset = await catalog.datasets.get(datasetId);
+    if (!dataset) throw notFoundError(); // the dataset was deleted meanwhile
+    if (scheduler.refusal(datasetId) !== undefined)
+      requireAvailableDataset(context, dataset, 'its fields cannot be changed');
+    if (fileExists(data.logEntry(datasetId, dataset.logVersion + 1))) {
+      throw new AppError(
+        'conflict',
+        'The last change of the dataset is not in the catalogue: the next start of the server completes it.',
+      );
+    }
+    return work();
+  });
+}
+
+/** Runs `work` with a field as it is while its dataset is locked as by `withLockedDataset`. */
 function withLockedField(
-  { catalog }: AppContext,
+  context: AppContext,
   { id, datasetId }: FieldRow,
   work: (current: FieldRow) => Promise<object>,
 ): Promise<object> {
-  return withDatasetLock(datasetId, async () => {
-    const current = await catalog.fields.get(id);
+  return withLockedDataset(context, datasetId, async () => {
+    const current = await context.catalog.fields.get(id);
     if (!current) throw notFoundError(); // the field was deleted meanwhile
     return work(current);
   });
