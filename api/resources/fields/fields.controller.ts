@@ -1,7 +1,7 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { viewerOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import type { FieldFilter, FieldRow } from '../../../engine/catalog/fields.js';
+import type { FieldFilter, FieldPatch, FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { fileExists } from '../../../engine/core/files.js';
 import { parseJson } from '../../../engine/core/json.js';
@@ -51,14 +51,18 @@ export class FieldsController {
       form.throwIfInvalid();
       throw new Error('throwIfInvalid() lets no form without a dataset pass');
     }
-    // A commit that is being published may bring the field; its type is then that of the data.
-    const row = await withLockedDataset(this.context, dataset.id, async () => {
+    const checkForm = async (): Promise<void> => {
       if (field.expression)
         refuseCyclicExpressions(form, [
           ...(await catalog.fields.all(dataset.id)),
           { dependsOn: [], expression: null, ...field },
         ]);
       form.throwIfInvalid();
+    };
+    await checkForm(); // an invalid request does not wait for the lock
+    // A commit that is being published may bring the field; its type is then that of the data.
+    const row = await withLockedDataset(this.context, dataset.id, async () => {
+      await checkForm();
       return catalog.fields.create({ ...field, datasetId: dataset.id });
     });
     return fieldView(this.context, row, request);
@@ -107,13 +111,13 @@ export class FieldsController {
 
   @Operation(fieldOperations.patch)
   @Access('write', 'field')
-  patch(
+  async patch(
     @Resource() field: FieldRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const { fields } = this.context.catalog;
-    return withLockedField(this.context, field, async (current) => {
+    const readPatch = async (current: FieldRow): Promise<FieldPatch> => {
       const form = new Form(body);
       const patch = readFieldPatch(form, current);
       const otherFields = await fields.all(current.datasetId);
@@ -122,7 +126,11 @@ export class FieldsController {
         otherFields.map((one) => (one.id === current.id ? { ...one, ...patch } : one)),
       );
       form.throwIfInvalid();
-      const row = await fields.update(current.id, patch);
+      return patch;
+    };
+    await readPatch(field); // an invalid request does not wait for the lock
+    return withLockedField(this.context, field, async (current) => {
+      const row = await fields.update(current.id, await readPatch(current));
       if (!row) throw notFoundError(); // the dataset was deleted meanwhile
       return fieldView(this.context, row, request);
     });

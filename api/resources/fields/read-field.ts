@@ -44,8 +44,8 @@ export function readFieldList(
 
 /**
  * Reads the changes to a field. The name, the type, and whether it is a list cannot change once set (specification, "Dataset field"); the
- * type `auto` may become another type while the field has no data. Nothing of a read-only field can change (contract 7.1). To repeat a value
- * is no change.
+ * type `auto` may become another type while the field has no data. Nothing of a read-only field can change (contract 7.1). To repeat a
+ * value is no change.
  */
 export function readFieldPatch(form: Form, row: FieldRow): FieldPatch {
   refuseChange(form, 'dataset_id', row.datasetId, unchangeableMessages.dataset);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import { pollUntil } from '../../until.js';
 import { createInterceptedWorker } from '../held-worker.js';
 import { startServerFixture } from '../server-fixture.js';
@@ -210,6 +211,18 @@ describe.each([['an import', 'imports'], ['a migration', 'migrations']])('while 
     const { json } = await ann.post(`/v2/datasets/${target}/data`, { filters: [['gene', 'BRCA2']] });
     expect(json['total']).toBe(1);
   });
+}); // prettier-ignore
+
+test('an invalid request for a field is refused while a commit holds the lock of the dataset', async () => {
+  const dataset_id = await newDataset({ fields: [{ name: 'gene' }] });
+  const [field] = listOf(await ann.get(`/v2/datasets/${dataset_id}/fields`));
+  const answers = await withDatasetLock(dataset_id, async () => [
+    await ann.post('/v2/dataset_fields', { dataset_id, name: 'x', data_type: 'number' }),
+    await ann.post('/v2/dataset_fields', { dataset_id, name: 'x', expression: '1', depends_on: ['x'] }),
+    await ann.patch(`/v2/dataset_fields/${String(field?.['id'])}`, { name: 'other' }),
+  ]);
+  const keys = answers.map(({ status, json }) => [status, Object.keys(json)]);
+  expect(keys).toEqual([[400, ['data_type']], [400, ['depends_on']], [400, ['name']]]);
 }); // prettier-ignore
 
 test('no request changes the fields of a dataset whose log has a commit that the catalogue lacks', async () => {
