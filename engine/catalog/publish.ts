@@ -75,16 +75,23 @@ const commitPriority = 30; // the priority that the original service shows (cont
  * replay the log. The log is authoritative: an import that was canceled after its entry was written is completed.
  */
 export async function publishVersion(db: Database, publication: Publication): Promise<void> {
+  // The columns are read before the transaction: a commit may add hundreds of segments with thousands of columns each.
+  const columnFields = fieldsOfColumns(publication.columns);
+  const unwritten = namesNotStored(columnFields, publication.segmentColumns);
   await db.atomic(async (tx) => {
     const dataset = await datasetTable(tx).get(publication.datasetId);
     if (dataset === undefined) throw notFoundError();
     if (dataset.logVersion >= publication.logVersion) return;
     if ((await commitTable(tx).get(publication.commitId)) !== undefined) return;
 
-    const added = await publishFields(tx, publication);
+    const added = await publishFields(tx, publication, columnFields);
     await createFields(tx, publication);
     await editFields(tx, publication);
-    const commitTask = await publishCommit(tx, publication, added);
+    const commitFields = columnFields.flatMap(({ name }) => {
+      const isNew = added.has(name);
+      return isNew || !unwritten.has(name) ? { name, is_new: isNew } : [];
+    });
+    const commitTask = await publishCommit(tx, publication, commitFields);
     const builds = new Set([...dataset.genomeBuilds, ...(publication.genomeBuilds ?? [])]);
     if (publication.genomeBuild !== null) builds.add(publication.genomeBuild);
     const change = datasets.update(publication.datasetId, {
@@ -124,7 +131,11 @@ async function archiveIfDue(
 }
 
 /** Creates fields for new columns and fixes the types of declared fields that now have data; returns the names of all these fields. */
-async function publishFields(tx: Database, publication: Publication): Promise<ReadonlySet<string>> {
+async function publishFields(
+  tx: Database,
+  publication: Publication,
+  columnFields: readonly NewField[],
+): Promise<ReadonlySet<string>> {
   const table = fieldTable(tx);
   const { datasetId, time } = publication;
   const existingFields = await table.all(datasetId);
@@ -141,7 +152,7 @@ async function publishFields(tx: Database, publication: Publication): Promise<Re
   let nextOrdering = 1 + Math.max(-1, ...existingFields.map((field) => field.ordering ?? -1));
   const added = new Set<string>();
 
-  for (const column of fieldsOfColumns(publication.columns)) {
+  for (const column of columnFields) {
     const key = JSON.stringify(column.path);
     const field = byPath.get(key) ?? declaredFields.get(column.name);
     const hint = hints.get(key);
@@ -221,11 +232,15 @@ function changesByFirstData(
   };
 }
 
-/** Inserts the commit and its task; returns the task. */
+/**
+ * Inserts the commit and its task; returns the task. `fields` are those of the commit's records, and those that it adds to the dataset
+ * although no record has a value of them. A record that an upsert has changed has all its fields, because the log does not tell which of
+ * them the request gave.
+ */
 async function publishCommit(
   tx: Database,
   publication: Publication,
-  added: ReadonlySet<string>,
+  fields: CommitRow['fields'],
 ): Promise<TaskRow> {
   const importTask = await taskTable(tx).get(publication.taskId);
   const job = await importTable(tx).get(publication.importId);
@@ -267,7 +282,7 @@ async function publishCommit(
     recordsModified: publication.recordsModified,
     recordsChanged: publication.changes?.changed ?? 0,
     recordsRemoved: publication.changes?.removed ?? 0,
-    fields: commitFields(publication, added),
+    fields,
     size: publication.size,
     genomeBuild: publication.genomeBuild,
   };
@@ -277,17 +292,25 @@ async function publishCommit(
   return task;
 }
 
-/** Returns the fields of the commit's records, and those that it adds to the dataset although no record has a value of them. */
-function commitFields(
-  { columns, segmentColumns }: Publication,
-  added: ReadonlySet<string>,
-): CommitRow['fields'] {
-  const written = new Set<string>();
-  for (const own of segmentColumns) for (const { name } of fieldsOfColumns(own)) written.add(name);
-  return fieldsOfColumns(columns).flatMap(({ name }) => {
-    const isNew = added.has(name);
-    return isNew || written.has(name) ? { name, is_new: isNew } : [];
-  });
+/** Returns the names of the fields that no segment stores. Once each field is found in a segment, no further segments are read. */
+function namesNotStored(
+  fields: readonly NewField[],
+  segmentColumns: readonly Columns[],
+): ReadonlySet<string> {
+  const names = new Set(fields.map(({ name }) => name));
+  for (const columns of new Set(segmentColumns)) {
+    if (names.size === 0) break;
+    deleteNames(names, columns, '');
+  }
+  return names;
+}
+
+/** Removes the dotted names of columns and their members from `names`; `prefix` is the name of the object around them, with a dot. */
+function deleteNames(names: Set<string>, columns: Columns, prefix: string): void {
+  for (const { name, children } of columns) {
+    names.delete(prefix + name);
+    if (children !== undefined) deleteNames(names, children, `${prefix}${name}.`);
+  }
 }
 
 /** Returns the version of a dataset that a publication makes. */

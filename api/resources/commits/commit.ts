@@ -92,7 +92,8 @@ export const commit = declareResource<CommitRow, CommitContext>({
     records_removed: { type: integer, example: 0 },
     fields: {
       type: newFieldsType,
-      description: 'The fields of the records that it added or changed.',
+      description:
+        'The fields of the records that it added or changed, with those that an upsert left as they were.',
       example: [{ name: 'gene', is_new: true }],
     },
     size: { type: integer, description: 'Bytes that it added.', example: 88_120 },

@@ -286,6 +286,34 @@ test('a commit has the fields of its segments, and those that it adds without a 
   ]);
 });
 
+test('the fields of a commit are found before its transaction, and no segment is read in vain', async () => {
+  const { catalog } = catalogFixture;
+  let reads = 0;
+  const countedColumns: Columns = columns.map((column) => ({
+    ...column,
+    get name() {
+      reads++;
+      return column.name;
+    },
+  }));
+  const task = await catalogFixture.queueImport(ann, datasetId);
+  const publication = await publicationOf(catalog, task, {
+    columns,
+    // The second segment has the columns of the first, and after it no field is left to be found in the third.
+    segmentColumns: [countedColumns, countedColumns, [...countedColumns]],
+  });
+  const released = Promise.withResolvers<void>();
+  const earlier = catalog.transaction(() => released.promise);
+  const published = catalog.publish(publication);
+  const readsBefore = reads;
+  released.resolve();
+  await Promise.all([earlier, published]);
+  expect([readsBefore, reads]).toEqual([columns.length, columns.length]);
+  const { fields } = (await catalog.commits.get(publication.commitId))!;
+  const names = ['variant', 'info', 'info.AF', 'info.a.b', 'alleles'];
+  expect(fields).toEqual(names.map((name) => ({ name, is_new: true })));
+});
+
 test('commits are listed in the order of the versions that they made, not of the jobs that made them', async () => {
   const { catalog } = catalogFixture;
   const slow = await publicationOf(catalog, await catalogFixture.queueImport(ann, datasetId), { columns }); // prettier-ignore
