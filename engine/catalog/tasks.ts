@@ -55,8 +55,8 @@ interface TaskTable {
   /**
    * Marks the next queued task as running, increments its number of attempts, and returns it; undefined if there is none. Tasks are ordered
    * by priority, then by age. Tasks of `idleKinds` wait until all earlier tasks on their target have ended and none is running, apart from
-   * later ones that only read (`isReader`). Tasks of `exclusiveIds` come first, however many tasks of their account are running; while
-   * one of them is running, no other task on its target begins, apart from background tasks.
+   * verifications and tables of computed fields (`isReader`). Tasks of `exclusiveIds` come first, however many tasks of their account are
+   * running; while one of them is running, no other task on its target begins, apart from background tasks.
    */
   claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
   /**
@@ -108,7 +108,7 @@ interface ClaimOptions {
   readonly exceptKinds?: readonly string[];
   /** Kinds whose tasks may work on unavailable datasets, too. */
   readonly refusedKinds?: readonly string[];
-  /** Kinds whose tasks begin only when no other task works on their target, apart from later ones that only read. */
+  /** Kinds whose tasks begin only when no other task works on their target, apart from verifications and tables of computed fields. */
   readonly idleKinds?: readonly string[];
   /** Tasks that come first, and beside which no other task on their target begins. */
   readonly exclusiveIds?: readonly number[];
@@ -182,7 +182,8 @@ export function taskTable(db: Database): TaskTable {
             AND datasets.id IN (tasks.target_object_id, tasks.source_object_id)))
           AND NOT (${isOneOf(sql`tasks.kind`, idleKinds)} AND EXISTS (
             SELECT 1 FROM tasks other WHERE other.id <> tasks.id
-            AND (other.id < tasks.id OR (other.status = 'running' AND NOT ${isReader(sql`other`)}))
+            AND (other.status = 'running' OR other.id < tasks.id)
+            AND NOT ${isReader(sql`other`)}
             AND ${isActiveOnObject(sql`other`, sql`tasks.target_object_id`)}))
           AND NOT ${waitsForExclusiveTask(exclusiveIds)}
           AND ${condition} ORDER BY tasks.priority, tasks.id LIMIT 1`);
@@ -328,8 +329,9 @@ function isOnObject(table: Sql, objectId: Sql, condition: Sql): Sql {
 }
 
 /**
- * The condition that a task in `table` verifies an object, or computes fields for a query. Users who may only read can start such tasks
- * without end. The files of the object may be archived or restored meanwhile: a verification then runs again, and a query has read them.
+ * The condition that a task in `table` verifies an object, or computes fields for a query. Users who may only read can queue any number of
+ * such tasks, so no archiving or restore waits for them. The files may be moved meanwhile: a verification then runs again, and a query has
+ * read them.
  */
 function isReader(table: Sql): Sql {
   return sql`(${table}.params IS NOT NULL AND ${table}.target_object_id IS NULL)`;

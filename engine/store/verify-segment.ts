@@ -71,21 +71,22 @@ function deletionProblems({ deletion, rows }: Segment): string[] {
 
 async function findValueProblems(path: string, segment: Segment): Promise<readonly string[]> {
   let footer: Footer;
+  let file: FileReader;
   try {
     footer = await readFooter(path);
+    file = await openFile(path);
   } catch (error) {
     return [errorMessageOf(error)];
   }
-  const rows = Number(footer.num_rows);
-  if (rows !== segment.rows) return [`has ${rows} rows, the log says ${segment.rows}`];
-  const groupRows = footer.row_groups.reduce((sum, group) => sum + Number(group.num_rows), 0);
-  if (groupRows !== rows)
-    return [`has ${groupRows} rows in its row groups, its footer says ${rows}`];
-  const { leaves, nodes } = parquetSchema(parquetColumns(segment.columns));
-  const lists = new Map(outermostLists(nodes).map((list) => [list.leaf, list]));
   const problems: string[] = [];
-  const file = await openFile(path);
   try {
+    const rows = Number(footer.num_rows);
+    if (rows !== segment.rows) return [`has ${rows} rows, the log says ${segment.rows}`];
+    const groupRows = footer.row_groups.reduce((sum, group) => sum + Number(group.num_rows), 0);
+    if (groupRows !== rows)
+      return [`has ${groupRows} rows in its row groups, its footer says ${rows}`];
+    const { leaves, nodes } = parquetSchema(parquetColumns(segment.columns));
+    const lists = new Map(outermostLists(nodes).map((list) => [list.leaf, list]));
     for (const [i, leaf] of leaves.entries()) {
       const name = leafKey(leaf.path);
       try {

@@ -29,7 +29,10 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
    * catalogue queues.
    */
   readonly background?: BackgroundOptions;
-  /** Whether tasks of the kind begin only when no other task works on their target, apart from later ones that only read (`claim`). */
+  /**
+   * Whether tasks of the kind begin only when no other task works on their target, apart from verifications and tables of computed fields
+   * (`claim` in `engine/catalog/tasks.ts`).
+   */
   readonly requiresIdleTarget?: boolean;
   /**
    * How often the worker process may die by a task of this kind, when no other task can be the cause, before the task fails;

@@ -11,8 +11,9 @@ import { byteProgressReporter, completeByteProgress, type ArchiveParams } from '
 const archiveFileName = 'archive.tar.zst';
 
 /**
- * Writes the archive of a dataset, and then removes the dataset's folder. The queue starts this task when no other task changes the
- * dataset and none that came before reads it; while the dataset is `unavailable`, the queue starts no other task apart from verifications.
+ * Writes the archive of a dataset, and then removes the dataset's folder. The queue starts this task when no other task works on the
+ * dataset, apart from verifications and tables of computed fields; while the dataset is `unavailable`, the queue starts no other task
+ * apart from verifications.
  */
 export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
   kind: 'snapshot',

@@ -1,4 +1,6 @@
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { toErrorValue } from '../../../engine/core/errors.js';
 import type { JsonObject } from '../../../engine/core/types.js';
 import { replayLog, storedSegments } from '../../../engine/store/replay-log.js';
 import {
@@ -21,9 +23,11 @@ import { archiveProblems, type KnownArchive } from './verify-archive.js';
 
 type KnownCounts = Pick<DatasetRow, 'documentsCount' | 'bytes'>;
 
-/** The state of a dataset in the catalogue when its verification begins. */
+/** The state of a dataset in the catalogue when an attempt at its verification begins. */
 interface VerifyParams {
   readonly datasetId: number;
+  /** The id of the snapshot or restore that has moved the files last (`lastMoveOf`). */
+  readonly lastMove: number;
   readonly version: number;
   readonly counts: KnownCounts;
   /** The last version in the log; undefined if the log cannot be read. */
@@ -43,10 +47,11 @@ interface Verification {
   readonly bytes: number;
   /** The segments that only earlier versions have; all of them were read. */
   readonly oldVersions: FilesOnDisk;
-  /** Whether the files of the dataset were in its archive. */
-  readonly isArchive: boolean;
   readonly differences: readonly Damage[];
 }
+
+/** The findings of an attempt at a verification, and the last move of the files when the attempt began. */
+type VerifyResult = Verification & Pick<VerifyParams, 'lastMove'>;
 
 /** The findings of a verification that could read nothing. */
 const nothingRead = {
@@ -54,7 +59,6 @@ const nothingRead = {
   records: 0,
   bytes: 0,
   oldVersions: { files: 0, bytes: 0 },
-  isArchive: false,
 } satisfies Partial<Verification>;
 
 /** Returns a verification with the keys of the HTTP interface. */
@@ -67,9 +71,10 @@ export function verificationJson(found: Verification): JsonObject {
 /**
  * Verifies a dataset: replays its log up to the version that the catalogue has, reads every segment of this version and of the earlier
  * ones, and compares the counts of the log with those of the catalogue. The files of an archived dataset are compared within its archive.
- * The dataset may be changed meanwhile: segments are immutable, and none of the version is removed that a running task may read.
+ * The dataset may be changed meanwhile: segments are immutable, and none of the version is removed that a running task may read. If it is
+ * archived or restored meanwhile, even several times, the verification runs again.
  */
-export const verifyJob: Job<'verify', VerifyParams, Verification> = {
+export const verifyJob: Job<'verify', VerifyParams, VerifyResult> = {
   kind: 'verify',
   type: 'datasets.DatasetVerification',
   displayName: 'Dataset Verification',
@@ -86,6 +91,7 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
       const last = await catalog.commits.lastAt(datasetId, Number.MAX_SAFE_INTEGER);
       return {
         datasetId,
+        lastMove: await lastMoveOf(catalog, datasetId),
         version,
         counts: { documentsCount, bytes },
         logVersion: await store.version(datasetId).catch(() => undefined),
@@ -98,27 +104,36 @@ export const verifyJob: Job<'verify', VerifyParams, Verification> = {
   },
 
   async run(params, context) {
-    const { datasetId, version, counts, archive } = params;
-    if (archive !== null) return verifyArchivedDataset(datasetId, archive, counts, context);
+    const { datasetId, lastMove, version, counts, archive } = params;
+    if (archive !== null)
+      return { ...(await verifyArchivedDataset(datasetId, archive, counts, context)), lastMove };
     try {
-      return await verifyStoredDataset(params, context);
+      return { ...(await verifyStoredDataset(params, context)), lastMove };
     } catch (error) {
-      // A snapshot task may have moved the log into an archive meanwhile; then the verification runs again.
-      const now = await replayOrDamage(context.data, datasetId, version);
-      if (!('problem' in now) && now.version >= version) throw error;
-      const lost = 'problem' in now ? now : { path: logFolderName, problem: lostVersionsError(datasetId, now.version, version).message }; // prettier-ignore
-      return { version, ...nothingRead, differences: [lost] };
+      const { code, message: problem } = toErrorValue(error);
+      if (code !== 'damaged') throw error;
+      // The log could be read when the attempt began: since then it was damaged, or it was archived, and then the verification runs again.
+      const differences = [{ path: logFolderName, problem }];
+      return { version, ...nothingRead, differences, lastMove };
     }
   },
 
   async publish(task, result, { catalog, now }) {
-    // A snapshot or restore task that was running when this one began has moved the files meanwhile.
-    const dataset = await catalog.datasets.get(task.sourceObjectId!);
-    if (dataset !== undefined && isInArchive(dataset) !== result.isArchive) return 'run again';
+    const datasetId = task.sourceObjectId!;
+    if ((await lastMoveOf(catalog, datasetId)) !== result.lastMove) return 'run again';
     await catalog.tasks.complete(task.id, { result: verificationJson(result), now: now() });
     return 'published';
   },
 };
+
+/**
+ * Returns the id of the snapshot that last moved the files of a dataset into an archive, or of the restore that last moved them back,
+ * whichever was later; 0 if there is none. No file is removed from its old place before the catalogue has the new id.
+ */
+async function lastMoveOf({ snapshots, restores }: Tables, datasetId: number): Promise<number> {
+  const [snapshot, restore] = [await snapshots.completed(datasetId), await restores.completed(datasetId)]; // prettier-ignore
+  return Math.max(snapshot?.id ?? 0, restore?.id ?? 0);
+}
 
 async function verifyStoredDataset(
   { datasetId, version, counts, logVersion = version, commit }: VerifyParams,
@@ -153,7 +168,7 @@ async function verifyStoredDataset(
   differences.push(...ofSegments.filter(({ path }) => !isVacuumed(path)));
   const oldVersions = { files: old.length, bytes: totalCountsOf(old).bytes };
   const { rows: records, bytes } = found;
-  return { version, files: live.length, records, bytes, oldVersions, isArchive: false, differences }; // prettier-ignore
+  return { version, files: live.length, records, bytes, oldVersions, differences };
 }
 
 async function verifyArchivedDataset(
@@ -168,10 +183,10 @@ async function verifyArchivedDataset(
   const problems = await archiveProblems(data, datasetId, archive, { signal, progress });
   const differences = problems.map((problem) => ({ path, problem }));
   const { version } = archive;
-  if (differences.length > 0) return { version, ...nothingRead, isArchive: true, differences };
+  if (differences.length > 0) return { version, ...nothingRead, differences };
   // The archive is the one that was written, whose records were counted then.
   const bytes = archive.written?.bytes ?? 0;
-  return { version, ...nothingRead, files: 1, records: documentsCount, bytes, isArchive: true, differences }; // prettier-ignore
+  return { version, ...nothingRead, files: 1, records: documentsCount, bytes, differences };
 }
 
 /** Returns the differences between the counts of a version and those of the catalogue. */

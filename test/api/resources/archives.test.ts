@@ -301,22 +301,38 @@ describe('while a task runs', () => {
     expect(found).toMatchObject({ is_whole: true, files: 1, records: 6, bytes, differences: [] });
   });
 
-  test('verifications that overlap do not hold it up: it begins when those that began before it have ended', async () => {
+  test('verifications that run or wait do not hold it up, and then verify the archive', async () => {
     const id = await newFilledDataset();
     heldTaskKinds.add('verify');
-    const first = ann.post(`/v2/datasets/${id}/verify`);
-    await pollUntil(() => heldMessages.length === 1);
-    await changeStorageClass(id, 'Archive');
-    const second = ann.post(`/v2/datasets/${id}/verify`);
+    const running = [1, 2].map(() => ann.post(`/v2/datasets/${id}/verify`));
     await pollUntil(() => heldMessages.length === 2);
-    const [task] = await fetchTasks(id, 'Snapshot');
-    expect(task!['status']).toBe('queued');
-    worker.send(heldMessages.shift()!);
-    expect((await first).json).toMatchObject({ is_whole: true, records: 6 });
+    const waiting = await ann.post(`/v2/datasets/${id}/verify`, { wait: false }); // two run at a time
+    await changeStorageClass(id, 'Archive');
     expect((await waitForNewestTask(id)).json).toMatchObject({ status: 'completed' });
     expect(await fetchAvailability(id)).toBe('archived');
     releaseMessages();
-    expect((await second).json).toMatchObject({ is_whole: true, files: 1, records: 6 });
+    const whole = { is_whole: true, files: 1, records: 6, differences: [] };
+    for (const { json } of await Promise.all(running)) expect(json).toMatchObject(whole);
+    const task = await waitForJob(ann, `/v2/tasks/${idOf(waiting)}`);
+    expect(task.json).toMatchObject({ status: 'completed', task_object: { result: whole } });
+  });
+
+  test('a verification during which a dataset is restored, changed and archived anew verifies the new archive', async () => {
+    const id = await newFilledDataset();
+    await changeStorageClass(id, 'Archive');
+    await waitForNewestTask(id);
+    heldTaskKinds.add('verify');
+    const verifying = ann.post(`/v2/datasets/${id}/verify`);
+    await pollUntil(() => heldMessages.length === 1);
+    await changeStorageClass(id, 'Standard');
+    await waitForNewestTask(id);
+    const laterImport = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 7 }] }); // prettier-ignore
+    expect(laterImport.json).toMatchObject({ status: 'completed' });
+    await changeStorageClass(id, 'Archive');
+    await waitForNewestTask(id, 'Snapshot');
+    expect(await fetchAvailability(id)).toBe('archived');
+    releaseMessages();
+    expect((await verifying).json).toMatchObject({ is_whole: true, files: 1, records: 7, differences: [] }); // prettier-ignore
   });
 
   test('a canceled restore leaves the dataset archived', async () => {

@@ -54,7 +54,7 @@ test('a snapshot begins when every earlier task of the dataset has ended and no 
   expect(await tasks.claim(idle)).toBeUndefined();
 });
 
-test('a snapshot or a restore waits for an earlier task that only reads the dataset, and for no later one', async () => {
+test('a snapshot or a restore waits for no verification and no table of computed fields', async () => {
   const { tasks, snapshots, restores } = catalogFixture.catalog;
   const idle = { idleKinds: ['snapshot', 'restore'] };
   const reading = { description: '', priority: 80, params: {}, targetObjectId: null, sourceObjectId: datasetId }; // prettier-ignore
@@ -62,17 +62,17 @@ test('a snapshot or a restore waits for an earlier task that only reads the data
     [snapshots, 'Archive'],
     [restores, 'Standard'],
   ] as const) {
-    const before = await tasks.addBackground({ ...reading, kind: 'verify', isStarted: true });
+    const running = { ...reading, isStarted: true };
+    const before = await tasks.addBackground({ ...running, kind: 'computed_table' });
+    const verifications = [
+      await tasks.addBackground({ ...running, kind: 'verify', isListed: true }),
+      await tasks.addBackground({ ...reading, kind: 'verify', isStarted: false, isListed: true }),
+    ];
     const { id } = await queueArchiveTask(table, storageClass);
-    const after = await tasks.addBackground({
-      ...reading,
-      kind: 'computed_table',
-      isStarted: true,
-    });
-    expect(await tasks.claim(idle)).toBeUndefined();
-    await tasks.complete(before.id);
+    verifications.push(await tasks.addBackground({ ...running, kind: 'verify', isListed: true }));
     expect((await tasks.claim(idle))?.id).toBe(id);
-    for (const task of [id, after.id]) await tasks.complete(task);
+    for (const task of [before.id, id]) await tasks.complete(task);
+    for (const { id: verification } of verifications) await tasks.cancel(verification);
   }
 });
 

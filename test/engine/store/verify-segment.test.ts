@@ -3,6 +3,7 @@ import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { armFault } from '../../../engine/core/faultpoint.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { deltaStats, parseLeafStats } from '../../../engine/store/delta-stats.js';
@@ -71,6 +72,19 @@ test(`random segments, and those merged from them, have no problems (STRANDLAKE_
       round,
       [],
     ]);
+  }
+});
+
+test('a file that cannot be opened, at whichever of its readings, is a problem of the segment', async () => {
+  const { file, segment } = await writeRecords([columnOf('s', 'string')], [['a', 'b']]);
+  for (const nth of [1, 2, 3]) {
+    armFault({ code: 'EIO', nth, operations: ['open'] });
+    try {
+      const problems = await findSegmentProblems(file, segment);
+      expect([nth, problems]).toEqual([nth, [expect.stringContaining('EIO')]]);
+    } finally {
+      armFault(undefined);
+    }
   }
 });
 

@@ -45,18 +45,23 @@ test('a verification that keeps its result is run again after a restart, one who
   expect(await lake.catalog.tasks.get(waitedFor.id)).toBeUndefined();
 });
 
-/** A data folder from which a dataset is moved away when a path in it is asked for the `nth` time. */
+/**
+ * A data folder from which a dataset is moved away when a path in it is asked for the `nth` time, and to which it comes back when `steps`
+ * more paths have been asked for.
+ */
 class MovingFolder extends DataFolder {
   readonly #dataset: string;
   readonly #away: string;
   #askedCount = 0;
   readonly #nth: number;
+  readonly #steps: number;
 
-  constructor(root: string, nth: number) {
+  constructor(root: string, nth: number, steps: number) {
     super(root);
     this.#dataset = lake.data.dataset(datasetId);
     this.#away = lake.data.path('scratch', 'moved');
     this.#nth = nth;
+    this.#steps = steps;
   }
 
   get hasMoved(): boolean {
@@ -64,33 +69,40 @@ class MovingFolder extends DataFolder {
   }
 
   override path(...names: string[]): string {
-    if (names[0] === 'datasets' && ++this.#askedCount === this.#nth)
-      renameSync(this.#dataset, this.#away);
+    if (names[0] === 'datasets') {
+      this.#askedCount += 1;
+      if (this.#askedCount === this.#nth) renameSync(this.#dataset, this.#away);
+      if (this.#askedCount === this.#nth + this.#steps) renameSync(this.#away, this.#dataset);
+    }
     return super.path(...names);
   }
 
   moveBack(): void {
-    if (this.hasMoved) renameSync(this.#away, this.#dataset);
+    if (this.hasMoved && this.#askedCount < this.#nth + this.#steps)
+      renameSync(this.#away, this.#dataset);
   }
 }
 
-test('a verification whose dataset is archived at any of its steps runs again, without an internal error', async () => {
+test('a verification whose dataset is archived, or archived and restored, at any of its steps runs again, without an error', async () => {
   const task = { sourceObjectId: datasetId } as TaskRow;
   const { catalog, store } = lake;
   const context = { catalog, store, now: Date.now } as PublishContext;
   const params = (await verifyJob.prepare(task, context))!;
   const pool = { threads: 1, run: async (_: string, job: (attempt: number) => { readonly file: string; readonly segment: Segment }) => { const { file, segment } = job(1); return findSegmentProblems(file, segment); } }; // prettier-ignore
   const results: Awaited<ReturnType<typeof verifyJob.run>>[] = [];
-  for (let nth = 1; ; nth++) {
-    const data = new MovingFolder(lake.data.root, nth);
-    const result = await verifyJob.run(params, { data, pool, signal: new AbortController().signal, progress: () => undefined } as unknown as RunContext).finally(() => data.moveBack()); // prettier-ignore
-    if (!data.hasMoved) {
-      expect(result.differences).toEqual([]);
-      break;
+  for (const steps of [Infinity, 1]) {
+    const before = results.length;
+    for (let nth = 1; ; nth++) {
+      const data = new MovingFolder(lake.data.root, nth, steps);
+      const result = await verifyJob.run(params, { data, pool, signal: new AbortController().signal, progress: () => undefined } as unknown as RunContext).finally(() => data.moveBack()); // prettier-ignore
+      if (!data.hasMoved) {
+        expect(result.differences).toEqual([]);
+        break;
+      }
+      results.push(result);
     }
-    results.push(result);
+    expect(results.length - before).toBeGreaterThan(4);
   }
-  expect(results.length).toBeGreaterThan(4);
   const scheduler = await lake.startScheduler({ report: () => undefined });
   const dataset = (await catalog.datasets.get(datasetId))!;
   const { id: userId, accountId } = lake.user;
