@@ -118,8 +118,9 @@ class FileStore implements Store {
     this.#diskUses = new DiskUses(folder, this.#snapshots, this.#checkpoints);
     this.#removals = new FolderRemovals({
       folder,
-      // The longest query computes fields, and then reads the records that it finds.
-      dropAfterMs: dropAfterMs ?? budgets.computedMs + budgets.queryMs,
+      // The longest query computes fields into a table, queries the table, reads the records that it has found from the dataset, and
+      // explains how the dataset is searched for the records of which fields are computed.
+      dropAfterMs: dropAfterMs ?? budgets.computedMs + 3 * budgets.queryMs,
       setTimer: setTimer ?? setTimeout,
       exclusively: (datasetId, work) => this.#exclusively(datasetId, work),
     });

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
+import { budgets } from '../../../engine/core/budgets.js';
 import { armFault } from '../../../engine/core/faultpoint.js';
 import { checkArchive, unpackArchive, writeArchive } from '../../../engine/store/archive.js';
 import { openStore } from '../../../engine/store/open-store.js';
@@ -67,6 +68,22 @@ test('files of a retired dataset stay for snapshots that exist, until they have 
   expect(await store.snapshot(id)).toEqual(before);
   expect((await readdir(lake.data.dataset(id), { recursive: true })).toSorted()).toEqual([...paths, '_restored'].toSorted()); // prettier-ignore
   expect(await store.verify(id)).toEqual([]);
+});
+
+test('files of a retired dataset stay for as long as the longest query, which computes fields, may take (Q12)', async () => {
+  const id = await lake.createDataset('retired');
+  const delays: number[] = [];
+  const setTimer = (_: () => void, ms: number): NodeJS.Timeout => {
+    delays.push(ms);
+    return setTimeout(() => undefined, 0);
+  };
+  const store = openStore(lake.data, { setTimer });
+  await store.commit(id, { columns: [], add: [], remove: [], info: {} }, '');
+  await writeArchive(lake.data, id, lake.data.archive(id));
+  await store.retire(id);
+  // When the fields are computed, it queries their table, reads the records that it has found, and explains the search in the dataset.
+  const { computedMs, queryMs } = budgets;
+  expect(delays).toEqual([computedMs + queryMs + queryMs + queryMs]);
 });
 
 test.each([
