@@ -61,7 +61,10 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   salvage?(task: TaskRow, attempt: number, data: DataFolder): Promise<void>;
   /** Removes the files of a task that did not complete from outside its scratch folder. */
   discard?(task: TaskRow, data: DataFolder): Promise<void>;
-  /** Removes files outside the scratch folder that a task no longer needs when it has ended in any way. */
+  /**
+   * Removes files outside the scratch folder that a task no longer needs when it has ended in any way. If the kind has no `salvage`, it is
+   * called before it is written that a task has failed, and a kill in between runs the task again: it must not remove what `run` reads.
+   */
   cleanUp?(task: TaskRow, data: DataFolder): Promise<void>;
   /** Returns the error for a task that has caused `deaths` deaths of the worker process; by default, the error has a general message. */
   poisoned?(task: TaskRow, deaths: number): AppError;
