@@ -330,8 +330,8 @@ function isOnObject(table: Sql, objectId: Sql, condition: Sql): Sql {
 
 /**
  * The condition that a task in `table` verifies an object, or computes fields for a query. Users who may only read can queue any number of
- * such tasks, so no archiving or restore waits for them. The files may be moved meanwhile: a verification then runs again, and a query has
- * read them.
+ * such tasks, so no archiving or restore waits for them. The files may be moved meanwhile: a verification then runs again, and a query
+ * reads on from the files in their old place, which are kept as long as the longest query may take (`dropAfterMs` of the store).
  */
 function isReader(table: Sql): Sql {
   return sql`(${table}.params IS NOT NULL AND ${table}.target_object_id IS NULL)`;
