@@ -71,7 +71,7 @@ function isSameTemplate(one: CallTemplate, other: CallTemplate): boolean {
   return one.before === other.before && one.after === other.after;
 }
 
-/** Whether one call may match both forms. */
+/** Whether one call may match both templates. */
 function canShareCall(one: CallTemplate, other: CallTemplate): boolean {
   const beginAlike = one.before.startsWith(other.before) || other.before.startsWith(one.before);
   return beginAlike && (one.after.endsWith(other.after) || other.after.endsWith(one.after));

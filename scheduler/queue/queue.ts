@@ -49,7 +49,7 @@ export class JobQueue implements TaskQueue {
   }
 
   /** Tries again to remove files of ended tasks that could not be removed. */
-  retryRemovals(): Promise<void> {
+  retryFailedRemovals(): Promise<void> {
     return this.#runner.fileRemover.retryFailedRemovals();
   }
 

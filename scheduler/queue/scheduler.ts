@@ -153,7 +153,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       failed(error);
       notMoved?.();
     });
-    await queue.retryRemovals();
+    await queue.retryFailedRemovals();
     await catalog.idempotencyKeys.sweep(now()).catch(failed);
   }
 

@@ -13,10 +13,10 @@ function columnSeenIn(name: string, value: Value): Column {
   if (Array.isArray(value)) {
     if (value.some((item) => Array.isArray(item))) return as('json');
     const empty: Column = { ...as('string'), seen: 'null', isList: true };
-    const joinedItems = value
+    const unifiedItems = value
       .map((item) => [columnSeenIn(name, item as Value)])
       .reduce(unifyChunkColumns, [empty])[0]!;
-    return joinedItems.type === 'json' ? joinedItems : { ...joinedItems, isList: true };
+    return unifiedItems.type === 'json' ? unifiedItems : { ...unifiedItems, isList: true };
   }
   switch (typeof value) {
     case 'boolean':

@@ -167,7 +167,7 @@ describe(`answers to calls together are those to the calls alone (seed ${seed})`
 });
 
 /** Each function returns a selection that contains a text, at a different position. */
-const selectionFormsWithText: readonly ((text: string) => { entities?: unknown; filters?: unknown })[] = [
+const selectionTemplates: readonly ((text: string) => { entities?: unknown; filters?: unknown })[] = [
   (text) => ({ filters: [['word__exact', text]] }),
   (text) => ({ filters: [['word__exact', [text]]] }),
   (text) => ({ filters: [['word', text]] }),
@@ -185,13 +185,13 @@ const selectionFormsWithText: readonly ((text: string) => { entities?: unknown; 
 ]; // prettier-ignore
 
 describe(`answers to calls that share a template are those to the calls alone (seed ${seed})`, () => {
-  test.each(Array.from({ length: selectionFormsWithText.length }, (_, i) => i))(
-    'form %i',
+  test.each(Array.from({ length: selectionTemplates.length }, (_, i) => i))(
+    'template %i',
     async (i) => {
       for (const make of hostCallCreators) {
         const hole = 'a text that no value is';
-        const form = selectionFormsWithText[i]!;
-        const [before, after] = callText(make(form(hole))).split(JSON.stringify(hole)) as [string, string]; // prettier-ignore
+        const selectionOf = selectionTemplates[i]!;
+        const [before, after] = callText(make(selectionOf(hole))).split(JSON.stringify(hole)) as [string, string]; // prettier-ignore
         const someValues = [...words, ...genes].filter(
           () => randomNumber() < (make === hostCallCreators[0] ? 1 : 0.5),
         );
@@ -202,7 +202,7 @@ describe(`answers to calls that share a template are those to the calls alone (s
         );
         expect(answers).toHaveLength(someValues.length);
         for (const [k, text] of someValues.entries())
-        if (answers[k] !== null) expect({ ...make(form(text)), answer: answers[k] }).toEqual({ ...make(form(text)), answer: await answerAlone(make(form(text))) }); // prettier-ignore
+        if (answers[k] !== null) expect({ ...make(selectionOf(text)), answer: answers[k] }).toEqual({ ...make(selectionOf(text)), answer: await answerAlone(make(selectionOf(text))) }); // prettier-ignore
       }
     },
   );
