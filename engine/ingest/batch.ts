@@ -24,7 +24,8 @@ export class BatchBuilder {
   /** The number of complete records. */
   rows = 0;
   readonly #columns = new Map<string, ColumnBuilder>();
-  #lines: Map<number, number> | null = null;
+  /** The line of each record, 0 if it is not known; null if lines are not stored. */
+  #lines: number[] | null = null;
 
   /** Returns the builder of a top-level column, created on first use with the type of `column`. */
   column(column: Column): ColumnBuilder {
@@ -48,13 +49,13 @@ export class BatchBuilder {
 
   /** Ends a record; `line` is the line of the chunk on which it began, if the reader knows. */
   endRecord(line = 0): void {
-    this.#lines?.set(this.rows, line);
+    this.#lines?.push(line);
     this.rows++;
   }
 
-  /** Stores the lines of records from now on; by default they are not stored, because they take memory. */
+  /** Stores the lines of all records; called before the first record. By default lines are not stored, because they take memory. */
   trackLineNumbers(): void {
-    this.#lines ??= new Map();
+    this.#lines ??= [];
   }
 
   /** Whether `endRecord` and `endRecords` have to be told the lines of records. */
@@ -64,7 +65,7 @@ export class BatchBuilder {
 
   /** Returns the line on which a record began; 0 if it is not known. */
   lineNumberOf(row: number): number {
-    return this.#lines?.get(row) ?? 0;
+    return this.#lines?.[row] ?? 0;
   }
 
   /**
@@ -73,8 +74,7 @@ export class BatchBuilder {
    */
   endRecords(count: number, line = 0): void {
     const lines = this.#lines;
-    if (lines !== null && line > 0)
-      for (let i = 0; i < count; i++) lines.set(this.rows + i, line + i);
+    if (lines !== null) for (let i = 0; i < count; i++) lines.push(line > 0 ? line + i : 0);
     this.rows += count;
   }
 
@@ -82,13 +82,13 @@ export class BatchBuilder {
   rollback(rows: number): void {
     this.rows = rows;
     for (const column of this.#columns.values()) column.truncate(rows);
-    this.#lines?.delete(rows);
+    this.#lines?.splice(rows);
   }
 
   /** Removes everything, including the columns, so that the chunk can be read again. */
   clear(): void {
     this.rows = 0;
-    this.#lines?.clear();
+    this.#lines?.splice(0);
     this.release();
   }
 

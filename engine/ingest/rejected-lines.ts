@@ -144,15 +144,24 @@ export class ErrorsByLine implements RejectionSink {
     return errors;
   }
 
-  /** Adds all records, and `others`, to the rejected records of the chunk, in the order of their lines. */
-  addTo(rejected: RejectedLines, others: readonly RejectedRecord[]): void {
-    const all = [...this.#records, ...others].toSorted(([a], [b]) => a - b);
-    for (const [line, errors] of all) rejected.addRecord(line, errors);
+  /**
+   * Adds all records to the rejected records of the chunk, in the order of their lines, and among them `others`, which have that order and
+   * are taken one by one.
+   */
+  addTo(rejected: RejectedLines, others: Iterable<RejectedRecord>): void {
+    const own = [...this.#records].toSorted(([a], [b]) => a - b);
+    let next = 0;
+    for (const [line, errors] of others) {
+      if (rejected.isFull) return;
+      for (; next < own.length && own[next]![0] <= line; next++) rejected.addRecord(...own[next]!);
+      rejected.addRecord(line, errors);
+    }
+    for (const record of own.slice(next)) rejected.addRecord(...record);
   }
 }
 
 /** The line of a record, and its errors. */
-type RejectedRecord = readonly [line: number, errors: RecordErrors];
+export type RejectedRecord = readonly [line: number, errors: RecordErrors];
 
 const lineOpening = Buffer.from('{"line":');
 

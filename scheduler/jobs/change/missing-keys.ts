@@ -31,34 +31,37 @@ export function mayLackKey(batch: Batch, { fields }: RequiredKey): boolean {
 }
 
 /**
- * Returns the rows that have no value of a key field, each with the name of that field. `columns` are those of all records. A field that they
- * lack is ignored, and so is one without single values: the job fails because of it when the records are looked up.
+ * Returns for each row the number, from 1 on, of the first key field of which it has no value, or 0 if it has the key. `columns` are those
+ * of all records. A field that they lack is ignored, and so is one without single values: the job fails because of it when the records are
+ * looked up.
  */
-export function rowsWithoutKey(
+export function missingKeyFields(
   batch: Batch,
   { fields }: RequiredKey,
   columns: Columns,
-): ReadonlyMap<number, string> {
-  const missing = new Map<number, string>();
-  for (const field of fields) {
+): Uint32Array {
+  // All records of a chunk may lack the key: a map with an entry for each would take a large part of the JavaScript heap of a thread.
+  const missing = new Uint32Array(batch.rows);
+  for (const [number, field] of fields.entries()) {
     const path = columnPath(field, columns);
     const isSingle = path?.every(({ isList, type }, i) => !isList && (i + 1 < path.length || (type !== 'object' && type !== 'json'))); // prettier-ignore
     if (path === undefined || isSingle !== true) continue;
     const levels = dataAlong(batch, path);
     for (let row = 0; row < batch.rows; row++)
-      if (!missing.has(row) && !levels?.every((data) => data.getValid(row)))
-        missing.set(row, field);
+      if (missing[row] === 0 && !levels?.every((data) => data.getValid(row)))
+        missing[row] = number + 1;
   }
   return missing;
 }
 
-/** Returns the batch without some rows. */
-export function withoutRows(batch: Batch, dropped: ReadonlyMap<number, unknown>): Batch {
-  if (dropped.size === 0) return batch;
-  const rows = new Int32Array(batch.rows - dropped.size);
-  for (let row = 0, at = 0; row < batch.rows; row++) if (!dropped.has(row)) rows[at++] = row;
-  const children = batch.data.data.children.map((data) => takeRows(data, rows));
-  return { ...makeBatch(batch.columns, rows.length, children), seen: batch.seen };
+/** Returns the batch without the rows that `missingKeyFields` has found. */
+export function withoutMissingKeys(batch: Batch, missing: Uint32Array): Batch {
+  const rows = new Int32Array(batch.rows);
+  let count = 0;
+  for (let row = 0; row < batch.rows; row++) if (missing[row] === 0) rows[count++] = row;
+  if (count === batch.rows) return batch;
+  const children = batch.data.data.children.map((data) => takeRows(data, rows.subarray(0, count)));
+  return { ...makeBatch(batch.columns, count, children), seen: batch.seen };
 }
 
 /** Returns the values of the columns on a path; undefined if the batch has no values of the last. */

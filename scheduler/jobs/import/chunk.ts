@@ -2,13 +2,19 @@ import { replaceByBatch } from '../../../engine/change/replace-by-batch.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
 import { selectColumns, dropColumns } from '../../../engine/ingest/drop-columns.js';
-import { FindingCollector, mergeFindings, noFindings } from '../../../engine/ingest/findings.js';
+import {
+  FindingCollector,
+  mergeFindings,
+  noFindings,
+  type Findings,
+} from '../../../engine/ingest/findings.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { RecordLines } from '../../../engine/ingest/record-texts.js';
 import {
   ErrorsByLine,
   RecordErrors,
   RejectedLines,
+  type RejectedRecord,
 } from '../../../engine/ingest/rejected-lines.js';
 import { sampleBatch } from '../../../engine/ingest/value-samples.js';
 import { codes } from '../../../engine/ingest/validation-codes.js';
@@ -18,9 +24,9 @@ import { chunkStartOf } from '../../../readers/source/chunks.js';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import {
   mayLackKey,
+  missingKeyFields,
   missingKeyMessage,
-  rowsWithoutKey,
-  withoutRows,
+  withoutMissingKeys,
 } from '../change/missing-keys.js';
 import { mayHoldKey } from '../change/key-columns.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
@@ -96,7 +102,7 @@ async function readLoadedChunk(
     );
     const { batch, missing, findings } = rejectWithoutKey(transformed, job, lineOf);
     errors?.addTo(rejectedRecords, missing);
-    const rejected = report.rejected + missing.length;
+    const rejected = report.rejected + findings.records;
     const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
     // Unless the import may reject records, a chunk with an error fails it, so the chunk need not be written.
     const mayReject = (job.validation.maxRejected ?? 0) > 0;
@@ -132,22 +138,43 @@ async function readLoadedChunk(
   }
 }
 
-/** The batch without the records that lack the required key, and these, with their findings. */
-function rejectWithoutKey(batch: Batch, job: ChunkJob, lineOf: (row: number) => number) {
-  const { requiredKey, columns, validation, isFinal } = job;
+/** A chunk whose records have the required key. */
+interface KeyedRecords {
+  readonly batch: Batch;
+  /** The records that lack the key. */
+  readonly missing: Iterable<RejectedRecord>;
+  /** The findings about these records; `records` is their number. */
+  readonly findings: Findings;
+}
+
+/** Removes the records that lack the required key. */
+function rejectWithoutKey(
+  batch: Batch,
+  { requiredKey, columns, validation, isFinal }: ChunkJob,
+  lineOf: (row: number) => number,
+): KeyedRecords {
   if (requiredKey?.isEnforced !== true) return { batch, missing: [], findings: noFindings };
-  const rows = rowsWithoutKey(batch, requiredKey, columns);
+  const fieldOfRow = missingKeyFields(batch, requiredKey, columns);
   const collector = new FindingCollector(validation, isFinal);
   const message = missingKeyMessage(requiredKey);
-  const missing = [...rows].map(([row, field]) => {
-    const line = lineOf(row);
-    collector.reject(line, codes.invalidValue, field, message);
+  const errorsByField = requiredKey.fields.map((field) => {
     const errors = new RecordErrors();
     errors.add(codes.invalidValue, field, message);
-    return [line, errors] as const;
+    return errors;
   });
-  const findings = { ...collector.result(), records: missing.length };
-  return { batch: withoutRows(batch, rows), missing, findings };
+  function* missing(): Generator<RejectedRecord> {
+    for (let row = 0; row < batch.rows; row++) {
+      const errors = errorsByField[fieldOfRow[row]! - 1];
+      if (errors !== undefined) yield [lineOf(row), errors];
+    }
+  }
+  let records = 0;
+  for (const [line, { firstErrors }] of missing()) {
+    records++;
+    for (const error of firstErrors) collector.reject(line, error.code, error.field, error.message);
+  }
+  const findings = { ...collector.result(), records };
+  return { batch: withoutMissingKeys(batch, fieldOfRow), missing: missing(), findings };
 }
 
 /** The batch with the fields that expressions compute; undefined without expressions. */

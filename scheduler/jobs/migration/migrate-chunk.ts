@@ -26,7 +26,7 @@ import {
 } from '../../expressions/columns/field-expressions.js';
 import { computedNames } from '../../expressions/columns/input-columns.js';
 import { reshapeRecords } from '../../expressions/columns/reshape-records.js';
-import { mayLackKey, missingKeyMessage, rowsWithoutKey } from '../change/missing-keys.js';
+import { mayLackKey, missingKeyFields, missingKeyMessage } from '../change/missing-keys.js';
 import type { RejectedPart } from '../import/rejected-part.js';
 import { castColumn } from './cast-column.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
@@ -141,8 +141,8 @@ interface ConvertedRecords {
   readonly batch: Batch;
   /** A byte for each record: 1 if it has an error. */
   readonly failed: Uint8Array;
-  /** The rows without a field of the required key, each with the name of that field; `failed` includes them. */
-  readonly missing: ReadonlyMap<number, string>;
+  /** The key fields that records lack, as `missingKeyFields` returns them, or nothing; `failed` includes these records. */
+  readonly missing: Uint32Array;
   /** Warnings of expressions; absent without any. */
   readonly findings?: Findings;
   release(): void;
@@ -157,7 +157,7 @@ async function convertRecords(
   const count = countRows(rows);
   if (expressions !== null && producesRecords(expressions.fields)) {
     const { batch, findings, release } = await computeChunkFields(job, expressions, rows);
-    return { batch, failed: new Uint8Array(0), missing: new Map(), findings, release };
+    return { batch, failed: new Uint8Array(0), missing: noMissingKeys, findings, release };
   }
   const computedBatch = expressions && (await computeChunkFields(job, expressions, rows));
   // If the errors that the source records store have changed, they are among the computed columns and not copied.
@@ -212,18 +212,23 @@ async function convertRecords(
   };
 }
 
-/** Marks the records without a required key in `failed`, and reports them; returns their rows, each with the name of the field. */
+const noMissingKeys = new Uint32Array(0);
+
+/** Marks the records without a required key in `failed`, and reports them; returns the key fields that records lack. */
 function rejectWithoutKey(
   batch: Batch,
   { requiredKey, final }: MigrationChunk,
   failed: Uint8Array,
   report: FindingCollector,
-): ReadonlyMap<number, string> {
-  if (requiredKey?.isEnforced !== true) return new Map();
-  const missing = rowsWithoutKey(batch, requiredKey, final ?? []);
-  for (const [row, field] of missing) {
+): Uint32Array {
+  if (requiredKey?.isEnforced !== true) return noMissingKeys;
+  const missing = missingKeyFields(batch, requiredKey, final ?? []);
+  const message = missingKeyMessage(requiredKey);
+  for (let row = 0; row < missing.length; row++) {
+    const field = requiredKey.fields[missing[row]! - 1];
+    if (field === undefined) continue;
     failed[row] = 1;
-    report.reject(row + 1, codes.invalidValue, field, missingKeyMessage(requiredKey));
+    report.reject(row + 1, codes.invalidValue, field, message);
   }
   return missing;
 }

@@ -40,14 +40,14 @@ export interface RejectionSettings {
 }
 
 /**
- * Writes the records of a chunk whose byte in `failed` is 1, with their errors, to a file beside the segment. `missing` has the rows without
- * a field of the required key. Each record is JSON with the `_id` and the fields that it has in the source; its line is its number within the
- * chunk, from 1 on.
+ * Writes the records of a chunk whose byte in `failed` is 1, with their errors, to a file beside the segment. `missing` has the key fields
+ * that records lack, as `missingKeyFields` returns them. Each record is JSON with the `_id` and the fields that it has in the source; its
+ * line is its number within the chunk, from 1 on.
  */
 export async function writeRejectedRows(
   rows: ChunkRows,
   failed: Uint8Array,
-  missing: ReadonlyMap<number, string>,
+  missing: Uint32Array,
   { columns, validation, isFinal, file, rejectedBytes, requiredKey }: RejectionSettings,
 ): Promise<RejectedPart | null> {
   if (rejectedBytes === 0) return null;
@@ -74,8 +74,8 @@ export async function writeRejectedRows(
     }
     for (let row = first; row < end; row++) {
       const recordErrors = errors.errorsOfLine(row + 1);
-      const keyField = missing.get(lines[row]! - 1);
-      if (keyField !== undefined && requiredKey !== null)
+      const keyField = requiredKey?.fields[(missing[lines[row]! - 1] ?? 0) - 1];
+      if (requiredKey !== null && keyField !== undefined)
         recordErrors.add(codes.invalidValue, keyField, missingKeyMessage(requiredKey));
       out.addRecord(lines[row]!, recordErrors);
     }

@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
 import { RecordLines } from '../../../engine/ingest/record-texts.js';
-import { RejectedLines, shiftedLine } from '../../../engine/ingest/rejected-lines.js';
+import {
+  ErrorsByLine,
+  RecordErrors,
+  RejectedLines,
+  shiftedLine,
+  type RejectedRecord,
+} from '../../../engine/ingest/rejected-lines.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
@@ -117,6 +123,52 @@ describe('rejected lines', () => {
       // If the text ends with a carriage return without a line feed, the carriage return belongs to the last line.
       expect([seed, got]).toEqual([seed, asked.map((line) => [line, wanted[line - 1]])]);
     }
+  });
+});
+
+describe('further rejected records', () => {
+  const lines = [2, 4, 4, 7];
+  const newErrors = (): ErrorsByLine => {
+    const errors = new ErrorsByLine();
+    for (const line of [6, 4, 1]) errors.add(line, 304, 'n', 'NaN');
+    return errors;
+  };
+  const keyErrors = new RecordErrors();
+  keyErrors.add(301, 'key', 'no value');
+  let takenCount = 0;
+  function* takeRecords(): Generator<RejectedRecord> {
+    takenCount = 0;
+    for (const line of lines) {
+      takenCount++;
+      yield [line, keyErrors];
+    }
+  }
+
+  test('are taken one by one, and written among the others in the order of the lines', () => {
+    const takenAtLine: (readonly [line: number, taken: number])[] = [];
+    const textOf = (line: number) => {
+      takenAtLine.push([line, takenCount]);
+      return { text: '', bytes: 0 };
+    };
+    const rejected = new RejectedLines({ textOf }, textLimits);
+    newErrors().addTo(rejected, takeRecords());
+    expect(takenAtLine).toEqual([
+      [1, 1],
+      [2, 1],
+      [4, 2],
+      [4, 2],
+      [4, 3],
+      [6, 4],
+      [7, 4],
+    ]);
+    const written = parseRejectedRows(rejected).map(({ line, field }) => [line, field]);
+    expect(written).toEqual([[1, 'n'], [2, 'key'], [4, 'n'], [4, 'key'], [4, 'key'], [6, 'n'], [7, 'key']]); // prettier-ignore
+  });
+
+  test('are not taken once no further record fits', () => {
+    const rejected = rejectedLinesOf('', false, { maxBytes: 1 });
+    newErrors().addTo(rejected, takeRecords());
+    expect([takenCount, parseRejectedRows(rejected)]).toEqual([2, []]);
   });
 });
 
