@@ -204,7 +204,8 @@ export class ChunkWriter {
       this.#errors += chunk.rejected;
     } else {
       this.#samples?.addRereadChunk(result.samples);
-      // The first pass reports the warnings of a chunk; its errors are reported by the second pass if the first found none.
+      // The first pass reports the warnings of a chunk; its errors are reported by the second pass if the first found none. Only the second
+      // pass finds records without a key, in `keyFindings`.
       const findings = first.findings.errors > 0 ? first.findings : mergeFindings(first, chunk);
       this.#results[index] = { ...chunk, findings };
     }

@@ -1,7 +1,12 @@
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
-import { FindingCollector, mergeFindings, type Findings } from '../../../engine/ingest/findings.js';
+import {
+  FindingCollector,
+  mergeFindings,
+  noFindings,
+  type Findings,
+} from '../../../engine/ingest/findings.js';
 import { computedMarksColumn } from '../../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { firstRecordId, withRecordIds } from '../../../engine/ingest/record-ids.js';
@@ -81,8 +86,10 @@ export interface MigratedChunk {
   readonly rejected: number;
   /** The file of rejected records; null if no record was rejected, or if `rejectedBytes` was too small for one. */
   readonly rejectedPart: RejectedPart | null;
-  /** The findings about the records. A line is the number of a record within the chunk, from 1 on. */
+  /** The findings about the values of the records. A line is the number of a record within the chunk, from 1 on. */
   readonly findings: Findings;
+  /** The findings about records without the required key, if it is enforced; `records` does not count those in `findings` again. */
+  readonly keyFindings: Findings;
   /** Whether a record may lack the required key. */
   readonly mayLackKey: boolean;
   readonly samples: readonly FieldSample[];
@@ -103,7 +110,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
   const parts = [report.result(), ...(first.findings ? [first.findings] : [])];
   const findings = {
     ...mergeFindings(parts.map((one) => ({ findings: one, linesBefore: 0 }))),
-    records: rejectedCount,
+    records: rejectedCount - first.keyFindings.records,
   };
   const addedRecords = first.batch.rows - read;
   const stored = first.batch.rows - rejectedCount;
@@ -117,6 +124,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
     rejected: rejectedCount,
     rejectedPart,
     findings,
+    keyFindings: first.keyFindings,
     samples: job.sampling === null ? [] : sampleBatch(first.batch, job.sampling),
     mayLackKey: job.requiredKey !== null && mayLackKey(first.batch, job.requiredKey),
   };
@@ -137,15 +145,21 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
 }
 
 /** The records of a chunk, converted to the columns of the target. */
-interface ConvertedRecords {
+interface ConvertedRecords extends MissingKeys {
   readonly batch: Batch;
   /** A byte for each record: 1 if it has an error. */
   readonly failed: Uint8Array;
-  /** The key fields that records lack, as `missingKeyFields` returns them, or nothing; `failed` includes these records. */
-  readonly missing: Uint32Array;
   /** Warnings of expressions; absent without any. */
   readonly findings?: Findings;
   release(): void;
+}
+
+/** The records of a chunk that lack the required key; none unless the key is enforced. */
+interface MissingKeys {
+  /** The key fields that records lack, as `missingKeyFields` returns them; empty if the key is not enforced. */
+  readonly missing: Uint32Array;
+  /** The findings about these records; `records` is the number of those without another error. */
+  readonly keyFindings: Findings;
 }
 
 async function convertRecords(
@@ -157,7 +171,7 @@ async function convertRecords(
   const count = countRows(rows);
   if (expressions !== null && producesRecords(expressions.fields)) {
     const { batch, findings, release } = await computeChunkFields(job, expressions, rows);
-    return { batch, failed: new Uint8Array(0), missing: noMissingKeys, findings, release };
+    return { batch, failed: new Uint8Array(0), ...noMissingKeys, findings, release };
   }
   const computedBatch = expressions && (await computeChunkFields(job, expressions, rows));
   // If the errors that the source records store have changed, they are among the computed columns and not copied.
@@ -203,7 +217,7 @@ async function convertRecords(
   return {
     batch,
     failed,
-    missing: rejectWithoutKey(batch, job, failed, report),
+    ...rejectWithoutKey(batch, job, failed),
     ...(computedBatch && { findings: computedBatch.findings }),
     release() {
       for (const cast of casts) cast.release();
@@ -212,25 +226,27 @@ async function convertRecords(
   };
 }
 
-const noMissingKeys = new Uint32Array(0);
+const noMissingKeys: MissingKeys = { missing: new Uint32Array(0), keyFindings: noFindings };
 
-/** Marks the records without a required key in `failed`, and reports them; returns the key fields that records lack. */
+/** Finds the records without a required key, and marks them in `failed`. */
 function rejectWithoutKey(
   batch: Batch,
-  { requiredKey, final }: MigrationChunk,
+  { requiredKey, final, validation, isFinal }: MigrationChunk,
   failed: Uint8Array,
-  report: FindingCollector,
-): Uint32Array {
+): MissingKeys {
   if (requiredKey?.isEnforced !== true) return noMissingKeys;
   const missing = missingKeyFields(batch, requiredKey, final ?? []);
+  const report = new FindingCollector(validation, isFinal);
   const message = missingKeyMessage(requiredKey);
+  let records = 0;
   for (let row = 0; row < missing.length; row++) {
     const field = requiredKey.fields[missing[row]! - 1];
     if (field === undefined) continue;
+    if (failed[row] === 0) records++;
     failed[row] = 1;
     report.reject(row + 1, codes.invalidValue, field, message);
   }
-  return missing;
+  return { missing, keyFindings: { ...report.result(), records } };
 }
 
 /** Returns what expressions compute from the columns of the source: fields of the records, or whole new records. */

@@ -42,10 +42,12 @@ export function migrationOutcome(
   const seenColumns = [planned, ...chunks.map((chunk) => chunk.columns)].map(withoutGivenId);
   const isDelete = params.change?.mode === 'delete';
   const { columns } = isDelete ? { columns: stored } : unifyColumns(stored, seenColumns);
-  const parts = numberChunks(chunks, sourceName).map(({ result, before }) => ({
-    findings: result.findings,
-    linesBefore: before.lines,
-  }));
+  const parts = numberChunks(chunks, sourceName).flatMap(({ result, before }) =>
+    [result.findings, result.keyFindings].map((findings) => ({
+      findings,
+      linesBefore: before.lines,
+    })),
+  );
   const added = columnFindings(known, columns, validation);
   const findings = joinFindings([
     { findings: added, file: null },

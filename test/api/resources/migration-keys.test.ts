@@ -70,6 +70,24 @@ test.each([
   expect([tooMany['status'], await namesOf(target_id)]).toEqual(['failed', expected]);
 }); // prettier-ignore
 
+test('records without a key are reported beside those with a value that cannot be cast', async () => {
+  const target_id = await newDatasetOf([{ name: 'a' }]);
+  const source_id = await newDatasetOf([{ name: 'a', n: '1' }, { n: '2' }, { name: 'c', n: 'x' }, { n: 'y' }]);
+  const target_fields = [{ name: 'n', data_type: 'long' }];
+  const body = { source_id, target_id, commit_mode: 'overwrite', ...byName, target_fields };
+  const tooMany = await finish('dataset_migrations', { ...body, validation_params: { on_error: 'reject', max_rejected: 2 } });
+  expect(tooMany['error_message']).toMatch(/line 2: field name: no value.*; 3 more errors; 3 records are rejected, .*max_rejected is 2/);
+  const done = await finish('dataset_migrations', { ...body, ...rejecting });
+  expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+  const { receipt, validation, progress } = done['metadata'] as Record<string, Json>;
+  expect(receipt).toMatchObject({ records_read: 4, records_stored: 1, records_rejected: 3 });
+  expect(validation).toMatchObject({ errors_count: 4, errors: [{ field: 'name', line: 2, count: 2 }, { field: 'n', line: 3, count: 2 }] });
+  expect(progress!['errors']).toMatchObject({ records: 3, fields: 2 });
+  const rejected = await downloadRejectedRecords(done);
+  expect(rejected.map(({ line, errors }) => [line, errors])).toEqual([[2, 1], [3, 1], [4, 2]]);
+  expect(await namesOf(target_id)).toEqual([['a', 1]]);
+}); // prettier-ignore
+
 test('a field of the key that no record has fails the migration, and an upsert adds a record without a key', async () => {
   const target_id = await newDatasetOf([{ name: 'a', n: 1 }]);
   const source_id = await newDatasetOf([{ n: 5 }, { n: 6 }]);
