@@ -25,6 +25,24 @@ export interface RowsToRead {
   readonly rows: Int32Array | 'all';
 }
 
+/** Estimated bytes of a value in memory, null or not, apart from the bytes of a string: a number, or the offset and levels of a string. */
+const bytesPerValue = 8;
+
+/**
+ * Returns for each file the average size of its records in memory, in bytes, estimated from the footer. Each element of a list counts,
+ * however small it is in the file. Throws `damaged`.
+ */
+export function estimateRecordSizes(files: readonly CheckedFile[]): Float64Array {
+  return Float64Array.from(files, (checked) => {
+    const file = new SegmentFile(checked);
+    file.close();
+    let bytes = 0;
+    for (const { slots, textBytes } of file.groups.flatMap((group) => group.chunks))
+      bytes += bytesPerValue * slots + textBytes;
+    return bytes / file.rows;
+  });
+}
+
 /**
  * Reads rows of several segments, one segment after the other, as Arrow columns, one for each of `columns`. A column that a segment does
  * not store is null, and narrower numbers are widened. Only the pages that contain one of the rows are read. Throws `damaged`.

@@ -43,19 +43,6 @@ export async function readFooter(path: string): Promise<Footer> {
   }
 }
 
-/** Estimated bytes of a value in memory, null or not, apart from the bytes of a string: a number, or the offset and levels of a string. */
-const bytesPerValue = 8;
-
-/** Returns the estimated size of a file's records in memory, in bytes. Each element of a list counts, however small it is in the file. */
-export function decodedSize({ row_groups }: FileMetaData): number {
-  let bytes = 0;
-  for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns))
-    bytes +=
-      bytesPerValue * Number(chunk?.num_values ?? 0n) +
-      Number(chunk?.size_statistics?.unencoded_byte_array_data_bytes ?? 0n);
-  return bytes;
-}
-
 /**
  * Compares the footer of a file with the counts of the batches that were written (threat R2d), so that a file that lost row groups, nulls,
  * extremes or strings cannot be committed. `indexBytes` is the size of the text index before the footer.

@@ -6,6 +6,7 @@ import type {
   SortRowsInput,
   SpanInput,
 } from '../../engine/change/sort-rows.js';
+import type { CheckedFile } from '../../engine/core/block-checksums.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { MergeSource } from '../../engine/store/merge-segments.js';
 import type { Segment } from '../../engine/store/store.js';
@@ -47,6 +48,7 @@ export interface ThreadJobs {
   readonly sort: { readonly job: SortRowsInput; readonly result: SortedSegment };
   readonly measure: { readonly job: ListLengthJob; readonly result: readonly number[] };
   readonly find: { readonly job: RowSearch; readonly result: FoundRows };
+  readonly estimate: { readonly job: readonly CheckedFile[]; readonly result: Float64Array };
   readonly replace: { readonly job: ReplaceRowsInput; readonly result: Segment };
   readonly add: { readonly job: AddRowsInput; readonly result: Segment };
   readonly verify: { readonly job: VerifyJobInput; readonly result: readonly string[] };

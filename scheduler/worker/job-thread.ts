@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import type { CheckedFile } from '../../engine/core/block-checksums.js';
 import { transferResult } from '../../engine/core/threads.js';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { findRows, type FoundRows, type RowSearch } from '../../engine/change/find-rows.js';
@@ -16,6 +17,7 @@ import {
   type SortRowsInput,
   type SpanInput,
 } from '../../engine/change/sort-rows.js';
+import { estimateRecordSizes } from '../../engine/change/stored-rows.js';
 import { mergeSegments } from '../../engine/store/merge-segments.js';
 import type { Segment } from '../../engine/store/store.js';
 import { findSegmentProblems } from '../../engine/store/verify-segment.js';
@@ -92,6 +94,11 @@ export async function measure(job: ListLengthJob): Promise<Outcome<readonly numb
 /** Searches some segments of a dataset for records with given keys. */
 export async function find(search: RowSearch): Promise<Outcome<FoundRows>> {
   return outcomeOf(async () => findRows(search));
+}
+
+/** Returns the average sizes in memory of the records of some segments. */
+export async function estimate(files: readonly CheckedFile[]): Promise<Outcome<Float64Array>> {
+  return outcomeOf(async () => estimateRecordSizes(files));
 }
 
 /** Writes given records that replace stored ones as a segment. */

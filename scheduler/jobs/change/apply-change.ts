@@ -134,10 +134,11 @@ async function writeReplacingSegments(
   const keepsOthers = mode === 'upsert';
   const isWhole =
     !keepsOthers || given.every((segment) => hasValuesForAll(segment, snapshot.columns));
-  const sizes = {
-    given: await averageRecordSizes(read, matches.files),
-    stored: await averageRecordSizes(stored, isWhole ? new Int32Array(0) : matches.segments),
-  };
+  const [givenSizes, storedSizes] = await Promise.all([
+    averageRecordSizes(read, matches.files, { pool, signal }),
+    averageRecordSizes(stored, isWhole ? new Int32Array(0) : matches.segments, { pool, signal }),
+  ]);
+  const sizes = { given: givenSizes, stored: storedSizes };
   const replacing = divideMatches(matches, given, pool.threads, isWhole, sizes).map((part, i) =>
     pool.run(
       'replace',

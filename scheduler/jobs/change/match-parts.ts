@@ -2,9 +2,9 @@ import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import { ascendingOrder } from '../../../engine/core/sorted-sets.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { decodedSize, readFooter } from '../../../engine/store/footer.js';
 import { leafKey } from '../../../engine/store/segment-stats.js';
 import type { Segment } from '../../../engine/store/store.js';
+import type { RunContext } from '../job.js';
 
 /** Maximum number of records in a segment that replaces rows. */
 const maxSegmentRows = 1 << 17;
@@ -32,18 +32,27 @@ interface RecordSizes {
 
 /**
  * Returns the average sizes of the records of files in memory, in bytes. `numbers` has for each match the index of its file; the size is 0
- * for a file without a match. If there are so few matches that they are not divided by size, all sizes are 0, and no file is read.
+ * for a file without a match. If there are so few matches that they are not divided by size, all sizes are 0, and no file is read. Each
+ * thread reads the footers of a share of the files, because a footer of many columns takes milliseconds.
  */
 export async function averageRecordSizes(
   files: readonly CheckedFile[],
   numbers: Int32Array,
+  { pool, signal }: Pick<RunContext, 'pool' | 'signal'>,
 ): Promise<Float64Array> {
   const sizes = new Float64Array(files.length);
   if (numbers.length <= minPartRows) return sizes;
-  for (const number of new Set(numbers)) {
-    const footer = await readFooter(files[number]!.path);
-    sizes[number] = decodedSize(footer) / Number(footer.num_rows);
-  }
+  const shares = Map.groupBy(new Set(numbers), (_, i) => i % pool.threads);
+  await Promise.all(
+    Array.from(shares.values(), async (share) => {
+      const read = share.map((number) => {
+        const { path, blockChecksums } = files[number]!;
+        return { path, blockChecksums };
+      });
+      const found = await pool.run('estimate', () => read, signal, { isUrgent: true });
+      for (const [i, number] of share.entries()) sizes[number] = found[i]!;
+    }),
+  );
   return sizes;
 }
 

@@ -3,15 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { addRows, replaceRows, type RowMatches } from '../../../engine/change/replace-rows.js';
+import { estimateRecordSizes } from '../../../engine/change/stored-rows.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
+import { readFooter } from '../../../engine/store/footer.js';
 import { presentColumns } from '../../../engine/store/merge-segments.js';
 import { rowIdColumn } from '../../../engine/store/row-ids.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 import { firstValueDifference } from '../parquet/oracles.js';
-import { random, randomColumns } from '../store/random.js';
+import { batchOf, random, randomColumns } from '../store/random.js';
+import { writeSegment } from '../store/write-segment.js';
 import {
   randomColumnSubset,
   readValues,
@@ -162,3 +165,20 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     }
   }
 });
+
+test.each([false, true])('the size of records in memory counts the elements of lists and the bytes of strings (intermediate: %s)', async (isIntermediate) => {
+  const columns: Columns = [
+    { name: 'list', physical: 'list', type: 'long', isList: true },
+    { name: 'text', physical: 'text', type: 'string', isList: false },
+  ];
+  const [rows, elements, letters] = [64, 1_000, 50];
+  const lists = Array.from({ length: rows }, () => Array.from({ length: elements }, () => 7n));
+  const texts = Array.from({ length: rows }, () => 'x'.repeat(letters));
+  const path = newFile();
+  await writeSegment({ columns, data: batchOf(columns, [lists, texts], rows, 1n), rows, isIntermediate }, path);
+  let bytes = 0;
+  for (const { meta_data: chunk } of (await readFooter(path)).row_groups.flatMap((group) => group.columns))
+    bytes += 8 * Number(chunk!.num_values) + Number(chunk!.size_statistics?.unencoded_byte_array_data_bytes ?? 0n);
+  expect([...estimateRecordSizes([{ path }, { path }])]).toEqual([bytes / rows, bytes / rows]);
+  expect(bytes).toBeGreaterThan(rows * (8 * elements + letters));
+}); // prettier-ignore

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
-import { divideMatches } from '../../../scheduler/jobs/change/match-parts.js';
+import type { CheckedFile } from '../../../engine/core/block-checksums.js';
+import { averageRecordSizes, divideMatches } from '../../../scheduler/jobs/change/match-parts.js';
+import type { ThreadPool } from '../../../scheduler/jobs/thread-jobs.js';
 import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 
@@ -83,4 +85,27 @@ test('narrow records are divided by their number alone, so that all threads have
     [13_334, 13_334],
     [26_668, 13_332],
   ]);
+});
+
+test('the threads read the footers of the files with matches at the same time, each file once', async () => {
+  const files = Array.from({ length: 50 }, (_, i) => ({ path: String(i), columns: [] }));
+  const hasMatch = (file: number): boolean => file % 4 === 0 && file < 40;
+  const numbers = Int32Array.from({ length: 500 }, (_, i) => 4 * (i % 10));
+  const shares: (readonly CheckedFile[])[] = [];
+  let [running, most] = [0, 0];
+  const run = async (_kind: string, job: () => readonly CheckedFile[]) => {
+    shares.push(job());
+    most = Math.max(most, ++running);
+    await new Promise(setImmediate);
+    running--;
+    return Float64Array.from(job(), ({ path }) => 100 + Number(path));
+  };
+  const pool = { threads: 4, run } as unknown as ThreadPool;
+  const { signal } = new AbortController();
+  const sizes = await averageRecordSizes(files, numbers, { pool, signal });
+  expect([...sizes]).toEqual(files.map((_, i) => (hasMatch(i) ? 100 + i : 0)));
+  expect(most).toBe(4);
+  expect(shares.map((share) => share.length)).toEqual([3, 3, 2, 2]);
+  // The columns of the files, of which there may be thousands, are not sent to the threads.
+  expect(shares.flat().every((file) => !('columns' in file))).toBe(true);
 });
