@@ -10,9 +10,11 @@ import type { RunContext } from '../job.js';
 const maxSegmentRows = 1 << 17;
 /**
  * Maximum size in memory, in bytes, of the given and the replaced records of such a segment, estimated from the averages of their files. A
- * thread holds them decoded, and beside them the records that it writes.
+ * thread holds them decoded, and beside them the records that it writes: about as much as the columns of a large chunk of an import. With a
+ * lower limit there are more parts, and if parts of records come in another order than the stored ones, each part reads nearly all pages of
+ * the given files.
  */
-const maxPartBytes = 32 << 20;
+const maxPartBytes = 64 << 20;
 /** A segment may have this many records even if they are wide. */
 const minPartRows = 256;
 /** Minimum number of records per thread; fewer are not worth another segment. */

@@ -172,7 +172,7 @@ test('records of an upsert that name no others are stored like those of an appen
 });
 
 test('an upsert of long lists writes segments whose lists fit in the memory of a thread', async () => {
-  const [count, length] = [1_500, 2_000];
+  const [count, length] = [1_500, 4_000];
   // The lists take little space in a file, because their elements repeat.
   const listOf = (n: number): string =>
     Array.from({ length }, (_, i) => ((n % 10) + i) % 3).join(',');
@@ -182,7 +182,7 @@ test('an upsert of long lists writes segments whose lists fit in the memory of a
   const lines = ids.map((id, n) => `{"_id":"${id}","list":[${listOf(n + 1)}]}`);
   const segments = await importAndListAdded(datasetId, lines, 'upsert');
   // A thread reads two lists for each record, the given and the replaced one, with eight bytes for each element.
-  const mostRows = (32 << 20) / (2 * 8 * length);
+  const mostRows = (64 << 20) / (2 * 8 * length);
   for (const { rows } of segments) expect(rows).toBeLessThanOrEqual(mostRows);
   const found: (readonly [number, string])[] = [];
   for (const segment of segments) {

@@ -6,7 +6,7 @@ import type { ThreadPool } from '../../../scheduler/jobs/thread-jobs.js';
 import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 
-const mostBytesOfPart = 32 << 20;
+const mostBytesOfPart = 64 << 20;
 /** A part may have this many records even if they are wide. */
 const alwaysAllowedRows = 256;
 
