@@ -15,8 +15,11 @@ const maxSegmentRows = 1 << 17;
  * the given files.
  */
 const maxPartBytes = 64 << 20;
-/** A segment may have this many records even if they are wide. */
-const minPartRows = 256;
+/**
+ * Maximum number of records that are written as one segment without knowing their size, as many as are in the smallest page, so that small
+ * changes read no footers.
+ */
+const maxUnmeasuredRows = 16;
 /** Minimum number of records per thread; fewer are not worth another segment. */
 const minRowsPerThread = 1 << 14;
 
@@ -43,7 +46,7 @@ export async function averageRecordSizes(
   { pool, signal }: Pick<RunContext, 'pool' | 'signal'>,
 ): Promise<Float64Array> {
   const sizes = new Float64Array(files.length);
-  if (numbers.length <= minPartRows) return sizes;
+  if (numbers.length <= maxUnmeasuredRows) return sizes;
   const shares = Map.groupBy(new Set(numbers), (_, i) => i % pool.threads);
   await Promise.all(
     Array.from(shares.values(), async (share) => {
@@ -60,8 +63,9 @@ export async function averageRecordSizes(
 
 /**
  * Divides matches, which are in the order of their row ids, into one part per segment to write, so that all threads have work and each part
- * fits in the memory of a thread. Parts in the order of row ids read each page of the replaced rows once. If no replaced row has to be read
- * (`isWhole`), the parts follow the order of the given records instead, so that each page of the given records is read once.
+ * fits in the memory of a thread, unless it is a single record. Parts in the order of row ids read each page of the replaced rows once. If
+ * no replaced row has to be read (`isWhole`), the parts follow the order of the given records instead, so that each page of the given
+ * records is read once.
  */
 export function divideMatches(
   matches: RowMatches,
@@ -86,7 +90,7 @@ export function divideMatches(
   for (let at = 0; at < count; at++) {
     const i = order?.[at] ?? at;
     const ownBytes = recordSizes.given[files[i]!]! + recordSizes.stored[segments[i]!]!;
-    if (rows === rowsPerPart || (rows >= minPartRows && bytes + ownBytes > maxPartBytes)) {
+    if (rows === rowsPerPart || bytes + ownBytes > maxPartBytes) {
       sizes.push(0);
       [rows, bytes] = [0, 0];
     }

@@ -7,8 +7,6 @@ import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 
 const mostBytesOfPart = 64 << 20;
-/** A part may have this many records even if they are wide. */
-const alwaysAllowedRows = 256;
 
 test.each([
   ['row ids', false],
@@ -17,12 +15,12 @@ test.each([
   `wide records are divided by their size, in the order of their %s (STRANDLAKE_SEED=${seed})`,
   (_, isWhole) => {
     const next = seededRandom(seed);
-    // The records of the last file are so wide that a part is too large for memory although it has as few as a part may always have.
+    // Few records of the third file are as large as a part may be, and each record of the last is larger.
     const sizes = {
-      given: Float64Array.of(100, 20_000, 1 << 20),
+      given: Float64Array.of(100, 20_000, 1 << 20, 100 << 20),
       stored: Float64Array.of(0, 50_000),
     };
-    const rowsOfFiles = [8_000, 1_500, 500];
+    const rowsOfFiles = [8_000, 1_500, 500, 3];
     const given = rowsOfFiles.map((rows) => ({ rows }));
     const records = rowsOfFiles.flatMap((rows, file) => Array.from({ length: rows }, (_, row) => [file, row] as const)); // prettier-ignore
     const named = shuffled(next, records);
@@ -61,7 +59,7 @@ test.each([
       files.reduce((sum, file, at) => sum + sizeOf(file, segments[at]!), 0),
     );
     for (const [k, { rowIds }] of parts.entries())
-      expect(rowIds.length <= alwaysAllowedRows || bytes[k]! <= mostBytesOfPart).toBe(true);
+      expect(rowIds.length === 1 || bytes[k]! <= mostBytesOfPart).toBe(true);
     for (const [k, own] of bytes.entries())
       if (k > 0) expect(bytes[k - 1]! + own).toBeGreaterThan(mostBytesOfPart);
     expect(parts.length).toBeGreaterThan(3);
@@ -108,4 +106,20 @@ test('the threads read the footers of the files with matches at the same time, e
   expect(shares.map((share) => share.length)).toEqual([3, 3, 2, 2]);
   // The columns of the files, of which there may be thousands, are not sent to the threads.
   expect(shares.flat().every((file) => !('columns' in file))).toBe(true);
+});
+
+test.each<[number, readonly string[]]>([
+  [16, []],
+  [17, ['0']],
+])('for %i matches, the footers of the files %j are read', async (count, expected) => {
+  const read: string[] = [];
+  const run = async (_kind: string, job: () => readonly CheckedFile[]) => {
+    read.push(...job().map(({ path }) => path));
+    return Float64Array.of(1_000);
+  };
+  const pool = { threads: 2, run } as unknown as ThreadPool;
+  const { signal } = new AbortController();
+  const files = [{ path: '0' }, { path: '1' }];
+  const sizes = await averageRecordSizes(files, new Int32Array(count), { pool, signal });
+  expect([read, [...sizes]]).toEqual([expected, [1_000 * expected.length, 0]]);
 });
