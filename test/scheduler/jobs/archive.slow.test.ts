@@ -343,7 +343,7 @@ describe('a damaged archive', () => {
     lake = await Lake.open(await copyFolder(templateFolderByKind.restore));
     const archive = lake.data.archive(datasetId);
     const bytes = await readFile(archive);
-    if (at === 'end') await writeFile(archive, bytes.subarray(0, bytes.length >> 1));
+    if (at === 'end') await writeFile(archive, bytes.subarray(0, bytes.length - 10));
     else if (at === 'swapped') {
       const text = zstdDecompressSync(bytes).toString('latin1').replace(/"created_at":"2/, '"created_at":"3'); // prettier-ignore
       await writeFile(archive, zstdCompressSync(Buffer.from(text, 'latin1')));
