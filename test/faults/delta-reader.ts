@@ -8,14 +8,20 @@ import { createInterface } from 'node:readline';
 
 /**
  * A row of a dataset of a random history, as ClickHouse shows it. It has the columns, and the members of objects, that the version has.
- * ClickHouse shows a missing list as an empty one, and a missing object as one without values.
+ * ClickHouse shows a missing list as an empty one, and a missing object as one without values. The object is a JSON text if the first
+ * records of the dataset had no member of it.
  */
 export interface DeltaRow {
   readonly _id: string;
   readonly _commit: string;
   readonly n: number;
   readonly word: string;
-  readonly info?: { readonly a?: number | null; readonly b?: readonly string[] } | null;
+  readonly info?: DeltaObject | string | null;
+}
+
+export interface DeltaObject {
+  readonly a?: number | null;
+  readonly b?: readonly string[];
 }
 
 /** ClickHouse (chdb), which reads datasets as Delta tables, in a separate process. */

@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { expect } from '@jest/globals';
 import { idOf, type Answer, type Client } from '../api/server.js';
 import type { Random } from '../random.js';
-import type { ChdbDeltaReader, DeltaRow } from './delta-reader.js';
+import type { ChdbDeltaReader, DeltaObject, DeltaRow } from './delta-reader.js';
 import type { InfoMembers, ModelRecord, RecordValues, VersionModel } from './version-model.js';
 
 export const sampleWords = ['breast', 'cancer', 'ovarian', 'x_y', 'BRCA2'];
@@ -329,7 +329,7 @@ function recordValuesOf({ n, word, info }: Omit<AnsweredRecord, '_id'>): RecordV
 
 /** Returns the values of a record that ClickHouse has read: where it shows no member, an empty list or null, the record has no value. */
 function deltaValuesOf({ n, word, info }: DeltaRow): RecordValues {
-  const { a, b = [] } = info ?? {};
+  const { a, b = [] } = (typeof info === 'string' ? (JSON.parse(info) as DeltaObject) : info) ?? {};
   return { n: Number(n), word, info: { ...(a !== null && a !== undefined && { a: Number(a) }), ...(b.length > 0 && { b }) } }; // prettier-ignore
 }
 
