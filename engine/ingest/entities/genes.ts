@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { readFile } from '../../core/files.js';
-import { hashFnv1a } from '../../text/bytes.js';
+import { hashBytes } from '../../parquet/hash.js';
 
 /** The human genes by their names. */
 export interface GeneTable {
@@ -49,12 +49,13 @@ export function parseGenes(text: string): GeneTable {
   const offsets = new Uint32Array(slotCount);
   const lineNumbers = new Uint32Array(slotCount);
   /** Returns the slot of a name, which is free if there is no such name. */
-  const findSlot = (name: Uint8Array, from: number, to: number): number => {
-    let slot = hashFnv1a(name, from, to) & (slotCount - 1);
+  const findSlot = (name: Uint8Array, view: DataView, from: number, to: number): number => {
+    let slot = hashBytes(view, name, from, to) & (slotCount - 1);
     while (offsets[slot] !== 0 && !isNameAt(bytes, offsets[slot]! - 1, name, from, to))
       slot = (slot + 1) & (slotCount - 1);
     return slot;
   };
+  const view = viewOf(bytes);
   // Symbols are added before synonyms, because a name that is both is the symbol.
   for (const areSymbols of [true, false]) {
     let line = 0;
@@ -62,7 +63,7 @@ export function parseGenes(text: string): GeneTable {
     for (let from = 0, to = 0; to < bytes.length; to++) {
       if (!isSeparator(bytes[to])) continue;
       if (isSymbol === areSymbols) {
-        const slot = findSlot(bytes, from, to);
+        const slot = findSlot(bytes, view, from, to);
         if (offsets[slot] === 0) {
           offsets[slot] = from + 1;
           lineNumbers[slot] = line;
@@ -75,7 +76,7 @@ export function parseGenes(text: string): GeneTable {
   }
   const namesOf = (name: string): readonly string[] => {
     const wanted = Buffer.from(name.toUpperCase());
-    const slot = findSlot(wanted, 0, wanted.length);
+    const slot = findSlot(wanted, viewOf(wanted), 0, wanted.length);
     return offsets[slot] === 0 ? [] : lines[lineNumbers[slot]!]!.split('\t');
   };
   return {
@@ -87,6 +88,10 @@ export function parseGenes(text: string): GeneTable {
 }
 
 const newline = 0x0a;
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
 
 /** Whether a byte is the tab or the newline after a name. */
 function isSeparator(byte: number | undefined): boolean {
