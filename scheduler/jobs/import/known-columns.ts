@@ -46,14 +46,7 @@ export function markDeclaredColumns(
 
 /** Returns the declarations that the catalogue has for fields without data. */
 export function declarationsOf(fields: readonly FieldRow[]): readonly FieldDeclaration[] {
-  return fields.flatMap(({ isValid, name, dataType, isList }) =>
-    isValid ? [] : { name, dataType, isList },
-  );
-}
-
-/** Returns the declarations of fields without data, except computed ones: the values that records give for these may be of any type. */
-export function givenDeclarationsOf(fields: readonly FieldRow[]): readonly FieldDeclaration[] {
-  return declarationsOf(fields.filter(({ expression }) => expression === null));
+  return fields.filter(({ isValid, expression }) => !isValid && expression === null);
 }
 
 /**

@@ -14,12 +14,7 @@ import {
 } from '../../expressions/columns/field-expressions.js';
 import { inputFieldsOf, outdatedFields } from '../../expressions/columns/input-columns.js';
 import type { ImportParams } from './import-types.js';
-import {
-  declarationsOf,
-  givenDeclarationsOf,
-  knownColumns,
-  markDeclaredColumns,
-} from './known-columns.js';
+import { declarationsOf, knownColumns, markDeclaredColumns } from './known-columns.js';
 import { importSourcesOf } from './prepare-sources.js';
 import {
   declarationsIn,
@@ -36,11 +31,16 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     return prepareDeletionParams(task, row, context);
   const { columns } = await requireAppendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
+  const declaredFields = declarationsOf(fields).map(({ name, dataType, isList }) => ({
+    name,
+    dataType,
+    isList,
+  }));
   const origin = await evaluationOriginOf(task, catalog);
   const expressions = fieldExpressionsOf(row, origin, fields, columns);
   const givenColumns = matchesById(row) ? [givenIdColumn] : [];
   const stored = markDeclaredColumns(columns, fields);
-  const declarations = [...givenDeclarationsOf(fields), ...declarationsIn(row.targetFields)];
+  const declarations = [...declaredFields, ...declarationsIn(row.targetFields)];
   return {
     commitId: row.commitId,
     change: recordChangeOf(row, expressions),
@@ -55,7 +55,7 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
       ...givenColumns,
       ...columnsToCheck(knownColumns(stored, declarations), row, expressions),
     ],
-    declared: declarationsOf(fields),
+    declared: declaredFields,
   };
 }
 

@@ -29,12 +29,7 @@ import {
 } from '../../expressions/columns/input-columns.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
 import { parseEntityRules } from '../import/entity-samples.js';
-import {
-  declarationsOf,
-  givenDeclarationsOf,
-  knownColumns,
-  markDeclaredColumns,
-} from '../import/known-columns.js';
+import { declarationsOf, knownColumns, markDeclaredColumns } from '../import/known-columns.js';
 import { validationOf } from '../import/prepare-sources.js';
 import {
   fieldsCreatedIn,
@@ -109,8 +104,13 @@ export async function prepareMigration(
       change,
     };
   }
+  const declaredFields = declarationsOf(fields).map(({ name, dataType, isList }) => ({
+    name,
+    dataType,
+    isList,
+  }));
   const targetColumns = knownColumns(stored, [
-    ...givenDeclarationsOf(fields),
+    ...declaredFields,
     ...declarationsIn(row.targetFields),
   ]);
   const projection = storedProjection(row, source.snapshot, source.fields, request);
@@ -153,7 +153,7 @@ export async function prepareMigration(
           dropped: selectedColumns.some(({ name }) => name === errorsField) ? [] : [[errorsField]],
         },
     known: targetColumns,
-    declared: declarationsOf(fields),
+    declared: declaredFields,
     described,
     entityDetection: entityDetectionOf(row, {
       fixed: [

@@ -103,16 +103,12 @@ test('a field of the target that has become wider meanwhile makes the migration 
   expect(await fetchRecords(target)).toEqual([{ n: 1 }, { n: 0.5 }, { n: 7 }]);
 });
 
-test.each([
-  ['field', {}, '7'],
-  ['computed field', { expression: '"x"' }, 'x'],
-])('a %s that is declared meanwhile keeps its type', async (_, more, value) => {
+test('a field that is declared meanwhile keeps its type', async () => {
   const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
-  const field = { dataset_id: target, name: 'n', data_type: 'string', ...more };
   await migrate({ source_id: source, target_id: target }, () =>
-    ann.post('/v2/dataset_fields', field),
+    ann.post('/v2/dataset_fields', { dataset_id: target, name: 'n', data_type: 'string' }),
   );
-  expect(await fetchRecords(target)).toEqual([{ n: value }]);
+  expect(await fetchRecords(target)).toEqual([{ n: '7' }]);
 });
 
 test('a deletion by rows finds them again after another commit', async () => {
