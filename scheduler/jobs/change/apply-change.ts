@@ -30,8 +30,8 @@ interface ChangedSegments extends Pick<GivenSegments, 'segments' | 'columns'> {
 /**
  * Finds the records of a version of a dataset that the records in the result of a job name by their keys. Writes the segments that replace
  * these records to the scratch folder, unless the segments of the given records can be used unchanged. Returns the result with its change.
- * Throws a `TaskFailure` with code `input` and the metadata of the result if a given record has no key, or if two given records have the
- * same key.
+ * Throws a `TaskFailure` with code `input` and the metadata of the result if a given record has no key, or if two have the same
+ * key although `mayRepeatKeys` is false.
  */
 export async function applyChange<R extends GivenRecords>(
   change: RecordChange,

@@ -43,13 +43,13 @@ export interface ChangedRows {
 
 /**
  * Looks up the stored records that the records of `given`, segments of the scratch folder, name by their `_id` or by `id_fields`.
- * Choice: with `id_fields`, every stored record that has the values of a given record is overwritten, updated or deleted. With `overwrite`
- * and `upsert`, two given records with the same key are an error, because it is unclear which of them counts; with `delete`, they count
- * once, because both say the same.
+ * Choice: with `id_fields`, every stored record that has the values of a given record is overwritten, updated or deleted. Two given records
+ * with the same key are an error that names both; only a migration that deletes may find several records with the same key, as a query of
+ * variants per transcript does, and they count once.
  * Choice: a record of an upsert without an `_id`, or without a value of one of its `id_fields`, is added.
  */
 export async function findChangedRows(
-  { mode, idFields }: RecordChange,
+  { mode, idFields, mayRepeatKeys }: RecordChange,
   snapshot: Snapshot,
   {
     segments: given,
@@ -78,8 +78,7 @@ export async function findChangedRows(
       ? []
       : shares.map((numbers) => {
           const segments = numbers.map((number) => searchedSegments[number]!);
-          const isUnique = mode !== 'delete';
-          const search: RowSearch = { wanted: wantedFiles, columns: keys, segments, isUnique };
+          const search: RowSearch = { wanted: wantedFiles, columns: keys, segments, isUnique: !mayRepeatKeys }; // prettier-ignore
           return pool.run('find', () => search, signal);
         }),
   );

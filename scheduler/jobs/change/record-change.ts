@@ -9,6 +9,8 @@ export interface RecordChange {
   readonly datasetId: number;
   /** Dotted names of the fields by which stored records are found; null to find them by their `_id`. */
   readonly idFields: readonly string[] | null;
+  /** Whether several given records may have the same key, so that they count once; otherwise they are an error. */
+  readonly mayRepeatKeys: boolean;
   /** The values and errors of a stored record that are outdated, because expressions compute their fields again. */
   readonly cleared: readonly ClearedField[];
 }

@@ -65,7 +65,7 @@ function recordChangeOf(
 ): RecordChange | null {
   if (commitMode === 'append') return null;
   const cleared = expressions === null ? [] : outdatedFields(expressions);
-  return { mode: commitMode, datasetId, idFields, cleared };
+  return { mode: commitMode, datasetId, idFields, mayRepeatKeys: false, cleared };
 }
 
 /**

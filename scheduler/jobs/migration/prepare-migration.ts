@@ -235,7 +235,9 @@ function recordChangeOf({
   datasetId,
   idFields,
 }: DatasetMigrationRow): RecordChange | null {
-  return commitMode === 'append' ? null : { mode: commitMode, datasetId, idFields, cleared: [] };
+  if (commitMode === 'append') return null;
+  const mayRepeatKeys = commitMode === 'delete';
+  return { mode: commitMode, datasetId, idFields, mayRepeatKeys, cleared: [] };
 }
 
 /** Returns the migration of a task. Throws `not-found` or `forbidden` if its user may no longer read the source or write to the target. */

@@ -136,6 +136,8 @@ test.each<[string, (ids: readonly string[]) => object, RegExp]>([
   ['a record without an _id', (ids) => ({ commit_mode: 'overwrite', records: [{ _id: ids[0] }, { gene: 'x' }] }), /^record 2 of \S+ has no _id: with commit_mode overwrite/], // prettier-ignore
   ['an _id given twice', (ids) => ({ commit_mode: 'upsert', records: [{ _id: ids[0], gene: 'x' }, { gene: 'y' }, { _id: ids[0], gene: 'z' }] }), /^record 1 of \S+ and record 3 of \S+ have the same _id: give each record once$/], // prettier-ignore
   ['a key given twice', () => ({ commit_mode: 'overwrite', id_fields: ['variant'], records: [{ variant: 'v' }, { variant: 'v' }] }), /^record 1 of \S+ and record 2 of \S+ have the same variant/], // prettier-ignore
+  ['a record to delete given twice', (ids) => ({ commit_mode: 'delete', records: [{ _id: ids[1] }, { _id: 'none' }, { _id: ids[1] }] }), /^record 1 of \S+ and record 3 of \S+ have the same _id: give each record once$/], // prettier-ignore
+  ['a key to delete given twice, which no record has', () => ({ commit_mode: 'delete', id_fields: ['variant'], records: [{ variant: 'none' }, { variant: 'none' }] }), /^record 1 of \S+ and record 2 of \S+ have the same variant/], // prettier-ignore
   ['a record without a key', () => ({ commit_mode: 'delete', id_fields: ['variant'], records: [{ variant: 'v1' }, { gene: 'x' }] }), /^record 2 of \S+ has no variant: with commit_mode delete/], // prettier-ignore
   ['a list as a key', () => ({ commit_mode: 'upsert', id_fields: ['info.tags'], records: [{ info: { tags: ['x'] } }] }), /^id_fields: "info.tags" is a list/], // prettier-ignore
   ['an object as a key', () => ({ commit_mode: 'upsert', id_fields: ['info'], records: [{ info: { AF: 1 } }] }), /^id_fields: "info" is a list or an object/], // prettier-ignore
@@ -191,14 +193,6 @@ test.each(['overwrite', 'upsert'])(
     expect(await fetchRecords(datasetId)).toEqual(before);
   },
 );
-
-test('a deletion counts a key that is given twice once', async () => {
-  const { datasetId, ids } = await newDatasetOfThree();
-  const records = [{ _id: ids[1] }, { _id: 'none' }, { _id: ids[1] }, { _id: 'none' }];
-  const done = await importRecords(datasetId, { commit_mode: 'delete', records });
-  expect(done).toMatchObject({ status: 'completed', metadata: { deletions: { records_deleted: 1, ids_not_found: 1 }, receipt: { records_read: 4, records_stored: 4, records_rejected: 0 } } }); // prettier-ignore
-  expect((await fetchRecords(datasetId)).map(({ _id }) => _id)).toEqual([ids[0], ids[2]]);
-});
 
 test.each([
   ['overwrite', { records_added: 1, records_changed: 2 }],

@@ -98,11 +98,11 @@ test('a dataset overwrites its own records, without some of their fields', async
   );
 });
 
-test('deletes by id_fields what another dataset lists', async () => {
+test('deletes by id_fields what another dataset lists, several times as well', async () => {
   const [source, target] = [await newDataset(), await newSourceDataset()];
   await runImport({
     dataset_id: source,
-    records: [{ word: 'w1' }, { word: 'w2' }, { word: 'nobody' }],
+    records: ['w1', 'w2', 'nobody', 'w1', 'nobody'].map((word) => ({ word })),
   });
   const done = await migrateInto(source, target, { commit_mode: 'delete', id_fields: ['word'] });
   expect((done['metadata'] as Json)['deletions']).toEqual({ records_deleted: 2, ids_not_found: 1 });

@@ -99,7 +99,13 @@ test('a deletion counts the keys without a record among more records than a Set 
   const pool = { threads: 1, run: async () => found };
   const { signal } = new AbortController();
   const context = { scratch: folder, pool, signal } as unknown as RunContext;
-  const change: RecordChange = { mode: 'delete', datasetId: 1, idFields: ['key'], cleared: [] };
+  const change: RecordChange = {
+    mode: 'delete',
+    datasetId: 1,
+    idFields: ['key'],
+    mayRepeatKeys: false,
+    cleared: [],
+  };
   const given = { segments: [segmentAt('c'), segmentAt('d')], columns };
   const changed = await findChangedRows(change, snapshot, given, columns, context);
   expect([changed.rows, changed.notFound]).toEqual([2 * rows, 3]);
