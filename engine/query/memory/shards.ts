@@ -91,9 +91,7 @@ export class Shards {
     const earlier = this.#known.get(name);
     if (earlier !== undefined) return earlier;
     const key = ++this.#lastKey;
-    const shardOf = Uint16Array.from(snapshot.segments, ({ rows }, i) =>
-      this.#assign(snapshot.files[i + 1]!, rows),
-    );
+    const shardOf = this.#assignSegments(snapshot);
     const { datasetId } = snapshot;
     const columns = snapshot.isInterleaved ? [rowIdColumn, ...snapshot.columns] : snapshot.columns;
     for (const [shard, thread] of this.#threads.entries()) {
@@ -187,14 +185,31 @@ export class Shards {
     thread.run(message).catch(() => undefined);
   }
 
-  #assign(path: string, rows: number): number {
-    const assigned = this.#shardOf.get(path);
-    if (assigned !== undefined) return assigned;
+  /**
+   * Returns the shard of each segment. Segments that are in no snapshot yet are assigned one by one, the largest first, to the shard with
+   * the fewest rows of this snapshot, because a query takes as long as the busiest thread.
+   */
+  #assignSegments({ segments, files }: Snapshot): Uint16Array {
     if (this.#shardOf.size > maxAssignedSegments) this.#shardOf.clear();
-    const shard = this.#rows.indexOf(Math.min(...this.#rows));
-    this.#rows[shard]! += rows;
-    this.#shardOf.set(path, shard);
-    return shard;
+    const shardOf = new Uint16Array(segments.length);
+    const ownRows = this.#rows.map(() => 0);
+    const unassigned: number[] = [];
+    for (const [number, { rows }] of segments.entries()) {
+      const assigned = this.#shardOf.get(files[number + 1]!);
+      if (assigned === undefined) unassigned.push(number);
+      else ownRows[(shardOf[number] = assigned)]! += rows;
+    }
+    for (const number of unassigned.sort((a, b) => segments[b]!.rows - segments[a]!.rows)) {
+      const shard = ownRows.reduce((least, rows, other) => {
+        const difference = rows - ownRows[least]! || this.#rows[other]! - this.#rows[least]!;
+        return difference < 0 ? other : least;
+      }, 0);
+      shardOf[number] = shard;
+      ownRows[shard]! += segments[number]!.rows;
+      this.#rows[shard]! += segments[number]!.rows;
+      this.#shardOf.set(files[number + 1]!, shard);
+    }
+    return shardOf;
   }
 
   #tellAll(message: MessageToShard): void {

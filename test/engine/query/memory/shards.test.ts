@@ -107,7 +107,7 @@ describe('shards in threads', () => {
       const values = records.map((text) => (JSON.parse(text) as { readonly depth: number }).depth);
       expect(Math.min(...values, 202)).toBe(202);
     }
-    // Each of the two segments has more rows than the shards' loads may differ by, so the segments belong to different shards.
+    // The two segments of a snapshot belong to different shards.
     const half = Array.from({ length: 500 }, (_, depth) => ({ depth }));
     const split = await threadsFixture.dataset(columns, [half, half]);
     const whole = { ...parseQuery({}, split.fields), layout };
@@ -180,6 +180,20 @@ describe('shards that are told of snapshots', () => {
     await expect(shards.askShards([[1, old]], {})).resolves.toMatchObject({
       unsupported: expect.any(String),
     });
+    await shards.close();
+  });
+
+  test('have equal shares of each of two datasets that grow in turn', async () => {
+    const { snapshot } = await writeSegments(threadsFixture);
+    const shards = new Shards(2, () => openInlineShard(1 << 20));
+    for (let version = 1; version <= 8; version++)
+      for (const datasetId of [1, 2]) {
+        const segments = Array.from({ length: version }, () => ({ ...snapshot.segments[0]!, rows: 100 })); // prettier-ignore
+        const files = [`${datasetId}`, ...segments.map((_, i) => `${datasetId}/${i}`)];
+        const { shardOf } = await shards.registerSnapshot({ ...snapshot, datasetId, version, segments, files }); // prettier-ignore
+        const inFirst = shardOf.filter((shard) => shard === 0).length;
+        expect(Math.abs(version - 2 * inFirst)).toBe(version % 2);
+      }
     await shards.close();
   });
 
