@@ -125,7 +125,10 @@ export class VersionChecks {
       const { ann } = this.#server;
       const body = { dataset_id: this.#datasetId, format: 'json', params: { filters } };
       const job = await ann.post('/v2/dataset_exports', body);
-      expect([this.#where, job.status, job.text]).toEqual([this.#where, 201, job.text]);
+      // Before the first record is stored, the field of the filter does not exist.
+      const isRefused = filters.length > 0 && this.#model.records.length === 0;
+      expect([this.#where, job.status, job.text]).toEqual([this.#where, isRefused ? 400 : 201, job.text]); // prettier-ignore
+      if (isRefused) continue;
       await this.#server.waitForTask(Number(job.json['task_id']));
       const { json } = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
       expect([this.#where, await downloadIds(json)]).toEqual([
