@@ -3,8 +3,7 @@ import type { Executor, SelectedRows, Selection, SegmentAccess } from '../execut
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { Position } from '../request/position.js';
 import { withDatasetNamedInErrors, type RunOptions } from '../executor/run-options.js';
-import type { FieldRef, Predicate } from '../predicate/predicate.js';
-import { touchedSegments } from '../predicate/kinds/prune.js';
+import type { FieldRef } from '../predicate/predicate.js';
 import type { PageFormat, PageLayout, PageRecords } from '../results/page-format.js';
 import { limitIdleThreads, newIdleTaskMemory } from './cooperative-tasks.js';
 import { cacheStatIndices } from './admission-cache.js';
@@ -12,18 +11,19 @@ import { facetJson } from './facets/facet-json.js';
 import { unsupportedSelection } from './evaluate.js';
 import { indexExecutor, mergeRanked, searchIndex } from './index-answers.js';
 import { openInlineShard, openShardThread } from './shard-thread.js';
+import { isPageOfAllRecords, selectFirstRows } from './first-rows.js';
 import { keyBoundFinder } from './key-bounds.js';
-import {
-  candidateComparator,
-  rowIdKey,
-  unpackTopRows,
-  type KeyBound,
-  type TopRow,
-} from './top-rows.js';
+import { rowIdKey, type TopRow } from './top-rows.js';
 import { rowRefsOfPairs, type ShardAnswer, type ShardQuery } from './shard-protocol.js';
 import { countNodesByPredicate } from './node-counts.js';
+import {
+  askShardsOfSegments,
+  prepareQuery,
+  sortedRows,
+  type PreparedQuery,
+} from './segment-requests.js';
 import { recordsOfAnswers, readRecordsOfShards } from './shard-records.js';
-import { segmentsByShard, Shards, type KnownSnapshot, type ShardReply } from './shards.js';
+import { Shards, type ShardReply } from './shards.js';
 import { countInShards, weighInShards } from './weights.js';
 import {
   oneFieldQuery,
@@ -148,22 +148,6 @@ async function askAllShards(
   );
 }
 
-/** The data of a request to the shards: the query, and the segments that may contain matches. */
-interface PreparedQuery {
-  readonly known: KnownSnapshot;
-  readonly segments: readonly number[];
-}
-
-async function prepareQuery(
-  shards: Shards,
-  snapshot: Snapshot,
-  predicate: Predicate,
-  from: number,
-): Promise<PreparedQuery> {
-  const segments = touchedSegments(snapshot, predicate).filter((number) => number >= from);
-  return { known: await shards.registerSnapshot(snapshot), segments };
-}
-
 async function selectInShards(
   shards: Shards,
   snapshot: Snapshot,
@@ -235,46 +219,6 @@ async function selectInShards(
   };
 }
 
-/** The first rows of interleaved snapshots in the order of their row ids, as pairs of a segment and a row; plans ask for few thousand. */
-const firstRowsBySnapshot = new WeakMap<Snapshot, Float64Array>();
-/** The number of first rows that are looked for is a multiple of this. */
-const firstRowsStep = 1_000;
-
-/** Returns whether a page is one of all records of an interleaved snapshot, in the order of their row ids. */
-function isPageOfAllRecords(
-  { isInterleaved = false }: Snapshot,
-  { predicate, ordering, limit, facets, cursor }: Selection,
-): boolean {
-  const isPlain = facets === null && cursor === undefined && ordering.length === 0;
-  return isInterleaved && predicate.kind === 'all' && isPlain && limit > 0;
-}
-
-/**
- * Selects a page of all records. The first rows are cached, because clients page through a version and ask for its first page again; when
- * they do not reach as far as the page, at least twice as many are looked for.
- */
-async function selectFirstRows(
-  shards: Shards,
-  snapshot: Snapshot,
-  { predicate, offset, limit }: Selection,
-  options: RunOptions,
-): Promise<SelectedRows | Unsupported> {
-  const end = Math.min(offset + limit, snapshot.rows);
-  let pairs = firstRowsBySnapshot.get(snapshot) ?? new Float64Array(0);
-  if (pairs.length < 2 * end) {
-    const prepared = await prepareQuery(shards, snapshot, predicate, 0);
-    const first = Math.max(pairs.length, Math.ceil(end / firstRowsStep) * firstRowsStep);
-    const query = { predicate, ordering: [rowIdKey], first, facets: null };
-    const answers = await askShardsOfSegments(shards, prepared, query, options);
-    if (isUnsupported(answers)) return answers;
-    const found = sortedRows(answers, query.ordering, 0, first);
-    pairs = Float64Array.from(found.flatMap(({ segment, row }) => [segment, row]));
-    firstRowsBySnapshot.set(snapshot, pairs);
-  }
-  const rows = rowRefsOfPairs(pairs.subarray(2 * offset, 2 * end));
-  return { total: snapshot.rows, rows, facets: null };
-}
-
 /** Returns the cursor position after a row of an interleaved snapshot (one whose rows are ordered by row ids). */
 function cursorPositionOf({ values, segment, row }: TopRow): Position {
   return { keys: [BigInt(values.at(-1) as number)], file: segment + 1, row: BigInt(row) };
@@ -342,18 +286,6 @@ function mergedFacetsJson(
   return facets && facetJson(facets, answers.map((answer) => answer.facets)); // prettier-ignore
 }
 
-function sortedRows(
-  answers: readonly ShardAnswer[],
-  ordering: Selection['ordering'],
-  offset: number,
-  limit: number,
-): readonly TopRow[] {
-  const candidates = answers
-    .flatMap((answer) => unpackTopRows(answer.candidates))
-    .sort(candidateComparator(ordering));
-  return candidates.slice(offset, offset + limit);
-}
-
 /**
  * Returns the rows of a page far from the first, read from the segments that contain it; `counts` has the number of matches of each
  * segment.
@@ -379,27 +311,6 @@ async function selectRowsOfFarPage(
     rows.push(...rowRefsOfPairs(answers[0]!.rows).slice(from));
   }
   return rows;
-}
-
-async function askShardsOfSegments(
-  shards: Shards,
-  { known: { key, shardOf }, segments }: PreparedQuery,
-  query: Omit<ShardQuery, 'snapshot' | 'segments' | 'keyBounds'>,
-  options: RunOptions,
-  keyBoundOf?: (segment: number) => KeyBound,
-): Promise<readonly ShardAnswer[] | Unsupported> {
-  const requests = [...segmentsByShard(shardOf, segments)].map(([shard, list]) => {
-    const whole = {
-      ...query,
-      snapshot: key,
-      segments: Uint32Array.from(list),
-      ...(keyBoundOf && { keyBounds: list.map(keyBoundOf) }),
-    };
-    return [shard, { kind: 'select', query: whole }] as const;
-  });
-  const answers = await shards.askShards(requests, options);
-  if (isUnsupported(answers)) return answers;
-  return answers.map((reply) => (reply as { readonly selected: ShardAnswer }).selected);
 }
 
 /** Converts a cursor position in insertion order to a row. File 0 of a snapshot holds the schema, so segment i is file i + 1. */

@@ -69,6 +69,20 @@ describe.each([0, 2])('records that later segments replace, with %i threads', (t
       });
   });
 
+  test('the first page is the same with any limit and any fields, however often it is requested', async () => {
+    const fieldLists = [['pos'], ['pos', 'gene', 'tags'], ['frequency', 'pos']] as const;
+    for (let time = 0; time < repetitions; time++)
+      for (const limit of [30, 10, 500, 60])
+        for (const fields of fieldLists) {
+          const request = parseQuery({ fields, limit }, dataset.fields);
+          const { results } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request); // prettier-ignore
+          const picked = records
+            .slice(0, limit)
+            .map((record) => Object.fromEntries(fields.map((name) => [name, record[name]])));
+          expect(JSON.parse(results)).toEqual(picked);
+        }
+  });
+
   test.each([
     ['many', [['depth__gt', 40]], ({ depth }: (typeof records)[number]) => depth > 40],
     ['few', [['depth', 7]], ({ depth }: (typeof records)[number]) => depth === 7],

@@ -358,12 +358,13 @@ describe('permissions (A4)', () => {
     const datasetId = await lake.createDataset();
     const file = await lake.createFile('a.vcf', vcfTextOf(150_000));
     const task = await lake.queueFileImport(datasetId, file);
-    await startScheduler();
-    await waitUntilWorking(task.id);
-    await scheduler?.close(); // the task is queued again, and its next attempt would resume the work
-    expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'queued' });
     const ownFolders = async (): Promise<readonly string[]> =>
       (await readdir(lake.data.scratch)).filter((name) => name.startsWith(`${task.id}-`));
+    await startScheduler();
+    // A worker that is closed before it has created the folder leaves nothing for the next attempt.
+    await pollUntil(async () => (await ownFolders()).length > 0);
+    await scheduler?.close(); // the task is queued again, and its next attempt would resume the work
+    expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'queued' });
     expect(await ownFolders()).not.toEqual([]);
     const { activeTaskIds } = await lake.catalog.objects.delete(datasetId);
     expect(activeTaskIds).toEqual([task.id]);
