@@ -80,7 +80,9 @@ async function importOnce(data: string, file: string, records: number): Promise<
   }
 }
 
-/** Finds values to query for in a process that ends afterwards, so that its memory does not count towards that of the measured processes. */
+/**
+ * Finds values to query for in a process that ends afterwards, so that its memory does not count towards that of the measured processes.
+ */
 async function readSampleRecord(records: number): Promise<SampleRecord> {
   const duckdb = await openDuckdb(records);
   try {

@@ -31,7 +31,10 @@ export async function writeUpsertFile(setup: VersionsSetup, run: number): Promis
   return file;
 }
 
-/** Writes a file of the ids of random records, in random order, as JSON lines; up to `records / few` consecutive runs name different records. */
+/**
+ * Writes a file of the ids of random records, in random order, as JSON lines; up to `records / few` consecutive runs name different
+ * records.
+ */
 export function writeIdFile({ folder, few, ids }: VersionsSetup, run: number, more = ''): string {
   const first = (run * few) % ids.length;
   const lines = ids.slice(first, first + few).map((id) => `{"_id":"${id}"${more}}\n`);

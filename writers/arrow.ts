@@ -6,7 +6,9 @@ import {
 } from '../engine/query/results/arrow-messages.js';
 import type { Writer } from './writer.js';
 
-/** The Arrow IPC streaming format: a schema message, whose metadata has the provenance, one message per batch, and an end-of-stream marker. */
+/**
+ * The Arrow IPC streaming format: a schema message, whose metadata has the provenance, one message per batch, and an end-of-stream marker.
+ */
 export const arrowWriter: Writer<Uint8Array> = {
   format: 'arrow',
   extension: 'arrows',

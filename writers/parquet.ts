@@ -11,8 +11,8 @@ import { createdBy } from '../engine/store/segment.js';
 import type { FileContext, Writer } from './writer.js';
 
 /**
- * Parquet, compressed with zstd: each part is a row group. Whole row groups of segments are copied as they are. Columns have their stored names. The provenance is in the key-value metadata of the
- * footer.
+ * Parquet, compressed with zstd: each part is a row group. Whole row groups of segments are copied as they are. Columns have their stored
+ * names. The provenance is in the key-value metadata of the footer.
  */
 export const parquetWriter: Writer<EncodedRowGroup> = {
   format: 'parquet',

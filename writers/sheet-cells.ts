@@ -245,7 +245,10 @@ const digitOne = 49;
 const letterT = 116;
 const letterX = 120;
 
-/** 1 for bytes of characters that `escapeXmlText` may change (0xEF begins U+FFFE and U+FFFF), 2 for the byte that it changes only before an x. */
+/**
+ * 1 for bytes of characters that `escapeXmlText` may change (0xEF begins U+FFFE and U+FFFF), 2 for the byte that it changes only before an
+ * x.
+ */
 const escapedByteClasses = new Uint8Array(256);
 escapedByteClasses.fill(1, 0, space);
 for (const byte of [...Buffer.from('&<>'), 0xef]) escapedByteClasses[byte] = 1;

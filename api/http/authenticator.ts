@@ -82,8 +82,8 @@ export class Authenticator {
     if (this.#touching.has(token.id)) return;
     this.#touching.add(token.id);
     const stopTouching = (): boolean => this.#touching.delete(token.id);
-    // If the catalogue is already closed because the server stops, the write fails and the error is ignored: the recorded time of last use
-    // then stays a minute behind.
+    // If the server stops, the catalogue may already be closed. The write then fails, the error is ignored, and the token keeps the time of
+    // an earlier use.
     void this.context.catalog.tokens.touch(token).then(stopTouching, stopTouching);
   }
 }

@@ -20,9 +20,9 @@ export function unauthenticatedError(reason: keyof typeof refusalMessages): AppE
 }
 
 /**
- * Returns the secret of a request, from `Authorization: Bearer <secret>` or `Token <secret>` (the scheme in any letter case), from HTTP Basic
- * with the secret as user name, or from `?access_token=`. Undefined if there is none. Throws if the header is malformed, or if two different
- * secrets are given (threat A9).
+ * Returns the secret of a request, from `Authorization: Bearer <secret>` or `Token <secret>` (the scheme in any letter case), from HTTP
+ * Basic with the secret as user name, or from `?access_token=`. Undefined if there is none. Throws if the header is malformed, or if two
+ * different secrets are given (threat A9).
  */
 export function secretOf(
   authorization: string | undefined,

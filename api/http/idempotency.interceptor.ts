@@ -25,7 +25,9 @@ export type ReplayAnswer = (
   request: ApiRequest,
 ) => Promise<object>;
 
-/** The metadata keys of a handler: the id of its operation, and for a create the function that answers a repeated request (`ReplayAnswer`). */
+/**
+ * The metadata keys of a handler: the id of its operation, and for a create the function that answers a repeated request (`ReplayAnswer`).
+ */
 export const operationMetadataKey = 'strandlake:operation';
 export const replayMetadataKey = 'strandlake:replay';
 

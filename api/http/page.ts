@@ -28,7 +28,9 @@ interface ListSource<Row> {
   views(rows: readonly Row[]): Promise<readonly object[]>;
 }
 
-/** Answers a list request: reads the page that the URL parameters select, and returns its items as JSON in the list envelope (contract 3). */
+/**
+ * Answers a list request: reads the page that the URL parameters select, and returns its items as JSON in the list envelope (contract 3).
+ */
 export async function answerList<Row>(
   request: ApiRequest,
   query: QueryParams,

@@ -16,7 +16,9 @@ const maxCountedKeys = 100_000;
 
 const windowMs = 60_000;
 
-/** Returns a limiter that allows at most `limit` events per key and minute; 0 turns the limit off. `clock` returns the time in milliseconds. */
+/**
+ * Returns a limiter that allows at most `limit` events per key and minute; 0 turns the limit off. `clock` returns the time in milliseconds.
+ */
 export function rateLimiter(limit: number, clock: () => number): RateLimiter {
   let counts = new Map<string, number>();
   let windowStart = Number.NEGATIVE_INFINITY;

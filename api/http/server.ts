@@ -188,8 +188,8 @@ function limitRequestTime(request: FastifyRequest, limits: ServerLimits): void {
 }
 
 /**
- * Answers connections of an address beyond its limit with 503 and closes them (threat W2). The HTTP parser does not get them, so that none of
- * their requests is carried out.
+ * Answers connections of an address beyond its limit with 503 and closes them (threat W2). The HTTP parser does not get them, so that none
+ * of their requests is carried out.
  */
 function limitConnections(server: Server, most: number): void {
   const accept = server.listeners('connection');

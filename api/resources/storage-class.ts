@@ -23,10 +23,9 @@ export function readStorageClass(form: Form, key: string): string | undefined {
 /**
  * Sets the storage class of a dataset (contract 7.3): `Archive` queues a snapshot task, and any other class of an archived dataset a
  * restore task. Throws a 400 if the dataset cannot be archived, or is being archived or restored to another class. Call `Scheduler.wake`
- * after the transaction.
- * Choice: a dataset that is created with the class Archive, for example by the default of its vault, is available and accepts imports, because
- * an empty dataset has nothing to archive. The first commit that gives it records queues the snapshot task, which waits for the imports that
- * were queued before. If that task is canceled, the dataset gets the class Standard.
+ * after the transaction. Choice: a dataset that is created with the class Archive, for example by the default of its vault, is available
+ * and accepts imports, because an empty dataset has nothing to archive. The first commit that gives it records queues the snapshot task,
+ * which waits for the imports that were queued before. If that task is canceled, the dataset gets the class Standard.
  */
 export async function setStorageClass(
   tx: Tables,

@@ -25,8 +25,8 @@ export type PeerAnswer =
   | { readonly error: string };
 
 /**
- * A database engine that Strandlake is compared with, in a process of its own. The process runs all queries, so that neither its start nor a
- * transport is counted.
+ * A database engine that Strandlake is compared with, in a process of its own. The process runs all queries, so that neither its start nor
+ * a transport is counted.
  */
 export interface QueryPeer {
   readonly name: string;

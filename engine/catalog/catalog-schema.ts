@@ -340,7 +340,7 @@ export const commitVersionSchema: readonly string[] = [
     FROM deleted_commits WHERE log_version IS NOT NULL`,
 ];
 
-/** Adds whether the type of a field was declared or was found in data: only in the second case do values widen it. */
+/** Adds the column that says whether the type of a field was declared or was found in data. Values widen only a type found in data. */
 export const declaredFieldSchema: readonly string[] = [
   `ALTER TABLE fields ADD COLUMN is_declared SMALLINT NOT NULL DEFAULT 0`,
 ];

@@ -32,8 +32,8 @@ const maxCachedStatements = 500;
  */
 const maxCachedStatementLength = 4_000;
 const busyTimeoutMs = 5_000;
-/** Maximum number of ticks between the arrival of a request and its first query. */
-const maxTurnsToQuery = 8;
+/** Maximum number of rounds of the `process.nextTick` queue between the arrival of a request and its first query. */
+const maxTicksToQuery = 8;
 
 /**
  * A SQLite database with one connection that writes, behind a queue, and one that only reads: reads see committed rows and never wait for a
@@ -64,7 +64,7 @@ export class SqliteDatabase implements Database {
     if (!this.#isShared) return this.#changes;
     if (this.#version === undefined) {
       this.#version = this.#reader.version();
-      this.#forgetVersionIn(maxTurnsToQuery);
+      this.#forgetVersionIn(maxTicksToQuery);
     }
     return this.#version;
   }

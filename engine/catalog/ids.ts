@@ -28,8 +28,8 @@ export async function nextSmallId(db: Database, kind: string): Promise<number> {
  */
 
 /**
- * Whether an object, job or task has ever had this id. If it has no row, it was deleted, or its creation was rolled back. Ids that were issued
- * since `freezeIssuedIds` do not count, nor those that `unfreezeIssuedIds` has left in doubt.
+ * Whether an object, job or task has ever had this id. If it has no row, it was deleted, or its creation was rolled back. Ids that were
+ * issued since `freezeIssuedIds` do not count, nor those that `unfreezeIssuedIds` has left in doubt.
  */
 export async function isIdIssued(db: Database, id: number): Promise<boolean> {
   const { large, frozen, from, to } = await idCounters(db);
@@ -47,8 +47,8 @@ export async function freezeIssuedIds(db: Database): Promise<void> {
 }
 
 /**
- * Ends what `freezeIssuedIds` began. `hasMovedAll`: no file remains that is newer than the catalogue; otherwise the ids that were issued since then
- * remain in doubt.
+ * Ends what `freezeIssuedIds` began. `hasMovedAll`: no file remains that is newer than the catalogue; otherwise the ids that were issued
+ * since then remain in doubt.
  */
 export async function unfreezeIssuedIds(db: Database, hasMovedAll: boolean): Promise<void> {
   await db.atomic(async (tx) => {

@@ -1,6 +1,6 @@
 /**
- * Adds what keeps the cost of the queue and of lists independent of the number of finished tasks and commits: indexes in the order of lists,
- * indexes of active and background tasks, of which there are few, and a table of counts that triggers maintain, also when tasks are
+ * Adds what keeps the cost of the queue and of lists independent of the number of finished tasks and commits: indexes in the order of
+ * lists, indexes of active and background tasks, of which there are few, and a table of counts that triggers maintain, also when tasks are
  * deleted with their object.
  */
 export const indexSchema: readonly string[] = [

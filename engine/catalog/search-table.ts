@@ -13,7 +13,10 @@ import { fullName } from './users.js';
 
 const idsPerStatement = 500;
 
-/** Choice: of a description of more than 40 kB, a search uses the first 10,000 characters; it ignores tags of 100,000 or more characters in total. */
+/**
+ * Choice: of a description of more than 40 kB, a search uses the first 10,000 characters; it ignores tags of 100,000 or more characters in
+ * total.
+ */
 const maxDescriptionCharacters = 10_000;
 const maxTagCharacters = 100_000;
 

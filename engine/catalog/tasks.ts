@@ -44,8 +44,8 @@ export interface TaskFilter extends AccessFilter {
 }
 
 /**
- * The durable queue of tasks. Statuses follow `allowedTransitions` (task-row.ts) and change together with those of the jobs. A method that changes
- * a status throws `not-found` if the task was deleted, and `TransitionError` if the task has meanwhile ended in another way.
+ * The durable queue of tasks. Statuses follow `allowedTransitions` (task-row.ts) and change together with those of the jobs. A method that
+ * changes a status throws `not-found` if the task was deleted, and `TransitionError` if the task has meanwhile ended in another way.
  */
 interface TaskTable {
   get(id: number): Promise<TaskRow | undefined>;
@@ -82,8 +82,8 @@ interface TaskTable {
   complete(id: number, change?: StatusChange): Promise<TaskRow>;
   fail(id: number, errorMessage: string, change?: StatusChange): Promise<TaskRow>;
   /**
-   * Cancels a task and its unfinished children; returns their rows before the change. `change` is that of the task alone. Throws if the task
-   * is finished or publishing.
+   * Cancels a task and its unfinished children; returns their rows before the change. `change` is that of the task alone. Throws if the
+   * task is finished or publishing.
    */
   cancel(id: number, change?: StatusChange): Promise<readonly TaskRow[]>;
   /** Returns a running task to the queue. With `isCounted` false, as after an orderly stop, the attempt is not counted. */

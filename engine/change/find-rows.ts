@@ -81,7 +81,8 @@ type LocatedRows = Pick<SegmentMatches, 'rows' | 'given'>;
 const maxDistinctKeys = 100_000_000;
 
 /**
- * Finds the rows that have a wanted key, reading only the columns of the key, and of these only the pages that may contain one. Throws `damaged`, and `budget` if there are too many keys.
+ * Finds the rows that have a wanted key, reading only the columns of the key, and of these only the pages that may contain one. Throws
+ * `damaged`, and `budget` if there are too many keys.
  */
 export function findRows({ wanted, columns, segments, isUnique }: RowSearch): FoundRows {
   const overflow = new FacetOverflow();

@@ -19,7 +19,9 @@ import { readRows, type RowsToRead } from './stored-rows.js';
 
 /** Records that replace others; they are written as one segment. */
 export interface ReplaceRowsInput {
-  /** The segments in the scratch folder that contain the new records, possibly with the columns `givenIdColumn` and `computedMarksColumn`. */
+  /**
+   * The segments in the scratch folder that contain the new records, possibly with the columns `givenIdColumn` and `computedMarksColumn`.
+   */
   readonly given: readonly StoredSegment[];
   /** The columns of the dataset after the change. */
   readonly columns: Columns;

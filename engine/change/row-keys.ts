@@ -21,8 +21,8 @@ export type KeyVisitor = (row: number, bytes: Buffer, start: number, end: number
 /**
  * Calls `visit` for each row of a file with the wanted keys, in their order, and adds the values of the columns to `wanted`. If the key is
  * one column of strings, the key of a row is its value, which is not added to the strings of `wanted`; otherwise it is the values of the
- * columns as text. A row in which one of the values is null has no key. Whole numbers of a field that has become one of doubles are compared
- * as the doubles that queries show.
+ * columns as text. A row in which one of the values is null has no key. Whole numbers of a field that has become one of doubles are
+ * compared as the doubles that queries show.
  */
 export function forEachWantedKey(
   file: SegmentFile,
@@ -43,10 +43,10 @@ export function forEachWantedKey(
 }
 
 /**
- * Calls `visit` for rows of a segment that have a key, in their order, with their keys as `forEachWantedKey` passes them; rows whose keys are
- * certainly not wanted are left out. If at most one page in two may contain a wanted key (`wantedPages`), only these pages are read; otherwise
- * whole columns are, which takes less time per row. The column that rules out most pages is read first, and the others only where it has a
- * wanted value.
+ * Calls `visit` for rows of a segment that have a key, in their order, with their keys as `forEachWantedKey` passes them; rows whose keys
+ * are certainly not wanted are left out. If at most one page in two may contain a wanted key (`wantedPages`), only these pages are read;
+ * otherwise whole columns are, which takes less time per row. The column that rules out most pages is read first, and the others only where
+ * it has a wanted value.
  */
 export function forEachStoredKey(
   file: SegmentFile,
@@ -128,7 +128,7 @@ function keyReaderOf(
   }
   const texts = columns.map(textReaderOf);
   return (row, number, visit) => {
-    // In a JSON array, equal numbers of different types have the same text.
+    // `textReaderOf` writes equal numbers as the same text whatever their type, and JSON keeps the boundaries between the texts of a key.
     const key = Buffer.from(JSON.stringify(texts.map((text) => text(row))));
     visit(number, key, 0, key.length);
   };

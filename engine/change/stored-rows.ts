@@ -29,8 +29,8 @@ export interface RowsToRead {
 const bytesPerValue = 8;
 
 /**
- * Returns for each file the average size of its records in memory, in bytes, estimated from the footer. Each element of a list counts,
- * however small it is in the file. Throws `damaged`.
+ * Returns for each file the average size of its records in memory, in bytes, estimated from the footer. An element of a list counts as a
+ * whole value, even if compression has made it very small in the file. Throws `damaged`.
  */
 export function estimateRecordSizes(files: readonly CheckedFile[]): Float64Array {
   return Float64Array.from(files, (checked) => {

@@ -150,7 +150,10 @@ function mergeJsonColumn(
   });
 }
 
-/** Returns the JSON text of the updated value, or undefined for null. The members at the paths `cleared` have the values of `given` alone; the empty path stands for the whole value. */
+/**
+ * Returns the JSON text of the updated value, or undefined for null. The members at the paths `cleared` have the values of `given` alone;
+ * the empty path stands for the whole value.
+ */
 function mergeTexts(
   given: string | undefined,
   old: string | undefined,

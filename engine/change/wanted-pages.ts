@@ -20,15 +20,16 @@ interface WantedPages {
 }
 
 /**
- * A bloom filter is asked only if at least this many rows are left per wanted string: if it excludes nothing, asking it has taken a small part of
- * the time of decoding these rows.
+ * A Bloom filter is asked only if at least this many rows are left per wanted string: if it excludes nothing, asking it has taken a small
+ * part of the time of decoding these rows.
  */
 const minRowsPerFilterTest = 32;
 
 /**
- * Returns the pages of a segment that may contain a wanted key. A page is left out if one of the columns has no wanted value in it, according
- * to the bounds of the page, or in its row group, according to the dictionary or the bloom filter. Bounds are always tested, dictionaries
- * if the bounds leave a page, and bloom filters if they leave at least `minRowsPerFilterTest` rows per wanted string. Undefined if the file has no page index.
+ * Returns the pages of a segment that may contain a wanted key. A page is left out if one of the columns has no wanted value in it,
+ * according to the bounds of the page, or in its row group, according to the dictionary or the Bloom filter. Bounds are always tested,
+ * dictionaries if the bounds leave a page, and Bloom filters if they leave at least `minRowsPerFilterTest` rows per wanted string.
+ * Undefined if the file has no page index.
  */
 export function wantedPages(
   file: SegmentFile,
@@ -94,7 +95,7 @@ function pageTest(
   };
 }
 
-/** Returns those of the pages that the dictionaries and bloom filters of their row group leave. */
+/** Returns those of the pages that the dictionaries and Bloom filters of their row group leave. */
 function pagesByContent(
   file: SegmentFile,
   group: RowGroup,
@@ -113,7 +114,7 @@ function pagesByContent(
       continue;
     }
     const rows = left.reduce((sum, page) => sum + page.rows, 0);
-    if (chunk.bloomFilterOf === undefined || wanted.strings * minRowsPerFilterTest > rows) continue;
+    if (chunk.bloomFilter === undefined || wanted.strings * minRowsPerFilterTest > rows) continue;
     const filter = file.filter(chunk);
     const values = filter && wanted.stringsIn(filter);
     if (values !== undefined) {

@@ -49,7 +49,7 @@ export class WantedValues {
     }
   }
 
-  /** The number of strings that a bloom filter would be asked for. */
+  /** The number of strings that a Bloom filter would be asked for. */
   get strings(): number {
     return this.#strings.size;
   }
@@ -73,7 +73,7 @@ export class WantedValues {
     return sorted;
   }
 
-  /** Returns the wanted strings that may be in a bloom filter; undefined if none is. */
+  /** Returns the wanted strings that may be in a Bloom filter; undefined if none is. */
   stringsIn(filter: Uint32Array): OrderedValues | undefined {
     const hashes = (this.#hashes ??= filterHashes(packedStrings(this.#strings)));
     const remaining = Array.from({ length: this.strings }, (_, i) => mayContain(filter, hashes, i));
@@ -141,8 +141,8 @@ export class WantedValues {
 }
 
 /**
- * A set of hashes, at least 16 bits for each string, of which the string sets one: bit `hash & 31` of a word. At most one in 16 of the strings
- * that are not wanted is looked up in the table, most of whose memory is not in the processor's cache.
+ * A set of hashes, at least 16 bits for each string, of which the string sets one: bit `hash & 31` of a word. At most one in 16 of the
+ * strings that are not wanted is looked up in the table, most of whose memory is not in the processor's cache.
  */
 interface HashBits {
   readonly words: Int32Array;
@@ -211,8 +211,8 @@ function numberReaderOf(values: MemoryColumn['values']): (row: number) => number
 }
 
 /**
- * Values as ascending numbers. A string is represented by the six bytes that follow the prefix that all of them have, which keeps the order,
- * so that a million strings are sorted in a tenth of a second.
+ * Values as ascending numbers. A string is represented by the six bytes that follow the prefix that all of them have, which keeps the
+ * order, so that a million strings are sorted in a tenth of a second.
  */
 export interface OrderedValues {
   readonly prefix: Buffer | undefined;

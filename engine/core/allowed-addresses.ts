@@ -14,7 +14,10 @@ export type AllowedAddress =
   | { readonly kind: 'address'; readonly address: IpAddress; readonly port: number }
   | { readonly kind: 'host'; readonly host: string; readonly port: number };
 
-/** Whether a URL may have this port. Below 1024 only 80 and 443 are allowed, because services there could misread HTTP requests as their own. */
+/**
+ * Whether a URL may have this port. Below 1024 only 80 and 443 are allowed, because services there could misread HTTP requests as their
+ * own.
+ */
 export function isWebPort(port: number): boolean {
   return port === 80 || port === 443 || (port >= 1024 && port <= 65_535);
 }

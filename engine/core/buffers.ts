@@ -28,8 +28,8 @@ export function acquireBuffer<T extends TypedBuffer>(
 }
 
 /**
- * Returns a buffer of at least `length` elements with undefined contents (`acquireBuffer`) that may be left to the garbage collector. Pass the
- * buffer to `releaseUncountedBuffer` if its use ends at a known point.
+ * Returns a buffer of at least `length` elements with undefined contents (`acquireBuffer`) that may be left to the garbage collector. Pass
+ * the buffer to `releaseUncountedBuffer` if its use ends at a known point.
  */
 export function acquireUncountedBuffer<T extends TypedBuffer>(
   type: new (length: number) => T,

@@ -10,7 +10,9 @@ export interface CidrBlock {
   readonly bits: number;
 }
 
-/** Parses an address: IPv4 in dotted decimal, or IPv6 with or without brackets; undefined for anything else, such as zones or octal numbers. */
+/**
+ * Parses an address: IPv4 in dotted decimal, or IPv6 with or without brackets; undefined for anything else, such as zones or octal numbers.
+ */
 export function parseAddress(text: string): IpAddress | undefined {
   const bareText = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
   if (!bareText.includes(':')) {

@@ -35,7 +35,9 @@ export interface ExpressionOptions {
   readonly clock?: () => number;
   /** Whether the expression may read a record; true by default. */
   readonly hasRecord?: boolean;
-  /** Whether errors carry their position from the start, which slows each evaluation; otherwise `locateError` evaluates again to find it. */
+  /**
+   * Whether errors carry their position from the start, which slows each evaluation; otherwise `locateError` evaluates again to find it.
+   */
   readonly locatesErrors?: boolean;
 }
 

@@ -14,8 +14,8 @@ export const givenIdColumn: Column = {
 };
 
 /**
- * The column in which the records of an upsert say which fields of the dataset their expressions have computed: a text with one character for
- * each field that is not computed for all records, `1` if it was computed.
+ * The column in which the records of an upsert say which fields of the dataset their expressions have computed: a text with one character
+ * for each field that is not computed for all records, `1` if it was computed.
  */
 export const computedMarksColumn: Column = {
   name: '_strandlake_computed',

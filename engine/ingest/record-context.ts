@@ -14,7 +14,9 @@ export class TrialReadFailed extends Error {}
 /** The record being read: its line, whether it has failed, and where its errors are reported. All columns of a chunk share one context. */
 export class RecordContext {
   line = 0;
-  /** The number of records begun; a column compares it with `lastRecordNumber` to find out whether the current record already has the field. */
+  /**
+   * The number of records begun; a column compares it with `lastRecordNumber` to find out whether the current record already has the field.
+   */
   recordNumber = 0;
   /** The number of fields of the current record; an object counts as its members. */
   keyCount = 0;
@@ -63,7 +65,10 @@ export class RecordContext {
     this.warn(codes.invalidValue, field, message);
   }
 
-  /** Reports code 400 if the record has more fields than the budgets allow. */
+  /**
+   * Reports code 400 for a record with many fields: a warning from `budgets.recordKeysWarning` fields on, and from
+   * `budgets.recordKeysError` fields on an error, unless validation is off.
+   */
   checkFieldCount(keys = this.keyCount): void {
     const { recordKeysError: limit, recordKeysWarning: many } = budgets;
     if (keys < many) return;

@@ -89,8 +89,8 @@ export abstract class ValueColumn extends ColumnBuilder {
   }
 
   /**
-   * Starts a run of texts that are no longer than the type `string` allows; `hasPlain` returns whether one of them is not a date. Returns the
-   * builder, padded to the length of this column; null if each text has to be checked.
+   * Starts a run of texts that are no longer than the type `string` allows; `hasPlain` returns whether one of them is not a date. Returns
+   * the builder, padded to the length of this column; null if each text has to be checked.
    */
   startTexts(_hasPlain: () => boolean): Utf8Builder | null {
     return null;

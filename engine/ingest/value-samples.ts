@@ -110,8 +110,8 @@ function sampleColumn(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
 }
 
 /**
- * Hashes the length of a value, its last four bytes and the four in its middle: every value is hashed, so this has to be fast. Values with the
- * same length and bytes count as one, of which the first in the source is sampled.
+ * Hashes the length of a value, its last four bytes and the four in its middle: every value is hashed, so this has to be fast. Values with
+ * the same length and bytes count as one, of which the first in the source is sampled.
  */
 function sampleHash(view: DataView, from: number, size: number): number {
   let end = 0;

@@ -5,7 +5,7 @@ import { ThriftWriter } from './thrift.js';
 import type { Strings } from './encoder-values.js';
 
 /*
- * Split-block bloom filters (parquet-format, BloomFilter.md), which tell what strings are certainly not in a column chunk. A block has
+ * Split-block Bloom filters (parquet-format, BloomFilter.md), which tell what strings are certainly not in a column chunk. A block has
  * eight words of 32 bits, and every string sets a bit in each word of one block.
  */
 
@@ -38,7 +38,9 @@ function kernels(): ReturnType<typeof instantiate<BloomKernels>> {
 /** Strings in UTF-8: `offsets` has the offset of each string, and the end of the last one. */
 type StringBytes = Pick<Strings, 'bytes' | 'offsets'>;
 
-/** Copies strings from index `from` on into the memory of the kernels; returns the index after the last, `from` if that string is too long. */
+/**
+ * Copies strings from index `from` on into the memory of the kernels; returns the index after the last, `from` if that string is too long.
+ */
 function copyBatch({ bytes, offsets }: StringBytes, from: number): number {
   const { buffer } = kernels().memory;
   const starts = new Int32Array(buffer, offsetsAddress, batchStrings + 1);

@@ -1,6 +1,6 @@
 import type { Kernel } from '../core/wasm-assembler.js';
 
-/** The prime numbers of XXH64 (xxHash, doc/xxhash_spec.md), the hash of Parquet's bloom filters; the seed is 0. */
+/** The prime numbers of XXH64 (xxHash, doc/xxhash_spec.md), the hash of Parquet's Bloom filters; the seed is 0. */
 const [p1, p2, p3, p4, p5] = [
   0x9e3779b185ebca87n,
   0xc2b2ae3d27d4eb4fn,
@@ -115,7 +115,10 @@ const stripesSource = `
     )
     .join('')}`;
 
-/** Hashes strings one after the other, and carries out `use` with the hash of each in `$hash`; `$offsets` has one entry more than there are strings. */
+/**
+ * Hashes strings one after the other, and carries out `use` with the hash of each in `$hash`; `$offsets` has one entry more than there are
+ * strings.
+ */
 const eachHashSource = (use: string): string => `
     block
       loop
@@ -228,7 +231,7 @@ export const hashKernel: Kernel = {
         local.set $hashes`),
 };
 
-/** Adds strings to a split-block bloom filter. */
+/** Adds strings to a split-block Bloom filter. */
 export const insertKernel: Kernel = {
   name: 'insert',
   params: ['strings', 'offsets', 'count', 'filter', 'blocks'],

@@ -27,8 +27,8 @@ const valuesBetweenEstimates = 16_384;
 
 /**
  * Builds the dictionary of a column's values; undefined if another encoding would be smaller: `alternativeShare` is the compressed size of
- * that encoding, as a share of PLAIN. If the values are integers in a narrow range, `near` contains them as small distances. Pass the result
- * to `releaseDictionary` after use.
+ * that encoding, as a share of PLAIN. If the values are integers in a narrow range, `near` contains them as small distances. Pass the
+ * result to `releaseDictionary` after use.
  */
 export function buildDictionary(
   values: Int32s | Int64s | Strings,

@@ -110,9 +110,9 @@ function shiftChunkOffsets(chunk: ChunkMeta, by: number): ChunkMeta {
 }
 
 interface EncoderOptions {
-  /** True for a file that is read only once. It is written as fast as possible: without compression, bounds and bloom filters. */
+  /** True for a file that is read only once. It is written as fast as possible: without compression, bounds and Bloom filters. */
   readonly isIntermediate?: boolean;
-  /** Which strings get bloom filters; by default those whose page bounds rule out few pages. */
+  /** Which strings get Bloom filters; by default those whose page bounds rule out few pages. */
   readonly filters?: BloomFilterChoice;
 }
 

@@ -11,7 +11,7 @@ interface IndexLocation {
   readonly bytes: number;
 }
 
-/** The locations in the file of a column chunk's bloom filter and page index. */
+/** The locations in the file of a column chunk's Bloom filter and page index. */
 export interface ChunkIndexLocation {
   readonly filter: IndexLocation;
   readonly columnIndex: IndexLocation;
@@ -19,8 +19,9 @@ export interface ChunkIndexLocation {
 }
 
 /**
- * Writes the bloom filters and the page index of all column chunks (parquet.thrift, "PageIndex"): the bounds of their pages, then the
- * locations of their pages. `offset` is the position in the file of the sink's first byte.
+ * Writes the Bloom filters of all column chunks, then their ColumnIndexes (the bounds of their pages), then their OffsetIndexes (the
+ * locations of their pages), as PageIndex.md of the Parquet format describes. A chunk may lack a filter or a ColumnIndex. `offset` is the
+ * position in the file of the sink's first byte.
  */
 export function writeIndexes(
   sink: ByteSink,

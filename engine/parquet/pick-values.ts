@@ -140,21 +140,21 @@ export class ValuePicker {
    * until it is complete or the previously picked string is reached, which begins with the prefix that is still missing.
    */
   #deltaStrings(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
-    const prefixes = acquireBuffer(Int32Array, count);
+    const prefixLengths = acquireBuffer(Int32Array, count);
     const ends = acquireBuffer(Int32Array, count);
     try {
-      readDeltaInts(source, count, prefixes, 0);
+      readDeltaInts(source, count, prefixLengths, 0);
       readDeltaInts(source, count, ends, 0);
       const { bytes, readOffset: first } = source;
       const last = picks[picked - 1]!;
       let [at, size] = [first, 0];
       for (let i = 0; i <= last; i++) {
-        const shared = prefixes[i]!;
-        const suffix = ends[i]!;
-        if (shared < 0 || shared > size || suffix < 0)
-          throw new RangeError(`a string shares ${shared} bytes with the one before, which has ${size}`); // prettier-ignore
-        size = shared + suffix;
-        ends[i] = at += suffix;
+        const prefixLength = prefixLengths[i]!;
+        const suffixLength = ends[i]!;
+        if (prefixLength < 0 || prefixLength > size || suffixLength < 0)
+          throw new RangeError(`a string shares ${prefixLength} bytes with the one before, which has ${size}`); // prettier-ignore
+        size = prefixLength + suffixLength;
+        ends[i] = at += suffixLength;
       }
       if (at > bytes.length) throw new RangeError('strings end after their page');
       let before = -1;
@@ -163,21 +163,21 @@ export class ValuePicker {
         const pick = picks[i]!;
         const start = pick === 0 ? first : ends[pick - 1]!;
         const own = this.#end;
-        let needed = prefixes[pick]! + ends[pick]! - start;
+        let needed = prefixLengths[pick]! + ends[pick]! - start;
         const to = this.#reserve(needed);
         for (let row = pick; needed > 0 && row > before; row--) {
-          const shared = prefixes[row]!;
-          if (shared >= needed) continue;
-          const from = (row === 0 ? first : ends[row - 1]!) - shared;
-          for (let k = shared; k < needed; k++) to[own + k] = bytes[from + k]!;
-          needed = shared;
+          const prefixLength = prefixLengths[row]!;
+          if (prefixLength >= needed) continue;
+          const from = (row === 0 ? first : ends[row - 1]!) - prefixLength;
+          for (let k = prefixLength; k < needed; k++) to[own + k] = bytes[from + k]!;
+          needed = prefixLength;
         }
         for (let k = 0; k < needed; k++) to[own + k] = to[beforeAt + k]!;
         before = pick;
         beforeAt = own;
       }
     } finally {
-      releaseBuffer(prefixes);
+      releaseBuffer(prefixLengths);
       releaseBuffer(ends);
     }
   }

@@ -104,8 +104,8 @@ export class ThriftWriter {
 }
 
 /**
- * Reads Thrift's compact protocol, as written by `ThriftWriter` or another program. A loop over the fields of a struct calls `nextFieldId` for the
- * id of each, and then either reads or skips its value. Bytes that cannot be read throw a `RangeError`.
+ * Reads Thrift's compact protocol, as written by `ThriftWriter` or another program. A loop over the fields of a struct calls `nextFieldId`
+ * for the id of each, and then either reads or skips its value. Bytes that cannot be read throw a `RangeError`.
  */
 export class ThriftReader {
   readonly #source: ByteSource;

@@ -56,7 +56,7 @@ export interface ChunkMeta {
   readonly copiedBounds?: WrittenBounds;
   /** Total size of all strings in bytes, without their lengths; undefined for other types. */
   readonly stringBytes: number | undefined;
-  /** The blocks of the chunk's bloom filter; undefined if it has none. */
+  /** The blocks of the chunk's Bloom filter; undefined if it has none. */
   readonly filter: Uint8Array | undefined;
 }
 
@@ -71,7 +71,9 @@ export interface PageMeta {
   readonly bounds: MinMax | undefined;
 }
 
-/** Which chunks of strings get bloom filters: none, those whose page bounds rule out few pages, or also those whose page bounds are ordered. */
+/**
+ * Which chunks of strings get Bloom filters: none, those whose page bounds rule out few pages, or also those whose page bounds are ordered.
+ */
 export type BloomFilterChoice = 'none' | 'unordered' | 'all';
 
 /** The output, and scratch space for the pages. */
@@ -215,12 +217,12 @@ function writePages(
   };
 }
 
-/** A chunk of fewer pages gets no bloom filter: reading the chunk is as fast as reading the filter. */
+/** A chunk of fewer pages gets no Bloom filter: reading the chunk is as fast as reading the filter. */
 const minFilteredPages = 8;
-/** Maximum mean length in bytes of strings that get a bloom filter: longer strings are texts, which queries do not look up as a whole. */
+/** Maximum mean length in bytes of strings that get a Bloom filter: longer strings are texts, which queries do not look up as a whole. */
 const maxMeanFilteredBytes = 128;
 
-/** Returns the bloom filter of a chunk; undefined if it gets none, for example because its values are no strings. */
+/** Returns the Bloom filter of a chunk; undefined if it gets none, for example because its values are no strings. */
 function bloomFilterOf(
   values: EncoderValues,
   pages: readonly PageMeta[],

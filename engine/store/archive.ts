@@ -20,7 +20,9 @@ import { tarEndBlocks, parseTarEntries, tarHeader, tarPadding, type TarEntry } f
 
 /** A file of an archive, as listed in the manifest. */
 interface ArchivedFile {
-  /** The path of the file in the dataset's folder: `_delta_log/<version>.json`, `<segment>.parquet`, and formerly `_schema/<hash>.parquet`. */
+  /**
+   * The path of the file in the dataset's folder: `_delta_log/<version>.json`, `<segment>.parquet`, and formerly `_schema/<hash>.parquet`.
+   */
   readonly path: string;
   readonly bytes: number;
   /** The SHA-256 in hexadecimal. */

@@ -107,7 +107,7 @@ export class Checkpoints {
   }
 }
 
-/** Returns the size of a checkpoint. A damaged one, which no replay uses, counts as an empty one, so that another follows soon. */
+/** Returns the size of a checkpoint. A damaged checkpoint, which no replay uses, counts as empty, so that the next one is due soon. */
 async function checkpointSize(path: string): Promise<Pick<Checkpoint, 'rows' | 'bytes'>> {
   const footer = await readFooter(path).catch(() => undefined);
   if (footer === undefined) return noSize;

@@ -13,8 +13,8 @@ import { liveRowCount, type Segment } from './store.js';
  */
 
 /**
- * Maximum size of a merged segment in bytes, which a pool thread can hold decoded in memory. It may also have at most `maxMergedValues` values
- * and one row group.
+ * Maximum size of a merged segment in bytes, which a pool thread can hold decoded in memory. It may also have at most `maxMergedValues`
+ * values and one row group.
  */
 const maxMergedBytes = 16 << 20;
 const maxMergedValues = 4_000_000;
@@ -92,7 +92,10 @@ function hasRecords(segment: Segment): boolean {
   return liveRowCount(segment) > 0;
 }
 
-/** Returns a run of small segments that `isWanted`, if it is due. A large wanted segment and one that `separates` end a run; others are skipped. */
+/**
+ * Returns a run of small segments that `isWanted`, if it is due. A large wanted segment and one that `separates` end a run; others are
+ * skipped.
+ */
 function smallNeighbouringSegments(
   segments: readonly Segment[],
   rule: MergeRule,

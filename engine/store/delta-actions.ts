@@ -98,8 +98,8 @@ export function deletionVectorOf(action: LogAction): DeletionVector | undefined 
 }
 
 /**
- * Returns the properties of a segment that Delta's `add` lacks. Columns are omitted if they equal those of the dataset, apart from the column of
- * row ids.
+ * Returns the properties of a segment that Delta's `add` lacks. Columns are omitted if they equal those of the dataset, apart from the
+ * column of row ids.
  */
 function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
   const storesIds = storesRowIds(segment);

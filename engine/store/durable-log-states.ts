@@ -44,8 +44,9 @@ export class DurableLogStates {
   }
 
   /**
-   * Returns the cached state, advanced to the last version but one. Returns undefined if no state is cached; if its last entry is gone, because
-   * the dataset has been archived; or if so many entries follow that a checkpoint may save reading them. The log's folder is not listed.
+   * Returns the cached state, advanced to the last version but one. Returns undefined if no state is cached; if its last entry is gone,
+   * because the dataset has been archived; or if so many entries follow that a checkpoint may save reading them. The log's folder is not
+   * listed.
    */
   async #advanceKnown(datasetId: number): Promise<LogState | undefined> {
     const known = this.#states.get(datasetId);

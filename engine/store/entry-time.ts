@@ -6,8 +6,8 @@
  */
 
 /**
- * Returns the time that counts at the time `now` for an entry with the time `time`; `latest` is the latest time of the entries before, if it
- * is later.
+ * Returns the time that counts at the time `now` for an entry with the time `time`; `latest` is the latest time of the entries before, if
+ * it is later.
  */
 export function entryTimeAt(now: number, time: number, latest: number | undefined): number {
   return latest !== undefined && latest <= now ? Math.max(time, latest) : time;

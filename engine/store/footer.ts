@@ -76,7 +76,7 @@ export async function checkFooter(
   }
 }
 
-/** Checks that column chunks, their bloom filters and page indexes, the text index, and the footer follow each other without gaps. */
+/** Checks that column chunks, their Bloom filters and page indexes, the text index, and the footer follow each other without gaps. */
 function checkChunkExtents(
   path: string,
   { dataBytes, row_groups }: Footer,

@@ -66,8 +66,8 @@ interface RemovedSegment {
 }
 
 /**
- * A segment whose deleted rows an entry changes, with the rows that are deleted from then on. Nothing else about a segment changes; entries of
- * early releases describe it whole.
+ * A segment whose deleted rows an entry changes, with the rows that are deleted from then on. Nothing else about a segment changes; entries
+ * of early releases describe it whole.
  */
 interface UpdatedSegment {
   readonly segment: Pick<Segment, 'path' | 'deletion'>;

@@ -12,9 +12,9 @@ export interface RowOrigins {
 }
 
 /**
- * The origins of the rows of a segment, as the log stores them: for each source, its rows in the segment as runs (`RowRuns`), or an empty text if
- * it has none. So the rows of one source are followed without decoding those of the others. Earlier releases stored one text, whose rows
- * are in the order of the segment.
+ * The origins of the rows of a segment, as the log stores them: for each source, its rows in the segment as runs (`RowRuns`), or an empty
+ * text if it has none. So the rows of one source are followed without decoding those of the others. Earlier releases stored one text, whose
+ * rows are in the order of the segment.
  */
 export type EncodedOrigins = string | readonly string[];
 
@@ -84,8 +84,8 @@ function runsOf(rows: Int32Array, targets: Int32Array): RowRuns {
 }
 
 /**
- * Returns a function that decodes the runs of a source in a segment of `count` rows. Throws, or the function does, if the text is malformed or names
- * other rows.
+ * Returns a function that decodes the runs of a source in a segment of `count` rows. Throws, or the function does, if the text is malformed
+ * or names other rows.
  */
 export function originRunsDecoder(
   encoded: EncodedOrigins,
@@ -130,7 +130,9 @@ function decodeRuns(text: string, count: number): RowRuns {
   return runs.subarray(0, end);
 }
 
-/** Decodes the text of an earlier release: the sources of all rows, then their rows as differences from the previous row of the same source. */
+/**
+ * Decodes the text of an earlier release: the sources of all rows, then their rows as differences from the previous row of the same source.
+ */
 function decodeRowByRow(text: string, count: number): RowOrigins {
   const bytes = zstdDecompressSync(Buffer.from(text, 'base64'), { maxOutputLength: 6 * count + 1 });
   if (bytes.length !== 6 * count)

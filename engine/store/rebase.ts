@@ -10,8 +10,8 @@ import { readEntriesBetween } from './replay-log.js';
 import type { Rewrite, Segment } from './store.js';
 
 /**
- * Implements `Store.rebase` for a version `base` before that of `newest`. The rows that `update` deletes were records in `base`, so they are
- * records in every version that only merges separate from it, and no merge has left them out.
+ * Implements `Store.rebase` for a version `base` before that of `newest`. The rows that `update` deletes were records in `base`, so they
+ * are records in every version that only merges separate from it, and no merge has left them out.
  */
 export async function rebaseDeletions(
   folder: DataFolder,
@@ -39,9 +39,9 @@ interface RebasedRewrite extends Pick<Rewrite, 'origins'> {
 }
 
 /**
- * Returns what a rewrite replaces and adds if commits have deleted rows of the replaced segments since the rewrite was planned: these rows are
- * deleted rows of the added segments. `live` has the segments of the newest version, `add` those of the rewrite. Throws `conflict` if rows
- * were restored, because the rewrite may have left them out.
+ * Returns what a rewrite replaces and adds if commits have deleted rows of the replaced segments since the rewrite was planned: these rows
+ * are deleted rows of the added segments. `live` has the segments of the newest version, `add` those of the rewrite. Throws `conflict` if
+ * rows were restored, because the rewrite may have left them out.
  */
 export async function rebaseRewrite(
   { replace, origins }: Rewrite,

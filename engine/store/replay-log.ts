@@ -51,15 +51,15 @@ async function readNewestCheckpoint(
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const text = `dataset ${datasetId}: the checkpoint of version ${version} is not used (${reason})`;
-      if (!warnedFeatures.has(text)) process.emitWarning(text, 'StrandlakeWarning');
-      warnedFeatures.add(text);
+      if (!warningsGiven.has(text)) process.emitWarning(text, 'StrandlakeWarning');
+      warningsGiven.add(text);
     }
   }
   return undefined;
 }
 
 /** The features about which this process has already warned. */
-const warnedFeatures = new Set<string>();
+const warningsGiven = new Set<string>();
 
 /** Returns the state after the entries that follow the state `from`, up to version `last`; `from` itself if there are none. */
 export async function advanceState(

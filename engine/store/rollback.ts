@@ -9,9 +9,10 @@ import type { Rollback, Segment, Snapshot } from './store.js';
 import type { WrittenEntries } from './written-entries.js';
 
 /**
- * Computes the rollback of a version, as a change to the snapshot `base`: the records that it added are removed, and those that it deleted come back, wherever merges have
- * moved them since. `before` is the snapshot before the version; without it, the log is replayed up to there. The rest of the cost is proportional to the log entries since
- * that version and the rows that they change, or move in sorting merges; entries in `written` are not read.
+ * Computes the rollback of a version, as a change to the snapshot `base`: the records that it added are removed, and those that it deleted
+ * come back, wherever merges have moved them since. `before` is the snapshot before the version; without it, the log is replayed up to
+ * there. The rest of the cost is proportional to the log entries since that version and the rows that they change, or move in sorting
+ * merges; entries in `written` are not read.
  */
 export async function computeRollback(
   folder: DataFolder,

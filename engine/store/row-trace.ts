@@ -210,8 +210,8 @@ type RunsOfSources = readonly (readonly [source: number, runs: RowRuns])[];
 
 /**
  * Moves sets of rows from the version before a log entry to the version of the entry, following the rows that a merge moves; `live` has the
- * segments of the version before. Of the origins of a sorting merge, those of sources with rows of a set are decoded, once for all sets, and
- * other requests are answered between its segments.
+ * segments of the version before. Of the origins of a sorting merge, those of sources with rows of a set are decoded, once for all sets,
+ * and other requests are answered between its segments.
  */
 export async function traceForward(
   sets: readonly TracedRowSet[],

@@ -34,8 +34,8 @@ export interface SegmentChunk {
   readonly range: readonly [bigint, bigint] | undefined;
   /** For strings, the total size of all values in bytes. */
   readonly textBytes: number;
-  /** Location of the chunk's bloom filter; undefined if it has none. */
-  readonly bloomFilterOf: ByteExtent | undefined;
+  /** Location of the chunk's Bloom filter; undefined if it has none. */
+  readonly bloomFilter: ByteExtent | undefined;
   /** ASCII characters with which every string of the chunk begins; empty if none are known, and for other types. */
   readonly prefix: string;
   /** Location of the chunk's OffsetIndex; undefined if it has none. */
@@ -170,7 +170,10 @@ export class SegmentFile {
     }
   }
 
-  /** Reads a part of the page index. Nearby parts, which are usually requested next, are read with it and kept until `closeDescriptor` is called. */
+  /**
+   * Reads a part of the page index. Nearby parts, which are usually requested next, are read with it and kept until `closeDescriptor` is
+   * called.
+   */
   #indexBytes({ begin, bytes }: ByteExtent): Uint8Array {
     let near = this.#nearIndex;
     if (
@@ -184,9 +187,9 @@ export class SegmentFile {
     return near.bytes.subarray(begin - near.begin, begin - near.begin + bytes);
   }
 
-  /** Returns the words of a chunk's bloom filter; undefined if it has none of a known kind. */
-  filter({ bloomFilterOf }: SegmentChunk): Uint32Array | undefined {
-    return bloomFilterOf && parseBloomFilter(this.read(bloomFilterOf.begin, bloomFilterOf.bytes));
+  /** Returns the words of a chunk's Bloom filter; undefined if it has none of a known kind. */
+  filter({ bloomFilter }: SegmentChunk): Uint32Array | undefined {
+    return bloomFilter && parseBloomFilter(this.read(bloomFilter.begin, bloomFilter.bytes));
   }
 
   /** The text index; undefined if the file has none of the current version. Its summary is read once, then cached. */
@@ -250,7 +253,7 @@ export class SegmentFile {
       dataOffset,
       slots,
       nulls,
-      bloomFilterOf: filter,
+      bloomFilter: filter,
       prefix: filter === undefined ? '' : commonPrefixOf(chunk),
       offsetIndex,
       columnIndex,

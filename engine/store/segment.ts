@@ -92,7 +92,7 @@ export async function writeSegmentUnflushed(input: SegmentInput, path: string): 
 /**
  * Returns whether the records are scattered over the dataset: fewer than every second one of those between the first and the last. This is
  * so after an upsert. The bounds in the log then rule out such a segment in hardly any lookup, even if it is sorted, so its strings get
- * bloom filters.
+ * Bloom filters.
  */
 function areRowsScattered(columns: Columns, batches: readonly RecordBatch[]): boolean {
   if (!storesRowIds({ columns })) return false;

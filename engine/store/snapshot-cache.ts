@@ -144,8 +144,8 @@ function earlierKey(datasetId: number, version: number): string {
 const bytesPerSegment = 200;
 
 /**
- * Returns how much a snapshot counts in a cache: the bytes of its lists of segments and files, and those of its deletion vectors, encoded and
- * decoded, which grow with the records. Vectors count for each snapshot, although neighbouring versions share many of them. A snapshot
+ * Returns how much a snapshot counts in a cache: the bytes of its lists of segments and files, and those of its deletion vectors, encoded
+ * and decoded, which grow with the records. Vectors count for each snapshot, although neighbouring versions share many of them. A snapshot
  * above the limit is cached alone.
  */
 function snapshotBytes({ segments }: Snapshot): number {

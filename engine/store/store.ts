@@ -6,7 +6,10 @@ import type { EncodedOrigins } from './origins.js';
 /** Statistics of one leaf of a segment, by which queries decide whether to skip the segment. */
 export interface LeafStats {
   readonly nulls: number;
-  /** Lower and upper bound of the values: numbers, booleans, decimal strings for longs beyond 2^53, ISO dates, or strings of up to 32 characters. */
+  /**
+   * Lower and upper bound of the values: numbers, booleans, decimal strings for longs beyond 2^53, ISO dates, or strings of up to 32
+   * characters.
+   */
   readonly min?: number | string | boolean;
   readonly max?: number | string | boolean;
 }
@@ -342,8 +345,8 @@ export interface Store {
    */
   retire(datasetId: number): Promise<void>;
   /**
-   * Renames the unpacked folder of an archived dataset to the dataset's folder. From then on, all its versions and deleted rows are kept for
-   * another `keepVersionsMs`. Throws `conflict` if the dataset was deleted since.
+   * Renames the unpacked folder of an archived dataset to the dataset's folder. From then on, all its versions and deleted rows are kept
+   * for another `keepVersionsMs`. Throws `conflict` if the dataset was deleted since.
    */
   restore(datasetId: number, unpacked: string): Promise<void>;
   /** Returns the ids of the datasets that have a log. */

@@ -23,7 +23,10 @@ export function vacuumStepOf(info: Readonly<Record<string, unknown>>): VacuumSte
   return info['vacuum'] as VacuumStep | undefined;
 }
 
-/** Applies the step of a vacuum, whose log entry has the time `time`, to the state of a log. Returns the problem if the step does not fit the state. */
+/**
+ * Applies the step of a vacuum, whose log entry has the time `time`, to the state of a log. Returns the problem if the step does not fit
+ * the state.
+ */
 export function applyVacuum(
   state: VacuumState,
   step: VacuumStep,

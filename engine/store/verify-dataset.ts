@@ -56,8 +56,8 @@ export async function verifyDataset(
 }
 
 /**
- * Returns the problems of the log up to the version `last` that its replay does not find: origins of rows, checkpoints, and schema files that
- * do not have the columns of the log.
+ * Returns the problems of the log up to the version `last` that its replay does not find: origins of rows, checkpoints, and schema files
+ * that do not have the columns of the log.
  */
 export async function findLogProblems(
   folder: DataFolder,
@@ -171,8 +171,8 @@ export async function sweepDataset(
     return { removed: names, quarantined: [] };
   }
   if (known === 'deleted') {
-    // A dataset that is deleted according to the catalogue but still has its log was not deleted in this data folder, so the catalogue
-    // belongs to other files.
+    // A dataset that is deleted in the catalogue but still has its log was not deleted in this data folder: the catalogue is that of
+    // another data folder.
     if (
       !names.includes(droppedLogName) &&
       (await listFolder(folder.deltaLog(datasetId))).length > 0

@@ -42,7 +42,10 @@ export class WrittenEntries {
   }
 }
 
-/** Returns an entry as it is read from the log: with the paths and deleted rows of the segments that it removes and updates, not the whole segments. */
+/**
+ * Returns an entry as it is read from the log: with the paths and deleted rows of the segments that it removes and updates, not the whole
+ * segments.
+ */
 function withoutKnownSegments(entry: LogEntry): LogEntry {
   const { remove, update } = entry;
   return {

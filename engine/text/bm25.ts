@@ -1,6 +1,6 @@
 /**
- * The parameters of BM25 for term frequency saturation (`saturationK1`) and length normalisation (`lengthNormalizationB`), with their usual values (Robertson and
- * Zaragoza 2009).
+ * The parameters of BM25 for term frequency saturation (`saturationK1`) and length normalisation (`lengthNormalizationB`), with their usual
+ * values (Robertson and Zaragoza 2009).
  */
 const saturationK1 = 1.2;
 const lengthNormalizationB = 0.75;

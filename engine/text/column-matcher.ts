@@ -106,8 +106,8 @@ export class ColumnMatcher {
   }
 
   /**
-   * Returns whether a value without a term that matches a pattern may match it as a whole, because a wildcard may stand for separators, which
-   * are not in the index. The pattern begins or ends with a text.
+   * Returns whether a value without a term that matches a pattern may match it as a whole, because a wildcard may stand for separators,
+   * which are not in the index. The pattern begins or ends with a text.
    */
   mayMatchAsWhole(phrase: FoldedTerms): boolean {
     const { pattern } = phrase;
@@ -184,8 +184,8 @@ export class ColumnMatcher {
   }
 
   /**
-   * Returns whether a value that does not match a phrase has the text with which its pattern begins, and the one with which it ends; true also
-   * if more than `maxEndTerms` terms have such a text, because their positions would have to be read.
+   * Returns whether a value that does not match a phrase has the text with which its pattern begins, and the one with which it ends; true
+   * also if more than `maxEndTerms` terms have such a text, because their positions would have to be read.
    */
   #hasValueWithEndsOf(phrase: FoldedTerms, pattern: FoldedPattern): boolean {
     const { lengths } = this.column.isList ? this.column.valueLists() : this.column.texts();

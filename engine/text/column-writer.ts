@@ -101,8 +101,8 @@ export function writeListIndex(
 }
 
 /**
- * Number of texts from which on `collectTexts` may decide that too many values of lists are distinct. It is high because 20,000 names that occur
- * repeatedly in a large segment look distinct at first, and their index is a third as large if texts are shared.
+ * Number of texts from which on `collectTexts` may decide that too many values of lists are distinct. It is high because 20,000 names that
+ * occur repeatedly in a large segment look distinct at first, and their index is a third as large if texts are shared.
  */
 const minTextsToCheckInLists = 1 << 14;
 

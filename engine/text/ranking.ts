@@ -24,7 +24,10 @@ export interface RankedPage {
 /** Returns the rows of some texts of a segment, ascending. */
 type RowsOfTexts = (segment: number, texts: Uint32Array) => Uint32Array;
 
-/** When there are more candidates than twice the rows up to the end of the page plus this number, those that cannot be on the page are removed. */
+/**
+ * When there are more candidates than twice the rows up to the end of the page plus this number, those that cannot be on the page are
+ * removed.
+ */
 const surplusRows = 512;
 
 /**

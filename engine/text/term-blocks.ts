@@ -109,17 +109,19 @@ export function findTermInBlock(
 }
 
 /**
- * Maximum number of terms that may match a wildcard pattern. For more, the SQL executor is used, which can be interrupted: reading the lists
- * of tens of thousands of terms takes a tenth of a second for 100,000 texts.
+ * Maximum number of terms that may match a wildcard pattern. For more, the SQL executor is used, which can be interrupted: reading the
+ * lists of tens of thousands of terms takes a tenth of a second for 100,000 texts.
  */
 const maxMatchingTerms = 50_000;
 
-/** Maximum number of bytes that comparing the terms with a pattern may take; long terms of one repeated letter take them, in about a second. */
+/**
+ * Maximum number of bytes that comparing the terms with a pattern may take; long terms of one repeated letter take them, in about a second.
+ */
 const maxComparedBytes = 1_000_000_000;
 
 /**
- * Returns the entries of the terms that match a pattern, in the order of the terms; `bytes` are those of consecutive blocks from `block` on.
- * Returns `many` if there are more than `maxMatchingTerms`, or if comparing may take more than `maxComparedBytes`.
+ * Returns the entries of the terms that match a pattern, in the order of the terms; `bytes` are those of consecutive blocks from `block`
+ * on. Returns `many` if there are more than `maxMatchingTerms`, or if comparing may take more than `maxComparedBytes`.
  */
 export function findTermsInBlocks(
   bytes: Uint8Array,

@@ -8,8 +8,8 @@ const foldedAsciiCodes = Uint8Array.from({ length: 128 }, (_, code) =>
 );
 
 /**
- * Tokenizes texts in UTF-8, folds the tokens to terms, and numbers the terms in order of first occurrence. `tokenTerms` has the term numbers of
- * all tokens of all texts, in the order in which they were added.
+ * Tokenizes texts in UTF-8, folds the tokens to terms, and numbers the terms in order of first occurrence. `tokenTerms` has the term
+ * numbers of all tokens of all texts, in the order in which they were added.
  */
 export class TermDictionary {
   /** The number of terms. */

@@ -307,8 +307,8 @@ export class BedParser {
   }
 
   /**
-   * Adds columns for fields that no earlier line has. A field that the format does not name becomes `field_<n>`, n being its position from 1;
-   * it is a string unless the dataset has a column of that name.
+   * Adds columns for fields that no earlier line has. A field that the format does not name becomes `field_<n>`, n being its position from
+   * 1; it is a string unless the dataset has a column of that name.
    */
   #addColumns(): void {
     if (this.#columns.length === 0 && this.#coordinates !== null)

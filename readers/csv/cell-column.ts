@@ -106,8 +106,8 @@ export class CellColumn extends ColumnBuilder {
   }
 
   /**
-   * Reports the NaN and infinite cells of the chunk, unless the column holds text. If it holds text in another chunk, `resolveTypeDependentWarnings`
-   * removes the warnings.
+   * Reports the NaN and infinite cells of the chunk, unless the column holds text. If it holds text in another chunk,
+   * `resolveTypeDependentWarnings` removes the warnings.
    */
   warnOfNonFinite(report: Report): void {
     if (this.isText) return;

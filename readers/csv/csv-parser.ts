@@ -31,8 +31,8 @@ import { FastRowScanner } from './fast-rows.js';
 import { codes, listOfOneWarning } from '../../engine/ingest/validation-codes.js';
 
 /**
- * Parses the rows of one chunk into columns. Ordinary rows are appended in runs, column by column (`FastRowScanner`); other rows are appended one
- * by one, cell by cell. No object is created per row.
+ * Parses the rows of one chunk into columns. Ordinary rows are appended in runs, column by column (`FastRowScanner`); other rows are
+ * appended one by one, cell by cell. No object is created per row.
  */
 export class CsvParser extends CellScanner {
   readonly #params: CsvFormat;

@@ -44,8 +44,9 @@ export class CellObjects {
   }
 
   /**
-   * Returns the header of a MAF file that derives nothing that the file, such as the CSV of an export, has itself: no coordinates if members of
-   * these are cells, and no variants if the file has a column `variant` and the dataset has that field, but none of variants derived beside it.
+   * Returns the header of a MAF file that derives nothing that the file, such as the CSV of an export, has itself: no coordinates if
+   * members of these are cells, and no variants if the file has a column `variant` and the dataset has that field, but none of variants
+   * derived beside it.
    */
   mafHeader(header: MafHeader): MafHeader {
     const areCells = this.#topColumns.some(
@@ -118,8 +119,8 @@ class CellObject extends ColumnBuilder {
 
 /**
  * Appends the cell `bytes[from..to)` if the column stores JSON, or if it stores lists and the cell has one as JSON. Returns whether it was
- * appended. Choice: a CSV cell of a field that is stored as JSON is JSON if it can be parsed as such, and otherwise a string; a cell of a list
- * is the list if it has the JSON of one, and otherwise its only element.
+ * appended. Choice: a CSV cell of a field that is stored as JSON is JSON if it can be parsed as such, and otherwise a string; a cell of a
+ * list is the list if it has the JSON of one, and otherwise its only element.
  */
 export function appendJsonCell(
   column: ValueColumn,

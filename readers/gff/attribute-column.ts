@@ -12,7 +12,9 @@ import type { Column } from '../../engine/core/types.js';
  * decides between text and list when the chunk is finished, so that no part of a chunk has to be read again.
  */
 export class AttributeColumn extends ValueColumn {
-  /** The number of values that the current run of lines has for this column, and where the next of them is noted (`FastAttributeParser`). */
+  /**
+   * The number of values that the current run of lines has for this column, and where the next of them is noted (`FastAttributeParser`).
+   */
   runCount = 0;
   runEnd = 0;
   readonly #physical: string;

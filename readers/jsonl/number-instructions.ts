@@ -54,8 +54,8 @@ const splitDoubleSource = (local: string, high: string, low: string): string => 
   local.set $${low}`;
 
 /**
- * Instructions that compute the rounding error of `$back`, the product of `$number` and `$power`, as `productErrorSource` of `readers/text/parse-numbers.ts`
- * does.
+ * Instructions that compute the rounding error of `$back`, the product of `$number` and `$power`, as `productErrorSource` of
+ * `readers/text/parse-numbers.ts` does.
  */
 const productErrorSource = `
   ${splitDoubleSource('number', 'highA', 'lowA')}
@@ -89,8 +89,8 @@ const correctedQuotientSource = (operation: string): string => `
   f64.add`;
 
 /**
- * Instructions that correct the quotient of a mantissa that a double does not hold exactly, as `parseLongDecimal` of `readers/text/parse-numbers.ts`
- * does.
+ * Instructions that correct the quotient of a mantissa that a double does not hold exactly, as `parseLongDecimal` of
+ * `readers/text/parse-numbers.ts` does.
  */
 const correctQuotientSource = `
   local.get $number

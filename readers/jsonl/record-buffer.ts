@@ -36,7 +36,8 @@ class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): numbe
   }
 
   /**
-   * Sets the fields of the records that `findRecordRun` looks for; the next text may be a different one. Returns false if there are too many fields.
+   * Sets the fields of the records that `findRecordRun` looks for; the next text may be a different one. Returns false if there are too
+   * many fields.
    */
   setFields(fields: readonly OrderedField[]): boolean {
     const { fields: root, literals, end } = recordAddresses;

@@ -68,7 +68,9 @@ export class Bzip2BlockDecoder {
     return this.#at;
   }
 
-  /** Reads a block, including its magic number. Returns the number of bytes consumed; afterwards, `readText` returns the text of the block. */
+  /**
+   * Reads a block, including its magic number. Returns the number of bytes consumed; afterwards, `readText` returns the text of the block.
+   */
   readBlock(input: Uint8Array): number {
     this.peekMagic(input);
     const expectedChecksum = (this.#read(16) << 16) | this.#read(16);

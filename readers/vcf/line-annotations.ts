@@ -55,7 +55,9 @@ export class LineAnnotations {
     return index + 1 < this.annotationCount ? this.annotationStarts[index + 1]! - 1 : this.valueTo;
   }
 
-  /** Assigns the annotations to the alleles of the line. Returns the number of records that the line becomes, or 0 if it has no annotations. */
+  /**
+   * Assigns the annotations to the alleles of the line. Returns the number of records that the line becomes, or 0 if it has no annotations.
+   */
   assignToAlleles({ bytes, refFrom, refTo, altFrom, altTo }: VcfLine): number {
     if (this.annotationCount === 0) return 0;
     const isOne = bytes.subarray(altFrom, altTo).indexOf(44) < 0;

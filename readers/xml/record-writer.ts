@@ -23,7 +23,10 @@ interface FieldSlot {
   members: FieldSlots | null;
 }
 
-/** The slots of the fields of an object, by the numbers of their names; without `fields`, only the keys are counted, because the object is stored as JSON text or not at all. */
+/**
+ * The slots of the fields of an object, by the numbers of their names; without `fields`, only the keys are counted, because the object is
+ * stored as JSON text or not at all.
+ */
 class FieldSlots {
   fields: ObjectFields | null;
   readonly #slots: (FieldSlot | undefined)[] = [];

@@ -141,7 +141,10 @@ export interface AnnotatedColumns {
   readonly stored: Columns;
   /** The columns with known types: stored ones, and computed ones with declared types. */
   readonly known: Columns;
-  /** The columns that values are stored in from the start, if they fit: those of the dataset, and computed ones that a later expression may change. */
+  /**
+   * The columns that values are stored in from the start, if they fit: those of the dataset, and computed ones that a later expression may
+   * change.
+   */
   readonly hints: Columns;
   /** The columns that every record has, in their order; null if expressions produce whole records. */
   readonly fixed: readonly ProjectedColumn[] | null;

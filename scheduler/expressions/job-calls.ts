@@ -11,7 +11,7 @@ import { SentCalls, sentBatch, type SentCallTable, type SentBatch } from './sent
 import { callText, callTextsOfTemplate } from './host-call-protocol.js';
 import type { HostCallResult, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './host-call-protocol.js'; // prettier-ignore
 
-/** A call of a job's expressions, which the worker process sends to the API process. */
+/** A call or batch of calls of a dataset function by a job's expressions, which the worker process sends to the API process. */
 export interface HostCallMessage {
   /** The number of the call within the attempt. */
   readonly call: number;
@@ -73,7 +73,7 @@ export class JobHostCalls {
     const before = calls.sent[code];
     if (before !== undefined) {
       const answers = before.answers ?? (await before.asked);
-      const answer = answerAt(answers, calls.places[code]!);
+      const answer = answerAt(answers, calls.batchIndices[code]!);
       if (answer !== null) return answer;
       // While the answer was awaited, another thread may have made the same call, or all calls may have been forgotten.
       if (calls.sent[code] !== before || keptAnswers !== this.#made) return this.#call(request);
@@ -81,7 +81,7 @@ export class JobHostCalls {
     const answer = this.#ask(request) as Promise<HostCallResult>;
     const sentAnswers = sentBatch(answer.then((one) => packAnswers([one])));
     calls.sent[code] = sentAnswers;
-    calls.places[code] = 0;
+    calls.batchIndices[code] = 0;
     sentAnswers.asked.then(
       (answers) => this.#keep(sentAnswers, answers),
       () => this.#count(100), // the caller gets the error from `answer`
@@ -109,16 +109,16 @@ export class JobHostCalls {
       return text;
     });
     const answers: PackedAnswers[] = [];
-    const places: number[] = [];
+    const batchIndices: number[] = [];
     const askedGroups = Array.from(groups, async ([calls, group]) => {
       const found = await this.#together(calls, packTexts(group.map((i) => ownCalls[i]!)));
       for (const [at, i] of group.entries()) {
         answers[i] = found;
-        places[i] = at;
+        batchIndices[i] = at;
       }
     });
     await Promise.all(askedGroups);
-    return gatherAnswers(answers, places);
+    return gatherAnswers(answers, batchIndices);
   }
 
   /** Returns the answers to calls: those already known, those that other threads wait for, and those that the API process gives now. */
@@ -129,10 +129,10 @@ export class JobHostCalls {
     const ownBatch = open.length === 0 ? null : sentBatch(this.#asked(kept, texts, open));
     for (let at = 0; at < open.length; at++) {
       kept.sent[codes[open[at]!]!] = ownBatch!;
-      kept.places[codes[open[at]!]!] = at;
+      kept.batchIndices[codes[open[at]!]!] = at;
     }
     const sentCalls = Array.from(codes, (code) => kept.sent[code]!);
-    const places = codes.map((code) => kept.places[code]!);
+    const batchIndices = codes.map((code) => kept.batchIndices[code]!);
     if (ownBatch !== null) {
       const answers = await ownBatch.asked;
       this.#keep(ownBatch, answers);
@@ -144,7 +144,7 @@ export class JobHostCalls {
     }
     const answers: (PackedAnswers | null)[] = [];
     for (const one of sentCalls) answers.push(one.answers ?? (await one.asked.catch(() => null)));
-    return gatherAnswers(answers, places);
+    return gatherAnswers(answers, batchIndices);
   }
 
   /** Returns the answers of the API process to some calls. If the request fails, each call is made alone, which shows the error. */

@@ -30,19 +30,22 @@ export function answerAt(answers: PackedAnswers, at: number): HostCallResult | n
   return { json: textAt(answers.texts, at), floats: answers.floats[answers.floatsOf[at]!]! };
 }
 
-/** Joins answers from several batches: answer `i` of the result is answer `places[i]` of `batches[i]`, or missing if that batch is null. */
+/**
+ * Joins answers from several batches: answer `i` of the result is answer `batchIndices[i]` of `batches[i]`, or missing if that batch is
+ * null.
+ */
 export function gatherAnswers(
   batches: readonly (PackedAnswers | null)[],
-  places: ArrayLike<number>,
+  batchIndices: ArrayLike<number>,
 ): PackedAnswers {
   const table = new FloatPathsTable(batches.length);
   for (let i = 0; i < batches.length; i++) {
     const batch = batches[i]!;
-    if (batch !== null && hasAnswer(batch, places[i]!))
-      table.setFloatPaths(i, batch.floats[batch.floatsOf[places[i]!]!]);
+    if (batch !== null && hasAnswer(batch, batchIndices[i]!))
+      table.setFloatPaths(i, batch.floats[batch.floatsOf[batchIndices[i]!]!]);
   }
   const texts = batches.map((batch) => batch?.texts ?? null);
-  return { texts: gatherTexts(texts, places), ...table.packFloatPaths() };
+  return { texts: gatherTexts(texts, batchIndices), ...table.packFloatPaths() };
 }
 
 /** Whether a call of a batch was answered. */

@@ -96,8 +96,8 @@ export function annotationSettingsToRow(settings: AnnotationSettings): {
 }
 
 /**
- * Plans the annotation of the records that a query finds, over the fields of its dataset. Throws a 400 for a mistake in an expression, which
- * names `target_fields` or `annotator_params`.
+ * Plans the annotation of the records that a query finds, over the fields of its dataset. Throws a 400 for a mistake in an expression,
+ * which names `target_fields` or `annotator_params`.
  */
 export function planAnnotation(
   settings: AnnotationSettings,

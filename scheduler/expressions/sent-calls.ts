@@ -21,7 +21,7 @@ export interface SentCallTable {
   readonly texts: ValueTable;
   /** The batch in which each call was sent, by the code of its text in `texts`. */
   readonly sent: (SentBatch | undefined)[];
-  readonly places: number[];
+  readonly batchIndices: number[];
 }
 
 /** The calls that an attempt at a job has made. A call is found whether it comes with a `CallTemplate` or as a whole text. */
@@ -64,7 +64,7 @@ export class SentCalls {
 }
 
 function emptySentCallTable(): SentCallTable {
-  return { texts: new ValueTable(), sent: [], places: [] };
+  return { texts: new ValueTable(), sent: [], batchIndices: [] };
 }
 
 function isSameTemplate(one: CallTemplate, other: CallTemplate): boolean {

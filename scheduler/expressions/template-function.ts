@@ -12,7 +12,10 @@ import type { HostCallResult, HostCall } from './host-call-protocol.js';
 /** Maximum nesting depth of templates. */
 const maxTemplateDepth = 3;
 
-/** `annotate(record, template, debug, include_errors)`: the record with the fields of a template (specification of expressions, section 8.1). */
+/**
+ * `annotate(record, template, debug, include_errors)`: the record with the fields of a template (specification of expressions, section
+ * 8.1).
+ */
 export function annotateTemplateFunction(call: (call: HostCall) => HostCallResult): HostFunction {
   const annotations = new Map<string, Annotation>();
   let depth = 0;

@@ -35,9 +35,8 @@ export type FetchFile = (
 ) => Promise<WrittenFile>;
 
 /**
- * Returns the function that downloads files from other hosts. Except for e-mail (`export-mailer.ts`), the server opens no other connection to
- * other hosts. Each file of the folder `scheduler/fetch` defends against some of the threats N1 to N10
- * (`docs/threats.md`).
+ * Returns the function that downloads files from other hosts. Except for e-mail (`export-mailer.ts`), the server opens no other connection
+ * to other hosts. Each file of the folder `scheduler/fetch` defends against some of the threats N1 to N10 (`docs/threats.md`).
  */
 export function openFetcher(settings: FetchSettings, network: Network = systemNetwork): FetchFile {
   const limits = { ...defaultFetchLimits(), ...settings.limits };

@@ -138,7 +138,7 @@ export class Transfer {
   }
 }
 
-/** The length of the body in bytes; null if it is unknown but the body's end can be detected. Throws if it cannot. */
+/** The length of the body in bytes; null if it is unknown but the end of the body can be detected. Throws if the end cannot be detected. */
 function bodyLengthOf({ headers }: HostResponse, expected: ExpectedDigest): number | null {
   const length = headers['content-length'];
   if (length !== undefined) return Number(length);
@@ -173,7 +173,10 @@ function rangeRequestHeaders(point: ResumePoint | undefined): Readonly<Record<st
   return { Range: `bytes=${point.bytes}-`, 'If-Range': point.tag };
 }
 
-/** Returns the size of the whole file if the partial content is of the same version, as far as its entity tag tells, and covers exactly the bytes after the resume point; undefined otherwise. */
+/**
+ * Returns the size of the whole file if the partial content is of the same version, as far as its entity tag tells, and covers exactly the
+ * bytes after the resume point; undefined otherwise.
+ */
 function totalBytesOfRange(headers: IncomingHttpHeaders, point: ResumePoint): number | undefined {
   const range = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(headers['content-range'] ?? '');
   if (range === null) return undefined;

@@ -25,8 +25,8 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   /** The name of the kind as `task_display_name` in the HTTP interface. */
   readonly displayName: string;
   /**
-   * Options for kinds whose tasks the server adds with `Scheduler.enqueueAndWait` or `Scheduler.enqueue`. Absent for kinds with a resource, which the
-   * catalogue queues.
+   * Options for kinds whose tasks the server adds with `Scheduler.enqueueAndWait` or `Scheduler.enqueue`. Absent for kinds with a resource,
+   * which the catalogue queues.
    */
   readonly background?: BackgroundOptions;
   /**

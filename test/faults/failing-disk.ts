@@ -53,8 +53,8 @@ export const faultMessagePattern =
   /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk failed to/;
 
 /**
- * Starts a server for each test of a file, which must call this function at its top level. Each test has its own server, because every check
- * reads all files of the server, and a shared server would accumulate the files of earlier tests.
+ * Starts a server for each test of a file, which must call this function at its top level. Each test has its own server, because every
+ * check reads all files of the server, and a shared server would accumulate the files of earlier tests.
  */
 export function useFailingDisk(): FailingDisk {
   let server: TestServer;

@@ -38,8 +38,8 @@ export async function readCase(one: FuzzCase, how: SourceOptions = {}): Promise<
 }
 
 /**
- * Returns the outcome for an expected error. Throws a `PropertyFailure` for any other error, and for an error about the file whose message does not
- * name the file.
+ * Returns the outcome for an expected error. Throws a `PropertyFailure` for any other error, and for an error about the file whose message
+ * does not name the file.
  */
 function refusedOutcome(error: unknown): ReadOutcome {
   if (!(error instanceof AppError))

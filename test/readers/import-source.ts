@@ -50,7 +50,9 @@ export interface FileOptions extends Pick<
   readonly targetBytes?: number;
   /** A generator for a random order in which chunks are read, as threads may; by default their own order. */
   readonly shuffle?: Random;
-  /** Called with each batch as an import would store it, and with the index of its chunk in the source. The batch is released afterwards. */
+  /**
+   * Called with each batch as an import would store it, and with the index of its chunk in the source. The batch is released afterwards.
+   */
   readonly onBatch?: (batch: Batch, index: number) => Promise<void> | void;
   /** Called with the result of reading all chunks. */
   readonly onRead?: (imported: UnreleasedChunks, bodyLine: number) => void;

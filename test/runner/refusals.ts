@@ -9,8 +9,8 @@ import { parseAst } from 'rolldown/parseAst';
  */
 
 /**
- * The compiled modules whose refusals are counted: those that run in the API process, and so in that of a test. Its bundle, and modules
- * that refuse to open a catalogue, are left out.
+ * The compiled modules whose refusals are counted: those of `api`, `engine/catalog`, `engine/query/request` and `engine/search`, which run
+ * in the process of a test. The bundle of the API process (`api/main`) and the modules that refuse to open a catalogue are left out.
  */
 const countedModulePattern =
   /^(?!api\/main\.|engine\/catalog\/(catalog|migrations)\.)(api|engine\/(catalog|query\/request|search))\/.*\.js$/;

@@ -9,7 +9,9 @@ import { isCountedModule, instrumentRefusals } from './refusals.js';
 const require = createRequire(import.meta.url);
 const testsUrl = new URL('../', import.meta.url).href;
 const buildUrl = new URL('../../', import.meta.url).href;
-/** The folder in which tests note the refusals that they provoke: places of the product that reject a request. Undefined if none is noted. */
+/**
+ * The folder in which tests note the refusals that they provoke: places of the product that reject a request. Undefined if none is noted.
+ */
 const refusalsFolder = process.env['STRANDLAKE_REFUSALS'];
 const provokedRefusals = new Set<string>();
 Object.assign(globalThis, { noteRefusal: (place: string) => provokedRefusals.add(place) });

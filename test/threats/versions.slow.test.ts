@@ -13,7 +13,7 @@ const recordsPerCommit = 40;
  */
 interface VersionContent {
   readonly what: string;
-  readonly commits: ReadonlyMap<string, number>;
+  readonly recordCounts: ReadonlyMap<string, number>;
   readonly total: number;
   readonly lacking: number;
   readonly isWhole: boolean;
@@ -28,15 +28,15 @@ function versionContentOf(
   total: number,
   isWhole: boolean,
 ): VersionContent {
-  const commits = new Map<string, number>();
+  const recordCounts = new Map<string, number>();
   let lacking = 0;
   for (const row of rows) {
     const commit = String(row['_commit']);
-    commits.set(commit, (commits.get(commit) ?? 0) + 1);
+    recordCounts.set(commit, (recordCounts.get(commit) ?? 0) + 1);
     // Every commit adds a field of its own, which a page of its version must contain.
     if (row[`own_${String(row['w'])}_${String(row['i'])}`] !== row['n']) lacking += 1;
   }
-  return { what, commits, total, lacking, isWhole };
+  return { what, recordCounts, total, lacking, isWhole };
 }
 
 test('Q8, D11: every page and every export shows exactly one version while imports go on', async () => {
@@ -109,17 +109,20 @@ test('Q8, D11: every page and every export shows exactly one version while impor
   expect(rows.length).toBe(1 + 3 * commitsOfWriter);
   expect(found.filter(({ what }) => what === 'export').length).toBeGreaterThan(1);
   for (const one of found) {
-    const shownVersion = JSON.stringify({ ...one, commits: [...one.commits] }).slice(0, 300);
+    const shownVersion = JSON.stringify({ ...one, recordCounts: [...one.recordCounts] }).slice(
+      0,
+      300,
+    );
     expect([shownVersion, one.total % recordsPerCommit, one.lacking]).toEqual([shownVersion, 0, 0]);
     // `newest` is the version whose number of records equals the page's total: no record on the page may be from a later version, and a
     // page of the whole version must have all of its records.
     const newest = versions[one.total / recordsPerCommit - 1] ?? -1;
-    for (const [id, count] of one.commits) {
+    for (const [id, count] of one.recordCounts) {
       expect([shownVersion, (order.get(id) ?? Infinity) <= newest]).toEqual([shownVersion, true]);
       if (one.isWhole) expect([shownVersion, count]).toEqual([shownVersion, recordsPerCommit]);
     }
     if (one.isWhole)
-      expect([shownVersion, one.commits.size]).toEqual([
+      expect([shownVersion, one.recordCounts.size]).toEqual([
         shownVersion,
         one.total / recordsPerCommit,
       ]);

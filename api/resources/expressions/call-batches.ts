@@ -169,8 +169,8 @@ async function answerGroup(
 }
 
 /**
- * Returns the result of `work`; null if it fails with an `AppError` other than `canceled` or `internal`. The caller then answers the calls one
- * by one, which reports the error.
+ * Returns the result of `work`; null if it fails with an `AppError` other than `canceled` or `internal`. The caller then answers the calls
+ * one by one, which reports the error.
  */
 export async function nullOnAppError<T>(work: () => Promise<T>): Promise<T | null> {
   try {

@@ -34,8 +34,8 @@ class LookupCache {
 }
 
 /**
- * A lookup that calls of a dataset function share: the values of one field of a dataset, by the text of another. If many texts are looked up,
- * all records that the calls can find are read into a table.
+ * A lookup that calls of a dataset function share: the values of one field of a dataset, by the text of another. If many texts are looked
+ * up, all records that the calls can find are read into a table.
  */
 class CachedLookup {
   /** The number of texts that have been looked up. */

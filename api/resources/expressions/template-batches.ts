@@ -91,8 +91,8 @@ async function readFieldLookup(
 }
 
 /**
- * A whole dataset is read into a lookup table if it has at most this many records per text that has been looked up so far: looking up a text
- * takes about as long as reading this many records.
+ * A whole dataset is read into a lookup table if it has at most this many records per text that has been looked up so far: looking up a
+ * text takes about as long as reading this many records.
  */
 const maxRowsPerText = 8;
 

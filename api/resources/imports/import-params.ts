@@ -97,8 +97,8 @@ const recordExpression = withReader(text, (form, key) => {
 });
 
 /**
- * How expressions are evaluated (contract 10.1). The annotator, which clients choose, does not change the results; the members of `data` are
- * variables of the import's expressions.
+ * How expressions are evaluated (contract 10.1). The annotator, which clients choose, does not change the results; the members of `data`
+ * are variables of the import's expressions.
  */
 export const annotatorParams = parameterGroup({
   annotator: { type: enumOf('simple', 'serial', 'parallel'), initial: 'simple' },

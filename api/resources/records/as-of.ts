@@ -90,8 +90,8 @@ export async function resolveAsOf(
 }
 
 /**
- * Returns what `Store.readableVersion` does, or the version itself if the log of the dataset is not there any more, because it was archived or
- * deleted: whatever reads the version refuses it then.
+ * Returns what `Store.readableVersion` does, or the version itself if the log of the dataset is not there any more, because it was archived
+ * or deleted: whatever reads the version refuses it then.
  */
 async function findReadableVersion(
   { catalog, store }: AsOfContext,

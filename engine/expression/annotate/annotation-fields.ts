@@ -18,7 +18,10 @@ export interface AnnotationField {
   readonly isTransient: boolean;
   /** Whether the field is None, without an evaluation, in records that have none of the values that its expression reads. */
   readonly needsInput?: boolean;
-  /** The dotted names of fields that each record has as its key; a value of theirs counts for `needsInput` only if the expression reads no other. */
+  /**
+   * The dotted names of fields that each record has as its key; a value of theirs counts for `needsInput` only if the expression reads no
+   * other.
+   */
   readonly keyNames?: readonly string[];
 }
 

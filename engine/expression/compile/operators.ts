@@ -206,7 +206,7 @@ export function compileComparison(
   };
 }
 
-/** Returns the value of a constant or of a tuple of constant texts; undefined for other nodes. */
+/** Returns the value of a constant; for a tuple or list of constants, a tuple of their values; undefined for other nodes. */
 function constantOf(node: SyntaxNode): PyValue | undefined {
   if (node.kind === 'constant') return node.value;
   const isConstant =

@@ -17,8 +17,8 @@ function positionArgument(value: PyValue | undefined, missing: number, length: n
 }
 
 /**
- * Returns the range that the arguments `start` and `end`, in code points, select, as offsets in UTF-16 code units; undefined if it begins after
- * the end of the text or after its own end.
+ * Returns the range that the arguments `start` and `end`, in code points, select, as offsets in UTF-16 code units; undefined if it begins
+ * after the end of the text or after its own end.
  */
 function codeUnitRange(
   text: string,

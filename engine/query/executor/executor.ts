@@ -74,7 +74,10 @@ export interface Executor {
     conditions: readonly ScoredCondition[],
     options: RunOptions,
   ): Promise<ConditionWeights | Unsupported>;
-  /** Returns the total, the page's rows and the facets. `selection.scores` must be empty or have their weights, unless the executor weighs itself. */
+  /**
+   * Returns the total, the page's rows and the facets. `selection.scores` must be empty or have their weights, unless the executor weighs
+   * itself.
+   */
   select(
     snapshot: Snapshot,
     selection: Selection,
@@ -86,12 +89,17 @@ export interface Executor {
     selection: Selection,
     options: RunOptions,
   ): Promise<AsyncIterable<RowBatch> | Iterable<RowBatch>>;
-  /** Counts the records that the nodes of a tree of conditions match, as in `RecordInspector`. Absent for executors that `explain` does not ask. */
+  /**
+   * Counts the records that the nodes of a tree of conditions match, as in `RecordInspector`. Absent for executors that `explain` does not
+   * ask.
+   */
   countNodes?(
     snapshot: Snapshot,
     root: ExplainGroup,
     options: RunOptions,
   ): Promise<CountsByNode | Unsupported>;
-  /** Returns what answers the questions of `explain` about a query with this predicate. Absent for executors that `explain` does not ask. */
+  /**
+   * Returns what answers the questions of `explain` about a query with this predicate. Absent for executors that `explain` does not ask.
+   */
   inspect?(snapshot: Snapshot, predicate: Predicate, options: RunOptions): RecordInspector;
 }

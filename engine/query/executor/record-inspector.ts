@@ -17,7 +17,9 @@ export interface RecordInspector {
   ): Promise<readonly number[]>;
   /** Returns the stored values next to an interval, among the records that satisfy `scope`; undefined if no record stores the field. */
   valuesAround(interval: Interval, scope: Predicate): Promise<ValuesAround | undefined>;
-  /** Returns a few stored strings within an edit distance of 1 to 3 (depending on the length of `text`), ignoring case, the nearest first. */
+  /**
+   * Returns a few stored strings within an edit distance of 1 to 3 (depending on the length of `text`), ignoring case, the nearest first.
+   */
   similarStrings(field: FieldRef, text: string): Promise<readonly string[]>;
   /** Returns the most frequent values of a string field among the first 1,000 records that satisfy `scope`; none for a list. */
   frequentStrings(field: FieldRef, scope: Predicate): Promise<readonly string[]>;

@@ -2,9 +2,9 @@
  * A cache with a limit in bytes that one large query cannot empty. A new entry enters a window, from which the least recently used entry is
  * removed first. An entry removed from the window enters the main part only if more of the latest queries asked for it than for each entry
  * that it would replace. So queries that together need more than the limit still find part of their columns in the cache, where a
- * least-recently-used cache would have none. A value may need that of another key, its base, as a column needs its dictionary: it is removed
- * with its base, and a use of it is a use of its base. The method is W-TinyLFU: G. Einziger, R. Friedman and B. Manes, "TinyLFU: A Highly Efficient
- * Cache Admission Policy", ACM Transactions on Storage 13(4), 2017.
+ * least-recently-used cache would have none. A value may need that of another key, its base, as a column needs its dictionary: it is
+ * removed with its base, and a use of it is a use of its base. The method is W-TinyLFU: G. Einziger, R. Friedman and B. Manes, "TinyLFU: A
+ * Highly Efficient Cache Admission Policy", ACM Transactions on Storage 13(4), 2017.
  */
 export class AdmissionCache {
   readonly #window: CachePart;
@@ -76,7 +76,9 @@ export class AdmissionCache {
     return entry.part === this.#main ? room + entry.bytes : Math.max(room, this.#window.maxBytes);
   }
 
-  /** Returns whether a value of `bytes` bytes with this key would stay now, and not only until newer values have passed through the window. */
+  /**
+   * Returns whether a value of `bytes` bytes with this key would stay now, and not only until newer values have passed through the window.
+   */
   wouldStay(key: string, bytes: number): boolean {
     const entry = this.#entry(key);
     if (entry.part === this.#main) return true;
@@ -135,8 +137,8 @@ export class AdmissionCache {
   }
 
   /**
-   * Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace. Its base is in the
-   * main part as well, because leaving the window it would otherwise take entries of the main part with it.
+   * Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace. Its base is in
+   * the main part as well, because leaving the window it would otherwise take entries of the main part with it.
    */
   #admit(entry: CacheEntry): void {
     const main = this.#main;

@@ -32,8 +32,8 @@ export function rowOfColumn(
 const emptyLeafValues = new LeafValues({ kind: 'int32s', int32s: new Int32Array(0) });
 
 /**
- * Returns true if the statistics of a row group prove that the object that contains a leaf is present in every row: the leaf is in no object,
- * or another leaf of the object has no nulls. Returns false for a leaf in a list.
+ * Returns true if the statistics of a row group prove that the object that contains a leaf is present in every row: the leaf is in no
+ * object, or another leaf of the object has no nulls. Returns false for a leaf in a list.
  */
 function isParentPresent(
   leaves: readonly SegmentLeaf[],

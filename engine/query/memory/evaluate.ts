@@ -50,8 +50,8 @@ export function compileMatchers(
 }
 
 /**
- * Returns why the memory executor does not support a selection; undefined if it does, as far as the schema shows. Restrictions that depend on
- * values are reported by the matcher instead.
+ * Returns why the memory executor does not support a selection; undefined if it does, as far as the schema shows. Restrictions that depend
+ * on values are reported by the matcher instead.
  */
 export function unsupportedSelection(
   { predicate, scores, ordering, facets, cursor }: Selection,

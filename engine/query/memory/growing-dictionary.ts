@@ -4,7 +4,10 @@ import type { Dictionary, Utf8Strings } from './match/column.js';
 /** Maximum number of entries: with more, nearly all strings of the field are distinct and indices save nothing. */
 const maxEntries = 1 << 20;
 
-/** Size in bytes of an entry besides the characters of its string: the header of the JavaScript string, and its elements in the arrays and hash tables that refer to it. */
+/**
+ * Size in bytes of an entry besides the characters of its string: the header of the JavaScript string, and its elements in the arrays and
+ * hash tables that refer to it.
+ */
 const stringOverheadBytes = 48;
 
 /**

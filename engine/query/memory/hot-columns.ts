@@ -31,7 +31,9 @@ export class HotColumns {
       .toReversed();
   }
 
-  /** Returns the hot columns as JSON in UTF-8 if they or their order have changed since they were last saved or parsed; otherwise undefined. */
+  /**
+   * Returns the hot columns as JSON in UTF-8 if they or their order have changed since they were last saved or parsed; otherwise undefined.
+   */
   takeChangedBytes(): Uint8Array | undefined {
     const list = JSON.stringify(this.recentDatasets);
     if (list === this.#saved) return undefined;

@@ -49,7 +49,9 @@ export async function readTextFrequencies(
 /** The most recent results of `readTextFrequencies`. Snapshots never change, so results stay valid. */
 const cachedFrequencies = new LruCache<string, TextFrequencies>(1_000);
 
-/** Returns the executor that selects the pages of queries that have a `oneFieldQuery`, without facets. It needs no weights of conditions. */
+/**
+ * Returns the executor that selects the pages of queries that have a `oneFieldQuery`, without facets. It needs no weights of conditions.
+ */
 export function indexExecutor(shards: Shards): Executor {
   return {
     unsupportedReason: (selection, snapshot) =>

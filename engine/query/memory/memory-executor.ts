@@ -68,7 +68,9 @@ export interface MemoryExecutor extends Executor {
   ): Promise<readonly number[]>;
   /** Loads the columns of these fields until the cache is full. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
-  /** Returns the limit of the cache and the size of its values, in bytes, and how often queries found a value or did not since the start. */
+  /**
+   * Returns the limit of the cache and the size of its values, in bytes, and how often queries found a value or did not since the start.
+   */
   cacheUsage(): { limit: number; bytes: number; hits: number; misses: number };
   close(): Promise<void>;
 }

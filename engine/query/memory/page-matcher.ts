@@ -22,7 +22,10 @@ interface PageMatches {
   readonly by: 'filters' | 'pages' | 'searches';
 }
 
-/** Says that a segment is to be evaluated as a whole, because that is faster: with the hash table of a column, or by a scan of whole columns. */
+/**
+ * Says that a segment is to be evaluated as a whole, because that is faster: with the hash table of a column, or by a scan of whole
+ * columns.
+ */
 interface WholeSegmentEvaluation {
   readonly found: undefined;
   readonly by: 'hashes' | 'columns';
@@ -45,7 +48,9 @@ export class PageMatcher {
     this.#match = match;
   }
 
-  /** Returns the matching rows of a segment; none of them if many pages may contain a match, or if looking at single pages gains nothing. */
+  /**
+   * Returns the matching rows of a segment; none of them if many pages may contain a match, or if looking at single pages gains nothing.
+   */
   findMatches(
     pages: SegmentPages,
     view: SegmentView,
@@ -57,7 +62,7 @@ export class PageMatcher {
     const hashes = isInMemory ? query.lookedUp.map(pages.hashes) : [];
     // An existing hash table finds the rows without testing single pages.
     if (hashes.includes('made')) return { found: undefined, by: 'hashes' };
-    // Building a hash table takes as long as a hundred lookups, so the bloom filters decide in which segments one is needed.
+    // Building a hash table takes as long as a hundred lookups, so the Bloom filters decide in which segments one is needed.
     const isFiltered = !isInMemory || hashes.includes('unmade');
     // If the page statistics of some segments exclude nothing, those of the other segments will not either.
     const mayGain = this.#misses < maxConsecutiveMisses;

@@ -87,7 +87,7 @@ const pageDivisor = 4;
 const minPageCostNs = 3_000;
 
 /**
- * Returns the row groups of a segment that may contain a match, according to the bloom filters of their chunks. `filterOf` returns the
+ * Returns the row groups of a segment that may contain a match, according to the Bloom filters of their chunks. `filterOf` returns the
  * words of a chunk's filter; it is called only for chunks whose filter can decide.
  */
 export function groupsToRead(
@@ -110,14 +110,17 @@ export function groupsToRead(
       const nulls = leaf.maxRepetition === 0 && { nulls: chunk.nulls };
       stats[leaf.key] = {
         ...nulls,
-        ...(chunk.bloomFilterOf && { mayContainAny, prefix: chunk.prefix }),
+        ...(chunk.bloomFilter && { mayContainAny, prefix: chunk.prefix }),
       };
     }
     return query.mayHold({ rows: group.rows, columns: query.columns, stats, areVariantsPlaced });
   });
 }
 
-/** Returns about how many bytes the column of a field of the predicate takes in memory; strings that are stored with dictionaries become indices. */
+/**
+ * Returns about how many bytes the column of a field of the predicate takes in memory; strings that are stored with dictionaries become
+ * indices.
+ */
 export function columnBytesOf(file: SegmentFile, { names }: PageQuery, name: string): number {
   const leaf = file.leafByKey(names.get(name)!);
   if (leaf === undefined) return 0;

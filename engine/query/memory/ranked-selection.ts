@@ -114,8 +114,8 @@ export function oneFieldQuery(
 }
 
 /**
- * Returns the predicate as a query of the text index; undefined if it has other conditions than those that `toTextQuery` accepts. Adds the predicate's
- * fields to `fields`.
+ * Returns the predicate as a query of the text index; undefined if it has other conditions than those that `toTextQuery` accepts. Adds the
+ * predicate's fields to `fields`.
  */
 function textIndexQuery(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
   if (isScoredCondition(predicate)) {

@@ -37,13 +37,15 @@ export interface SegmentPages {
   /** Returns the whole column of a field if it is in memory. The call does not count as a use of it. */
   peekColumn(name: string): CachedColumn | undefined;
   /**
-   * Returns whether loading the whole column of a field pays: several of the latest queries, with the current one, asked for it, and a column of
-   * at least `bytes` bytes would stay in the cache.
+   * Returns whether loading the whole column of a field pays: several of the latest queries, with the current one, asked for it, and a
+   * column of at least `bytes` bytes would stay in the cache.
    */
   isWorthLoading(name: string, bytes: number): boolean;
-  /** Returns whether the hash table of a column of strings in memory without a dictionary is in memory, too; undefined for other columns. */
+  /**
+   * Returns whether the hash table of a column of strings in memory without a dictionary is in memory, too; undefined for other columns.
+   */
   hashes(name: string): 'made' | 'unmade' | undefined;
-  /** Returns the words of a chunk's bloom filter; undefined if it has none. */
+  /** Returns the words of a chunk's Bloom filter; undefined if it has none. */
   readonly filter: (chunk: SegmentChunk) => Uint32Array | undefined;
   /** Returns the values of a field in a page; undefined if the segment does not store the field. */
   readonly column: (page: RowPage, field: FieldRef) => MemoryColumn | undefined;
@@ -296,8 +298,9 @@ export class SegmentCache {
   }
 
   /**
-   * Calls `read` with the dictionary of a field, to which it may add strings: as many as there is room for in the cache, and at most half of
-   * the limit, because a dictionary is of no use without columns. A new dictionary stays in memory if `isUsed` returns true for the result.
+   * Calls `read` with the dictionary of a field, to which it may add strings: as many as there is room for in the cache, and at most half
+   * of the limit, because a dictionary is of no use without columns. A new dictionary stays in memory if `isUsed` returns true for the
+   * result.
    */
   #withDictionary<T>(
     scope: RowScope,

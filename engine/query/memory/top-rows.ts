@@ -166,8 +166,8 @@ export class TopRows {
   }
 
   /**
-   * Returns whether a row of a segment that is yet to be added sorts after the last row that is kept if their first keys are equal: there is
-   * no other key, and the row is in a later segment, or later in the same one.
+   * Returns whether a row of a segment that is yet to be added sorts after the last row that is kept if their first keys are equal: there
+   * is no other key, and the row is in a later segment, or later in the same one.
    */
   #areEqualKeysLast(segment: number): boolean {
     return this.#ordering.length === 1 && segment >= this.#worstSegment;

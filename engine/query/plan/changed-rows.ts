@@ -33,7 +33,7 @@ export async function matchChangedRows(
     await added.rows.rowIds(added.snapshot),
     await removed.rows.rowIds(removed.snapshot),
   );
-  await discardOtherRecords(engine, removed, added, partners, options);
+  await clearFalsePartners(engine, removed, added, partners, options);
   const isMatched = new Uint8Array(removed.rows.length);
   for (const index of partners) if (index >= 0) isMatched[index] = 1;
   const removedLeft = indexesWhere(isMatched, (one) => one === 0);
@@ -72,7 +72,7 @@ function joinAscending(these: Float64Array, others: Float64Array): Int32Array {
 }
 
 /** Sets to -1 the partners of added rows that have another `_id`, or the same `_commit`. */
-async function discardOtherRecords(
+async function clearFalsePartners(
   engine: QueryEngine,
   removed: VersionRows,
   added: VersionRows,

@@ -13,7 +13,10 @@ import type { QueryEngine } from './query-engine.js';
 
 /** The outcome of a plan for a page. */
 export interface ExecutedPlan extends SelectedRows {
-  /** The plan that was carried out in the end. If executors refused a step of an earlier plan, the reasons of its steps say so. */
+  /**
+   * The plan that was carried out. If an executor refused a step of an earlier plan, the reason of the step that replaced it in this plan
+   * says why.
+   */
   readonly plan: Plan;
 }
 

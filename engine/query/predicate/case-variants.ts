@@ -103,8 +103,8 @@ function isAnyVariantBetween(
 }
 
 /**
- * Returns all case variants of these strings that begin with an ASCII prefix; undefined if there are more than `most`, or if a string is not
- * ASCII.
+ * Returns all case variants of these strings that begin with an ASCII prefix; undefined if there are more than `most`, or if a string is
+ * not ASCII.
  */
 export function caseVariantsOf(
   values: readonly string[],

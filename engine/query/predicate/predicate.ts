@@ -161,7 +161,9 @@ function childrenOf(predicate: Predicate): readonly Predicate[] {
   return 'item' in predicate ? [predicate.item] : [];
 }
 
-/** Returns the conditions on records in a predicate, from left to right; those on elements of a list are part of an `any` and not listed. */
+/**
+ * Returns the conditions on records in a predicate, from left to right; those on elements of a list are part of an `any` and not listed.
+ */
 export function conditionsIn(predicate: Predicate): readonly Condition[] {
   return isCondition(predicate) ? [predicate] : childrenOf(predicate).flatMap(conditionsIn);
 }

@@ -19,8 +19,8 @@ const termEndPattern = `(?:$|[${separators}])`;
 type TermQuery = FoldedTerms & { readonly kind: 'terms' | 'phrase' };
 
 /**
- * Returns a condition on terms in the form that the text index answers. Undefined for a wildcard pattern that the index cannot answer, because
- * values may match it as a whole: it contains separators, or begins and ends with wildcards between which it is not a single text.
+ * Returns a condition on terms in the form that the text index answers. Undefined for a wildcard pattern that the index cannot answer,
+ * because values may match it as a whole: it contains separators, or begins and ends with wildcards between which it is not a single text.
  */
 export function toTextQuery(condition: ScoredCondition): TermQuery | undefined {
   if (condition.kind !== 'wildcard')
@@ -60,7 +60,10 @@ export function wildcardPattern(parts: readonly WildPart[]): string {
   return `^${inValue}$|${termStartPattern}${inTerm}${termEndPattern}`;
 }
 
-/** Returns a pattern of the terms that match a wildcard pattern, in strings in which slashes enclose each term, as `Dialect.phraseCount` requires. */
+/**
+ * Returns a pattern of the terms that match a wildcard pattern, in strings in which slashes enclose each term, as `Dialect.phraseCount`
+ * requires.
+ */
 export function wildcardBetweenSlashes(parts: readonly WildPart[]): string {
   return `/${partsPattern(parts, '[^/]')}/`;
 }

@@ -1,21 +1,21 @@
 import { newExplainGroup, type ExplainNode, type ExplainSource } from './condition-node.js';
 import type { FieldIndex } from './field-index.js';
 import type { Predicate, WildPart } from '../predicate/predicate.js';
-import { parseGrammar, type Atom, type Clause, type ClauseLevel } from './query-string/grammar.js';
+import { parseGrammar, type Atom, type Clause, type Disjunction } from './query-string/grammar.js';
 import { compileQueryString } from './query-string/query-string.js';
 import type { RangeEndText } from './ranges.js';
 
 /** Returns the conditions of a query string as a tree. Clauses that only affect the ranking are left out. */
 export function queryNode(text: string, path: string, index: FieldIndex): ExplainNode {
-  return clauseLevelNode(parseGrammar(text), path, index);
+  return disjunctionNode(parseGrammar(text), path, index);
 }
 
 /**
- * Returns the node of one level of a query string, with the semantics of query-string.ts: all required clauses if there are any, else one
- * of the alternatives; and none of the excluded clauses.
+ * Returns the node of one disjunction of a query string, with the semantics of query-string.ts: all required clauses if there are any, else
+ * one of the alternatives; and none of the excluded clauses.
  */
-function clauseLevelNode(
-  { alternatives }: ClauseLevel,
+function disjunctionNode(
+  { alternatives }: Disjunction,
   path: string,
   index: FieldIndex,
 ): ExplainNode {
@@ -61,7 +61,7 @@ function clauseNode({ sign, atom }: Clause, path: string, index: FieldIndex): Ex
 }
 
 function atomNode(atom: Atom, path: string, index: FieldIndex): ExplainNode {
-  if (atom.kind === 'group') return clauseLevelNode(atom.level, path, index);
+  if (atom.kind === 'group') return disjunctionNode(atom.disjunction, path, index);
   return {
     kind: 'condition',
     path,

@@ -139,7 +139,10 @@ interface ScalarValues {
   addNull(at: number): void;
   /** Adds the values at these indexes, to be stored from slot `at` on; a negative index means null. */
   addAll(at: number, values: LeafValues, indexes: Int32Array, count: number): void;
-  /** Returns the buffers of the Arrow array of the first `length` values, without the one of nulls: the offsets and bytes of texts, or the values. */
+  /**
+   * Returns the buffers of the Arrow array of the first `length` values, without the one of nulls: the offsets and bytes of texts, or the
+   * values.
+   */
   finish(length: number): { readonly data: unknown; readonly valueOffsets?: Int32Array };
 }
 

@@ -67,7 +67,7 @@ const materialisers: {
   columns: (source, rows, projection) => materialiseBatch(source, rows, projection, 'physical'),
 };
 
-/** Returns records as JSON in UTF-8, with `end` after each; `ends`, if given, receives the offsets at which records end. */
+/** Returns records as JSON in UTF-8, each followed by `end`. `ends`, if given, receives for each record the offset after its `end`. */
 export function jsonRecords(
   source: SegmentSource,
   rows: RowRefs,

@@ -56,8 +56,8 @@ export interface RecordTree<N> {
 const shapeByLeaves = new WeakMap<readonly SegmentLeaf[], string>();
 
 /**
- * Returns a hash of the leaves of a segment. Segments whose leaves agree in name, type, levels and position have the same hash and can share
- * a `RecordTree`.
+ * Returns a hash of the leaves of a segment. Segments whose leaves agree in name, type, levels and position have the same hash and can
+ * share a `RecordTree`.
  */
 export function shapeOf(leaves: readonly SegmentLeaf[]): string {
   const shape = shapeByLeaves.get(leaves) ?? hash('sha256', JSON.stringify(leaves));

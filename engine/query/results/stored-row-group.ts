@@ -16,8 +16,8 @@ import type { SegmentSource } from './row-blocks.js';
 
 /**
  * Encodes rows as a row group with these columns by copying the column chunks of a stored row group, without decoding their pages.
- * Undefined unless `rows` (pairs of a segment and a row) are exactly the rows of a stored row group, in order, which has each column with the
- * same type and a page index.
+ * Undefined unless `rows` (pairs of a segment and a row) are exactly the rows of a stored row group, in order, which has each column with
+ * the same type and a page index.
  */
 export function copyStoredRowGroup(
   source: SegmentSource,

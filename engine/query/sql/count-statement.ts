@@ -16,7 +16,10 @@ export async function countNodes(
   );
   const nodes: ExplainNode[] = [];
   const countedConditions: (readonly string[])[] = [];
-  /** Adds the counts of `node` among records that satisfy all conditions in `left`, and of its descendants among those that satisfy `before`. */
+  /**
+   * Adds the counts of `node` among records that satisfy all conditions in `left`, and of its descendants among those that satisfy
+   * `before`.
+   */
   const visit = (node: ExplainNode, before: readonly string[], left: readonly string[]): void => {
     if (node !== root) {
       nodes.push(node);
@@ -43,7 +46,9 @@ export async function countNodes(
   );
 }
 
-/** Returns, for each list of predicates, the number of records that satisfy all of them, as in `RecordInspector`, with one SQL statement. */
+/**
+ * Returns, for each list of predicates, the number of records that satisfy all of them, as in `RecordInspector`, with one SQL statement.
+ */
 export async function countEach(
   statement: Statement,
   lists: readonly (readonly Predicate[])[],

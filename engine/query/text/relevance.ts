@@ -64,7 +64,9 @@ export function scoredConditionsOf(item: Predicate): readonly ScoredCondition[] 
   return operandsOf(item).filter(isScoredCondition);
 }
 
-/** Returns true for a clause that a text satisfies if any of its scored conditions occurs in it: a phrase, a wildcard, or an OR of these. */
+/**
+ * Returns true for a clause that a text satisfies if any of its scored conditions occurs in it: a phrase, a wildcard, or an OR of these.
+ */
 export function isSatisfiedByAnyOccurrence(item: Predicate): boolean {
   return item.kind === 'or'
     ? item.items.every(isSatisfiedByAnyOccurrence)

@@ -62,8 +62,8 @@ export function appendTextColumn(column: ValueColumn, texts: TextColumn, rows: n
 }
 
 /**
- * Appends the dictionary entries at the indices `codes`; returns whether it did. `used` lists the distinct indices, whose texts must fit the
- * type `string`.
+ * Appends the dictionary entries at the indices `codes`; returns whether it did. `used` lists the distinct indices, whose texts must fit
+ * the type `string`.
  */
 export function appendDictionaryEntries(
   column: ValueColumn,

@@ -3,8 +3,8 @@ import type { Column } from '../../../engine/core/types.js';
 import { ValueTable } from '../value-table.js';
 
 /**
- * Number of rows after which a column with mostly distinct values gets no codes. `maxDictionaryCodes` is the maximum number of distinct values of a
- * column with codes.
+ * Number of rows after which a column with mostly distinct values gets no codes. `maxDictionaryCodes` is the maximum number of distinct
+ * values of a column with codes.
  */
 const dictionaryTrialRows = 2048;
 const maxDictionaryCodes = 1 << 15;
@@ -25,8 +25,8 @@ export function textColumnCodes(column: Column, data: Data): DictionaryCodes | n
 }
 
 /**
- * Returns the codes that a table gives to the values of a column of texts, numbers or dates, or of lists of these, however many distinct values
- * there are. A table holds values of one type.
+ * Returns the codes that a table gives to the values of a column of texts, numbers or dates, or of lists of these, however many distinct
+ * values there are. A table holds values of one type.
  */
 export function valueTableCodes(
   column: Column,

@@ -19,8 +19,8 @@ interface ColumnEvaluation {
 }
 
 /**
- * Computes the results of a step for all records of a chunk, column by column, and appends them to its column. Returns the errors; null, with
- * nothing appended, if the step has to be evaluated record by record.
+ * Computes the results of a step for all records of a chunk, column by column, and appends them to its column. Returns the errors; null,
+ * with nothing appended, if the step has to be evaluated record by record.
  */
 export function computeColumn(
   step: ComputationStep,

@@ -29,7 +29,8 @@ export interface FieldReader {
   read(i: number): PyValue | undefined;
   readonly type: string;
   /**
-   * The codes of the values, as from `textColumnCodes`, or as from `valueTableCodes` if `table` is given; -1 also where an object lacks the value.
+   * The codes of the values, as from `textColumnCodes`, or as from `valueTableCodes` if `table` is given; -1 also where an object lacks the
+   * value.
    */
   codes(table?: ValueTable): DictionaryCodes | null;
   /** The values of a column of numbers; null for other columns. */

@@ -24,8 +24,8 @@ export interface ComputationStep {
   /** Whether the results for all records can be computed before other steps: no other step reads them or changes what the step reads. */
   readonly isIndependent: boolean;
   /**
-   * Whether the step may be evaluated as a join: it calls one dataset function once, with a value that nothing else reads, and no step reads its
-   * results.
+   * Whether the step may be evaluated as a join: it calls one dataset function once, with a value that nothing else reads, and no step
+   * reads its results.
    */
   readonly isJoined: boolean;
   /** The name under which the results are kept for the job, because the step calls dataset functions; null for other steps. */
@@ -111,8 +111,8 @@ export function computationSteps(
 }
 
 /**
- * Returns for which records each field is computed: null for all, otherwise a byte for each record. A record must have one of the values that
- * the expression needs; a value that an earlier expression computes counts where it was computed, also if it is null.
+ * Returns for which records each field is computed: null for all, otherwise a byte for each record. A record must have one of the values
+ * that the expression needs; a value that an earlier expression computes counts where it was computed, also if it is null.
  */
 function evaluatedRowsOf(
   compiled: readonly CompiledField[],

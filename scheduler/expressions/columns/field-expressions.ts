@@ -19,7 +19,10 @@ export interface FieldExpressions extends EvaluationContext {
   readonly fields: readonly JsonObject[];
   /** The names of those fields that are computed only for records with a value that their expressions read; absent for none. */
   readonly needingInput?: readonly string[];
-  /** The names of the fields by which the records name stored ones: their values alone are no reason to compute the fields in `needingInput`. */
+  /**
+   * The names of the fields by which the records name stored ones: their values alone are no reason to compute the fields in
+   * `needingInput`.
+   */
   readonly keyNames?: readonly string[];
   /** Expressions that produce new records from each record, before and after its fields are computed; empty for none. */
   readonly preExpression: string;
@@ -63,10 +66,10 @@ type JobRowWithTargetFields = Pick<
   Partial<Pick<DatasetMigrationRow, 'commitMode' | 'sourceId' | 'idFields'>>;
 
 /**
- * Returns the expressions of an import or a migration; null if it has none. `columns` are those that its dataset stores.
- * Choice: an upsert computes a field by the expression of the dataset only for records that have a value which the expression reads, because
- * the others may name a stored record, whose value of the field is still right. The fields that name the record do not count, unless the
- * expression reads no others. The records of a migration within one dataset are whole.
+ * Returns the expressions of an import or a migration; null if it has none. `columns` are those that its dataset stores. Choice: an upsert
+ * computes a field by the expression of the dataset only for records that have a value which the expression reads, because the others may
+ * name a stored record, whose value of the field is still right. The fields that name the record do not count, unless the expression reads
+ * no others. The records of a migration within one dataset are whole.
  */
 export function fieldExpressionsOf(
   row: JobRowWithTargetFields,

@@ -38,8 +38,8 @@ export function errorNames(expressions: FieldExpressions): ReadonlySet<string> {
 
 /**
  * Returns what a stored record loses when expressions compute fields of a record that updates it: the former values of these fields, also
- * where the result is null, and their errors in `_errors`. A field that is not computed for all records keeps both in those for which it was
- * not computed.
+ * where the result is null, and their errors in `_errors`. A field that is not computed for all records keeps both in those for which it
+ * was not computed.
  */
 export function outdatedFields(expressions: FieldExpressions): readonly ClearedField[] {
   const { needingInput = [], postExpression } = expressions;

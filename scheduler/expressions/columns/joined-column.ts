@@ -188,7 +188,10 @@ function keepIfText({ codedResults: keyed }: RowResults, code: number, result: P
   return true;
 }
 
-/** Appends the result of each record, or null for a record without a result. */
+/**
+ * Appends the result of each record, or null for a record without a result. Returns false, and appends nothing, if the column has to
+ * examine each value.
+ */
 function appendStepResults(
   { step: { column, compiled }, results: { codes, codedResults: keyed } }: BatchedCallStep,
   rows: readonly number[],

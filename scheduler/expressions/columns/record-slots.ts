@@ -97,8 +97,8 @@ export class RecordSlots implements RecordFields {
   }
 
   /**
-   * Returns the codes of a slot's values, by record, before expressions replace them, as `textColumnCodes` does; null if no column holds the
-   * values.
+   * Returns the codes of a slot's values, by record, before expressions replace them, as `textColumnCodes` does; null if no column holds
+   * the values.
    */
   codesOfSlot(slot: number): DictionaryCodes | null {
     const cachedCodes = this.#codes.get(slot);

@@ -249,7 +249,9 @@ export class StepEvaluation {
     }
   }
 
-  /** Returns the result of a step if it is already known: for the values that the step reads, or because it is not evaluated for the record. */
+  /**
+   * Returns the result of a step if it is already known: for the values that the step reads, or because it is not evaluated for the record.
+   */
   cachedResultOf(step: ComputationStep, row: number): { readonly result: PyValue } | undefined {
     const { memo, memoName, results } = step;
     if (lacksNeededValues(step, row)) return { result: null };

@@ -21,7 +21,7 @@ interface RestoreResult {
   readonly folder: string;
 }
 
-/** Unpacks the archive of a dataset, and then removes it. The dataset comes back with its history, and is available again. */
+/** Unpacks the archive of a dataset and then deletes the archive. The dataset is available again, with its history. */
 export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
   kind: 'restore',
   type: 'datasets.DatasetRestoreTask',

@@ -132,7 +132,10 @@ const storedIdKey: KeyColumn = {
   type: 'string',
 };
 
-/** Returns the bounds of the key in a segment, if the key is a single string field. The bounds of dates are texts, too, but their keys are not. */
+/**
+ * Returns the bounds of the key in a segment, if the key is a single string field. The bounds of dates are texts, too, but their keys are
+ * not.
+ */
 function keyBoundsOf(
   { stats }: Segment,
   keys: readonly KeyColumn[],

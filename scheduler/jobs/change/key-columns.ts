@@ -15,8 +15,8 @@ interface SearchedColumns {
 }
 
 /**
- * Returns the columns of key fields, which are found by their dotted names as in a query. Throws `input` if a field does not exist, if there
- * are parts of given records but none has it, or if it does not have a single value per record.
+ * Returns the columns of key fields, which are found by their dotted names as in a query. Throws `input` if a field does not exist, if
+ * there are parts of given records but none has it, or if it does not have a single value per record.
  */
 export function keyColumnsOf(
   names: readonly string[],

@@ -11,8 +11,8 @@ export interface RequiredKey {
   /** The commit mode, for messages. */
   readonly mode: string;
   /**
-   * Whether records without the key are rejected: only once the columns have the types of all records, so that the result does not depend on
-   * how the records were split. Until then, it is only found out which chunks may have such records.
+   * Whether records without the key are rejected: only once the columns have the types of all records, so that the result does not depend
+   * on how the records were split. Until then, it is only found out which chunks may have such records.
    */
   readonly isEnforced: boolean;
 }

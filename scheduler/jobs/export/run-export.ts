@@ -137,8 +137,8 @@ async function writeExportFile(
 }
 
 /**
- * Returns for each column of cells the length of its longest list, and the same parts for writing the file. Their row numbers, eight bytes a
- * record, are kept in the scratch folder, so that the query runs once.
+ * Returns for each column of cells the length of its longest list, and the same parts for writing the file. Their row numbers, eight bytes
+ * a record, are kept in the scratch folder, so that the query runs once.
  */
 async function measureLists(
   { file, parts }: ExportContent,

@@ -62,7 +62,7 @@ function mergeSamplesByRules(sources: readonly SourceSamples[]): readonly {
   });
 }
 
-/** Returns the paths of the columns that hold values, which include the sampled ones. */
+/** Returns the paths of the columns that are not objects, members of objects included. Only some of them have samples. */
 function valuePaths(
   columns: Columns,
   above: readonly string[] = [],

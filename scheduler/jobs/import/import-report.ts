@@ -7,8 +7,8 @@ import type { SourceLayout } from './source-layout.js';
 import type { SourceRun } from './source-run.js';
 
 /**
- * Numbers of records. The records that were read from the sources or made by expressions always equal the sum of the stored and the rejected
- * records.
+ * Numbers of records. The records that were read from the sources or made by expressions always equal the sum of the stored and the
+ * rejected records.
  */
 interface RecordCounts {
   readonly records_read: number;

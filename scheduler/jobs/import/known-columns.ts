@@ -9,8 +9,8 @@ export type FieldDeclaration = Pick<NewField, 'name' | 'dataType' | 'isList'>;
 
 /**
  * Returns the columns whose types an import must keep: the stored ones, then those of declared fields. The name of a field inside an object
- * is dotted, but a field of a flat file may also have a dot in its name; a dotted name is therefore declared both ways, unless it is that of
- * a stored member that such a file may fill, which those in lists are not.
+ * is dotted, but a field of a flat file may also have a dot in its name; a dotted name is therefore declared both ways, unless it is that
+ * of a stored member that such a file may fill, which those in lists are not.
  */
 export function knownColumns(stored: Columns, declarations: readonly FieldDeclaration[]): Columns {
   return declarations

@@ -69,8 +69,8 @@ function recordChangeOf(
 }
 
 /**
- * Returns the columns whose types values must fit. Of an import that deletes records by `id_fields`, these are only the keys, with the objects
- * around them, and what an expression may read, because other values are ignored.
+ * Returns the columns whose types values must fit. Of an import that deletes records by `id_fields`, these are only the keys, with the
+ * objects around them, and what an expression may read, because other values are ignored.
  */
 function columnsToCheck(
   columns: Columns,

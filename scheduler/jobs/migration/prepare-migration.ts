@@ -173,8 +173,8 @@ export async function prepareMigration(
 }
 
 /**
- * Returns which entity types are detected. Choice: fields that are copied from the source keep its entity types, which were detected when it
- * was imported, or which users have set or removed, unless the request has `entity_params`; computed fields are checked in any case.
+ * Returns which entity types are detected. Choice: fields that are copied from the source keep its entity types, which were detected when
+ * it was imported, or which users have set or removed, unless the request has `entity_params`; computed fields are checked in any case.
  */
 function entityDetectionOf(
   { entityParams }: DatasetMigrationRow,

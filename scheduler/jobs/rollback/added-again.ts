@@ -92,7 +92,10 @@ async function queryRecords(
   });
 }
 
-/** Returns a test whether an `_id` may be that of a record in a segment whose `_id`s are not in the log, according to the bounds of its `_id`s. */
+/**
+ * Returns a test whether an `_id` may be that of a record in a segment whose `_id`s are not in the log, according to the bounds of its
+ * `_id`s.
+ */
 function boundsTest(segments: readonly KeySegment[]): (id: Buffer) => boolean {
   const searchedSegments = segments.filter(
     (one) => one.idRuns === undefined && liveRowCount(one) > 0,

@@ -35,8 +35,8 @@ interface BlockingCommit {
   /** The commit; undefined if its entry was deleted. */
   readonly commit: CommitRow | undefined;
   /**
-   * Number of records that both commits changed; `exampleId` is the `_id` of one of them, null if a merge has left out all of them. Both are
-   * null if the mode does not depend on the records.
+   * Number of records that both commits changed; `exampleId` is the `_id` of one of them, null if a merge has left out all of them. Both
+   * are null if the mode does not depend on the records.
    */
   readonly records: number | null;
   readonly exampleId: string | null;
@@ -223,7 +223,9 @@ function wholeCommit({ id }: CommitVersion): Omit<BlockingCommit, 'commit'> {
   return { commitId: id, records: null, exampleId: null };
 }
 
-/** Returns commits in the order of their versions, which may differ from that of their ids: a job's commit has its id before the job runs. */
+/**
+ * Returns commits in the order of their versions, which may differ from that of their ids: a job's commit has its id before the job runs.
+ */
 async function inVersionOrder<T extends { readonly commitId: number }>(
   { commits }: Catalog,
   found: readonly T[],

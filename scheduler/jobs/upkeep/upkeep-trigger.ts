@@ -29,7 +29,9 @@ export class UpkeepTrigger {
   /** Datasets that have had no commit for `quietMs`. */
   readonly #quiet = new Set<number>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
-  /** The upkeep, as `<kind> <dataset>`, that failed although neither a commit nor a user caused it; it is not tried again before `until`. */
+  /**
+   * The upkeep, as `<kind> <dataset>`, that failed although neither a commit nor a user caused it; it is not tried again before `until`.
+   */
   readonly #paused = new Map<string, { readonly pauseMs: number; readonly until: number }>();
   #running: Promise<void> | null = null;
   #isClosing = false;

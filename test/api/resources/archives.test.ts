@@ -62,8 +62,8 @@ async function newFilledDataset(): Promise<number> {
 }
 
 /**
- * Returns the files of a dataset but for the time of its restore, by path, each as Base64. Without temporary files: a process that reads the
- * dataset may be writing the schema file once more.
+ * Returns the files of a dataset but for the time of its restore, by path, each as Base64. Without temporary files: a process that reads
+ * the dataset may be writing the schema file once more.
  */
 async function readDatasetFiles(id: number): Promise<Record<string, string>> {
   const root = server.data.dataset(id);

@@ -179,7 +179,7 @@ test('no page is read if the dictionary has no wanted value', async () => {
   await expect(search([['g', 'string', ['gene 3']]], segment)).rejects.toThrow('cannot give its');
 });
 
-test('no page is read if the bloom filter has no wanted value', async () => {
+test('no page is read if the Bloom filter has no wanted value', async () => {
   const random = seededRandom(12);
   const values = Array.from({ length: 4 * rows }, () => `rs${Math.floor(random() * 1e12)}`);
   const segment = damaged(await write([columnOf('r', 'string')], [values]), 'r', []);

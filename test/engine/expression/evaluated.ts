@@ -34,7 +34,9 @@ export function evaluateText(
   }
 }
 
-/** Returns the `repr` of the value of an expression, or its error; iterators and views are shown as the lists that they become in results. */
+/**
+ * Returns the `repr` of the value of an expression, or its error; iterators and views are shown as the lists that they become in results.
+ */
 export function evaluateToPlainText(text: string, json: string): string {
   try {
     const expression = compileExpression(text);

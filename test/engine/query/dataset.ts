@@ -195,8 +195,8 @@ function withReplacedRows(
 }
 
 /**
- * Returns the rows to store for the records of a segment, and the numbers of the deleted rows among them. With `deletedOrReplacedRowsFlag`, copies of
- * records of all segments are stored among the records and deleted; no answer may show them.
+ * Returns the rows to store for the records of a segment, and the numbers of the deleted rows among them. With `deletedOrReplacedRowsFlag`,
+ * copies of records of all segments are stored among the records and deleted; no answer may show them.
  */
 function withDeletedRows(
   chunk: number,

@@ -124,7 +124,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       ['genomic_region', 'chrM:90-110', 'd'],
       ['genomic_region', 'GRCH38-M-90-110', 'd'],
       ['genomic_region', 'GRCH38-13-32316461-32316470', 'ac'],
-      // Variants match by their bases: a deletion covers the bases of its reference allele.
+      // A variant matches in every notation. Its stop follows from the length of the reference allele: 32890598-AT-A stops at 32890599.
       ['variant', '13-32316461-A-G', 'a'],
       ['variant', 'chr13:32316461:A:G', 'a'],
       ['variant', '13:g.32316461A>G', 'a'],

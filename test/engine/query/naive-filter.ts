@@ -118,7 +118,7 @@ function lengthFilter(
   return field && action && more.length === 0 ? [field, action] : undefined;
 }
 
-/** Returns the predicate of a condition on the number of a field's values, without nulls, as if that number were an integer field. */
+/** Returns the predicate of a condition on the number of a field's values that are not null; the number is treated as an integer field. */
 function lengthPredicate(
   [{ name, path }, action]: readonly [NaiveField, string],
   wanted: unknown,

@@ -203,7 +203,10 @@ function mayNeedSql(asked: QueryRequest): boolean {
   return canPhraseCrossValues(asked) || hasPatternOfValues(asked);
 }
 
-/** Whether a value of a text may match a wildcard pattern, of the filter or of the ranking alone, as a whole, although none of its terms does. */
+/**
+ * Whether a value of a text may match a wildcard pattern, of the filter or of the ranking alone, as a whole, although none of its terms
+ * does.
+ */
 function hasPatternOfValues({ predicate, scores }: QueryRequest): boolean {
   const searched = [predicate, ...scores.map(({ item }) => item)];
   return searched.flatMap(conditionsIn).some((condition) => {

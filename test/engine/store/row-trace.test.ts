@@ -85,7 +85,10 @@ test.each([
   },
 );
 
-/** Encodes origins as earlier releases did: the sources of all rows, then their rows as differences from the previous row of the same source. */
+/**
+ * Encodes origins as earlier releases did: the sources of all rows, then their rows as differences from the previous row of the same
+ * source.
+ */
 function encodeRowByRow({ sources, rows }: RowOrigins): string {
   const bytes = Buffer.alloc(6 * rows.length);
   const last = new Map<number, number>();

@@ -276,7 +276,7 @@ async function memoryInUse(): Promise<number> {
   return least;
 }
 
-test('a flipped bit in the page index, a bloom filter or the text index is noticed by whoever reads that part, and by verification', async () => {
+test('a flipped bit in the page index, a Bloom filter or the text index is noticed by whoever reads that part, and by verification', async () => {
   const columns = [column('s', 'string'), column('t', 'text')];
   const rows = 30_000;
   const values = [
@@ -289,7 +289,7 @@ test('a flipped bit in the page index, a bloom filter or the text index is notic
   const whole = new SegmentFile({ path, blockChecksums });
   const group = whole.groups[0]!;
   const index = whole.leaves.findIndex(({ key }) => key === 's');
-  const { columnIndex, offsetIndex, bloomFilterOf } = group.chunks[index]!;
+  const { columnIndex, offsetIndex, bloomFilter } = group.chunks[index]!;
   const { summary, begins } = whole.textIndex!.columns.get(indexedName(['t']))!;
   const textParts = partNames.filter((name) => summary.sizes[name] > 0);
   expect(textParts.length).toBeGreaterThan(2);
@@ -297,7 +297,7 @@ test('a flipped bit in the page index, a bloom filter or the text index is notic
   const parts: readonly Part[] = [
     ['column index', columnIndex!.begin, columnIndex!.bytes, (file) => file.pageStatisticsOf(file.groups[0]!.chunks[index]!, file.leaves[index]!)],
     ['offset index', offsetIndex!.begin, offsetIndex!.bytes, (file) => file.offsetIndexOf(file.groups[0]!, file.groups[0]!.chunks[index]!)],
-    ['bloom filter', bloomFilterOf!.begin, bloomFilterOf!.bytes, (file) => file.filter(file.groups[0]!.chunks[index]!)],
+    ['bloom filter', bloomFilter!.begin, bloomFilter!.bytes, (file) => file.filter(file.groups[0]!.chunks[index]!)],
     ...textParts.map((name): Part => [name, begins[name], summary.sizes[name], ({ textIndex }) => readPart(textIndex!, textIndex!.columns.get(indexedName(['t']))!, name)]),
   ]; // prettier-ignore
   const bytes = await readFile(path);
@@ -322,7 +322,7 @@ test('a flipped bit in the page index, a bloom filter or the text index is notic
   whole.close();
 });
 
-test('sorted strings have bloom filters only in a segment whose records are scattered over the dataset', async () => {
+test('sorted strings have Bloom filters only in a segment whose records are scattered over the dataset', async () => {
   const rows = 60_000;
   const columns = [rowIdColumn, column('id', 'string'), column('note', 'string')];
   const idOf = (row: number): string => `rs${1_000_000 + 7 * row}`;
@@ -339,7 +339,7 @@ test('sorted strings have bloom filters only in a segment whose records are scat
   const filterOf = (file: SegmentFile): Uint32Array | undefined => {
     const [group] = file.groups;
     const chunk = group!.chunks[file.leaves.findIndex(({ key }) => key === 'id')]!;
-    return chunk.bloomFilterOf && file.filter(chunk);
+    return chunk.bloomFilter && file.filter(chunk);
   };
   for (const [step, isFiltered] of [
     [1, false],
@@ -385,7 +385,7 @@ test('the prefix of a chunk with a filter is one of all its strings', async () =
     try {
       const at = file.leaves.findIndex(({ key }) => key === 'id');
       for (const { chunks } of file.groups) {
-        expect([chunks[at]!.bloomFilterOf !== undefined, ids[0]]).toEqual([true, ids[0]]);
+        expect([chunks[at]!.bloomFilter !== undefined, ids[0]]).toEqual([true, ids[0]]);
         expect(chunks[at]!.prefix).toEqual(
           typeof prefix === 'string' ? prefix : expect.stringMatching(prefix),
         );

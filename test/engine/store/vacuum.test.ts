@@ -249,7 +249,10 @@ test.each(['listed', 'removed'])('a vacuum goes on if schema files cannot be %s,
   expect(await readdir(folder.datasetFile(id, '_schema'))).not.toContain(basename(otherSchema));
 }); // prettier-ignore
 
-/** Commits four versions with one more column each; the last one removes the segment of the third one, so that only the third one loses a file. */
+/**
+ * Commits four versions with one more column each; the last one removes the segment of the third one, so that only the third one loses a
+ * file.
+ */
 async function commitColumnByColumn(store: Store, id: number): Promise<void> {
   const names = ['a', 'b', 'c', 'd'];
   const paths: string[] = [];

@@ -9,8 +9,8 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 /**
- * Checks a dataset every minute for `ms`; `isDueAt` says at which minutes its vacuum is due. Returns the times in minutes at which it was tried,
- * and what was reported.
+ * Checks a dataset every minute for `ms`; `isDueAt` says at which minutes its vacuum is due. Returns the times in minutes at which it was
+ * tried, and what was reported.
  */
 async function triedMinutes(
   ms: number,

@@ -122,8 +122,8 @@ export function indicesOf(
 }
 
 /**
- * Copies the selected values together into `compactedBuffer`. It has no branch, because selections are unpredictable: it writes every value, and the
- * next value overwrites one that is not selected.
+ * Copies the selected values of a block to the start of `compactedBuffer`, and returns their number. The loop has no branch, because a
+ * branch on a selection is often mispredicted: every value is written, and the next value overwrites a value that is not selected.
  */
 function compactSelected(
   block: Float64Array,

@@ -4,8 +4,8 @@ import type { FieldRef } from '../../predicate/predicate.js';
 import type { Column, Columns } from '../../../core/types.js';
 
 /**
- * Returns why facets over a dataset of these columns cannot be counted in memory, or undefined if they can. The accumulator reports reasons that
- * depend on the values.
+ * Returns why facets over a dataset of these columns cannot be counted in memory, or undefined if they can. The accumulator reports reasons
+ * that depend on the values.
  */
 export function unsupportedFacetReason(
   facets: readonly Facet[],

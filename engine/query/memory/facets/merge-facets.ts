@@ -88,8 +88,8 @@ class KeyNumbering {
   }
 
   /**
-   * Adds the counts of the buckets of one thread, of which `keys` has the merged numbers of the keys and `above` those of the parent buckets.
-   * Returns the common number of each bucket; `omittedBucket` if its parent is omitted.
+   * Adds the counts of the buckets of one thread, of which `keys` has the merged numbers of the keys and `above` those of the parent
+   * buckets. Returns the common number of each bucket; `omittedBucket` if its parent is omitted.
    */
   add(
     { keyOf, parents, counts }: PartialBuckets,

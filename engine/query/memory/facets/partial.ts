@@ -38,8 +38,8 @@ export interface StatsPartial {
   readonly largest: Float64Array;
   readonly sums: Float64Array;
   readonly sumRests: Float64Array;
-  /** The spread of the values; present for extended statistics only. */
-  readonly spread: StatsMomentSums | undefined;
+  /** The sums from which the variance of the values is computed; present for extended statistics only. */
+  readonly moments: StatsMomentSums | undefined;
   /** The huge values of each group (parent bucket); most groups have none. */
   readonly huge: ReadonlyMap<number, HugeValues>;
 }

@@ -160,7 +160,7 @@ export class Stats {
 
   /** Returns the statistics of all groups. The count of a group without values is 0 or missing. */
   partial(): StatsPartial {
-    const spread: StatsMomentSums = {
+    const moments: StatsMomentSums = {
       squares: this.#squares,
       squareRests: this.#squareRests,
       pivots: this.#pivots,
@@ -176,7 +176,7 @@ export class Stats {
       largest: this.#largest,
       sums: this.#sums,
       sumRests: this.#sumRests,
-      spread: this.#isExtended ? spread : undefined,
+      moments: this.#isExtended ? moments : undefined,
       huge: this.#huge,
     };
   }

@@ -19,7 +19,7 @@ export class StatsTotal {
   #largest = -Infinity;
   readonly #sum: Expansion = [];
   readonly #squares: Expansion = [];
-  #spread: ShiftedMoments | undefined;
+  #moments: ShiftedMoments | undefined;
   #huge: HugeValues | undefined;
 
   /** Adds the statistics of a group that has values. */
@@ -37,18 +37,18 @@ export class StatsTotal {
       this.#huge.sum += huge.sum;
       this.#huge.squares += huge.squares;
     }
-    const { spread } = partial;
+    const { moments } = partial;
     const others = count - (huge?.count ?? 0);
-    if (spread === undefined || others === 0) return;
-    growExpansion(this.#squares, spread.squares[group]!);
-    growExpansion(this.#squares, spread.squareRests[group]!);
+    if (moments === undefined || others === 0) return;
+    growExpansion(this.#squares, moments.squares[group]!);
+    growExpansion(this.#squares, moments.squareRests[group]!);
     const own: ShiftedMoments = {
       count: others,
-      pivot: spread.pivots[group]!,
-      offs: [spread.offs[group]!, spread.offRests[group]!],
-      squares: [spread.offSquares[group]!, spread.offSquareRests[group]!],
+      pivot: moments.pivots[group]!,
+      offs: [moments.offs[group]!, moments.offRests[group]!],
+      squares: [moments.offSquares[group]!, moments.offSquareRests[group]!],
     };
-    this.#spread = this.#spread === undefined ? own : mergeShiftedMoments(this.#spread, own);
+    this.#moments = this.#moments === undefined ? own : mergeShiftedMoments(this.#moments, own);
   }
 
   /** Returns the JSON text of the facet's answer, with the members that `facet-sql.ts` computes. */
@@ -80,7 +80,7 @@ export class StatsTotal {
       sum,
       mean: Number(sum) / this.#count,
       squares: nearestDouble(this.#squares),
-      variance: this.#spread ? varianceOf(this.#spread) : 0,
+      variance: this.#moments ? varianceOf(this.#moments) : 0,
     };
   }
 

@@ -8,10 +8,15 @@ const vectorBytes = 16;
 const maxWantedBytes = 1024;
 /** If there is more than one candidate in this many bytes, comparing the candidates takes longer than Node's search. */
 const minBytesPerCandidate = 64;
-/** Number of bytes that are copied into the kernel's memory at a time, so that they are still in the processor's cache when they are compared. */
+/**
+ * Number of bytes that are copied into the kernel's memory at a time, so that they are still in the processor's cache when they are
+ * compared.
+ */
 const blockBytes = 1 << 17;
 
-/** Instructions that compare the 16 bytes at `$at` plus an offset, after the bits of `$fold` are set, with a vector that repeats one byte. */
+/**
+ * Instructions that compare the 16 bytes at `$at` plus an offset, after the bits of `$fold` are set, with a vector that repeats one byte.
+ */
 const compareBytesSource = (offset: string, i: number): string => `
   local.get $at
   local.get ${offset}
@@ -24,8 +29,8 @@ const compareBytesSource = (offset: string, i: number): string => `
 
 /**
  * Returns the first position from `at` on where the four given bytes occur: at the position itself, and at the offsets `second`, `third`
- * and `last` from it. The bits of `fold` of a byte are set in the text before it is compared. If `high` is 0xffff, positions of bytes above 127 are
- * returned, too; it is 0 otherwise. Returns a position beyond `end` if there is none.
+ * and `last` from it. The bits of `fold` of a byte are set in the text before it is compared. If `high` is 0xffff, positions of bytes above
+ * 127 are returned, too; it is 0 otherwise. Returns a position beyond `end` if there is none.
  */
 const candidateKernel: Kernel = {
   name: 'candidate',
@@ -145,7 +150,9 @@ export function maySearchFolded({ length }: Uint8Array): boolean {
   return length > 0 && length <= maxWantedBytes;
 }
 
-/** Returns a function that returns the first candidate in the kernel's memory from `at` on; a position of at least `end` if there is none. */
+/**
+ * Returns a function that returns the first candidate in the kernel's memory from `at` on; a position of at least `end` if there is none.
+ */
 function candidateSearch(wanted: Buffer, isFolded: boolean): (at: number, end: number) => number {
   const last = wanted.length - 1;
   const [second, third] = [Math.floor(last / 3), Math.floor((2 * last) / 3)];

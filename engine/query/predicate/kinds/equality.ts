@@ -70,7 +70,7 @@ export const equality = valueKind<EqualityCondition>({
 });
 
 /**
- * Maximum number of strings that are looked up in bloom filters: with more, nearly every filter contains one of them by chance.
+ * Maximum number of strings that are looked up in Bloom filters: with more, nearly every filter contains one of them by chance.
  */
 const maxExactStrings = 64;
 

@@ -19,8 +19,8 @@ export interface PredicateKind<P extends Predicate> {
   /** Returns the estimated cost of evaluating the predicate over columns in memory. */
   cost(predicate: P, costOf: (item: Predicate) => ConditionCost): ConditionCost;
   /**
-   * Returns true if the predicate is evaluated on whole segments only, and not on single pages: it reads the elements of a list of objects, or
-   * what the text index finds.
+   * Returns true if the predicate is evaluated on whole segments only, and not on single pages: it reads the elements of a list of objects,
+   * or what the text index finds.
    */
   needsWholeSegment(predicate: P, needsWholeSegment: (item: Predicate) => boolean): boolean;
   /** Returns whether the memory executor evaluates the predicate over the columns of a dataset. */
@@ -30,8 +30,8 @@ export interface PredicateKind<P extends Predicate> {
   /** Returns a test that is true only for segments in which, by the statistics of the log, every record satisfies the predicate. */
   mustHold(predicate: P, context: PruneContext): SegmentTest;
   /**
-   * Returns a function that counts the records of a segment without deleted rows that satisfy the predicate, by the statistics of the log, or
-   * returns undefined if these do not tell; absent if `mayHold` and `mustHold` say all that they tell.
+   * Returns a function that counts the records of a segment without deleted rows that satisfy the predicate, by the statistics of the log,
+   * or returns undefined if these do not tell; absent if `mayHold` and `mustHold` say all that they tell.
    */
   countByStatistics?(predicate: P, context: CountContext): (rows: StoredRows) => number | undefined;
   /** Returns a string that every match contains in this letter case; absent or empty if there is none. */
@@ -63,7 +63,10 @@ export interface PredicateKind<P extends Predicate> {
   describe(predicate: P, describe: (item: Predicate) => string): string;
 }
 
-/** What a predicate requires of its field, as plain data. A part is absent if the kind of predicate does not require it; all are for a combinator. */
+/**
+ * What a predicate requires of its field, as plain data. A part is absent if the kind of predicate does not require it; all are for a
+ * combinator.
+ */
 export interface Requirement {
   /** The values one of which the value equals, in any letter case if the predicate ignores it. */
   readonly values?: readonly Scalar[];

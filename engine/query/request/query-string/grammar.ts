@@ -20,12 +20,12 @@ export type Atom =
   | ValueAtom
   | { readonly kind: 'exists'; readonly field: string }
   | { readonly kind: 'missing'; readonly field: string }
-  | { readonly kind: 'group'; readonly level: ClauseLevel }
-  /** `field:{…}`: one element of the list satisfies `level`; `text` is the condition as written. */
+  | { readonly kind: 'group'; readonly disjunction: Disjunction }
+  /** `field:{…}`: one element of the list satisfies `disjunction`; `text` is the condition as written. */
   | {
       readonly kind: 'element';
       readonly field: string;
-      readonly level: ClauseLevel;
+      readonly disjunction: Disjunction;
       readonly text: string;
     };
 
@@ -43,12 +43,12 @@ export interface Clause {
  * Alternatives, each a conjunction of clauses: AND binds tighter than OR, and clauses without an operator are joined by OR (query language
  * 4.1).
  */
-export interface ClauseLevel {
+export interface Disjunction {
   readonly alternatives: readonly (readonly Clause[])[];
 }
 
 /** Parses a query string that is not blank. Throws a `Problem` that names the position of the mistake. */
-export function parseGrammar(text: string): ClauseLevel {
+export function parseGrammar(text: string): Disjunction {
   const bytes = Buffer.byteLength(text);
   if (bytes > budgets.queryBytes)
     throw queryTooLargeProblem(budgets.queryBytes, 'bytes', bytes, useFiltersAdvice);
@@ -61,9 +61,9 @@ export function parseGrammar(text: string): ClauseLevel {
   if (wild > budgets.queryWildcards)
     throw queryTooLargeProblem(budgets.queryWildcards, 'wildcards', wild, 'use filters with the action prefix'); // prettier-ignore
   const parser = new QueryStringParser(all, text);
-  const level = parser.parseLevel(null, 1);
+  const disjunction = parser.parseDisjunction(null, 1);
   parser.expectEnd();
-  return level;
+  return disjunction;
 }
 
 const useFiltersAdvice = 'use a filter with the action in for a list of values';
@@ -84,7 +84,7 @@ class QueryStringParser {
   ) {}
 
   /** Parses clauses up to a closing bracket or brace, or the end of the string. */
-  parseLevel(field: string | null, depth: number): ClauseLevel {
+  parseDisjunction(field: string | null, depth: number): Disjunction {
     if (depth > budgets.filterDepth)
       throw new Problem(`A query string nests at most ${budgets.filterDepth} levels deep: leave out brackets that change nothing`, true); // prettier-ignore
     const clauses: { readonly clause: Clause; readonly before: BooleanOperator }[] = [];
@@ -133,7 +133,7 @@ class QueryStringParser {
       case 'range':
         return { kind: 'range', field, low: token.low, high: token.high };
       case '(':
-        return { kind: 'group', level: this.#group(field, token.at, depth) };
+        return { kind: 'group', disjunction: this.#group(field, token.at, depth) };
       default:
         this.#index -= 1;
         throw new Problem(
@@ -159,20 +159,20 @@ class QueryStringParser {
     if (field === null)
       throw new Problem(`Expected the name of a list before the brace, ${positionText(index)}`);
     this.#index += 1;
-    const level = this.parseLevel(null, depth + 1);
+    const disjunction = this.parseDisjunction(null, depth + 1);
     const { kind, at: end } = this.#take();
     if (kind !== '}') throw new Problem(`The brace is never closed, ${positionText(index)}`);
-    return { kind: 'element', field, level, text: this.text.slice(index, end + 1) };
+    return { kind: 'element', field, disjunction, text: this.text.slice(index, end + 1) };
   }
 
-  #group(field: string | null, index: number, depth: number): ClauseLevel {
+  #group(field: string | null, index: number, depth: number): Disjunction {
     if (this.#peek().kind === ')')
       throw new Problem(`The brackets hold nothing, ${positionText(index)}`);
-    const level = this.parseLevel(field, depth + 1);
+    const disjunction = this.parseDisjunction(field, depth + 1);
     if (this.#peek().kind !== ')')
       throw new Problem(`The bracket is never closed, ${positionText(index)}`);
     this.#index += 1;
-    return level;
+    return disjunction;
   }
 }
 
@@ -200,7 +200,7 @@ function textWithoutWildcards(parts: readonly WildPart[]): string | undefined {
  * Groups clauses by their operators. Choice: next to AND or OR, NOT negates its clause; between terms without operators, it excludes, as
  * `-` does: `cancer NOT breast` matches records that contain the first term and not the second.
  */
-function joinClauses(clauses: readonly { clause: Clause; before: BooleanOperator }[]): ClauseLevel {
+function joinClauses(clauses: readonly { clause: Clause; before: BooleanOperator }[]): Disjunction {
   const alternatives: Clause[][] = [];
   for (const [i, { clause, before }] of clauses.entries()) {
     const isAlone = before === null && (clauses[i + 1]?.before ?? null) === null;

@@ -21,7 +21,7 @@ import {
   parseGrammar,
   type Atom,
   type Clause,
-  type ClauseLevel,
+  type Disjunction,
   type ValueAtom,
 } from './grammar.js';
 
@@ -49,8 +49,11 @@ export function parseQueryString(input: unknown, fields: FieldIndex): CompiledQu
 }
 
 /** Compiles the parsed tree to a predicate over these fields (query language 4.2). */
-export function compileQueryString(level: ClauseLevel, fields: FieldIndex): CompiledQueryString {
-  return new QueryStringCompiler(fields).compileLevel(level);
+export function compileQueryString(
+  disjunction: Disjunction,
+  fields: FieldIndex,
+): CompiledQueryString {
+  return new QueryStringCompiler(fields).compileDisjunction(disjunction);
 }
 
 const isTextField = (field: FieldRef): boolean => field.type === 'string' || field.type === 'text';
@@ -68,7 +71,7 @@ class QueryStringCompiler {
   }
 
   /** `+` clauses must match, and `-` clauses must not match. Other clauses are alternatives; if there is a `+` clause, they only rank. */
-  compileLevel({ alternatives }: ClauseLevel): CompiledQueryString {
+  compileDisjunction({ alternatives }: Disjunction): CompiledQueryString {
     const required: Predicate[] = [];
     const excluded: Predicate[] = [];
     const optional: Predicate[] = [];
@@ -96,8 +99,8 @@ class QueryStringCompiler {
   }
 
   #atom(atom: Atom): CompiledQueryString {
-    if (atom.kind === 'group') return this.compileLevel(atom.level);
-    if (atom.kind === 'element') return this.#element(atom.field, atom.level);
+    if (atom.kind === 'group') return this.compileDisjunction(atom.disjunction);
+    if (atom.kind === 'element') return this.#element(atom.field, atom.disjunction);
     if (atom.kind === 'exists' || atom.kind === 'missing')
       return this.#presence(atom.kind, atom.field);
     const isAny = atom.kind === 'term' && atom.parts.length === 1 && atom.parts[0] === 'any';
@@ -112,11 +115,13 @@ class QueryStringCompiler {
   }
 
   /** Choice: conditions in braces do not rank, and braces after a field that is not a list of objects match nothing. */
-  #element(name: string, level: ClauseLevel): CompiledQueryString {
+  #element(name: string, disjunction: Disjunction): CompiledQueryString {
     const row = this.fields.find(name);
     const fieldsInside = row && elementFields(this.fields, row);
     if (!fieldsInside) return unrankedQuery(none);
-    const { predicate } = new QueryStringCompiler(fieldsInside, this.size).compileLevel(level);
+    const { predicate } = new QueryStringCompiler(fieldsInside, this.size).compileDisjunction(
+      disjunction,
+    );
     return unrankedQuery(any(fieldRef(row), predicate));
   }
 

@@ -290,7 +290,8 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       // The first query searches the pages; for the second, the column is loaded.
       expect(await access([['id__contains', 'x']])).toEqual({ ...noAccess, searches: 1 });
       expect(await access([['id__contains', 'y']])).toEqual({ ...noAccess, columns: 1 });
-      // Bloom filters are also used for a column in memory, until it has a hash table; the counts of the explanation have created one.
+      // The first query uses a Bloom filter, because the column in memory has no hash table yet. Explaining that query counts the matches
+      // of its condition, which creates the hash table that the second query uses.
       expect(await access([['id', missing]])).toEqual({ ...noAccess, filters: 1 });
       expect(await access([['id', missing]])).toEqual({ ...noAccess, hashes: 1 });
       // For columns in memory too, only few pages are evaluated if that is enough, unless a hash table finds the value.
@@ -305,7 +306,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     }
   });
 
-  test('strings in no order are looked up in bloom filters', async () => {
+  test('strings in no order are looked up in Bloom filters', async () => {
     const id = rows.find((row) => row['id'] !== null)!['id'] as string;
     const inList = (
       rows.find((row) => (row['ids'] as string[]).length > 0)!['ids'] as string[]

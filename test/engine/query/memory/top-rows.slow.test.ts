@@ -47,7 +47,10 @@ function idColumn(ids: readonly number[]): MemoryColumn {
   return { rows: ids.length, offsets: undefined, present: undefined, values, bytes: 0 };
 }
 
-/** Returns a value before which none of a segment's values sorts: the first of them, or one before it; undefined if there is none that is known. */
+/**
+ * Returns a value before which none of a segment's values sorts: the first of them, or one before it; undefined if there is none that is
+ * known.
+ */
 function randomBound(
   random: Random,
   values: readonly (number | null)[],

@@ -90,7 +90,7 @@ function sumByThreads(random: Random, values: readonly number[], type: 'double' 
     }
     const partial = stats.partial();
     partial.counts.forEach((count, group) => {
-      if (count > 0) total.add({ ...partial, spread: undefined }, group);
+      if (count > 0) total.add({ ...partial, moments: undefined }, group);
     });
   }
   return total.answer({ kind: 'stats', field, extended: false });
