@@ -187,7 +187,7 @@ function recordPageQuery(
   };
 }
 
-/** A comparison by which pages of all engines must have the same number of records. */
+/** Compares the answers of the engines by the number of records in their pages. */
 const recordCountComparison: Pick<BenchmarkQuery, 'ours' | 'theirs'> = {
   ours: ({ results }) => results.length,
   theirs: ([row]) => row![1],

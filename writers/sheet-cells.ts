@@ -302,7 +302,7 @@ const xmlEntityByCharacter: Readonly<Record<string, string>> = {
  * Undefined before March 1900, because spreadsheets count a 29 February 1900, and after 9999.
  */
 function dateSerial(bytes: Uint8Array, from: number, end: number): number | undefined {
-  // A year outside 0 to 9999 has more digits or a sign.
+  // A year outside 0 to 9999 has a sign or more than four digits.
   if (bytes[from + 4] !== hyphen || bytes[from] === hyphen) return undefined;
   const number = (at: number, digits: number): number => {
     let value = 0;

@@ -37,7 +37,7 @@ export interface LoggedPublication {
   };
   readonly title: string;
   readonly recordsModified: number;
-  /** Numbers of changed and removed records; absent for an append, which only adds records. */
+  /** Numbers of added, changed and removed records; absent for an append, which only adds records. */
   readonly changes?: {
     readonly added: number;
     readonly changed: number;

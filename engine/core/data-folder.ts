@@ -145,7 +145,7 @@ export class DataFolder {
   }
 }
 
-/** The ids of a version of a file. */
+/** Identifies a version of a file: the id of the file and the number of the version. */
 export interface FileVersion {
   /** The id of the file. */
   readonly id: number;

@@ -21,7 +21,7 @@ interface NodeLevels {
   /** Number of optional and repeated ancestors, the node included: an item is null at this definition level, and present above it. */
   readonly depth: number;
   readonly repetition: number;
-  /** In slots with a lower definition level, there is no item of the node. */
+  /** The lowest definition level at which a slot can have an item of the node. */
   readonly floor: number;
 }
 

@@ -112,7 +112,7 @@ function shiftChunkOffsets(chunk: ChunkMeta, by: number): ChunkMeta {
 interface EncoderOptions {
   /** True for a file that is read only once. It is written as fast as possible: without compression, bounds and Bloom filters. */
   readonly isIntermediate?: boolean;
-  /** Which strings get Bloom filters; by default those whose page bounds rule out few pages. */
+  /** Which column chunks of strings get Bloom filters; by default those whose page bounds rule out few pages. */
   readonly filters?: BloomFilterChoice;
 }
 

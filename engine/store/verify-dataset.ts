@@ -21,7 +21,7 @@ import type { Damage, Segment, SweepResult } from './store.js';
 
 /** The name that the log folder gets when a dataset is dropped. */
 export const droppedLogName = '_dropped';
-/** The folder of the log in a dataset's folder. */
+/** The name of the log folder in a dataset's folder. */
 export const logFolderName = '_delta_log';
 const schemaFolderName = '_schema';
 /** The file in a dataset's folder with the time at which the dataset last came back from its archive. */

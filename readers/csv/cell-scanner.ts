@@ -10,7 +10,7 @@ export class CellScanner {
   protected bytes: Uint8Array = new Uint8Array(0);
   /** The number of the current line, counted from 1. */
   line = 0;
-  /** The last cell is `source[from..to)`. */
+  /** The cell that was scanned last is `cellSource[cellFrom..cellTo)`. */
   cellSource: Uint8Array = this.bytes;
   cellFrom = 0;
   cellTo = 0;

@@ -183,8 +183,8 @@ export class VersionChecks {
         await this.#earlierVersion(number, times.get(id)!);
     }
     const [before, last] = [commits.at(-2), commits.at(-1)!];
-    const isOld = before !== undefined && this.#model.hasLeftWindow(commits.length - 2);
-    await this.#difference('', before?.after ?? [], last.after, isOld);
+    const mayBeGone = before !== undefined && this.#model.hasLeftWindow(commits.length - 2);
+    await this.#difference('', before?.after ?? [], last.after, mayBeGone);
   }
 
   /** Makes the server verify the files of the dataset. */
@@ -197,17 +197,26 @@ export class VersionChecks {
   async checkDifferences(pairs: number): Promise<void> {
     const { commits } = this.#model;
     const versions = [
-      { id: '2001-01-01', after: [] as readonly ModelRecord[], isOld: false },
-      ...commits.map(({ id, after }, i) => ({ id, after, isOld: this.#model.hasLeftWindow(i) })),
+      { id: '2001-01-01', after: [] as readonly ModelRecord[], mayBeGone: false },
+      ...commits.map(({ id, after }, i) => ({
+        id,
+        after,
+        mayBeGone: this.#model.hasLeftWindow(i),
+      })),
     ];
     for (const [i, b] of versions.slice(1).entries()) {
       const a = versions[i]!;
-      await this.#difference(`to=${b.id}`, a.after, b.after, a.isOld || b.isOld);
+      await this.#difference(`to=${b.id}`, a.after, b.after, a.mayBeGone || b.mayBeGone);
       await this.#commitCounts(Number(b.id), a.after, b.after);
     }
     for (let pair = 0; pair < pairs; pair++) {
       const [a, b] = [versions[this.#below(versions.length)]!, versions[this.#below(versions.length)]!]; // prettier-ignore
-      await this.#difference(`from=${a.id}&to=${b.id}`, a.after, b.after, a.isOld || b.isOld);
+      await this.#difference(
+        `from=${a.id}&to=${b.id}`,
+        a.after,
+        b.after,
+        a.mayBeGone || b.mayBeGone,
+      );
     }
   }
 

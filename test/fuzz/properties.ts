@@ -102,7 +102,10 @@ async function checkSecondPass(one: FuzzCase, whole: SourceImport, next: Random)
   throwIfDifferent('known', 'columns', knownOutcome.import.columns, whole.columns);
 }
 
-/** Expects `read = stored + rejected`, and an error for every rejected record. */
+/**
+ * Expects that the counts of an import agree: those of its rows and stored records, of its rejected records and errors, and of its findings
+ * and their examples. An import with an error must not complete.
+ */
 function checkCounts({ stored, rejected, findings, rows, error }: SourceImport): void {
   if (error === null && rows.length !== stored)
     throw new PropertyFailure('count', `${rows.length} rows, ${stored} stored`);

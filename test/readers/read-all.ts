@@ -38,7 +38,7 @@ export class RecordingCollector extends FindingCollector {
 }
 
 export interface WholeFileRead {
-  /** The records of each chunk, without null values. */
+  /** The records of all chunks, in the order of the chunks, without null values. */
   readonly rows: readonly Record<string, unknown>[];
   readonly lines: number;
   readonly chunks: number;

@@ -10,9 +10,9 @@ export function firstRecordDifference(
   second: readonly unknown[],
   hasHeader: boolean,
 ): string | null {
-  const pairs = pairingByKind[kind] ?? pairingByKind['json']!;
+  const pairRecords = pairingByKind[kind] ?? pairingByKind['json']!;
   let i = 0;
-  for (const [found, want, isSame] of pairs(read, second, hasHeader)) {
+  for (const [found, want, isSame] of pairRecords(read, second, hasHeader)) {
     const [a, b] = [JSON.stringify(found), JSON.stringify(want)];
     if (isSame === false || (isSame === undefined && a !== b))
       return `record ${i}: ${a?.slice(0, 500)}, and the other tool ${b?.slice(0, 500)}`;

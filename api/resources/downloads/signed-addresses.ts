@@ -134,7 +134,10 @@ export function filenameInDisposition(disposition: unknown): string {
   return text.replace(/^attachment; filename=/, '');
 }
 
-/** Returns the path of the stored file of an export. Its extension is what follows `<id>.` in the file name that clients see. */
+/**
+ * Returns the path of the stored file of an export. Its extension is what follows the last `<id>.` in the file name that clients see, or
+ * the first period of a name without `<id>.`.
+ */
 export function exportFilePath(data: DataFolder, id: number, filename: string): string {
   const mark = `${id}.`;
   const at = filename.lastIndexOf(mark);

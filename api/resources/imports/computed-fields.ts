@@ -42,6 +42,6 @@ function checkExpressions(form: Form, key: string, targetFields: readonly JsonOb
     const problem = errorMessageOf(() => compileFieldExpression(label, expression));
     if (problem !== undefined) form.fail(key, problem);
   }
-  const circle = errorMessageOf(() => orderFields(computedTargets.map(({ field }) => field)));
-  if (circle !== undefined) form.fail(key, circle);
+  const cycleMessage = errorMessageOf(() => orderFields(computedTargets.map(({ field }) => field)));
+  if (cycleMessage !== undefined) form.fail(key, cycleMessage);
 }

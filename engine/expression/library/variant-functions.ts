@@ -79,8 +79,8 @@ function regionId(text: string): string | undefined {
 
 /**
  * Returns a variant in the form of an identifier. If the reference bases are given (`BUILD-CHROM-START-STOP-REF-ALT` or VCF-like text),
- * bases that both alleles share are trimmed, first from the end, then from the start. The variant is not shifted to the left, which would
- * need the reference sequence.
+ * bases that both alleles share are trimmed, first from the end, then from the start, but each allele keeps at least one base. The variant
+ * is not shifted to the left, which would need the reference sequence.
  */
 export function normalizeVariant(runtime: Runtime, variant: PyValue): PyValue {
   if (variant === null) return null;

@@ -68,7 +68,7 @@ export function shiftedText(text: string, by: bigint, isBoth: boolean): string |
   return `${before!}${BigInt(start!) + by}-${BigInt(stop!) + (isBoth ? by : 0n)}${after}`;
 }
 
-/** Exchanges the two bounds of a range that contains no value, such as `gte` 5 and `lte` 3. */
+/** Returns guesses that exchange the bounds of a range whose lower bound exceeds its upper bound, such as `gte` 5 and `lte` 3. */
 export function swapBounds(
   group: ExplainGroup,
   context: ExplainContext,

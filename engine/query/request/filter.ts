@@ -28,7 +28,7 @@ export interface FilterRules {
 
 const datasetRules: FilterRules = { refused: new Set(), isAllText: false };
 
-interface FilterParsing {
+interface FilterParsingContext {
   readonly fields: FieldIndex;
   readonly rules: FilterRules;
   readonly size: { nodes: number };
@@ -39,21 +39,21 @@ function readFilters(
   input: unknown,
   path: string,
   depth: number,
-  parsing: FilterParsing,
+  context: FilterParsingContext,
 ): Predicate[] {
-  if (isPair(input) || !Array.isArray(input)) return [readFilter(input, path, depth, parsing)];
-  return input.map((member, index) => readFilter(member, `${path}[${index}]`, depth, parsing));
+  if (isPair(input) || !Array.isArray(input)) return [readFilter(input, path, depth, context)];
+  return input.map((member, index) => readFilter(member, `${path}[${index}]`, depth, context));
 }
 
 function readFilter(
   input: unknown,
   path: string,
   depth: number,
-  parsing: FilterParsing,
+  context: FilterParsingContext,
 ): Predicate {
   try {
-    parsing.size.nodes += 1;
-    if (parsing.size.nodes > budgets.filterNodes) {
+    context.size.nodes += 1;
+    if (context.size.nodes > budgets.filterNodes) {
       throw new Problem(
         `A request takes at most ${budgets.filterNodes} filters, with and, or, not and any counted: replace filters on one field by one with the action in, or send several requests`,
         true,
@@ -65,9 +65,9 @@ function readFilter(
         true,
       );
     }
-    if (isPair(input)) return readPair(input[0], input[1], parsing);
+    if (isPair(input)) return readPair(input[0], input[1], context);
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
-      return readOperation(input, path, depth, parsing);
+      return readOperation(input, path, depth, context);
     }
     throw new Problem(
       `Expected [field, value] or an object with and, or, not, any; got ${valueForMessage(input)}`,
@@ -78,7 +78,7 @@ function readFilter(
   }
 }
 
-function readPair(key: string, value: unknown, { fields, rules }: FilterParsing): Predicate {
+function readPair(key: string, value: unknown, { fields, rules }: FilterParsingContext): Predicate {
   const { name, action } = splitKey(key, (one) => fields.find(one) !== undefined);
   const field = fields.find(name);
   if (!field) throw new Problem(unknownFieldMessage(name, fields));
@@ -97,7 +97,7 @@ function readOperation(
   input: object,
   path: string,
   depth: number,
-  parsing: FilterParsing,
+  context: FilterParsingContext,
 ): Predicate {
   const entries = Object.entries(input);
   const [entry] = entries;
@@ -112,7 +112,7 @@ function readOperation(
     const fix = didYouMean(suggestionFor(word, filterOperatorByName.keys(), operatorSynonyms));
     throw new Problem(`Unknown boolean operator: ${word.slice(0, 80)}.${fix}`.replace(/\.$/, ''));
   }
-  return operator(entry[1], `${path}.${entry[0]}`, depth + 1, parsing);
+  return operator(entry[1], `${path}.${entry[0]}`, depth + 1, context);
 }
 
 /** Builds the predicate of an operator from its operand, which is at `path` in the request. */
@@ -120,7 +120,7 @@ type FilterOperator = (
   operand: unknown,
   path: string,
   depth: number,
-  parsing: FilterParsing,
+  context: FilterParsingContext,
 ) => Predicate;
 
 const filterOperatorByName: ReadonlyMap<string, FilterOperator> = new Map([
@@ -131,10 +131,10 @@ const filterOperatorByName: ReadonlyMap<string, FilterOperator> = new Map([
 ]);
 
 function combiningOperator(build: (members: Predicate[]) => Predicate): FilterOperator {
-  return (operand, path, depth, parsing) => {
+  return (operand, path, depth, context) => {
     if (typeof operand !== 'object' || operand === null)
       throw new Problem(`Operator ${path.slice(path.lastIndexOf('.') + 1)} expects a list, not ${valueForMessage(operand)}`); // prettier-ignore
-    return build(readFilters(operand, path, depth, parsing));
+    return build(readFilters(operand, path, depth, context));
   };
 }
 
@@ -145,16 +145,16 @@ function sameElementCondition(
   operand: unknown,
   path: string,
   depth: number,
-  parsing: FilterParsing,
+  context: FilterParsingContext,
 ): Predicate {
   const { path: name, filters } = readElementConditions(operand);
-  const field = parsing.fields.find(name);
-  if (!field) throw new Problem(unknownFieldMessage(name, parsing.fields));
+  const field = context.fields.find(name);
+  if (!field) throw new Problem(unknownFieldMessage(name, context.fields));
   // A field of type `auto` is declared but has no data, so no record has an element.
   if (field.dataType === 'auto') return none;
-  const fields = elementFields(parsing.fields, field);
+  const fields = elementFields(context.fields, field);
   if (!fields) throw new Problem(`${name} is not a list of objects; a condition on its fields is written ["${name}.FIELD", VALUE]`); // prettier-ignore
-  const members = readFilters(filters, `${path}.filters`, depth, { ...parsing, fields });
+  const members = readFilters(filters, `${path}.filters`, depth, { ...context, fields });
   return any(fieldRef(field), and(members));
 }
 

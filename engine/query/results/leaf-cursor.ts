@@ -58,7 +58,7 @@ export class LeafCursor {
     return this.#pages.pages[this.pageNumber] !== undefined;
   }
 
-  /** The pages of the current leaf and row group. */
+  /** The pages of the leaf in the current row group. */
   get pages(): LeafPages {
     return this.#pages;
   }

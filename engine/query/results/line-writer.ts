@@ -76,7 +76,7 @@ export class LineWriter {
   readonly #fixedAt: number;
   readonly #outputAt: number;
   readonly #textsAt: number;
-  /** The offset at which the next text is placed. */
+  /** The offset in the kernel's memory at which the next text is placed. */
   #at = 0;
 
   /** `cells` have room for `most` records. `ends`, if given, receives the offsets at which lines end. */

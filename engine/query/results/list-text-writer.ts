@@ -28,7 +28,7 @@ export class ListTextWriter {
   readonly #lists = new Map<LeafValues, CellTexts>();
   readonly #kept: ByteSink;
   /** The texts of the numbers of a block. */
-  readonly #numbers = new ByteSink(4 << 10);
+  readonly #numberTexts = new ByteSink(4 << 10);
 
   /** `records` is the number of records in all blocks together; cached texts are written to `kept`. */
   constructor(records: number, kept: ByteSink) {
@@ -71,7 +71,7 @@ export class ListTextWriter {
   }
 
   release(): void {
-    this.#numbers.release();
+    this.#numberTexts.release();
   }
 
   /**
@@ -137,17 +137,17 @@ export class ListTextWriter {
       cursor.moveTo(rows[i]! - cursor.firstPageRow);
       count += cursor.endSlot - cursor.firstSlot;
     }
-    const numbers = newCellTexts(count);
+    const numberTexts = newCellTexts(count);
     let at = 0;
     for (let i = 0; i < length; i++) {
       cursor.moveTo(rows[i]! - cursor.firstPageRow);
       for (let slot = cursor.firstSlot; slot < cursor.endSlot; slot++)
-        numbers.begins[at++] = cursor.valueAt(slot);
+        numberTexts.begins[at++] = cursor.valueAt(slot);
     }
-    const written = this.#numbers;
+    const written = this.#numberTexts;
     written.endOffset = 0;
-    writeAll(written, cursor.page.values, numbers.begins, numbers.ends, count);
-    numbers.view = written.view;
+    writeAll(written, cursor.page.values, numberTexts.begins, numberTexts.ends, count);
+    numberTexts.view = written.view;
     at = 0;
     for (let i = 0; i < length; i++) {
       cursor.moveTo(rows[i]! - cursor.firstPageRow);
@@ -156,7 +156,7 @@ export class ListTextWriter {
       const from = out.endOffset;
       begins[i] = level <= depth ? -1 : from;
       if (level > depth) {
-        writeList(out, numbers, level > depth + 1 ? at : next, next);
+        writeList(out, numberTexts, level > depth + 1 ? at : next, next);
         form.end?.(out, from);
       }
       ends[i] = out.endOffset;
@@ -166,16 +166,16 @@ export class ListTextWriter {
 }
 
 /** Writes the JSON of a list of numbers from the texts of its elements. */
-function writeList(out: ByteSink, numbers: CellTexts, from: number, to: number): void {
+function writeList(out: ByteSink, numberTexts: CellTexts, from: number, to: number): void {
   out.writeByte(openBracket);
   for (let i = from; i < to; i++) {
     if (i > from) out.writeByte(comma);
-    if (numbers.begins[i]! < 0) {
+    if (numberTexts.begins[i]! < 0) {
       writeAscii(out, 'null');
       continue;
     }
-    out.reserve(numbers.ends[i]! - numbers.begins[i]! + copyOverrunBytes);
-    out.endOffset = copyText(numbers, i, out.view, out.endOffset);
+    out.reserve(numberTexts.ends[i]! - numberTexts.begins[i]! + copyOverrunBytes);
+    out.endOffset = copyText(numberTexts, i, out.view, out.endOffset);
   }
   out.writeByte(closeBracket);
 }

@@ -27,7 +27,7 @@ export interface ExportAnnotation extends EvaluationContext {
   readonly sourceDataset: string;
 }
 
-/** A part of an export, for a pool thread: plain data. */
+/** A part of an export that a thread of the pool encodes: plain data, and the channel through which expressions call the host. */
 export interface PartJob extends PartRows {
   readonly format: string;
   readonly context: FileContext;

@@ -6,17 +6,17 @@ import { budgets } from '../../../engine/core/budgets.js';
  * use, so a chunk always keeps everything that fits in the file, which therefore does not depend on timing.
  */
 export class RejectedBudget {
-  readonly #bytes = new Map<number, number>();
+  readonly #bytesByChunk = new Map<number, number>();
 
   /** Upper limit of the bytes that chunk number `chunk` may keep. */
   byteLimitOfChunk(chunk: number): number {
     let bytesLeft: number = budgets.rejectedFileBytes;
-    for (const [index, bytes] of this.#bytes) if (index < chunk) bytesLeft -= bytes;
+    for (const [index, bytes] of this.#bytesByChunk) if (index < chunk) bytesLeft -= bytes;
     return Math.max(0, bytesLeft);
   }
 
   /** Records the number of bytes of rejected records that a finished chunk has kept. */
   recordUsedBytes(chunk: number, bytes: number): void {
-    if (bytes > 0) this.#bytes.set(chunk, bytes);
+    if (bytes > 0) this.#bytesByChunk.set(chunk, bytes);
   }
 }

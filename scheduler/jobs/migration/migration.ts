@@ -4,7 +4,7 @@ import type { Job } from '../job.js';
 import type { MigrationParams, MigrationResult } from './migration-types.js';
 import { runMigration } from './run-migration.js';
 
-/** Copies the records of a query from one dataset to another, or deletes them there, as one commit. */
+/** Applies the records of a query to a dataset, which may be their own, as one commit: adds, updates, replaces or deletes records. */
 export const migrationJob: Job<'migration', MigrationParams, MigrationResult> = {
   kind: 'migration',
   type: 'datasets.DatasetMigration',

@@ -82,7 +82,7 @@ test('metrics are OpenMetrics, and count what is asked and stored', async () => 
   const values = buckets.map(({ value }) => value);
   expect(values).toEqual(values.toSorted((a, b) => a - b));
   expect([buckets.at(-1)!.labels['le'], values.at(-1)]).toEqual(['+Inf', 3]);
-  // No label contains an id or an address that a client sent.
+  // No `route` label contains an id or a path that a client sent.
   const routes = new Set(after.map(({ labels }) => labels['route'] ?? ''));
   expect([...routes].filter((one) => /\d{4}|nowhere/.test(one))).toEqual([]);
 });

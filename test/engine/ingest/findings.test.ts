@@ -60,16 +60,16 @@ test('a final pass and disabled validation collect no warnings', () => {
 });
 
 describe('merged findings', () => {
-  const part = (lines: readonly number[]) => {
+  const findingsWithErrorsAt = (lines: readonly number[]) => {
     const collector = new FindingCollector(lenientParams);
     for (const line of lines) collector.reject(line, 301, 'pos', `line ${line} is wrong`);
     collector.warn(1, 302, 'tags', 'one value');
     return collector.result();
   };
   const merged = mergeFindings([
-    { findings: part([]), linesBefore: 0 },
-    { findings: part([4, 9]), linesBefore: 100 },
-    { findings: part([1]), linesBefore: 200 },
+    { findings: findingsWithErrorsAt([]), linesBefore: 0 },
+    { findings: findingsWithErrorsAt([4, 9]), linesBefore: 100 },
+    { findings: findingsWithErrorsAt([1]), linesBefore: 200 },
   ]);
 
   test('carry the line of the file', () => {
@@ -129,9 +129,9 @@ describe('merged findings', () => {
   test('of several files name the file of the first', () => {
     const joined = joinFindings([
       { findings: noFindings, file: null },
-      { findings: part([]), file: 'a.json' },
-      { findings: part([7]), file: 'b.json' },
-      { findings: part([2]), file: 'c.json' },
+      { findings: findingsWithErrorsAt([]), file: 'a.json' },
+      { findings: findingsWithErrorsAt([7]), file: 'b.json' },
+      { findings: findingsWithErrorsAt([2]), file: 'c.json' },
     ]);
     expect(joined).toMatchObject({
       errors: 2,

@@ -186,17 +186,17 @@ function randomValues(next: () => number, columns: Columns, rows: number): Value
 
 describe('records read from their pages', () => {
   test(`are right for random datasets and fields (STRANDLAKE_SEED=${seed})`, async () => {
-    const next = new Random(seed);
+    const random = new Random(seed);
     for (let round = 0; round < 25; round++) {
-      const made = randomDataset(next);
+      const made = randomDataset(random);
       // The client of the SQL engine loses members with the name `__proto__`.
       if (JSON.stringify(made.columns).includes('"__proto__"')) continue;
       const dataset = await storeGenerated(engineFixture, made);
       await expectSameAsNaive(dataset);
       const paths = naiveFields(made.columns).map(({ path }) => path);
-      const some = () => next.shuffled(paths).slice(0, next.integerBelow(4));
-      const fields = [...some(), ['_commit'], ...(next.chance(0.2) ? [['no such']] : [])];
-      await expectSameAsNaive(dataset, { ...wholeRequest, fields: next.shuffled(fields) });
+      const some = () => random.shuffled(paths).slice(0, random.integerBelow(4));
+      const fields = [...some(), ['_commit'], ...(random.chance(0.2) ? [['no such']] : [])];
+      await expectSameAsNaive(dataset, { ...wholeRequest, fields: random.shuffled(fields) });
       await expectSameAsNaive(dataset, { ...wholeRequest, excludeFields: some() });
     }
   });

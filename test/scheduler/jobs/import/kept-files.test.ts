@@ -19,7 +19,7 @@ afterAll(async () => {
   await lake.remove();
 });
 
-/** Makes a text the content of a file, as an upload does; returns the number of the replaced version. */
+/** Stores a text as the content of a file, as an upload does; returns the number of the version whose content is to be removed, if any. */
 async function replaceContent(id: number, text: string): Promise<number | undefined> {
   const object = (await lake.catalog.objects.get(id))!;
   const revision = object.lastRevision + 1;
