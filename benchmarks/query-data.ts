@@ -28,7 +28,7 @@ export const secondCommonWord = inventedWords[1]!;
 /** A word in about thirty of one million records. */
 export const rareWord = inventedWords.at(-2)!;
 
-/** Words that are in one of one to six thousand records each, for searches each of which has another word. */
+/** Words that each occur in one of 1,000 to one of 6,000 records, for benchmarks in which every search has a different word. */
 export const moderateWords = inventedWords.slice(200, 2_000);
 
 /** Names of conditions in the style of ClinVar: a few words each, mostly common ones. */

@@ -228,12 +228,12 @@ describe('setup', () => {
     mkdirSync(home, { recursive: true });
     const lock = readFileSync(join(projectFolder, 'package-lock.json'), 'utf8');
     putFile('package-lock.json', `${lock}\n`);
-    const answer = spawnSync(process.execPath, ['setup.mjs', 'format'], {
+    const result = spawnSync(process.execPath, ['setup.mjs', 'format'], {
       cwd: projectFolder,
       encoding: 'utf8',
       env: { PATH: process.env['PATH'], HOME: home },
     });
-    expect(answer.stderr).toContain('Installing packages');
+    expect(result.stderr).toContain('Installing packages');
     expect(existsSync(join(projectFolder, 'node_modules/.strandlake-install'))).toBe(true);
   });
 });

@@ -80,7 +80,9 @@ export type Tables = {
 interface CatalogActions {
   /** The next id of an object, job or task. */
   nextId(): Promise<number>;
-  /** Whether an object, job or task has ever had this id; false for files that are newer than a catalogue restored from a backup. */
+  /**
+   * Whether an object, job or task has ever had this id; false for the ids of files that are newer than a catalogue restored from a backup.
+   */
   isIssued(id: number): Promise<boolean>;
   /**
    * Called when a start begins: until `unfreezeIssued`, `isIssued` leaves out the ids that the start itself issues, which files that are

@@ -335,8 +335,9 @@ export async function listFileIdentitiesUnder(path: string): Promise<ReadonlySet
 }
 
 /**
- * Moves a file or folder of the data folder to the same path below `quarantine/`, with a number appended if that path is taken. For files
- * that a sweep does not need but cannot prove to be scratch. Returns the new path, relative to the data folder.
+ * Moves a file or folder of the data folder to the same path below `quarantine/`, with a number appended if that path is taken. A sweep
+ * calls this function for files that nothing needs, but that it cannot prove to be scratch. Returns the new path, relative to the data
+ * folder.
  */
 export async function quarantineFile(folder: DataFolder, path: string): Promise<string> {
   const quarantinePath = join('quarantine', relative(folder.root, path));

@@ -24,7 +24,7 @@ interface RejectedBytes {
 const maxFurtherErrors = 20;
 const blockBytes = 1 << 20;
 
-/** The errors of one record: the first of them, and the number of all. */
+/** The errors of one record: the first ones, up to a maximum, and the number of all. */
 export class RecordErrors {
   readonly firstErrors: Rejection[] = [];
   errorCount = 0;

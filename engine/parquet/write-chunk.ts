@@ -234,7 +234,10 @@ function bloomFilterOf(
   return filters === 'all' || !arePageBoundsOrdered(pages) ? bloomFilter(values) : undefined;
 }
 
-/** Returns whether the pages are nearly sorted: a sampled string lies within the bounds of less than an eighth of the pages. */
+/**
+ * Returns whether the pages are nearly sorted: on average, a sampled minimum of a page lies within the bounds of less than an eighth of the
+ * pages.
+ */
 function arePageBoundsOrdered(pages: readonly PageMeta[]): boolean {
   const bounds = pages.flatMap((one) => one.bounds ?? []);
   const probes = bounds.filter((_, i) => i % Math.ceil(bounds.length / 16) === 0);

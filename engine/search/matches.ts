@@ -44,7 +44,7 @@ const singleValueContext: DocumentContext<PlainValue> = {
   valueCount: (_, test) => () => test(1),
 };
 
-/** Maximum number of cached results per condition on a shared field. */
+/** Maximum number of cached results per condition on a field of which many documents have the same value. */
 const maxCachedResults = 10_000;
 
 /** Returns a test that caches the results of `test` by value. */

@@ -74,12 +74,12 @@ export function arrowSchema(columns: Columns): Schema {
 }
 
 function arrowField(column: Column): Field {
-  const item = arrowItem(column);
-  const type = column.isList ? new List(new Field('element', item, true)) : item;
+  const valueType = arrowValueType(column);
+  const type = column.isList ? new List(new Field('element', valueType, true)) : valueType;
   return new Field(column.physical, type, true, new Map(Object.entries(arrowMetadataOf(column))));
 }
 
-function arrowItem(column: Column): ArrowType {
+function arrowValueType(column: Column): ArrowType {
   if (column.type !== 'object') return scalarTypeMapping[column.type]()[0];
   return new Struct(requireChildren(column).map(arrowField));
 }
@@ -128,16 +128,17 @@ export function columnsOfDelta(schemaString: string): Columns {
 
 function columnOfDelta(field: DeltaField): Column {
   const isList = typeof field.type === 'object' && field.type.type === 'array';
-  const item = isList ? (field.type as { elementType: DeltaType }).elementType : field.type;
+  const valueType = isList ? (field.type as { elementType: DeltaType }).elementType : field.type;
   const column = {
     name: (field.metadata?.[nameMetadataKey] as string | undefined) ?? field.name,
     physical: field.name,
-    type: (field.metadata?.[typeMetadataKey] as StoredType | undefined) ?? plainDeltaType(item),
+    type:
+      (field.metadata?.[typeMetadataKey] as StoredType | undefined) ?? plainDeltaType(valueType),
     isList,
   };
-  if (typeof item !== 'object') return column;
-  if (item.type !== 'struct') throw new Error(`${field.name} is a list of lists`);
-  return { ...column, children: item.fields.map(columnOfDelta) };
+  if (typeof valueType !== 'object') return column;
+  if (valueType.type !== 'struct') throw new Error(`${field.name} is a list of lists`);
+  return { ...column, children: valueType.fields.map(columnOfDelta) };
 }
 
 function plainDeltaType(type: DeltaType): StoredType {

@@ -208,7 +208,7 @@ class GainedRowsTrace {
     for (const { path } of entry.remove) this.gain(before.get(path)!);
   }
 
-  /** Adds all records of a segment. */
+  /** Adds all records of a segment, which are its rows that are not deleted, to the gained rows. */
   gain(segment: SegmentWithDeletions): void {
     const { path, rows, deletion } = segment;
     if (deletion === undefined) this.gainedRows.rows.set(path, 'all');

@@ -3,7 +3,7 @@ export interface RemovedFile {
   readonly bytes: number;
   /** The time of the log entry that removed the segment, in milliseconds since 1970. Earlier versions were the newest until then. */
   readonly removedAt: number;
-  /** The latest time of the log entries before `removedAt`, if it is later (entry-time.ts). */
+  /** The latest time of the log entries before the one that removed the segment, if that time is later than `removedAt` (entry-time.ts). */
   readonly latestRemovedAt?: number | undefined;
   /** Whether a vacuum has begun to remove the file. */
   readonly isVacuumed: boolean;

@@ -65,8 +65,8 @@ export class AttributeColumn extends ValueColumn {
   }
 
   /**
-   * Appends adjacent values, none of which exceeds the length of a string: the first `size` bytes of `source`. Value k belongs to the row
-   * `rows[k]` and ends at `ends[k]`.
+   * Appends adjacent values, none of which exceeds the maximum length of a string: the first `size` bytes of `source`. Value k belongs to
+   * the row `rows[k]` and ends at `ends[k]`.
    */
   appendRun(rows: Int32Array, source: Uint8Array, size: number, ends: Int32Array): void {
     const first = this.#count;

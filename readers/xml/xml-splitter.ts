@@ -160,7 +160,7 @@ class ElementStack {
     return end + 1;
   }
 
-  /** Closes the element at the current depth; `at` is the position after its end tag. */
+  /** Notes that the element at the current depth has ended; `at` is the position after its last tag. */
   #closed(at: number): void {
     if (this.#depth === 0) this.#isRootClosed = true;
     else if (this.#depth === this.#itemDepth) {

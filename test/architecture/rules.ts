@@ -124,11 +124,11 @@ export function roomOf(path: string): string {
 
 /** Modules that only the files in `through` (or folders, ending in a slash) may load. */
 const restrictedModules: readonly {
-  readonly modules: RegExp;
+  readonly modulePattern: RegExp;
   readonly through: readonly string[];
 }[] = [
   {
-    modules: /^(node:)?fs(\/promises)?$/,
+    modulePattern: /^(node:)?fs(\/promises)?$/,
     through: [
       'engine/core/files.ts',
       'engine/core/file-writer.ts',
@@ -137,17 +137,18 @@ const restrictedModules: readonly {
     ],
   },
   {
-    modules: /^(node:)?(http|https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$|^nodemailer$/,
+    modulePattern:
+      /^(node:)?(http|https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$|^nodemailer$/,
     through: ['scheduler/fetch/'],
   },
   {
-    modules: /^(node:)?(child_process|cluster)$/,
+    modulePattern: /^(node:)?(child_process|cluster)$/,
     through: ['scheduler/worker/'],
   },
   {
     // `threads.ts` starts threads, `blocking-calls.ts` lets a thread call its owner, and `memory/shard-entry.ts` reads the data with which its
     // thread was started.
-    modules: /^(node:)?worker_threads$|^piscina$/,
+    modulePattern: /^(node:)?worker_threads$|^piscina$/,
     through: [
       'engine/core/threads.ts',
       'engine/core/blocking-calls.ts',
@@ -155,12 +156,12 @@ const restrictedModules: readonly {
     ],
   },
   {
-    modules: /^node:sqlite$/,
+    modulePattern: /^node:sqlite$/,
     through: ['engine/catalog/database.ts'],
   },
-  { modules: /^@duckdb\//, through: ['engine/query/sql/sql-engine.ts'] },
-  { modules: /^@nestjs\/|^fastify$|^@fastify\//, through: ['api/'] },
-  { modules: /^(node:)?(vm|module|inspector|repl|wasi)$/, through: [] },
+  { modulePattern: /^@duckdb\//, through: ['engine/query/sql/sql-engine.ts'] },
+  { modulePattern: /^@nestjs\/|^fastify$|^@fastify\//, through: ['api/'] },
+  { modulePattern: /^(node:)?(vm|module|inspector|repl|wasi)$/, through: [] },
 ];
 
 /** Global names and expressions by which a module could load code or reach other hosts without an import. */
@@ -276,7 +277,7 @@ function* restrictedModuleViolations(source: ParsedSource): Generator<string> {
   for (const one of source.imports) {
     const door = one.isType
       ? undefined
-      : restrictedModules.find(({ modules }) => modules.test(one.specifier));
+      : restrictedModules.find(({ modulePattern }) => modulePattern.test(one.specifier));
     if (door && !isAllowedFile(source.path, door.through))
       yield `imports ${one.specifier}${allowedFilesText(door.through)}`;
   }

@@ -66,7 +66,7 @@ export async function compareDialects(
   }
 }
 
-/** Returns those cases of the worked examples that have an answer. */
+/** Returns the lines of the worked examples, except those whose query is refused. */
 async function readExampleLines(project: string): Promise<readonly string[]> {
   const text = await readFile(join(project, 'test/engine/query/examples.txt'), 'utf8');
   return text

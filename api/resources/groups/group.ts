@@ -39,7 +39,7 @@ const nameField: ResourceField<GroupRow, unknown> = {
   update: true,
 };
 
-/** The group inside another resource. */
+/** The form of a group that another resource shows: its class, id and name. */
 export const groupSummary = declareResource<GroupRow>({
   name: 'GroupSummary',
   description: 'A group inside another resource.',

@@ -44,7 +44,7 @@ export async function readAuthorizationRequest(
   const redirectUri = singleParam(query, 'redirect_uri');
   if (redirectUri === undefined)
     return refusedRequest('redirect_uri is missing, or given more than once.');
-  // The URIs must be equal byte by byte, without normalisation (RFC 9700, section 2.1).
+  // The redirect URI must equal a registered one byte by byte, without normalisation (RFC 9700, section 2.1).
   if (!application.redirectUris.split(' ').includes(redirectUri)) {
     return refusedRequest('The application has not registered this redirect_uri.');
   }

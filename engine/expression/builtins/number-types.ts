@@ -6,7 +6,7 @@ import {
 } from '../values/expression-errors.js';
 import { asciiDigits, stripWhiteSpace } from '../values/unicode-characters.js';
 import { sliceText } from '../values/code-points.js';
-import { divideHalfEven, mantissaAndPower, fixedText } from '../values/float-text.js';
+import { divideHalfEven, mantissaAndPower, fixedPointText } from '../values/float-text.js';
 import {
   asInt,
   bitLength,
@@ -163,7 +163,7 @@ function roundFloat(value: number, places: number): number {
   if (places < -308) return value < 0 ? -0 : 0;
   const size = Math.abs(value);
   let roundedSize: number;
-  if (places >= 0) roundedSize = Number(fixedText(size, places));
+  if (places >= 0) roundedSize = Number(fixedPointText(size, places));
   else {
     const { mantissa, power } = mantissaAndPower(size);
     const unit = 10n ** BigInt(-places);

@@ -158,7 +158,7 @@ function compileTemplatePart(
   const places = /^\.(\d)f$/.exec(constant ?? '')?.[1];
   return (frame) => {
     const shownValue = value(frame);
-    // `toFixed` rounds like Python, unless the value may lie halfway between two results; see fixedText.
+    // `toFixed` rounds like Python, unless the value may lie halfway between two results; see fixedPointText.
     if (places !== undefined && shownValue instanceof Float && conversion === '') {
       const count = Number(places);
       const isEasy = isEasilyFixed(Math.abs(shownValue.value), count);

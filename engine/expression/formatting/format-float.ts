@@ -1,6 +1,6 @@
 import {
   exponentText,
-  fixedText,
+  fixedPointText,
   shortestDecimal,
   significantDecimal,
 } from '../values/float-text.js';
@@ -59,8 +59,8 @@ export function untypedDigits(
 const maxExactDigits = 1100;
 
 function fixedDigits(value: number, places: number): string {
-  if (places <= maxExactDigits) return fixedText(value, places);
-  return fixedText(value, maxExactDigits) + '0'.repeat(places - maxExactDigits);
+  if (places <= maxExactDigits) return fixedPointText(value, places);
+  return fixedPointText(value, maxExactDigits) + '0'.repeat(places - maxExactDigits);
 }
 
 function paddedDigits(value: number, count: number): { digits: string; exponent: number } {

@@ -29,7 +29,7 @@ export function shortestDecimal(value: number): DecimalDigits {
 }
 
 /** Formats a positive double with `places` digits after the point, rounded half to even on its exact value. */
-export function fixedText(value: number, places: number): string {
+export function fixedPointText(value: number, places: number): string {
   if (isEasilyFixed(value, places)) return value.toFixed(places);
   const text = scaledDigits(value, places)
     .toString()

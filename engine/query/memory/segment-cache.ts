@@ -105,7 +105,7 @@ export class SegmentCache {
     return this.#segment(snapshot, segment).pages;
   }
 
-  /** Returns the state of a segment. A segment object belongs to one snapshot only. */
+  /** Returns the accessors of a segment, which are created at its first use. A segment object belongs to one snapshot only. */
   #segment(snapshot: ShardSnapshot, segment: ShardSegment): SegmentAccessors {
     const known = this.#known.get(segment);
     if (known !== undefined) return known;

@@ -47,7 +47,7 @@ interface TextLocation {
   readonly address: number;
   /** The number of bytes reserved for the texts. */
   readonly room: number;
-  /** The number of bytes that have already been copied. */
+  /** The number of bytes of the texts that have already been copied to the kernel's memory. */
   bytes: number;
 }
 

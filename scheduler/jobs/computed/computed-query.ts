@@ -115,7 +115,7 @@ interface ComputedTableQuery {
 
 /**
  * Returns the fields of a table of computed fields: stored fields as the dataset has them, and computed fields with the types of their
- * values.
+ * values, or with their declared types if no record has a value.
  */
 function computedTableFields(
   asked: ComputedQuery,

@@ -36,23 +36,30 @@ async function newDatasetOfThree(): Promise<{
 
 test('overwrite replaces whole records in their places, and adds those it does not find', async () => {
   const { datasetId, ids } = await newDatasetOfThree();
-  const done = await importRecords(datasetId, {
+  const completedImport = await importRecords(datasetId, {
     commit_mode: 'overwrite',
     records: [
       { _id: 'mine', gene: 'new', pos: 2.5 },
       { _id: ids[1], gene: 'C', score: 7 },
     ],
   });
-  expect(done).toMatchObject({ status: 'completed', commit_mode: 'overwrite', id_fields: null });
+  expect(completedImport).toMatchObject({
+    status: 'completed',
+    commit_mode: 'overwrite',
+    id_fields: null,
+  });
   expect(await fetchRecords(datasetId)).toEqual([
     expect.objectContaining({ _id: ids[0], variant: 'v1', info: { AF: 0.5, tags: ['x', 'y'] } }),
     expect.objectContaining({ _id: ids[1], gene: 'C', score: 7, variant: null, pos: null, info: null }), // prettier-ignore
     expect.objectContaining({ _id: ids[2], variant: 'v3', note: 'old' }),
     expect.objectContaining({ _id: 'mine', gene: 'new', pos: 2.5 }),
   ]);
-  const [commit] = done['dataset_commits'] as Json[];
+  const [commit] = completedImport['dataset_commits'] as Json[];
   expect(commit).toMatchObject({ mode: 'overwrite', records_total: 4, records_modified: 2, records_added: 1, records_changed: 1, records_removed: 0 }); // prettier-ignore
-  expect((done['metadata'] as Json)['changes']).toEqual({ records_added: 1, records_changed: 1 });
+  expect((completedImport['metadata'] as Json)['changes']).toEqual({
+    records_added: 1,
+    records_changed: 1,
+  });
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { filters: [['_commit', String(commit!['id'])]] }); // prettier-ignore
   expect((json['results'] as Json[]).map(({ _id }) => _id)).toEqual([ids[1], 'mine']);
   const { json: field } = await ann.get(`/v2/datasets/${datasetId}/fields`);
@@ -207,12 +214,12 @@ test.each([
     const dryRun = await importRecords(datasetId, { commit_mode, records, dry_run: true });
     expect(dryRun).toMatchObject({ status: 'completed', dataset_commits: [], metadata: { dry_run: counts } }); // prettier-ignore
     expect(await fetchRecords(datasetId)).toEqual(before);
-    const done = await importRecords(datasetId, { commit_mode, records });
+    const completedImport = await importRecords(datasetId, { commit_mode, records });
     const key = commit_mode === 'delete' ? 'deletions' : 'changes';
-    expect(done).toMatchObject({ status: 'completed', metadata: { [key]: counts } });
+    expect(completedImport).toMatchObject({ status: 'completed', metadata: { [key]: counts } });
     const receiptOf = (json: Json): Json => (json['metadata'] as { receipt: Json }).receipt;
     const totals = { records_read: 3, records_stored: 3, records_rejected: 0 };
-    expect(receiptOf(done)).toMatchObject({ ...totals, is_committed: true });
+    expect(receiptOf(completedImport)).toMatchObject({ ...totals, is_committed: true });
     expect(receiptOf(dryRun)).toMatchObject({ ...totals, is_committed: false });
   },
 );
@@ -284,8 +291,11 @@ test('changes at the same time are applied one after the other, each as a whole'
     importRecords(datasetId, { commit_mode: 'upsert', records: ids.map((_id) => ({ _id, [`f${i}`]: i, last: i })) }), // prettier-ignore
   );
   const appends = Array.from({ length: 3 }, (_, i) => importRecords(datasetId, { records: [{ pos: 100 + i }] })); // prettier-ignore
-  for (const done of await Promise.all([...upserts, ...appends]))
-    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+  for (const completedImport of await Promise.all([...upserts, ...appends]))
+    expect([completedImport['status'], completedImport['error_message']]).toEqual([
+      'completed',
+      null,
+    ]);
   const after = await fetchRecords(datasetId);
   expect(after).toHaveLength(6);
   const last = after[0]!['last'];
@@ -338,17 +348,20 @@ test.each([
   async (commit_mode, dry_run, verb) => {
     const { datasetId, ids } = await newDatasetOfThree();
     const records = ids.map((_id) => ({ _id }));
-    const done = await importRecords(datasetId, { commit_mode, records, dry_run });
-    const { json: task } = await ann.get(`/v2/tasks/${String(done['task_id'])}`);
-    expect([done['status'], task['description']]).toEqual(['completed', `${verb} 3 records`]);
+    const completedImport = await importRecords(datasetId, { commit_mode, records, dry_run });
+    const { json: task } = await ann.get(`/v2/tasks/${String(completedImport['task_id'])}`);
+    expect([completedImport['status'], task['description']]).toEqual([
+      'completed',
+      `${verb} 3 records`,
+    ]);
   },
 );
 
 test('a commit has the fields of its records, not those of the dataset', async () => {
   const datasetId = await newDataset();
   const commit = async (body: object): Promise<Json> => {
-    const done = await importRecords(datasetId, body);
-    return (done['dataset_commits'] as Json[])[0]!;
+    const completedImport = await importRecords(datasetId, body);
+    return (completedImport['dataset_commits'] as Json[])[0]!;
   };
   const append = await commit({ records: [{ a: 1, b: 2, c: 3 }] });
   expect(append['fields']).toEqual(['a', 'b', 'c'].map((name) => ({ name, is_new: true })));

@@ -105,7 +105,7 @@ async function upsertFile(datasetId: number, text: string): Promise<unknown> {
   return (await importInto(datasetId, { object_id, commit_mode: 'upsert' }))['changes'];
 }
 
-/** Returns the file of an export of all records. */
+/** Exports all records of a dataset as CSV; returns the text of the exported file. */
 async function exportCsv(datasetId: number): Promise<string> {
   const createdExport = await ann.post('/v2/dataset_exports', {
     dataset_id: datasetId,

@@ -172,14 +172,14 @@ describe('a manifest', () => {
       '/z': '{"n":5}\n',
     });
     const datasetId = await newDataset();
-    const done = await runManifest(datasetId, [
+    const endedImport = await runManifest(datasetId, [
       { url: sourceHost.url('/download?id=1'), name: 'export.json' },
       { url: sourceHost.url('/x'), format: 'tsv' },
       { url: sourceHost.url('/y.txt'), reader_params: { reader: 'json' } },
       { object_id: await newFile('w.json', '{"n":4}\n'), url: '' },
       { url: sourceHost.url('/z'), format: '.JSON.gz', name: 'z.vcf' },
     ]);
-    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect([endedImport['status'], endedImport['error_message']]).toEqual(['completed', null]);
     expect((await fetchRecords(datasetId)).map((row) => (row as { n: unknown }).n)).toEqual([
       1, 2, 3, 4, 5,
     ]);
@@ -289,9 +289,9 @@ describe('a manifest', () => {
       [{ base64_md5: Buffer.alloc(16).toString('base64') }, `m.json: its md5 is ${goodMd5}`],
       [{ size: 9 }, 'm.json: has 8 bytes, not the 9 that the manifest says (size)'],
     ] as const) {
-      const done = await runManifest(datasetId, [{ object_id: id, ...entry }]);
-      expect(done['status']).toBe('failed');
-      expect(done['error_message']).toContain(expected);
+      const endedImport = await runManifest(datasetId, [{ object_id: id, ...entry }]);
+      expect(endedImport['status']).toBe('failed');
+      expect(endedImport['error_message']).toContain(expected);
     }
     expect(await fetchRecords(datasetId)).toEqual([]);
     const right = { object_id: id, md5: goodMd5.toUpperCase(), base64_md5: base64, size: '8' };
@@ -312,17 +312,17 @@ describe('N8: an encoding on top of the file', () => {
   ] as const)('%s gives the same records (%#)', async (path, body, headers) => {
     serveFiles({ [path]: body }, headers);
     const datasetId = await newDataset();
-    const done = await runManifest(datasetId, [{ url: sourceHost.url(path) }]);
-    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    const endedImport = await runManifest(datasetId, [{ url: sourceHost.url(path) }]);
+    expect([endedImport['status'], endedImport['error_message']]).toEqual(['completed', null]);
     expect(await fetchRecords(datasetId)).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
   test('but no third layer is removed', async () => {
     serveFiles({ '/a.json.gz': gzipSync(gzipSync(gz)) }, ['Content-Encoding: gzip']);
     const datasetId = await newDataset();
-    const done = await runManifest(datasetId, [{ url: sourceHost.url('/a.json.gz') }]);
-    expect(done['status']).toBe('failed');
-    expect(done['error_message']).toMatch(/compressed twice/);
+    const endedImport = await runManifest(datasetId, [{ url: sourceHost.url('/a.json.gz') }]);
+    expect(endedImport['status']).toBe('failed');
+    expect(endedImport['error_message']).toMatch(/compressed twice/);
   });
 });
 
@@ -417,16 +417,16 @@ describe('N6, N9: a host that fails leaves nothing', () => {
       else bad(socket, text, nth);
     };
     const files = [goodFile, { url: sourceHost.url('/bad.json?secret=of-the-user'), ...more }];
-    const done = await runManifest(datasetId, files, at);
-    expect(done['status']).toBe('failed');
-    expect(done['error_message']).toMatch(expected);
-    expect(done['error_message']).toMatch(/^bad\.json: /);
+    const endedImport = await runManifest(datasetId, files, at);
+    expect(endedImport['status']).toBe('failed');
+    expect(endedImport['error_message']).toMatch(expected);
+    expect(endedImport['error_message']).toMatch(/^bad\.json: /);
     expect((await at.server.store.snapshot(datasetId)).version).toBe(version);
     expect(await fetchRecords(datasetId, at)).toEqual([]);
     const seenTexts = [
       (await at.ann.get('/v2/tasks')).text,
-      (await at.ann.get(`/v2/tasks/${String(done['task_id'])}`)).text,
-      JSON.stringify(done),
+      (await at.ann.get(`/v2/tasks/${String(endedImport['task_id'])}`)).text,
+      JSON.stringify(endedImport),
       at.server.logs.join('\n'),
     ].join('\n');
     for (const secret of [marker, '10.9.8.7', '127.0.0.1:1']) {
@@ -439,10 +439,10 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     const before = sourceHost.connections;
     for (const at of ['127.0.0.2', 'localhost', '2130706434', '[::1]', '10.0.0.1']) {
       const datasetId = await newDataset();
-      const done = await runManifest(datasetId, [
+      const endedImport = await runManifest(datasetId, [
         { url: `http://${at}:${sourceHost.port + 1}/a.json` },
       ]);
-      expect([at, done['status'], done['error_message']]).toEqual([
+      expect([at, endedImport['status'], endedImport['error_message']]).toEqual([
         at,
         'failed',
         'a.json: address not allowed',
@@ -479,8 +479,12 @@ test('a worker that dies while it fetches costs a second try and nothing else', 
     } else socket.end(httpResponse('{"n":1}\n'));
   };
   const datasetId = await newDataset();
-  const done = await runManifest(datasetId, [{ url: sourceHost.url('/a.json') }]);
-  expect([kills, done['status'], done['error_message']]).toEqual([1, 'completed', null]);
+  const endedImport = await runManifest(datasetId, [{ url: sourceHost.url('/a.json') }]);
+  expect([kills, endedImport['status'], endedImport['error_message']]).toEqual([
+    1,
+    'completed',
+    null,
+  ]);
   expect(await fetchRecords(datasetId)).toEqual([{ n: 1 }]);
 });
 
@@ -488,8 +492,8 @@ test('a file of another host is listed with its progress', async () => {
   const body = '{"n":1}\n'.repeat(50_000);
   serveFiles({ '/p.json': body });
   const datasetId = await newDataset();
-  const done = await runManifest(datasetId, [{ url: sourceHost.url('/p.json') }]);
-  expect(done['metadata']).toMatchObject({
+  const endedImport = await runManifest(datasetId, [{ url: sourceHost.url('/p.json') }]);
+  expect(endedImport['metadata']).toMatchObject({
     progress: { processed_records: 50_000, total_bytes: body.length, percent: 100 },
   });
   expect(readFileSync('README.md', 'utf8')).toContain('allow-addresses');

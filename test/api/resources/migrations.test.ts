@@ -217,8 +217,8 @@ describe('fields of other types', () => {
     const body = { target_fields: [{ name, ...declared, title: 'Cast' }] };
     const { json } = await migrateInto(source, target, body);
     const top = name.split('.')[0]!;
-    const expectedRows = rows.map(cast).map(withSortedKeys);
-    expect((await values(target, top)).map(withSortedKeys)).toEqual(expectedRows);
+    const expectedValues = rows.map(cast).map(withSortedKeys);
+    expect((await values(target, top)).map(withSortedKeys)).toEqual(expectedValues);
     const field = (await fetchFields(target)).find(
       (one) => (one as { name: string }).name === name,
     );

@@ -103,8 +103,8 @@ async function readAllPages(body: RequestBody, of: TestDataset, limit: number): 
 
 /** Returns a random quoted phrase of at most `most` words. */
 function quotedPhrase(random: Random, most: number): string {
-  const list = Array.from({ length: 1 + randomBelow(random, most) }, () => randomWord(random));
-  return list.join(' ').replaceAll(/[\\"]/g, '');
+  const words = Array.from({ length: 1 + randomBelow(random, most) }, () => randomWord(random));
+  return words.join(' ').replaceAll(/[\\"]/g, '');
 }
 
 function randomBody(random: Random): RequestBody {

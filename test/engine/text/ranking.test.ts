@@ -136,10 +136,11 @@ describe(`the ranking of one word (STRANDLAKE_SEED=${seed})`, () => {
         randomBelow(nextRandom, wholeRanking.length + 10),
       ]);
       const { rows, total } = rankedRows(word, { after: undefined, offset, limit });
-      const places = (list: readonly RankedRow[]) => list.map(({ segment, row }) => [segment, row]);
+      const rowReferences = (list: readonly RankedRow[]) =>
+        list.map(({ segment, row }) => [segment, row]);
       const expectedPage = wholeRanking.slice(offset, offset + limit);
       const askedPage = { word, offset, limit };
-      expect({ ...askedPage, total, places: places(rows) }).toEqual({ ...askedPage, total: wholeRanking.length, places: places(expectedPage) }); // prettier-ignore
+      expect({ ...askedPage, total, rowReferences: rowReferences(rows) }).toEqual({ ...askedPage, total: wholeRanking.length, rowReferences: rowReferences(expectedPage) }); // prettier-ignore
       for (const [at, { score }] of rows.entries())
         expect(score).toBeCloseTo(expectedPage[at]!.score, 9);
     }

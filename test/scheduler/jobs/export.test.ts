@@ -177,15 +177,15 @@ test('names the version, the query and the checksum of a file, in the catalogue 
   const row = await exportDataset(datasetId, 'parquet', { params });
   const bytes = await readFile(exportFileOf(row));
   const commit = await lake.catalog.commits.lastBefore(datasetId, 1);
-  const embedded = { export_id: row.id, format: 'parquet', dataset_id: datasetId, dataset_version: 0, commit_id: commit!.id, content: 'query', query: params, exported_at: new Date(currentTime).toISOString(), software: 'strandlake', software_version: (JSON.parse(await readFile('package.json', 'utf8')) as { version: string }).version }; // prettier-ignore
-  expect(row.provenance).toMatchObject({ ...embedded, filename: row.filename, documents_count: 2, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }); // prettier-ignore
+  const embeddedProvenance = { export_id: row.id, format: 'parquet', dataset_id: datasetId, dataset_version: 0, commit_id: commit!.id, content: 'query', query: params, exported_at: new Date(currentTime).toISOString(), software: 'strandlake', software_version: (JSON.parse(await readFile('package.json', 'utf8')) as { version: string }).version }; // prettier-ignore
+  expect(row.provenance).toMatchObject({ ...embeddedProvenance, filename: row.filename, documents_count: 2, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }); // prettier-ignore
   expect(row.provenance!['dataset_full_path']).toMatch(/^[^:]+:[^:]+:\/variants/);
   const { key_value_metadata: metadata } = await parquetMetadataAsync(arrayBufferOf(bytes));
   expect(metadata!.map(({ key }) => key)).toEqual(['strandlake.provenance']);
-  expect(JSON.parse(metadata![0]!.value!)).toMatchObject(embedded);
+  expect(JSON.parse(metadata![0]!.value!)).toMatchObject(embeddedProvenance);
   const arrow = await exportDataset(datasetId, 'arrow', { params });
   const table = tableFromIPC(await readFile(exportFileOf(arrow)));
-  expect(JSON.parse(table.schema.metadata.get('strandlake.provenance')!)).toMatchObject({ ...embedded, export_id: arrow.id, format: 'arrow' }); // prettier-ignore
+  expect(JSON.parse(table.schema.metadata.get('strandlake.provenance')!)).toMatchObject({ ...embeddedProvenance, export_id: arrow.id, format: 'arrow' }); // prettier-ignore
 });
 
 test('Parquet files have the records of whole segments and of parts of them', async () => {

@@ -159,8 +159,8 @@ describe('C1: killed at', () => {
     ];
     expect(filesPresent).toEqual(expect.arrayContaining(files));
     const objects = await lake.catalog.objects.list({ viewer: null }, { limit: 100, offset: 0 });
-    const blobs = objects.rows.filter(({ objectType }) => objectType === 'file');
-    expect(await readdir(lake.data.objects)).toHaveLength(blobs.length);
+    const fileObjects = objects.rows.filter(({ objectType }) => objectType === 'file');
+    expect(await readdir(lake.data.objects)).toHaveLength(fileObjects.length);
   });
 });
 
