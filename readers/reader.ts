@@ -21,7 +21,10 @@ export interface Reader<P = unknown, H = unknown> {
   readonly parameters: Readonly<Record<string, string>>;
   /** Returns the encoding that `reader_params` declare, for `openSource`; absent for readers that support only UTF-8. */
   readonly encodingOf?: (input: Readonly<Record<string, unknown>>) => DeclaredEncoding;
-  /** Parses `reader_params`; throws `invalid('reader_params', …)`. No other function reads the raw parameters. */
+  /**
+   * Parses `reader_params`; throws `invalid('reader_params', …)`. Apart from `encodingOf`, no other function of a reader reads the raw
+   * parameters.
+   */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
   /** Reads everything before the first record. Throws InputError for a file of another format. */
   readonly header: (source: HeaderSource, params: P) => Promise<Header<H>>;

@@ -31,7 +31,7 @@ export interface ResourceField<Row, Context> {
   readonly property?: string;
   /** Returns the value in answers, if it is not the property of the row; null if answers do not have the field. */
   readonly show?: ((row: Row, context: Context) => unknown) | null;
-  /** Whether answers leave the field out if its value is undefined. */
+  /** Whether answers may lack the field; they lack it if its value is undefined. */
   readonly optional?: boolean;
 }
 

@@ -10,7 +10,7 @@ import { readChunk, type DecodedColumnChunk } from '../parquet/read-column-chunk
 import type { ByteExtent, OffsetIndex } from '../parquet/read-footer.js';
 import { decompressChunkPages, decompressOneByOne } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetLeaf } from '../parquet/parquet-schema.js';
-import { SegmentFile, type RowGroup, type SegmentChunk } from '../store/segment-file.js';
+import { SegmentFile, type RowGroup, type SegmentColumnChunk } from '../store/segment-file.js';
 import {
   arrowSchema,
   parquetColumns,
@@ -111,7 +111,7 @@ function readLeafPart(
  * pages.
  */
 function pagesWithRows(
-  { dictionaryOffset, dataOffset }: SegmentChunk,
+  { dictionaryOffset, dataOffset }: SegmentColumnChunk,
   { firstRows, offsets, bytes }: OffsetIndex,
   rows: Int32Array,
 ): { readonly extents: readonly ByteExtent[]; readonly among: Int32Array } {

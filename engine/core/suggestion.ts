@@ -8,8 +8,8 @@ interface KnownName {
 }
 
 /**
- * The valid names among which suggestions for unknown words are searched. Build it once if a request may contain thousands of unknown
- * words.
+ * The valid names among which the suggestions for unknown words are found. A request that may contain thousands of unknown words should
+ * build the instance only once.
  */
 export class KnownNames {
   readonly #names: readonly KnownName[];

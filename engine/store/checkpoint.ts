@@ -168,11 +168,11 @@ function* actionsOfState(datasetId: number, state: LogState): Generator<LogActio
   for (const segment of state.live.values()) {
     const { tags, ...add } = addAction(segment, state.columns, addedAtMs(segment.path));
     const { deletion, deletedAt, latestDeletedAt } = segment;
-    const datedTags = deletion && {
+    const deletionTimeTags = deletion && {
       ...timeTag(deletedAtTagKey, deletedAt),
       ...timeTag(latestDeletedAtTagKey, latestDeletedAt),
     };
-    yield { add: { ...add, dataChange: false, tags: { ...tags, ...datedTags } } };
+    yield { add: { ...add, dataChange: false, tags: { ...tags, ...deletionTimeTags } } };
   }
   for (const [path, { bytes, removedAt, latestRemovedAt, isVacuumed }] of state.removed)
     yield {

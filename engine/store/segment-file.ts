@@ -21,7 +21,7 @@ import { leafKey } from './segment-stats.js';
 import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
 
 /** A column chunk: the dictionary page and data pages of one leaf in one row group. */
-export interface SegmentChunk {
+export interface SegmentColumnChunk {
   /** Offset in the file of the chunk's first byte, which belongs to the dictionary page if there is one. */
   readonly begin: number;
   readonly bytes: number;
@@ -49,7 +49,7 @@ export interface RowGroup {
   readonly first: number;
   readonly rows: number;
   /** The column chunks, in the order of `SegmentFile.leaves`. */
-  readonly chunks: readonly SegmentChunk[];
+  readonly chunks: readonly SegmentColumnChunk[];
 }
 
 /** A segment's file, read synchronously. The constructor reads the footer once. */
@@ -70,8 +70,8 @@ export class SegmentFile {
   /** The number of pages that `#columnIndexes` describes. */
   #pagesWithStatistics = 0;
   #indexedPages = 0;
-  readonly #offsetIndexes = new Map<SegmentChunk, OffsetIndex>();
-  readonly #columnIndexes = new Map<SegmentChunk, readonly PageStatistics[]>();
+  readonly #offsetIndexes = new Map<SegmentColumnChunk, OffsetIndex>();
+  readonly #columnIndexes = new Map<SegmentColumnChunk, readonly PageStatistics[]>();
   #nearIndex: { readonly begin: number; readonly bytes: Uint8Array } | undefined;
 
   /** Opens the file with this absolute path. Throws `damagedError` if it is not a Parquet file that Strandlake wrote. */
@@ -141,7 +141,7 @@ export class SegmentFile {
   }
 
   /** Returns the data pages of a chunk of this row group, from its OffsetIndex; undefined if it has none. Read once, then cached. */
-  offsetIndexOf(group: RowGroup, chunk: SegmentChunk): OffsetIndex | undefined {
+  offsetIndexOf(group: RowGroup, chunk: SegmentColumnChunk): OffsetIndex | undefined {
     const known = this.#offsetIndexes.get(chunk);
     if (known !== undefined || chunk.offsetIndex === undefined) return known;
     const index = this.#indexBytes(chunk.offsetIndex);
@@ -156,7 +156,10 @@ export class SegmentFile {
   }
 
   /** Returns the statistics of the data pages of a chunk, from its ColumnIndex; undefined if it has none. Read once, then cached. */
-  pageStatisticsOf(chunk: SegmentChunk, leaf: SegmentLeaf): readonly PageStatistics[] | undefined {
+  pageStatisticsOf(
+    chunk: SegmentColumnChunk,
+    leaf: SegmentLeaf,
+  ): readonly PageStatistics[] | undefined {
     const known = this.#columnIndexes.get(chunk);
     if (known !== undefined || chunk.columnIndex === undefined) return known;
     const index = this.#indexBytes(chunk.columnIndex);
@@ -188,7 +191,7 @@ export class SegmentFile {
   }
 
   /** Returns the words of a chunk's Bloom filter; undefined if it has none of a known kind. */
-  filter({ bloomFilter }: SegmentChunk): Uint32Array | undefined {
+  filter({ bloomFilter }: SegmentColumnChunk): Uint32Array | undefined {
     return bloomFilter && parseBloomFilter(this.read(bloomFilter.begin, bloomFilter.bytes));
   }
 
@@ -243,7 +246,7 @@ export class SegmentFile {
     });
   }
 
-  #chunk(chunk: FooterChunk, i: number): SegmentChunk {
+  #chunk(chunk: FooterChunk, i: number): SegmentColumnChunk {
     const leaf = this.leaves[i];
     if (leaf === undefined || !arePathsEqual(chunk.path, leaf.path))
       throw this.damagedError(`has no column ${leaf?.key} in its place`);

@@ -40,7 +40,7 @@ export interface TaskRunnerOptions {
   send(message: MessageToWorker): void;
   /** Kills the worker process; returns false if none is running. */
   killWorker(): boolean;
-  /** Answers calls of host functions by the expressions of jobs. */
+  /** Answers the calls of host functions that the expressions of jobs make. */
   readonly answerCall: AnswerHostRequest;
   /** Called after a task has committed to a dataset. */
   committed(datasetId: number): void;

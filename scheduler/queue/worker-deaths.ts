@@ -31,7 +31,7 @@ export class WorkerDeaths {
     return this.#records.get(taskId)?.count ?? 0;
   }
 
-  /** Notes the progress of a task; returns true if the task is therefore no longer a suspect. */
+  /** Ends the suspicion of a task that has progressed beyond its earlier attempts; returns true if the task was a suspect until then. */
   clearSuspicion({ task, progressTotal }: RunningTask): boolean {
     return (
       progressTotal > (this.#records.get(task.id)?.reached ?? 0) && this.#suspects.delete(task.id)

@@ -20,7 +20,7 @@ type ChangeMode = 'overwrite' | 'upsert' | 'delete';
 const groupCount = 250;
 /** Returns the numbers of the records of a group that the target has. */
 const numbersOf = (group: number): readonly number[] => [4 * group, 4 * group + 1, 4 * group + 2];
-/** Returns the number of the record of a group that only the source has. */
+/** Returns the number of the one record of a group that the source has and the target does not have. */
 const addedNumberOf = (group: number): number => 4 * groupCount + group;
 
 async function newDatasetOf(name: string, records: readonly object[]): Promise<number> {

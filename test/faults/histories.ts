@@ -109,8 +109,8 @@ export async function runHistories(
             { viewer: null, datasetIds: [datasetId] },
             page,
           );
-          // Merges follow a commit in the log without changing its records. Only the files of the last log version before the next
-          // commit stay as long as the version of the commit can be read.
+          // Merges add log versions after a commit without changing its records. A commit is therefore compared at the last log version
+          // before the next commit: only the files of that version are kept for as long as the commit can be read.
           const newestVersion = await lab.server.store.version(datasetId);
           const commits = rows.toSorted((one, other) => one.logVersion - other.logVersion);
           const logVersions = new Map(

@@ -25,7 +25,7 @@ export class VersionChecks {
   readonly #model: VersionModel;
   readonly #next: Random;
   /** The text with which the messages of failed comparisons begin. */
-  readonly #where: string;
+  readonly #caseText: string;
   /** A cursor into an earlier version, and the ids that its next page must have. */
   #walk:
     | { readonly cursor: string; readonly left: readonly string[]; readonly aheadMs: number }
@@ -36,13 +36,13 @@ export class VersionChecks {
     datasetId: number,
     model: VersionModel,
     next: Random,
-    where: string,
+    caseText: string,
   ) {
     this.#server = server;
     this.#datasetId = datasetId;
     this.#model = model;
     this.#next = next;
-    this.#where = where;
+    this.#caseText = caseText;
   }
 
   #below(count: number): number {
@@ -56,40 +56,43 @@ export class VersionChecks {
 
   /** Compares the newest version with the model: ids in their order, contents, pages, filters, facets, words and counts. */
   async checkNewestVersion(step: number | string): Promise<void> {
-    const where = `${this.#where}, step ${step}`;
+    const caseText = `${this.#caseText}, step ${step}`;
     const liveRecords = this.#model.recordsAlive;
-    await this.#goOn(where, liveRecords);
+    await this.#goOn(caseText, liveRecords);
     const lastCommit = this.#model.commits.at(-1);
     if (lastCommit !== undefined) lastCommit.after = liveRecords;
     const all = await this.fetchPageRecords({ limit: 10_000 });
-    expect([where, all.map(({ _id }) => _id)]).toEqual([where, liveRecords.map(({ id }) => id)]);
-    expect([where, all.map(recordValuesOf)]).toEqual([where, liveRecords.map(valuesOf)]);
+    expect([caseText, all.map(({ _id }) => _id)]).toEqual([
+      caseText,
+      liveRecords.map(({ id }) => id),
+    ]);
+    expect([caseText, all.map(recordValuesOf)]).toEqual([caseText, liveRecords.map(valuesOf)]);
     const leastNumber = this.#numberInside();
     const word = sampleWords[this.#below(sampleWords.length)]!;
     const offset = this.#below(liveRecords.length + 1);
     const hasWord = ({ word: text }: ModelRecord): boolean => text.split(' ').includes(word);
     const matchingRecords = liveRecords.filter((one) => one.n >= leastNumber);
     const page = await this.#ask({ filters: [['n__gte', leastNumber]], facets: { n: { facet_type: 'count' }, word: { limit: 0 } }, limit: 7, offset }); // prettier-ignore
-    expect([where, page.results.map(({ n }) => n), page.total]).toEqual([where, matchingRecords.slice(offset, offset + 7).map(({ n }) => n), matchingRecords.length]); // prettier-ignore
+    expect([caseText, page.results.map(({ n }) => n), page.total]).toEqual([caseText, matchingRecords.slice(offset, offset + 7).map(({ n }) => n), matchingRecords.length]); // prettier-ignore
     const counts = Object.entries(Object.groupBy(matchingRecords, (one) => one.word)).map(([text, some]) => [text, some!.length]); // prettier-ignore
-    if (this.#model.records.length > 0) expect([where, page.facets?.['n']]).toEqual([where, new Set(matchingRecords.map(({ n }) => n)).size]); // prettier-ignore
+    if (this.#model.records.length > 0) expect([caseText, page.facets?.['n']]).toEqual([caseText, new Set(matchingRecords.map(({ n }) => n)).size]); // prettier-ignore
     if (this.#model.records.length > 0)
-      expect([where, page.facets?.['word']?.toSorted()]).toEqual([where, counts.toSorted()]);
+      expect([caseText, page.facets?.['word']?.toSorted()]).toEqual([caseText, counts.toSorted()]);
     const found = await this.#ask({ query: word, limit: 0 });
-    expect([where, found.total]).toEqual([where, liveRecords.filter(hasWord).length]);
+    expect([caseText, found.total]).toEqual([caseText, liveRecords.filter(hasWord).length]);
   }
 
   /**
    * Reads the remaining pages of a cursor into the previous version, which must be unchanged, and begins to read the current version with a
    * cursor.
    */
-  async #goOn(where: string, live: readonly ModelRecord[]): Promise<void> {
+  async #goOn(caseText: string, live: readonly ModelRecord[]): Promise<void> {
     const { clock } = this.#model;
     if (this.#walk !== undefined) {
       const mayBeGone = clock !== undefined && clock.aheadMs > this.#walk.aheadMs;
       const page = await this.#askUnlessGone({ cursor: this.#walk.cursor, limit: 10_000 }, mayBeGone); // prettier-ignore
       const ids = page?.results.map(({ _id }) => _id);
-      if (ids !== undefined) expect([where, ids]).toEqual([where, this.#walk.left]);
+      if (ids !== undefined) expect([caseText, ids]).toEqual([caseText, this.#walk.left]);
       this.#walk = undefined;
     }
     const first = this.#below(4) + 1;
@@ -111,7 +114,7 @@ export class VersionChecks {
     const found = await this.#askUnlessGone(body, this.#model.hasLeftWindow(number));
     if (found === undefined) return;
     const shown = found.results.map(({ _id, ...rest }) => [_id, recordValuesOf(rest)]);
-    expect([this.#where, asOf, shown]).toEqual([this.#where, asOf, after.map((one) => [one.id, valuesOf(one)])]); // prettier-ignore
+    expect([this.#caseText, asOf, shown]).toEqual([this.#caseText, asOf, after.map((one) => [one.id, valuesOf(one)])]); // prettier-ignore
   }
 
   /** Compares an export of all records, and one of some, with the model. */
@@ -127,12 +130,12 @@ export class VersionChecks {
       const job = await ann.post('/v2/dataset_exports', body);
       // Before the first record is stored, the field of the filter does not exist.
       const isRefused = filters.length > 0 && this.#model.records.length === 0;
-      expect([this.#where, job.status, job.text]).toEqual([this.#where, isRefused ? 400 : 201, job.text]); // prettier-ignore
+      expect([this.#caseText, job.status, job.text]).toEqual([this.#caseText, isRefused ? 400 : 201, job.text]); // prettier-ignore
       if (isRefused) continue;
       await this.#server.waitForTask(Number(job.json['task_id']));
       const { json } = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
-      expect([this.#where, await downloadIds(json)]).toEqual([
-        this.#where,
+      expect([this.#caseText, await downloadIds(json)]).toEqual([
+        this.#caseText,
         wanted.map(({ id }) => id),
       ]);
     }
@@ -155,9 +158,14 @@ export class VersionChecks {
         this.#model.hasLeftWindow(number) ||
         (isBeforeRead && this.#model.hasLeftWindow(number - 1));
       if (mayBeGone && isVersionGone(json)) continue;
-      expect([this.#where, id, status]).toEqual([this.#where, id, 200]);
+      expect([this.#caseText, id, status]).toEqual([this.#caseText, id, 200]);
       const found = await downloadIds(json);
-      expect([this.#where, id, mode, found]).toEqual([this.#where, id, mode, expectedChanges]);
+      expect([this.#caseText, id, mode, found]).toEqual([
+        this.#caseText,
+        id,
+        mode,
+        expectedChanges,
+      ]);
     }
   }
 
@@ -190,7 +198,11 @@ export class VersionChecks {
   /** Makes the server verify the files of the dataset. */
   async checkVerification(): Promise<void> {
     const { json } = await this.#server.ann.post(`/v2/datasets/${this.#datasetId}/verify`);
-    expect([this.#where, json['is_whole'], json['differences']]).toEqual([this.#where, true, []]);
+    expect([this.#caseText, json['is_whole'], json['differences']]).toEqual([
+      this.#caseText,
+      true,
+      [],
+    ]);
   }
 
   /** Compares the differences between successive versions, and between random pairs of versions in either order, with the model. */
@@ -230,7 +242,7 @@ export class VersionChecks {
     after: readonly ModelRecord[],
     mayBeGone: boolean,
   ): Promise<void> {
-    const where = `${this.#where}, ${query}`;
+    const caseText = `${this.#caseText}, ${query}`;
     const changes = changesBetween(before, after);
     const counts = countsOf(changes);
     const all = Object.entries(changes).flatMap(([change, ids]) => ids.map((id) => [change, id]));
@@ -240,13 +252,13 @@ export class VersionChecks {
       const path = `/v2/datasets/${this.#datasetId}/diff?${query}&limit=${limit}&cursor=${cursor}`;
       const { status, json } = await this.#server.ann.get(path);
       if (mayBeGone && isVersionGone(json)) return;
-      expect([where, status, json['counts']]).toEqual([where, 200, counts]);
+      expect([caseText, status, json['counts']]).toEqual([caseText, 200, counts]);
       const page = json['results'] as { change: string; record: { _id: string } }[];
       found.push(...page.map(({ change, record: { _id: id } }) => [change, id]));
       cursor = json['cursor'] as string | null;
-      expect([where, cursor === null]).toEqual([where, found.length === all.length]);
+      expect([caseText, cursor === null]).toEqual([caseText, found.length === all.length]);
     }
-    expect([where, found]).toEqual([where, all]);
+    expect([caseText, found]).toEqual([caseText, all]);
   }
 
   /** Compares the counts of a commit with the difference that it made. */
@@ -259,7 +271,7 @@ export class VersionChecks {
     const { added, changed, removed } = countsOf(changesBetween(before, after));
     const shown = [json['records_added'], json['records_changed'], json['records_removed'], json['records_modified']]; // prettier-ignore
     const expected = [added, changed, removed, added + changed + removed];
-    expect([this.#where, json['mode'], id, shown]).toEqual([this.#where, json['mode'], id, expected]); // prettier-ignore
+    expect([this.#caseText, json['mode'], id, shown]).toEqual([this.#caseText, json['mode'], id, expected]); // prettier-ignore
   }
 
   /**
@@ -289,8 +301,11 @@ export class VersionChecks {
       const found = await reader.rows(folder, logVersions.get(id)!);
       const shown = found.map((row) => [row['_id'], row['_commit'], deltaValuesOf(row)]);
       const wanted = after.map((one) => [one.id, String(commits[one.addedBy]!.id), valuesOf(one)] as const); // prettier-ignore
-      const where = [this.#where, 'chdb', number];
-      expect([where, shown]).toEqual([where, wanted.toSorted(([a], [b]) => (a < b ? -1 : 1))]);
+      const caseText = [this.#caseText, 'chdb', number];
+      expect([caseText, shown]).toEqual([
+        caseText,
+        wanted.toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      ]);
     }
     return { versions: chosen.length, older: older.length };
   }
@@ -326,7 +341,7 @@ export class VersionChecks {
   #pageOf({ status, json }: Answer): PageOfRecords {
     // Before the first record is stored, the fields of the query do not exist.
     if (this.#model.records.length === 0 && status === 400) return { results: [], total: 0 };
-    expect([this.#where, status, json['detail']]).toEqual([this.#where, 200, undefined]);
+    expect([this.#caseText, status, json['detail']]).toEqual([this.#caseText, 200, undefined]);
     return json as unknown as PageOfRecords;
   }
 }

@@ -93,12 +93,12 @@ export class LookupTable {
   #take(bytes: Uint8Array, from: number, to: number): void {
     this.#reserve(to - from);
     const form = this.#form;
-    const folds = this.#ignoresCase;
+    const ignoresCase = this.#ignoresCase;
     for (let i = from, at = 0; i < to; i++, at++) {
       const byte = bytes[i]!;
-      if (folds && byte >= 0x80)
+      if (ignoresCase && byte >= 0x80)
         return this.#takeText(Buffer.from(bytes.subarray(from, to)).toString());
-      form[at] = folds && byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+      form[at] = ignoresCase && byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
     }
     this.#range[1] = to - from;
   }

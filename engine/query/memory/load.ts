@@ -10,7 +10,7 @@ import type { MemoryColumn, ColumnValues } from './match/column.js';
 import { NumberDictionarySink } from './number-dictionary-sink.js';
 import { FlagSink, numberSink } from './number-sinks.js';
 import { dictionaryPage } from './page-column.js';
-import type { SegmentChunk, SegmentFile } from '../../store/segment-file.js';
+import type { SegmentColumnChunk, SegmentFile } from '../../store/segment-file.js';
 import { physicalPath, type SegmentLeaf } from '../../store/segment-leaves.js';
 import { StringSink } from './string-sink.js';
 import type { ValueSink } from './value-sink.js';
@@ -116,13 +116,13 @@ export function withDoubles(found: MemoryColumn): MemoryColumn {
 }
 
 /** Returns true if all values of the chunk are entries of its dictionary. */
-function hasDictionary({ dictionaryOffset, slots, nulls }: SegmentChunk): boolean {
+function hasDictionary({ dictionaryOffset, slots, nulls }: SegmentColumnChunk): boolean {
   return dictionaryOffset !== undefined || slots === nulls;
 }
 
 function createNumberSink(
   leaf: SegmentLeaf,
-  chunks: readonly SegmentChunk[],
+  chunks: readonly SegmentColumnChunk[],
   capacity: number,
 ): ValueSink {
   if (leaf.physical === physicalType.boolean) return new FlagSink(capacity);
@@ -132,7 +132,7 @@ function createNumberSink(
 /** Returns the number of values to allocate: one per row for a leaf in no list, else one per value that is not null. */
 function capacityOf(
   { maxRepetition }: SegmentLeaf,
-  chunks: readonly SegmentChunk[],
+  chunks: readonly SegmentColumnChunk[],
   { rows, repetition }: RowLevel,
 ): number {
   if (maxRepetition === repetition) return rows;
@@ -143,7 +143,7 @@ function capacityOf(
 function readColumn(
   file: SegmentFile,
   leaf: SegmentLeaf,
-  chunks: readonly SegmentChunk[],
+  chunks: readonly SegmentColumnChunk[],
   sink: ValueSink,
   level: RowLevel,
 ): MemoryColumn | undefined {
@@ -167,7 +167,7 @@ function readColumn(
 /** Yields the pages of column chunks; each is valid until the next one is requested. */
 export function* pagesOf(
   file: SegmentFile,
-  chunks: readonly SegmentChunk[],
+  chunks: readonly SegmentColumnChunk[],
 ): Generator<DecompressedPage> {
   for (const chunk of chunks) {
     if (chunk.slots === 0) continue;

@@ -5,7 +5,7 @@ import { readHybrid } from '../../parquet/decode-hybrid.js';
 import { encodingId } from '../../parquet/page-encodings.js';
 import { physicalType } from '../../parquet/parquet-schema.js';
 import type { ColumnValues, Numbers } from './match/column.js';
-import type { SegmentChunk } from '../../store/segment-file.js';
+import type { SegmentColumnChunk } from '../../store/segment-file.js';
 import {
   acquireZeros,
   dictionaryIndices,
@@ -20,7 +20,7 @@ import {
  */
 export function numberSink(
   physical: number,
-  chunks: readonly SegmentChunk[],
+  chunks: readonly SegmentColumnChunk[],
   capacity: number,
 ): ValueSink {
   switch (physical) {
@@ -42,7 +42,7 @@ export function numberSink(
 }
 
 /** Returns true if all values are at least `from` and below `to`. */
-function areRangesWithin(chunks: readonly SegmentChunk[], from: bigint, to: bigint): boolean {
+function areRangesWithin(chunks: readonly SegmentColumnChunk[], from: bigint, to: bigint): boolean {
   return chunks.every(({ range, slots, nulls }) =>
     range === undefined ? slots === nulls : range[0] >= from && range[1] < to,
   );
@@ -50,7 +50,7 @@ function areRangesWithin(chunks: readonly SegmentChunk[], from: bigint, to: bigi
 
 /** Depths, counts and qualities mostly fit into bytes, which take a quarter of the memory and of the comparison time of 32-bit integers. */
 function wholeNumberSink(
-  chunks: readonly SegmentChunk[],
+  chunks: readonly SegmentColumnChunk[],
   capacity: number,
   storedBytes: 4 | 8,
 ): ValueSink {

@@ -6,7 +6,7 @@ import { encodingId } from '../../parquet/page-encodings.js';
 import { physicalType } from '../../parquet/parquet-schema.js';
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import type { ColumnValues, DictionaryValues, MemoryColumn } from './match/column.js';
-import type { RowGroup, SegmentChunk, SegmentFile } from '../../store/segment-file.js';
+import type { RowGroup, SegmentColumnChunk, SegmentFile } from '../../store/segment-file.js';
 import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import { dictionaryIndices } from './value-sink.js';
 
@@ -65,7 +65,7 @@ export function dictionaryOf(
 /** Returns the dictionary page of a chunk; undefined if it has none. */
 export function dictionaryPage(
   file: SegmentFile,
-  { dictionaryOffset, dataOffset, isCompressed }: SegmentChunk,
+  { dictionaryOffset, dataOffset, isCompressed }: SegmentColumnChunk,
 ): DecompressedPage | undefined {
   if (dictionaryOffset === undefined) return undefined;
   const bytes = file.read(dictionaryOffset, dataOffset - dictionaryOffset);

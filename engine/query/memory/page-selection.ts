@@ -20,7 +20,7 @@ import { pagesOf } from './load.js';
 import { isSparse, chooseSelectionForm, type SelectionVector } from './match/selection-vector.js';
 import type { RowPage, RowSpan } from './page-column.js';
 import { fieldCacheKey } from './field-keys.js';
-import type { RowGroup, SegmentChunk, SegmentFile } from '../../store/segment-file.js';
+import type { RowGroup, SegmentColumnChunk, SegmentFile } from '../../store/segment-file.js';
 import { physicalPath, type SegmentLeaf } from '../../store/segment-leaves.js';
 import { releaseBytes } from './match/selection-bytes.js';
 
@@ -93,7 +93,7 @@ const minPageCostNs = 3_000;
 export function groupsToRead(
   file: SegmentFile,
   query: PageQuery,
-  filterOf: (chunk: SegmentChunk) => Uint32Array | undefined,
+  filterOf: (chunk: SegmentColumnChunk) => Uint32Array | undefined,
   areVariantsPlaced = false,
 ): readonly RowGroup[] {
   const leaves = leavesOf(file, query);
@@ -209,7 +209,7 @@ function statisticsWithSearch(
  */
 function cachedPageSearch(
   file: SegmentFile,
-  chunk: SegmentChunk,
+  chunk: SegmentColumnChunk,
 ): (bytes: Buffer) => readonly number[] {
   const found = new Map<Buffer, readonly number[]>();
   return (bytes) => {
@@ -219,7 +219,11 @@ function cachedPageSearch(
   };
 }
 
-function searchPages(file: SegmentFile, chunk: SegmentChunk, wanted: Buffer): readonly number[] {
+function searchPages(
+  file: SegmentFile,
+  chunk: SegmentColumnChunk,
+  wanted: Buffer,
+): readonly number[] {
   const pages: number[] = [];
   for (const { body, encoding } of pagesOf(file, [chunk])) {
     // Only the PLAIN encoding stores the bytes of a string contiguously.
@@ -325,11 +329,11 @@ function pagesThatMayMatch(
 }
 
 /** The statistics of each chunk's pages, in the form that segment tests read. */
-const statisticsByChunk = new WeakMap<SegmentChunk, readonly PageStats[]>();
+const statisticsByChunk = new WeakMap<SegmentColumnChunk, readonly PageStats[]>();
 
 function statisticsOf(
   file: SegmentFile,
-  chunk: SegmentChunk,
+  chunk: SegmentColumnChunk,
   leaf: SegmentLeaf,
 ): readonly PageStats[] | undefined {
   // For a list, the statistics of a leaf describe values, not rows.

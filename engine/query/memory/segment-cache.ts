@@ -22,7 +22,7 @@ import { dictionaryOf, loadPage, decodedByteSize, type RowPage } from './page-co
 import { deletedRows } from '../../store/deletion-vector.js';
 import { packSelection, unpackSelection, type PackedSelection } from './match/selection-vector.js';
 import type { ShardSegment, ShardSnapshot } from './shard-protocol.js';
-import { SegmentFile, type SegmentChunk } from '../../store/segment-file.js';
+import { SegmentFile, type SegmentColumnChunk } from '../../store/segment-file.js';
 import { logicalPathOf, physicalPath, type SegmentLeaf } from '../../store/segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
 import { cachedRowOrder } from './row-order.js';
@@ -46,7 +46,7 @@ export interface SegmentPages {
    */
   hashes(name: string): 'made' | 'unmade' | undefined;
   /** Returns the words of a chunk's Bloom filter; undefined if it has none. */
-  readonly filter: (chunk: SegmentChunk) => Uint32Array | undefined;
+  readonly filter: (chunk: SegmentColumnChunk) => Uint32Array | undefined;
   /** Returns the values of a field in a page; undefined if the segment does not store the field. */
   readonly column: (page: RowPage, field: FieldRef) => MemoryColumn | undefined;
 }
@@ -64,7 +64,7 @@ export class SegmentCache {
   readonly #bytes: number;
   /** The accessors of the segments that have been requested. */
   readonly #known = new WeakMap<ShardSegment, SegmentAccessors>();
-  readonly #filterKeys = new WeakMap<SegmentChunk, string>();
+  readonly #filterKeys = new WeakMap<SegmentColumnChunk, string>();
   /** The files that have been used since the last call of `releaseIdle`, by path. They are in use even if they are not in the cache. */
   readonly #usedFiles = new Map<string, SegmentFile>();
   /** The text indexes in which terms may have been looked up. */
@@ -177,7 +177,7 @@ export class SegmentCache {
     };
   }
 
-  #filter(file: SegmentFile, chunk: SegmentChunk): Uint32Array | undefined {
+  #filter(file: SegmentFile, chunk: SegmentColumnChunk): Uint32Array | undefined {
     let key = this.#filterKeys.get(chunk);
     if (key === undefined)
       this.#filterKeys.set(chunk, (key = `filter\n${file.path}\n${chunk.begin}`));

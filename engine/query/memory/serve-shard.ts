@@ -16,7 +16,7 @@ export function serveShard(
 } {
   const shard = new Shard(cacheBytes, counts);
   const tasks = new CooperativeScheduler(idle);
-  const inTurns = async <T>(
+  const runCooperatively = async <T>(
     { id, isIdle = false }: Extract<MessageToShard, { readonly isIdle?: unknown }>,
     work: Generator<void, T | Unsupported>,
     reply: (result: T) => MessageFromShard,
@@ -52,19 +52,27 @@ export function serveShard(
           tasks.cancel(message.id, canceledError());
           return 'done';
         case 'select':
-          return inTurns(message, shard.select(message.query), (selected) => ({ selected }));
+          return runCooperatively(message, shard.select(message.query), (selected) => ({
+            selected,
+          }));
         case 'count':
-          return inTurns(message, shard.count(message.query), (counts) => ({ counts }));
+          return runCooperatively(message, shard.count(message.query), (counts) => ({ counts }));
         case 'frequencies':
-          return inTurns(message, shard.frequencies(message.query), (frequencies) => ({ frequencies })); // prettier-ignore
+          return runCooperatively(message, shard.frequencies(message.query), (frequencies) => ({ frequencies })); // prettier-ignore
         case 'search':
-          return inTurns(message, shard.search(message.query), (found) => ({ found }));
+          return runCooperatively(message, shard.search(message.query), (found) => ({ found }));
         case 'open':
-          return inTurns(message, shard.openSegmentFiles(message.query), (bytes) => ({ bytes }));
+          return runCooperatively(message, shard.openSegmentFiles(message.query), (bytes) => ({
+            bytes,
+          }));
         case 'load':
-          return inTurns(message, shard.loadColumns(message.query), (loaded) => ({ loaded }));
+          return runCooperatively(message, shard.loadColumns(message.query), (loaded) => ({
+            loaded,
+          }));
         case 'records':
-          return inTurns(message, shard.records(message.query), (records) => ({ records }));
+          return runCooperatively(message, shard.records(message.query), (records) => ({
+            records,
+          }));
       }
     },
     close: () => shard.close(),

@@ -170,7 +170,7 @@ const doubleOrder: BoundOrder<number> = {
   compare: compareNumbers,
 };
 
-/** Values are rounded to 32 bits, as in both executors before a comparison. */
+/** The value that a predicate compares is rounded to a 32-bit float, as it is before a query compares it with stored floats. */
 const floatOrder: BoundOrder<number> = {
   ...doubleOrder,
   value: (value) => (typeof value === 'number' ? doubleOfStatistic(Math.fround(value)) : undefined),

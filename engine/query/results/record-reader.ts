@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.js';
 import { acquireBuffer, growBuffer, releaseBuffer } from '../../core/buffers.js';
 import { PageDecompressor, type DecompressedPage } from '../../parquet/read-pages.js';
-import type { RowGroup, SegmentChunk, SegmentFile } from '../../store/segment-file.js';
+import type { RowGroup, SegmentColumnChunk, SegmentFile } from '../../store/segment-file.js';
 import type { LeafCursor, LeafPages } from './leaf-cursor.js';
 import { convertLeafValues } from './converted.js';
 import { unpackRow, unpackPage, type LeafPage } from './leaf-page.js';
@@ -36,7 +36,9 @@ export function isPageKey(key: string): boolean {
 export class RecordReader {
   readonly #cursors: readonly LeafCursor[];
   readonly #cache: PageCache;
-  /** The row groups that were read, by file: the same few pages are requested repeatedly. */
+  /**
+   * The pages of each row group that was entered, by file and row group. They are kept because the same few pages are requested repeatedly.
+   */
   readonly #known = new Map<SegmentFile, (readonly LeafPages[] | undefined)[]>();
   #file: SegmentFile | undefined;
   #group: RowGroup | undefined;
@@ -165,7 +167,7 @@ export class RecordReader {
   }
 
   /** Reads the current page of a cursor, and the dictionary of its chunk, if it has one, from the cache or the file. */
-  #stored(pages: PageReader, chunk: SegmentChunk, cursor: LeafCursor): PageWithDictionary {
+  #stored(pages: PageReader, chunk: SegmentColumnChunk, cursor: LeafCursor): PageWithDictionary {
     const { leaf, type, pageNumber } = cursor;
     const { dictionaryOffset, dataOffset } = chunk;
     let dictionary: LeafValues | undefined;
@@ -189,7 +191,7 @@ export class RecordReader {
     return unpackRow(page, leaf, type, row - firstPageRow, dictionary);
   }
 
-  #keysOf(file: SegmentFile, chunk: SegmentChunk, { leaf, type }: LeafCursor): PageCacheKeys {
+  #keysOf(file: SegmentFile, chunk: SegmentColumnChunk, { leaf, type }: LeafCursor): PageCacheKeys {
     let keys = cacheKeysByChunk.get(chunk);
     if (keys === undefined || keys.type !== type) {
       const name = `${file.path} ${this.#groupIndex} ${leaf.index} ${type}`;
@@ -223,7 +225,7 @@ class PageReader {
   }
 
   /** Returns the page of a chunk that begins at offset `at` of the file and has `bytes` bytes. It is valid until the next call. */
-  read({ isCompressed }: SegmentChunk, at: number, bytes: number): DecompressedPage {
+  read({ isCompressed }: SegmentColumnChunk, at: number, bytes: number): DecompressedPage {
     if (bytes > this.#stored.length) this.#stored = growBuffer(this.#stored, bytes);
     const stored = this.#stored.subarray(0, bytes);
     this.file.readInto(stored, at);
@@ -248,7 +250,7 @@ interface PageCacheKeys {
  * The cache keys of each chunk's pages. They are stored and reused, because a page of results uses a thousand keys, mostly the same ones,
  * and a reused string is hashed only once.
  */
-const cacheKeysByChunk = new WeakMap<SegmentChunk, PageCacheKeys>();
+const cacheKeysByChunk = new WeakMap<SegmentColumnChunk, PageCacheKeys>();
 
 /** Returns the error for a file whose records cannot be read. */
 export function unreadableRecordsError(file: SegmentFile, error: unknown): AppError {

@@ -14,13 +14,13 @@ interface UpkeepTriggerOptions {
   readonly quietMs: number;
 }
 
-/** How long upkeep that failed is not tried again: after the first failure, and at most. */
+/** The time in milliseconds for which failed upkeep is not tried again: after the first failure, and at most after repeated failures. */
 const firstPauseMs = 30 * 60_000;
 const longestPauseMs = 86_400_000;
 
 /**
  * Queues merges, vacuums and other upkeep of datasets after commits, one task at a time. A task is added only if the log shows that it is
- * due, so a thousand small commits cause a thousand checks but only the necessary tasks.
+ * due, so a thousand small commits cause up to a thousand checks but only the necessary tasks.
  */
 export class UpkeepTrigger {
   readonly #options: UpkeepTriggerOptions;

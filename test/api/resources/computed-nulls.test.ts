@@ -59,8 +59,8 @@ const shapes = {
 };
 
 /**
- * Fields of those names that are computed for all records, and that have no value where `i` is 1: lists because they fail, since the result
- * None makes a list of one null (expressions.md, section 5.2).
+ * Target fields with the names in `shapes`, computed for all records, that have no value where `i` is 1. The expressions of lists fail
+ * there, since the result None would make a list of one null (expressions.md, section 5.2).
  */
 const nullForFirst = Object.entries(shapes).map(([name, value]) => ({
   name,

@@ -81,20 +81,20 @@ function randomBody(): object {
     'user-1',
     'ann@acme.org',
   ]);
-  const negated = random.chance(0.3) ? 'NOT ' : '';
+  const notPrefix = random.chance(0.3) ? 'NOT ' : '';
   const kind = random.integerBelow(6);
-  if (kind === 0) return { query: `${negated}${field}:${randomWildcardPattern(text)}` };
+  if (kind === 0) return { query: `${notPrefix}${field}:${randomWildcardPattern(text)}` };
   if (kind === 1) {
     const quotedText = `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
     return {
-      query: `(${negated}${field}:${quotedText}) OR tags:${randomWildcardPattern(random.pick(objectTags))}`,
+      query: `(${notPrefix}${field}:${quotedText}) OR tags:${randomWildcardPattern(random.pick(objectTags))}`,
     };
   }
   if (kind === 2) {
     const [from, to] = [random.pick(objectNames), random.pick(objectNames)].map((one) =>
       JSON.stringify(one),
     );
-    return { query: `${negated}name:${random.pick(['[', '{'])}${from} TO ${to}${random.pick([']', '}'])}` }; // prettier-ignore
+    return { query: `${notPrefix}name:${random.pick(['[', '{'])}${from} TO ${to}${random.pick([']', '}'])}` }; // prettier-ignore
   }
   if (kind === 3) {
     const patterns = [
@@ -110,7 +110,7 @@ function randomBody(): object {
       'folder|file',
       '(?s).*',
     ];
-    return { filters: [{ [negated ? 'not' : 'and']: [[`${random.pick([...textFieldNames, 'tags'])}__regexp`, random.pick(patterns)]] }] }; // prettier-ignore
+    return { filters: [{ [notPrefix ? 'not' : 'and']: [[`${random.pick([...textFieldNames, 'tags'])}__regexp`, random.pick(patterns)]] }] }; // prettier-ignore
   }
   if (kind === 4) {
     const time = random.pick(timeTexts);

@@ -125,7 +125,7 @@ export interface StoredRows {
         readonly max?: BoundStatistic;
         /** Returns false if certainly none of the strings with these hashes is among the values. */
         readonly mayContainAny?: (hashes: FilterHashes) => boolean;
-        /** ASCII characters with which all values begin, as in `SegmentChunk`. */
+        /** ASCII characters with which all values begin, as in `SegmentColumnChunk`. */
         readonly prefix?: string;
         /** Returns false if certainly none of the strings contains the bytes; the function reads the page of the strings. */
         readonly mayHoldBytes?: (bytes: Buffer) => boolean;

@@ -70,7 +70,10 @@ class QueryStringCompiler {
       .filter((field) => isTextField(field) && !isReserved(field.path));
   }
 
-  /** `+` clauses must match, and `-` clauses must not match. Other clauses are alternatives; if there is a `+` clause, they only rank. */
+  /**
+   * An alternative with a `+` clause must match, and a `-` clause that is not part of a conjunction must not match. Other alternatives are
+   * optional: at least one must match, but if there is a `+` clause, they only rank.
+   */
   compileDisjunction({ alternatives }: Disjunction): CompiledQueryString {
     const required: Predicate[] = [];
     const excluded: Predicate[] = [];

@@ -88,14 +88,14 @@ describe('a beacon has', () => {
   }); // prettier-ignore
 
   test('no existence for others while nothing in it is for them', async () => {
-    const lone = await server.user('lone', { domain: 'quiet' });
+    const quietUser = await server.user('lone', { domain: 'quiet' });
     for (const path of ['', '/info', '/service-info', '/map', '/datasets', '/g_variants', '/entry_types', '/configuration', '/filtering_terms']) {
       for (const client of [anybody, ann]) {
         const quietAnswer = await client.get(`/beacon/v2/quiet${path}`);
         const absent = await client.get(`/beacon/v2/absnt${path}`);
         expect([path, quietAnswer.status, quietAnswer.text]).toEqual([path, 404, absent.text.replaceAll('absnt', 'quiet')]);
       }
-      expect([path, (await lone.get(`/beacon/v2/quiet${path}`)).status]).toEqual([path, 200]);
+      expect([path, (await quietUser.get(`/beacon/v2/quiet${path}`)).status]).toEqual([path, 200]);
     }
   }); // prettier-ignore
 

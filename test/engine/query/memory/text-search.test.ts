@@ -63,13 +63,17 @@ describe('a search of texts in a shard', () => {
     });
     for (let round = 0; round < 2; round++) {
       const terms = [foldTerm('breast')];
-      const known = runWithoutOpenFiles(
+      const frequencies = runWithoutOpenFiles(
         shard.frequencies({ snapshot: 1, field: textField, phrases: [{ terms }] }),
       );
-      if (isUnsupported(known)) throw new Error(known.unsupported);
+      if (isUnsupported(frequencies)) throw new Error(frequencies.unsupported);
       const matching = Math.ceil(segmentCount / 3);
-      expect(known).toEqual({ records: segmentCount, tokens: 2 * segmentCount, found: [matching] });
-      const phrases = [{ terms, boost: 1, weight: bm25Weight(known, known.found[0]!) }];
+      expect(frequencies).toEqual({
+        records: segmentCount,
+        tokens: 2 * segmentCount,
+        found: [matching],
+      });
+      const phrases = [{ terms, boost: 1, weight: bm25Weight(frequencies, frequencies.found[0]!) }];
       const page = { after: undefined, offset: 0, limit: 1000 };
       const query = { kind: 'phrase', terms } as const;
       const found = runWithoutOpenFiles(
