@@ -1,3 +1,4 @@
+import { dataViewOf } from '../core/buffers.js';
 import {
   makeData,
   type Bool,
@@ -171,7 +172,7 @@ class CopyableBytes {
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.view = dataViewOf(bytes);
   }
 }
 

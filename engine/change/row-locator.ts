@@ -1,3 +1,4 @@
+import { dataViewOf } from '../core/buffers.js';
 import { chunkLength, idLength, parseRecordId, rowOfRecordId } from '../ingest/record-ids.js';
 import { FacetOverflow } from '../query/memory/facets/overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
@@ -141,10 +142,6 @@ function rowBitsOf({ rows, deletion }: SegmentWithIdRuns): RowBits {
 }
 
 const emptyChunkId = Buffer.alloc(chunkLength);
-
-function dataViewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
-}
 
 /**
  * Whether the `_id`s at these positions belong to the same chunk. The end of the chunk's name is compared first, because it differs most

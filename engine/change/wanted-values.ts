@@ -1,4 +1,4 @@
-import { concatenateArrays } from '../core/buffers.js';
+import { concatenateArrays, dataViewOf } from '../core/buffers.js';
 import type { PackedTexts } from '../core/packed-texts.js';
 import { filterHashes, mayContain, type FilterHashes } from '../parquet/bloom-filter.js';
 import type { DecodedValues } from '../parquet/decode-values.js';
@@ -113,7 +113,7 @@ export class WantedValues {
 
   #stringTest(values: Utf8Strings | DictionaryValues): (row: number) => boolean {
     const { bytes, offsets } = utf8Of(values);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const view = dataViewOf(bytes);
     const { words, mask } = (this.#hashBits ??= hashBitsOf(this.#strings));
     const isWanted = (at: number): boolean => {
       const [from, to] = [offsets[at]!, offsets[at + 1]!];
@@ -154,7 +154,7 @@ function hashBitsOf(strings: StringTable): HashBits {
   const words = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(1, strings.size / 2))));
   const mask = words.length - 1;
   strings.forEach((bytes, start, end) => {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const view = dataViewOf(bytes);
     const hash = hashBytes(view, bytes, start, end);
     words[(hash >>> 5) & mask]! |= 1 << (hash & 31);
   });

@@ -104,3 +104,8 @@ export function concatenateArrays<T extends TypedBuffer>(
 export function outstandingBufferCount(): number {
   return outstandingCount;
 }
+
+/** Returns a view of the bytes of an array, for numbers that are not aligned. */
+export function dataViewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}

@@ -1,5 +1,5 @@
 import { makeData, Utf8, type Data } from 'apache-arrow';
-import { acquireBuffer, growBuffer, releaseBuffer } from '../core/buffers.js';
+import { acquireBuffer, dataViewOf, growBuffer, releaseBuffer } from '../core/buffers.js';
 import type { PackedTexts } from '../core/packed-texts.js';
 import type { Column } from '../core/types.js';
 import { bitmapOfOnes, setBit, growBitmapTo } from './validity-bitmap.js';
@@ -53,7 +53,7 @@ export class Utf8Builder extends ColumnBuilder {
     let size = wordBytes;
     for (let k = 0; k < indices.length; k++) size += ends[indices[k]!]! - begins[indices[k]!]!;
     const target = this.reserve(size);
-    const words = new DataView(target.buffer, target.byteOffset, target.byteLength);
+    const words = dataViewOf(target);
     this.reserveRows(from + indices.length);
     const offsets = this.#offsets;
     let { usedBytes } = this;

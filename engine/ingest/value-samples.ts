@@ -1,4 +1,5 @@
 import type { Data } from 'apache-arrow';
+import { dataViewOf } from '../core/buffers.js';
 import { isNumeric, type Columns } from '../core/types.js';
 import { bitsAt } from '../parquet/hybrid.js';
 import type { Batch } from './batch.js';
@@ -73,7 +74,7 @@ function sampleNumbers(data: Data, size: SampleSize): Omit<FieldSample, 'path'> 
 
 function sampleColumn(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
   const bytes = data.values as Uint8Array;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = dataViewOf(bytes);
   const offsets = data.valueOffsets as Int32Array;
   const { length } = data;
   const found = new SmallestHashes<number>(size);

@@ -1,3 +1,5 @@
+import { dataViewOf } from '../core/buffers.js';
+
 /** A cursor over bytes, the counterpart of `ByteSink`. Reading past the end throws a `RangeError`. */
 export class ByteSource {
   readonly bytes: Uint8Array;
@@ -6,7 +8,7 @@ export class ByteSource {
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.view = dataViewOf(bytes);
   }
 
   readByte(): number {

@@ -1,4 +1,4 @@
-import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
+import { acquireBuffer, dataViewOf, releaseBuffer } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { readDeltaInts } from './decode-delta.js';
 
@@ -22,7 +22,7 @@ const copyStepBytes = 8;
 /** Creates a target for `count` strings with `byteLength` bytes in total. */
 export function stringTarget(count: number, byteLength: number): StringTarget {
   const room = Buffer.allocUnsafeSlow(byteLength + copyStepBytes);
-  const view = new DataView(room.buffer, room.byteOffset, room.byteLength);
+  const view = dataViewOf(room);
   return { bytes: room.subarray(0, byteLength), view, offsets: new Int32Array(count + 1) };
 }
 

@@ -1,4 +1,4 @@
-import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
+import { acquireBuffer, dataViewOf, releaseBuffer } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from './decode-delta.js';
 import { readHybrid } from './decode-hybrid.js';
@@ -164,7 +164,7 @@ function gatherValues(
     }
     case 'strings': {
       const { bytes, offsets } = dictionary;
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const view = dataViewOf(bytes);
       let stringBytes = 0;
       for (let i = 0; i < count; i++)
         stringBytes += offsets[indices[i]! + 1]! - offsets[indices[i]!]!;

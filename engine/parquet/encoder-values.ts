@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
+import { acquireBuffer, dataViewOf, releaseBuffer } from '../core/buffers.js';
 import type { LeafLevels } from './levels.js';
 import { physicalType, type ParquetLeaf } from './parquet-schema.js';
 
@@ -137,6 +137,6 @@ function compactStrings(
 }
 
 function stringsWithView(count: number, bytes: Uint8Array, offsets: Int32Array): Strings {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = dataViewOf(bytes);
   return { kind: 'strings', count, bytes, view, offsets };
 }

@@ -1,3 +1,4 @@
+import { dataViewOf } from '../core/buffers.js';
 import { ByteSource } from './byte-source.js';
 import { physicalType } from './parquet-schema.js';
 import type { Bound } from './statistics.js';
@@ -76,7 +77,7 @@ export interface ByteExtent {
  */
 export function footerLength(end: Uint8Array, fileBytes: number): number {
   const at = end.byteLength - tailBytes;
-  const view = new DataView(end.buffer, end.byteOffset, end.byteLength);
+  const view = dataViewOf(end);
   if (at < 0 || view.getUint32(at + 4, true) !== magicNumber) {
     throw new RangeError('does not end as a Parquet file');
   }
@@ -315,7 +316,7 @@ export function parseColumnIndex(bytes: Uint8Array, physical: number): readonly 
 
 /** Returns a bound in the encoding PLAIN as a value; strings are copied. Throws a `RangeError` if there are too few bytes. */
 export function boundOf(bytes: Uint8Array, physical: number): Bound {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = dataViewOf(bytes);
   switch (physical) {
     case physicalType.boolean:
       return view.getUint8(0);

@@ -1,3 +1,4 @@
+import { dataViewOf } from '../core/buffers.js';
 import { unionSorted } from '../core/sorted-sets.js';
 import { AppError } from '../core/errors.js';
 
@@ -177,7 +178,7 @@ function writeContainer(
 
 function parseBitmap(bytes: Uint8Array): Int32Array {
   try {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const view = dataViewOf(bytes);
     if (view.getInt32(0, true) !== bitmapMagicNumber)
       throw new RangeError('has another magic number');
     const bitmaps = Number(view.getBigInt64(4, true));
@@ -242,7 +243,7 @@ for (const [value, character] of z85Alphabet.entries()) valueByCharacter[charact
 /** Encodes bytes in Z85: four bytes become five characters; missing bytes at the end count as zero. */
 function encodeZ85(bytes: Uint8Array): string {
   const wholeWords = bytes.length % 4 === 0 ? bytes : Buffer.concat([bytes, Buffer.alloc(4)]);
-  const view = new DataView(wholeWords.buffer, wholeWords.byteOffset, wholeWords.byteLength);
+  const view = dataViewOf(wholeWords);
   const text = Buffer.alloc(5 * Math.ceil(bytes.length / 4));
   for (let at = 0, to = 0; to < text.length; at += 4, to += 5) {
     let value = view.getUint32(at);

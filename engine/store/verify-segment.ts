@@ -1,3 +1,4 @@
+import { dataViewOf } from '../core/buffers.js';
 import { openFile, type FileReader } from '../core/files.js';
 import { valueCount, type DecodedValues } from '../parquet/decode-values.js';
 import { readChunk, type DecodedColumnChunk } from '../parquet/read-column-chunk.js';
@@ -181,7 +182,7 @@ function valueRangeOfPage(leaf: ParquetLeaf, page: DecodedValues): RangeStatisti
       return statisticsOf(leaf, { kind: 'int64s', count, halves: page.int32s }, 0, count);
     case 'strings': {
       const { bytes, offsets } = page;
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const view = dataViewOf(bytes);
       return stringRange({ kind: 'strings', count, bytes, view, offsets }, 0, count);
     }
   }

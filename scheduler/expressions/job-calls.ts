@@ -1,3 +1,4 @@
+import { dataViewOf } from '../../engine/core/buffers.js';
 import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors.js';
 import type { Outcome } from '../../engine/core/outcome.js';
 import {
@@ -172,7 +173,7 @@ export class JobHostCalls {
   }
 
   #codes({ texts }: SentCallTable, { bytes, offsets }: PackedTexts): Int32Array {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = dataViewOf(bytes);
     const before = texts.byteLength;
     const codes = new Int32Array(offsets.length - 1);
     for (let i = 0; i < codes.length; i++) codes[i] = texts.addValueCode(view, offsets, i, i + 1);

@@ -1,3 +1,4 @@
+import { dataViewOf } from '../../../engine/core/buffers.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import { endOfPlainText, textAt, type PackedTexts } from '../../../engine/core/packed-texts.js';
 import type { RecordBytes } from '../../../engine/query/results/page-format.js';
@@ -114,10 +115,6 @@ export class LookupTable {
     this.#form = Buffer.alloc(2 * size);
     this.#formView = dataViewOf(this.#form);
   }
-}
-
-function dataViewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, length);
 }
 
 function lineAt({ bytes, ends }: RecordBytes, at: number): string {

@@ -13,7 +13,7 @@ const mutatingMethods: ReadonlySet<string> = new Set(
 
 /** Functions of the library whose result depends only on their arguments. */
 const pureFunctions: ReadonlySet<string> = new Set(
-  'get coerce_list concat split findall search search_groups sub error datetime_format explode melt tabulate'.split(
+  'get coerce_list concat split findall search search_groups sub error datetime_format explode melt tabulate entity_ids normalize_variant normalize_aa_change'.split(
     ' ',
   ),
 );

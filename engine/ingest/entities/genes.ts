@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
+import { dataViewOf } from '../../core/buffers.js';
 import { readFile } from '../../core/files.js';
 import { hashBytes } from '../../parquet/hash.js';
 
@@ -55,7 +56,7 @@ export function parseGenes(text: string): GeneTable {
       slot = (slot + 1) & (slotCount - 1);
     return slot;
   };
-  const view = viewOf(bytes);
+  const view = dataViewOf(bytes);
   // Symbols are added before synonyms, because a name that is both is the symbol.
   for (const areSymbols of [true, false]) {
     let line = 0;
@@ -76,7 +77,7 @@ export function parseGenes(text: string): GeneTable {
   }
   const namesOf = (name: string): readonly string[] => {
     const wanted = Buffer.from(name.toUpperCase());
-    const slot = findSlot(wanted, viewOf(wanted), 0, wanted.length);
+    const slot = findSlot(wanted, dataViewOf(wanted), 0, wanted.length);
     return offsets[slot] === 0 ? [] : lines[lineNumbers[slot]!]!.split('\t');
   };
   return {
@@ -88,10 +89,6 @@ export function parseGenes(text: string): GeneTable {
 }
 
 const newline = 0x0a;
-
-function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
-}
 
 /** Whether a byte is the tab or the newline after a name. */
 function isSeparator(byte: number | undefined): boolean {

@@ -1,4 +1,4 @@
-import { releaseBuffer } from '../../core/buffers.js';
+import { dataViewOf, releaseBuffer } from '../../core/buffers.js';
 import { encodingId } from '../../parquet/page-encodings.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import type { ColumnValues } from './match/column.js';
@@ -28,7 +28,7 @@ export class NumberDictionarySink implements ValueSink {
   /** Adds the entries of a page dictionary; returns false if there are too many distinct numbers. */
   addDictionary({ body, count }: DecompressedPage): boolean {
     const bytes = body.readBytes(8 * count);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const view = dataViewOf(bytes);
     const mapping = new Uint16Array(count);
     for (let i = 0; i < count; i++) {
       const number = view.getFloat64(8 * i, true);

@@ -1,4 +1,4 @@
-import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
+import { acquireBuffer, dataViewOf, releaseBuffer } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { readDeltaDoubles, readDeltaInts } from '../../parquet/decode-delta.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
@@ -129,7 +129,7 @@ class Int32Sink implements ValueSink {
       bytesOf(words).set(bytes, 4 * to);
       return;
     }
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const view = dataViewOf(bytes);
     for (let at = 0; at < bytes.length; at += 8) words[to++] = view.getInt32(at, true);
   }
 
@@ -191,7 +191,7 @@ class DoubleSink implements ValueSink {
 }
 
 function decodePlainLongs(bytes: Uint8Array, doubles: Float64Array, to: number): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = dataViewOf(bytes);
   for (let at = 0; at < bytes.length; at += 8) {
     doubles[to++] = view.getInt32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
   }

@@ -1,4 +1,4 @@
-import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
+import { acquireBuffer, dataViewOf, releaseBuffer } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { hashBytes, mixWord, finalMix } from '../../parquet/hash.js';
 import type { MemoryColumn, StringHashes, Utf8Strings } from './match/column.js';
@@ -50,13 +50,13 @@ export function stringHashes({ values, present }: MemoryColumn): StringHashes {
 /** Returns the hash of a string that is in lower case. */
 function stringHash(lowerCase: string): number {
   const bytes = Buffer.from(lowerCase);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = dataViewOf(bytes);
   return hashBytes(view, bytes, 0, bytes.length);
 }
 
 /** Writes the hash of each string's lower case into `hashes`; the result equals that of `hashBytes`. */
 function hashStrings({ bytes, offsets }: Utf8Strings, hashes: Int32Array): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = dataViewOf(bytes);
   let from = offsets[0]!;
   for (let i = 0; i + 1 < offsets.length; i++) {
     const to = offsets[i + 1]!;

@@ -1,3 +1,4 @@
+import { dataViewOf } from '../../core/buffers.js';
 import type { ByteSource } from '../../parquet/byte-source.js';
 import { readValues, valueCount, type DecodedValues } from '../../parquet/decode-values.js';
 import { encodingId } from '../../parquet/page-encodings.js';
@@ -37,8 +38,7 @@ export class LeafValues {
 
   /** A view of `byteValues`; always the same object. */
   get view(): DataView {
-    const { buffer, byteOffset, byteLength } = this.byteValues;
-    return (this.#view ??= new DataView(buffer, byteOffset, byteLength));
+    return (this.#view ??= dataViewOf(this.byteValues));
   }
 }
 

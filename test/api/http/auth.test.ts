@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import { operations } from '../../../api/resources/index.js';
 import { readOnlyPostOperations } from '../reading-posts.js';
@@ -20,7 +21,7 @@ function needsNoToken(operation: string): boolean {
 let server: TestServer;
 let ann: Client;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ scheduler: { startWorker } });
   ann = await server.user('ann');
 });
 afterAll(() => server.close());

@@ -3,12 +3,13 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { startServerFixture } from '../server-fixture.js';
 import { pollUntil } from '../../until.js';
 import { idOf, listOf, sendRequest, startServer } from '../server.js';
 
 let datasetId: number;
-const { server, ann, vaultId } = await startServerFixture();
+const { server, ann, vaultId } = await startServerFixture({ scheduler: { startWorker } });
 beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
 });

@@ -1,13 +1,16 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { pollUntil } from '../../until.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, type Answer } from '../server.js';
 
 /* Everything that reads the records of a dataset says that the dataset is archived (contract 7.3). */
 
-const { server, ann, vaultId, newDataset, runImport } = await startServerFixture();
+const { server, ann, vaultId, newDataset, runImport } = await startServerFixture({
+  scheduler: { startWorker },
+});
 
 let id: number;
 let fieldId: unknown;

@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob } from '../server.js';
 
 /* Tests that a computed field takes the result of its expression also when that is null (contract.md, section 10.4; expressions.md, section 6). */
 
-const { server, ann, newDataset } = await startServerFixture();
+const { server, ann, newDataset } = await startServerFixture({ scheduler: { startWorker } });
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { urlSigner } from '../../../api/http/signed-url.js';
 import { exportKeys, sortedKeysOf } from '../keys.js';
 import { findRecordDifferences } from '../read-table.js';
@@ -9,7 +10,7 @@ import { startServerFixture } from '../server-fixture.js';
 import { pollUntil } from '../../until.js';
 import { idOf, listOf, sendRequest, startServer, waitForJob, type Answer } from '../server.js';
 
-const { server, ann, newDataset } = await startServerFixture();
+const { server, ann, newDataset } = await startServerFixture({ scheduler: { startWorker } });
 
 describe('exports', () => {
   let datasetId: number;

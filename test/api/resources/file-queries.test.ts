@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { signUploadTarget } from '../../../api/resources/downloads/signed-addresses.js';
 import { urlSigner } from '../../../api/http/signed-url.js';
 import { budgets } from '../../../engine/core/budgets.js';
@@ -13,7 +14,7 @@ import { seed } from '../../seed.js';
 
 const randomNumber = seededRandom(seed);
 
-const { server, ann, vaultId } = await startServerFixture();
+const { server, ann, vaultId } = await startServerFixture({ scheduler: { startWorker } });
 
 type TableRow = Readonly<Record<string, string | null>>;
 

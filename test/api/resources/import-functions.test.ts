@@ -1,10 +1,13 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf } from '../server.js';
 
 /* Tests dataset functions in the expressions of imports: the threads of the worker call the API process (contract 19; threats E4, E8). */
 
-const { server, ann, vaultId, runImport } = await startServerFixture();
+const { server, ann, vaultId, runImport } = await startServerFixture({
+  scheduler: { startWorker },
+});
 const genes = ['BRCA1', 'TP53', 'EGFR', 'KRAS', 'MYC'];
 const knownRecords = Array.from({ length: 200 }, (_, i) => ({
   gene: genes[(i * i) % 4],

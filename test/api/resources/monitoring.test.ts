@@ -1,9 +1,12 @@
 import { expect, test } from '@jest/globals';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, sendRequest } from '../server.js';
 
-const { server, ann, vaultId, newDataset } = await startServerFixture();
+const { server, ann, vaultId, newDataset } = await startServerFixture({
+  scheduler: { startWorker },
+});
 
 /** A sample of the OpenMetrics text format: name, labels and value. */
 interface MetricSample {

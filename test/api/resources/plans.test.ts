@@ -1,10 +1,11 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, waitForJob, type Answer } from '../server.js';
 import { pollUntil } from '../../until.js';
 
 const { server, ann, newDataset, runImport } = await startServerFixture({
-  scheduler: { config: { threads: 1, workerMemoryMb: 512, log: 'debug' } },
+  scheduler: { startWorker, config: { threads: 1, workerMemoryMb: 512, log: 'debug' } },
 });
 
 const variant = 'GRCH38-13-32316461-32316461-G';

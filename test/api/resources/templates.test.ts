@@ -1,10 +1,13 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, type Client } from '../server.js';
 
 /* Tests templates of datasets and imports (contract 13). */
 
-const { server, ann, vaultId, runImport } = await startServerFixture();
+const { server, ann, vaultId, runImport } = await startServerFixture({
+  scheduler: { startWorker },
+});
 let eve: Client;
 let cat: Client;
 

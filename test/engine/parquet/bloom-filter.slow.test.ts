@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dataViewOf } from '../../../engine/core/buffers.js';
 import {
   bloomFilter,
   filterHashes,
@@ -44,7 +45,7 @@ function randomByteStrings(lengths: readonly number[]) {
   const offsets = new Int32Array(values.length + 1);
   offsets[0] = before;
   values.forEach((value, i) => (offsets[i + 1] = offsets[i]! + value.length));
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = dataViewOf(bytes);
   return {
     values,
     strings: { kind: 'strings', count: values.length, bytes, view, offsets } as const,

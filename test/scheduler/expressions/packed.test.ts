@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { dataViewOf } from '../../../engine/core/buffers.js';
 import {
   gatherTexts,
   packLiterals,
@@ -60,7 +61,7 @@ test('a table gives equal lists of texts equal codes, over several chunks', () =
   for (let chunk = 0; chunk < 20; chunk++) {
     const texts = Array.from({ length: 300 }, randomText);
     const { bytes, offsets } = packTexts(texts);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = dataViewOf(bytes);
     for (let from = 0; from < texts.length; from++) {
       const to = Math.min(texts.length, from + randomBelow(3));
       const key = JSON.stringify(texts.slice(from, to));
@@ -71,7 +72,7 @@ test('a table gives equal lists of texts equal codes, over several chunks', () =
   }
   expect(table.size).toBe(knownCodes.size);
   const { bytes, offsets } = packTexts(['a text that is not there', '\u0000', 'abcdefgh']);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = dataViewOf(bytes);
   expect([0, 1, 2].map((at) => table.findValueCode(view, offsets, at, at + 1))).toEqual([0, 0, 0]);
   expect(table.size).toBe(knownCodes.size);
 });

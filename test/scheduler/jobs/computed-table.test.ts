@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readdirSync } from 'node:fs';
+import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { computedTableJob } from '../../../scheduler/jobs/computed/computed.js';
 import type { ComputedParams } from '../../../scheduler/jobs/computed/computed-types.js';
 import { jobs } from '../../../scheduler/jobs/index.js';
@@ -24,6 +25,7 @@ beforeAll(async () => {
   lake = await Lake.make();
   datasetId = await lake.createDataset();
   scheduler = await lake.startScheduler({
+    startWorker,
     report: () => undefined,
     jobs: jobs.map((job) => (job.kind === 'computed_table' ? limitedTableJob : job)),
   });

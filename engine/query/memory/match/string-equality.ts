@@ -1,3 +1,4 @@
+import { dataViewOf } from '../../../core/buffers.js';
 import { packTexts } from '../../../core/packed-texts.js';
 import { lowerCase } from '../../../text/fold.js';
 import type { PredicateOfKind } from '../../predicate/predicate.js';
@@ -99,7 +100,7 @@ class PackedStrings {
     if (!ignoreCase)
       return (this.#hashes = new PackedStrings(this.#list.map(lowerCase)).hashes(true));
     const [bytes, offsets] = [this.#bytes, this.#offsets];
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = dataViewOf(bytes);
     this.#hashes = new Int32Array(this.#list.length);
     for (let i = 0; i < this.#hashes.length; i++)
       this.#hashes[i] = hashBytes(view, bytes, offsets[i]!, offsets[i + 1]!);

@@ -1,3 +1,4 @@
+import { dataViewOf } from '../../../core/buffers.js';
 import type { Utf8Strings } from './column.js';
 import { rowOfValue } from './row-test.js';
 import type { SelectionVector } from './selection-vector.js';
@@ -82,7 +83,7 @@ export function scanBeginning(
   }
   // The last four bytes of the prefix are compared first, because many strings start alike. They may lie past the end of a value: checking
   // its length first would be a mispredicted branch.
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = dataViewOf(bytes);
   const last = start.readInt32LE(length - 4);
   const end = bytes.length - length;
   for (let value = 0; value < count; value++) {
@@ -118,7 +119,7 @@ export function scanEnding(
     for (let value = 0; value < count; value++) each(value);
     return;
   }
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = dataViewOf(bytes);
   const fold = ignoreCase ? asciiCaseBits : 0;
   const wanted = text.readInt32LE(text.length - 4) | fold;
   const wantedBefore = text.length < 8 ? undefined : text.readInt32LE(text.length - 8) | fold;
@@ -154,12 +155,11 @@ export function scanForEqualStrings(
   const mask = size - 1;
   for (const text of wanted) {
     const bytes = Buffer.from(text);
-    maybe[hashOfLastBytes(new DataView(bytes.buffer, bytes.byteOffset), 0, bytes.length) & mask] =
-      1;
+    maybe[hashOfLastBytes(dataViewOf(bytes), 0, bytes.length) & mask] = 1;
   }
   return (values, count) => {
     const { bytes, offsets } = values;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = dataViewOf(bytes);
     const found: number[] = [];
     let start = offsets[0]!;
     for (let value = 0; value < count; value++) {

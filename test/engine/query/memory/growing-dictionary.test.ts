@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { dataViewOf } from '../../../../engine/core/buffers.js';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
 import { random } from '../../store/random.js';
 
@@ -16,7 +17,7 @@ describe('a dictionary', () => {
         const text = Array.from({ length }, () => parts[Math.floor(next() * 10)]!).join('');
         const begin = Math.floor(next() * 5);
         const bytes = Buffer.from(`${'-'.repeat(begin)}${text}--`);
-        const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+        const view = dataViewOf(bytes);
         const number = dictionary.indexOrAdd(bytes, view, begin, bytes.length - 2);
         const known = numbers.get(text) ?? (numbers.size < most ? numbers.size : -1);
         if (number !== known) throw new Error(`${JSON.stringify(text)}: ${number}, not ${known}`);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { dataViewOf } from '../../../../engine/core/buffers.js';
 import type { MemoryColumn, Numbers } from '../../../../engine/query/memory/match/column.js';
 import { loadColumn } from '../../../../engine/query/memory/load.js';
 import { SegmentFile } from '../../../../engine/store/segment-file.js';
@@ -258,7 +259,7 @@ describe('a loaded column', () => {
     const add = (count: number): void => {
       for (let i = dictionary.strings.length; i < count; i++) {
         const bytes = Buffer.from(`${i} times`);
-        const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+        const view = dataViewOf(bytes);
         dictionary.indexOrAdd(bytes, view, 0, bytes.length);
       }
     };

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { outstandingBufferCount } from '../../../../engine/core/buffers.js';
+import { dataViewOf, outstandingBufferCount } from '../../../../engine/core/buffers.js';
 import { ByteSink } from '../../../../engine/parquet/byte-sink.js';
 import { fixedText, newCellTexts, type CellTexts } from '../../../../engine/query/results/cell-texts.js'; // prettier-ignore
 import { LineWriter, type BlockTexts } from '../../../../engine/query/results/line-writer.js';
@@ -42,7 +42,7 @@ class LineWriterBlocks {
       this.expectedText += line;
       this.#expectedEnds.push((this.#expectedEnds.at(-1) ?? 0) + Buffer.byteLength(line));
     }
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = dataViewOf(bytes);
     for (const [i, cell] of this.cellTexts.entries())
       cell.view = [block.view, dictionaryTexts.view, view][i]!;
     this.#writer.write(this.outputSink, this.blockTexts, records.length);
