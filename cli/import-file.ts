@@ -83,7 +83,7 @@ export async function importFile(
 /** The name of a file's dataset: `runs/sample.vcf.gz` becomes `sample`. */
 export function datasetNameOf(file: string): string {
   const name = basename(file);
-  return name.replace(/(\.[A-Za-z0-9]+)?\.(gz|bgz)$|\.[A-Za-z0-9]+$/i, '') || name;
+  return name.replace(/(\.[A-Za-z0-9]+)?\.(gz|bgz|bgzf|bz2)$|\.[A-Za-z0-9]+$/i, '') || name;
 }
 
 /** Uploads a local file, unless the server already has it; returns the id of its object. */

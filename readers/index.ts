@@ -7,6 +7,7 @@ import { gtfReader } from './gff/gtf.js';
 import { jsonlReader } from './jsonl/jsonl.js';
 import { nirvanaReader } from './nirvana/nirvana.js';
 import type { HeaderSource, Reader, TableReading } from './reader.js';
+import { removeCompressionExtension } from './source/compression.js';
 import { vcfReader } from './vcf/vcf.js';
 import { xmlReader } from './xml/xml.js';
 
@@ -120,6 +121,6 @@ export function tableFormatOf(filename: string): TableFormat {
 
 /** Returns the extension of a file name, before `.gz`, `.bgz`, `.bgzf` or `.bz2`, in lower case. */
 function extensionOf(filename: string): string {
-  const name = filename.toLowerCase().replace(/\.(?:gz|bgz|bgzf|bz2)$/, '');
+  const name = removeCompressionExtension(filename).toLowerCase();
   return name.slice(name.lastIndexOf('.') + 1);
 }

@@ -12,7 +12,7 @@ import type { ApiReply, ApiRequest } from './api-request.js';
 import type { NamedSchema, Schema } from './json-schema.js';
 
 /*
- * No key of a request is ignored in silence. Clients send keys of their own (contract 1.2), so an unknown key is an error only if
+ * The server tells clients of every key of a request that it ignores. Clients send keys of their own (contract 1.2), so an unknown key is an error only if
  * it looks like a misspelt one, if it stands in an object that admits no others, or if the request has `Prefer: handling=strict`
  * (RFC 7240). Any other is named in the header `Ignored-Keys`.
  */

@@ -100,7 +100,7 @@ export class ColumnMatcher {
     });
   }
 
-  /** Returns whether so many or so long terms are compared with a pattern that `hits` does not search for it. */
+  /** Returns whether too many or too long terms would be compared with the pattern, so that `hits` does not search for it. */
   hasTooManyTerms({ pattern }: FoldedTerms): boolean {
     return pattern !== undefined && this.column.findMatching(pattern) === 'many';
   }

@@ -1,3 +1,5 @@
+import { removeCompressionExtension } from '../source/compression.js';
+
 /** BED, and the formats of UCSC tracks that extend the first three or six fields of BED. */
 export type BedFormat = 'bed' | 'bedGraph' | 'narrowPeak' | 'broadPeak' | 'gappedPeak';
 
@@ -89,11 +91,7 @@ export function detectBedFormat(
   features: readonly (readonly string[])[],
 ): BedFormat {
   const types = lines.flatMap((line) => trackTypeOfLine(line) ?? []);
-  const extension = filename
-    .toLowerCase()
-    .replace(/\.(?:gz|bgz|bgzf|bz2)$/, '')
-    .split('.')
-    .at(-1)!;
+  const extension = removeCompressionExtension(filename).toLowerCase().split('.').at(-1)!;
   return (
     bedFormatByTrackType.get(types.at(-1) ?? '') ??
     bedFormatByExtension.get(extension) ??

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { removeCompressionExtension } from '../source/compression.js';
 import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import { AppError, InputError, invalidError } from '../../engine/core/errors.js';
 import { reservedNames } from '../../engine/ingest/physical-names.js';
@@ -371,7 +372,7 @@ function detectDelimiter(
   params: CsvParams,
 ): DetectedCsvFormat {
   const { delimiter, usualDelimiter: usual, quote } = params;
-  const isSniffed = usual === ',' || /\.txt(?:\.(?:gz|bgz|bgzf|bz2))?$/i.test(name);
+  const isSniffed = usual === ',' || /\.txt$/i.test(removeCompressionExtension(name));
   if (delimiter !== null || !isSniffed)
     return { ...params, delimiter: delimiter ?? usual, warnings: [] };
   let best = { delimiter: usual, share: 0 };

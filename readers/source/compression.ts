@@ -4,6 +4,11 @@ import { utf16OfByteOrderMark } from './utf16.js';
 /** The compression of a file, determined from its first bytes and never from its name. */
 export type Compression = 'plain' | 'gzip' | 'bgzf' | 'bzip2';
 
+/** Returns the name of a file without an extension of its compression: `.gz`, `.bgz`, `.bgzf` or `.bz2`, in any letter case. */
+export function removeCompressionExtension(filename: string): string {
+  return filename.replace(/\.(?:gz|bgz|bgzf|bz2)$/i, '');
+}
+
 /**
  * Returns the compression of a file that begins with `head` (at least 18 bytes, if the file has as many). Throws InputError for files that
  * no reader can use: other compressions, archives and binary formats, and UTF-16 unless `decodesUtf16`.

@@ -1,7 +1,7 @@
 import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { HeaderSource } from '../reader.js';
-import { detectCompression, hasByteOrderMark } from './compression.js';
+import { detectCompression, hasByteOrderMark, removeCompressionExtension } from './compression.js';
 import { concatenateBytes, decompressStream } from './decompress.js';
 import { blockChunks, decompressedLineChunks, rangeChunks } from './line-chunks.js';
 import { decompressedRecordChunks, recordRangeChunks } from './record-chunks.js';
@@ -49,7 +49,7 @@ export async function openSource(
     const head = order === undefined ? start : new DecompressedFileStart(name, text());
     const markBytes = hasByteOrderMark((await head.unskippedBytes(4)).bytes) ? 3 : 0;
     head.skip(markBytes);
-    if (compression === 'plain' && /\.(?:gz|bgz|bgzf|bz2)$/i.test(name))
+    if (compression === 'plain' && removeCompressionExtension(name) !== name)
       warnings.push(
         'the name says compressed and the content is not compressed: read as plain text',
       );

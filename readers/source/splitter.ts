@@ -1,12 +1,12 @@
 /**
- * Finds where a text whose records can contain line ends may be split. A splitter handles one source from its first record on; it is called
+ * Finds where a text may be split whose records can contain line ends or depend on earlier lines. A splitter handles one source from its first record on; it is called
  * with consecutive bytes, so it may count lines.
  */
 export interface Splitter {
   /**
    * Examines `bytes`, which must begin with a record. In the next call, the caller passes the bytes after `RecordBoundary.end`; if `end` is
-   * 0, the same bytes followed by more. `isLast`: no bytes follow, so the last record ends with them. The boundaries found must not depend
-   * on how the text is divided among the calls.
+   * 0, the same bytes followed by more. `isLast`: no bytes follow, so the last record ends with them. Each boundary must lie between
+   * two records, however the text is divided among the calls.
    */
   next(bytes: Uint8Array, isLast: boolean): RecordBoundary | SplitFault;
 }

@@ -34,7 +34,7 @@ export interface ExpressionTaskOptions {
 export class ExpressionThreads {
   readonly #slots = new PrioritySemaphore(threadCount);
   /** One slot for each user who has tasks that are not urgent. */
-  readonly #turns = new Map<number, { readonly slots: PrioritySemaphore; tasks: number }>();
+  readonly #slotsOfUsers = new Map<number, { readonly slots: PrioritySemaphore; tasks: number }>();
   #threads: Threads | undefined;
   #isClosed = false;
 
@@ -65,14 +65,14 @@ export class ExpressionThreads {
   }
 
   async #inTurn<T>(userId: number, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const turn = this.#turns.get(userId) ?? { slots: new PrioritySemaphore(1), tasks: 0 };
-    this.#turns.set(userId, turn);
+    const turn = this.#slotsOfUsers.get(userId) ?? { slots: new PrioritySemaphore(1), tasks: 0 };
+    this.#slotsOfUsers.set(userId, turn);
     turn.tasks += 1;
     try {
       return await turn.slots.runInSlot(work, signal, false);
     } finally {
       turn.tasks -= 1;
-      if (turn.tasks === 0) this.#turns.delete(userId);
+      if (turn.tasks === 0) this.#slotsOfUsers.delete(userId);
     }
   }
 

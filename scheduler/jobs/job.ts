@@ -30,7 +30,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
    */
   readonly background?: BackgroundOptions;
   /**
-   * Whether tasks of the kind begin only when no other task works on their target, apart from verifications and tables of computed fields
+   * Whether tasks of the kind begin only when no other task works on their target, apart from tasks that only read it
    * (`claim` in `engine/catalog/tasks.ts`).
    */
   readonly requiresIdleTarget?: boolean;

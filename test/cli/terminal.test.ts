@@ -56,6 +56,7 @@ test.each([
   ['runs/sample.vcf.gz', 'sample'],
   ['a.vcf', 'a'],
   ['a.b.json.gz', 'a.b'],
+  ['a.b.json.bz2', 'a.b'],
   ['x.vcf.bgz', 'x'],
   ['noextension', 'noextension'],
   ['.gz', '.gz'],

@@ -57,7 +57,7 @@ export async function createExport(
   }
   form.throwIfInvalid();
   if (!dataset || !format || !query || !params)
-    throw new Error('done() lets no incomplete form pass');
+    throw new Error('throwIfInvalid() lets no incomplete form pass');
   requireAvailableDataset(context, dataset, 'cannot be exported', 'dataset_id');
   await requireNoSnapshot(context, dataset, 'dataset_id');
   // For computed values, the number of records is unknown until the export runs.

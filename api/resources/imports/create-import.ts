@@ -48,7 +48,7 @@ export async function createImport(
   checkMetadata(form);
   checkRejectionParams(form, options.validationParams ?? null, source?.files ?? []);
   form.throwIfInvalid();
-  if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
+  if (!dataset || !source) throw new Error('throwIfInvalid() lets no incomplete form pass');
   requireAvailableDataset(context, dataset, 'takes no imports', 'dataset_id');
   await requireNoSnapshot(context, dataset, 'dataset_id');
   const job: NewImport = {

@@ -37,7 +37,8 @@ export async function createMigration(
   checkMetadata(form);
   checkRejectionParams(form, options.validationParams ?? null, []);
   form.throwIfInvalid();
-  if (!source || !target || !params) throw new Error('done() lets no incomplete form pass');
+  if (!source || !target || !params)
+    throw new Error('throwIfInvalid() lets no incomplete form pass');
   requireAvailableDataset(context, source, 'cannot be migrated', 'source_id');
   requireAvailableDataset(context, target, 'takes no migrations', 'target_id');
   await requireNoSnapshot(context, source, 'source_id');

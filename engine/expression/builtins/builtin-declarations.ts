@@ -38,7 +38,7 @@ const builtinRows: readonly (readonly [signature: string, text: string, example:
   ['pow(base, exp, mod=None)', 'A power, modulo a number if one is given.', 'pow(2, 10)'],
   [
     'round(number, ndigits=None)',
-    'The nearest int, or a number of so many decimals; halves go to the even one.',
+    'The nearest int, or a number of `ndigits` decimals; halves go to the even one.',
     'round(record.vaf, 2)',
   ],
   ['all(items)', 'Whether all items are true.', "all(t != '' for t in record.tags)"],

@@ -63,7 +63,7 @@ function countParts(text: string, separator: string): number {
   return count;
 }
 
-/** Returns part number `part` of a text that has at least so many parts. */
+/** Returns part number `part` of a text, counted from 0; the text must have that part. */
 function partAt(text: string, separator: string, part: number): string {
   let from = 0;
   for (let i = 0; i < part; i++) from = text.indexOf(separator, from) + separator.length;

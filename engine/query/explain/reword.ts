@@ -1,3 +1,4 @@
+import { AppError } from '../../core/errors.js';
 import { splitKey } from '../request/actions.js';
 import { stringifyJson } from '../../core/json.js';
 import { parseEntities } from '../request/entities.js';
@@ -112,8 +113,9 @@ function undefinedIfInvalid(
   try {
     const found = work();
     return found?.predicate.kind === 'none' ? undefined : found;
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
   }
 }
 

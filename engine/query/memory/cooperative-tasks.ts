@@ -27,7 +27,7 @@ export interface IdleTaskState {
   readonly index: number;
 }
 
-/** The shared memory of so many threads, all of which may carry out idle tasks. */
+/** Returns the memory that `threads` threads share, all of which may carry out idle tasks. */
 export function newIdleTaskMemory(threads: number): Int32Array {
   const shared = new Int32Array(
     new SharedArrayBuffer((threads + 1) * Int32Array.BYTES_PER_ELEMENT),

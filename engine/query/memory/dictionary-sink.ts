@@ -50,7 +50,7 @@ export class DictionarySink implements ValueSink {
     return true;
   }
 
-  /** Makes room for so many new entries of the dictionary. */
+  /** Makes room for `count` new entries of the dictionary. */
   #makeRoom(count: number): void {
     const entryCount = this.#dictionary.strings.length + count;
     if (entryCount > this.#isSeen.length) {

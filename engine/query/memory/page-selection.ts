@@ -367,7 +367,7 @@ export function matchPages<S extends RowSpan>(
   columnOf: (page: S, field: FieldRef) => MemoryColumn | undefined,
 ): SelectionVector | undefined {
   const numbers: number[] = [];
-  let mask: Uint8Array | undefined;
+  let selected: Uint8Array | undefined;
   for (const page of pages) {
     const tested = runToEnd(match({ rows: page.rows, column: (field) => columnOf(page, field) }));
     if (isUnsupported(tested)) return undefined;
@@ -375,15 +375,15 @@ export function matchPages<S extends RowSpan>(
     if (found === 'none') continue;
     if (isSparse(found)) for (const row of found) numbers.push(page.first + row);
     else {
-      mask ??= new Uint8Array(rows);
-      if (found === 'all') mask.fill(1, page.first, page.first + page.rows);
-      else mask.set(found, page.first);
+      selected ??= new Uint8Array(rows);
+      if (found === 'all') selected.fill(1, page.first, page.first + page.rows);
+      else selected.set(found, page.first);
     }
     releaseBytes(tested);
   }
-  if (mask === undefined) return numbers.length === 0 ? 'none' : Int32Array.from(numbers);
-  for (const row of numbers) mask[row] = 1;
-  return mask;
+  if (selected === undefined) return numbers.length === 0 ? 'none' : Int32Array.from(numbers);
+  for (const row of numbers) selected[row] = 1;
+  return selected;
 }
 
 /** Returns the matching rows of a segment whose columns are in memory, looked for only in the given ranges of rows. */

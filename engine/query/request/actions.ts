@@ -34,8 +34,8 @@ const regexpDescription =
   'matches the regular expression (RE2 syntax) from its first to its last character';
 
 /**
- * The filter actions (query language 2.2). A new action needs an entry in this map, a case in `test/engine/query/naive-filter.ts`, and one
- * in `actionsOf` of `random-filter.ts` in the same folder.
+ * The filter actions (query language 2.2). A new action needs an entry in this map; `CONTRIBUTING.md` lists what its tests and documents
+ * need.
  */
 export const actionsByName: ReadonlyMap<string, FilterAction> = new Map<string, FilterAction>([
   ['', declareAction(() => true, equalsValue, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],

@@ -10,6 +10,7 @@ import {
   readers,
 } from '../../../readers/index.js';
 import type { Reader } from '../../../readers/reader.js';
+import { removeCompressionExtension } from '../../../readers/source/compression.js';
 
 /** The reader for a file: the one that `reader_params` names, or else the one for the file's extension. */
 function readerForFilename(filename: string, params: JsonObject | null): Reader {
@@ -80,7 +81,7 @@ export function checkParameterNames(params: JsonObject | null): void {
 
 /** Whether the name of a file selects a reader. */
 export function canImport(filename: string): boolean {
-  const name = filename.toLowerCase().replace(/\.(?:gz|bgz|bgzf)$/, '');
+  const name = removeCompressionExtension(filename).toLowerCase();
   return readers.some(({ extensions }) => extensions.some((one) => name.endsWith(`.${one}`)));
 }
 
@@ -112,13 +113,9 @@ export function readerByHints(
   };
 }
 
-/** Choice: `format` is the name of a reader or an extension, with or without the dot and `.gz`. */
+/** Choice: `format` is the name of a reader or an extension, with or without the dot and the extension of a compression, such as `.gz`. */
 function readerByFormat(format: string): Reader {
-  const plainFormat = format
-    .trim()
-    .toLowerCase()
-    .replace(/^\./, '')
-    .replace(/\.(?:gz|bgz|bgzf)$/, '');
+  const plainFormat = removeCompressionExtension(format.trim()).toLowerCase().replace(/^\./, '');
   const found =
     readers.find(({ name }) => name === plainFormat) ??
     readers.find(({ extensions }) => extensions.includes(plainFormat));

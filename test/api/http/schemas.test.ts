@@ -311,7 +311,10 @@ describe('the live answers', () => {
     async (id, row) => {
       const answer = await ann.call(row.method, liveAddressOf(row));
       expect([id, answer.status, answer.text]).toEqual([id, row.status, answer.text]);
-      expectDeclaredAnswer(row, JSON.parse(answer.text));
+      const json: unknown = JSON.parse(answer.text);
+      expectDeclaredAnswer(row, json);
+      const shownExample = exampleOfAnswer(row.answer as NamedSchema);
+      expect([id, answerShapeOf(json)]).toEqual([id, answerShapeOf(shownExample)]);
     },
   );
 

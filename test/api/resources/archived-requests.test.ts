@@ -160,3 +160,28 @@ test('what needs no records is read and found', async () => {
     expect([status, JSON.stringify(json)]).toEqual([200, expect.stringContaining(String(id))]);
   }
 });
+
+test('a dataset whose snapshot waits takes no export and no other storage class until it is archived', async () => {
+  const datasetId = await newDataset();
+  await runImport({ dataset_id: datasetId, records: [{ n: 1 }] });
+  const dataset = (await server.catalog.datasets.get(datasetId))!;
+  const job = {
+    dataset,
+    storageClass: 'Archive',
+    userId: ann.user.id,
+    accountId: ann.user.accountId,
+  };
+  // The task waits until the scheduler is told of it.
+  await server.catalog.transaction((tx) => tx.snapshots.create(job));
+  const answers = [
+    await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'csv' }),
+    await ann.patch(`/v2/datasets/${datasetId}`, { storage_class: 'Standard' }),
+  ];
+  const reason = [expect.stringMatching(/being archived/)];
+  const fields = ['dataset_id', 'storage_class'];
+  expect(answers.map(({ status, json }) => [status, json])).toEqual(
+    fields.map((name) => [400, { [name]: reason }]),
+  );
+  server.scheduler.wake();
+  await pollUntil(async () => (await ann.get(`/v2/datasets/${datasetId}`)).json['availability'] === 'archived'); // prettier-ignore
+});

@@ -324,22 +324,14 @@ describe('dataset functions', () => {
     expect(JSON.stringify(json)).not.toContain('6');
   });
 
-  test('read more records than a request over HTTP may have, up to a limit of bytes', async () => {
+  test('read no more than a limit of bytes', async () => {
     const vault_id = idOf(await ann.post('/v2/vaults', { name: 'large' }));
     const dataset_id = idOf(await ann.post('/v2/datasets', { vault_id, name: 'large' }));
-    const text = 'x'.repeat(4000);
-    for (const part of [0, 1, 2]) {
-      const records = Array.from({ length: 5000 }, (_, i) => ({ n: part * 5000 + i, text }));
-      const importAnswer = await ann.post('/v2/dataset_imports', { dataset_id, records });
-      const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(importAnswer)}`);
-      expect(json['status']).toBe('completed');
-    }
-    const query = `dataset_query(${dataset_id}, limit=100000`;
-    expect(await evaluateOrDetail(`len(${query}, fields=['n']))`)).toBe('15000');
-    const values = `dataset_field_values(${dataset_id}, 'n', limit=12000)`;
-    expect(await evaluateOrDetail(`len(${values})`)).toBe('12000');
-    expect(await evaluateOrDetail(`${query})`)).toBe(
-      '! Dataset query failed: the answer is larger than 16 MB: ask for fewer records or fields (line 1, column 1)',
+    const records = Array.from({ length: 5000 }, () => ({ text: 'x'.repeat(4000) }));
+    const created = await ann.post('/v2/dataset_imports', { dataset_id, records });
+    await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
+    expect(await evaluateOrDetail(`dataset_query(${dataset_id}, limit=100000)`)).toContain(
+      'the answer is larger than 16 MB: ask for fewer records or fields',
     );
   });
 
@@ -351,50 +343,6 @@ describe('dataset functions', () => {
     expect(await evaluateOrDetail(`repr(${call('KRAS')}['not_found'])`)).toBe(`['${cohortPath}']`);
     const bob = await server.user('bea');
     expect(await evaluateOrDetail(call('TP53'), bob)).toBe('! Dataset query failed: there is no such beacon set (line 1, column 1)'); // prettier-ignore
-  });
-});
-
-describe('the threads', () => {
-  /** Sends an annotation that runs longer than a request may; resolves once the server has begun the request. */
-  async function spin(key: string, who: Client, client: AbortController): Promise<void> {
-    const expression = 'sum(1 for i in range(600000))';
-    const fields = Array.from({ length: 1000 }, (_, i) => ({ name: `f${i}`, expression }));
-    const records = Array.from({ length: 500 }, () => ({}));
-    const abandonedRequest = fetch(`${server.url}/v1/annotate`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${who.token}` },
-      body: JSON.stringify({ records, fields, [key]: 1 }),
-      signal: client.signal,
-    });
-    abandonedRequest.catch(() => undefined);
-    // The server logs an unknown property of the request body immediately before it handles the request.
-    await pollUntil(() => server.logs.some((line) => line.includes(key)));
-  }
-
-  test('other requests are answered while expressions spin; a client that leaves frees its thread', async () => {
-    const clients = [new AbortController(), new AbortController()];
-    const users = [ann, await server.user('cas')];
-    await Promise.all(clients.map((client, i) => spin(`qqzz${i}`, users[i]!, client)));
-    const events: string[] = [];
-    const queued = evaluate('1').then(() => events.push('queued'));
-    expect((await ann.get('/v2/vaults')).status).toBe(200);
-    expect((await ann.post(`/v2/datasets/${datasetId}/data`, {})).json['total']).toBe(6);
-    events.push('others');
-    for (const client of clients) client.abort();
-    await queued;
-    expect(events).toEqual(['others', 'queued']);
-  });
-
-  test('hostile expressions are errors, and the server stays up', async () => {
-    const attacks = readFileSync('test/engine/expression/attacks.txt', 'utf8')
-      .split('\n')
-      .filter((line) => line !== '' && !line.startsWith('#'))
-      .map((line) => line.split('\t')[0]!);
-    for (const expression of attacks) {
-      const { status, json } = await evaluate(expression, { data: { record: { a: 1 } } });
-      expect([expression, status, typeof json['detail']]).toEqual([expression, 400, 'string']);
-    }
-    expect((await ann.get('/health')).status).toBe(200);
   });
 });
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { Lake } from '../../scheduler/lake.js';
 import { pollUntil } from '../../until.js';
+import { startServerFixture } from '../server-fixture.js';
 import { clientFor, listOf, startServer } from '../server.js';
 
 test('a dataset that lacks a log entry takes no imports, queries and changes of fields and says why, until the entry is restored', async () => {
@@ -73,4 +74,38 @@ test('a dataset that lacks a log entry takes no imports, queries and changes of 
   } finally {
     await server.close();
   }
+});
+
+/** A server that a test closes while the catalogue cannot be written. */
+const failing = await startServerFixture({ scheduler: { retryMs: 5, report: () => {} } });
+
+test('no request changes the fields of a dataset whose log has a commit that the catalogue lacks', async () => {
+  const dataset_id = await failing.newDataset({ fields: [{ name: 'gene' }] });
+  const [field] = listOf(await failing.ann.get(`/v2/datasets/${dataset_id}/fields`));
+  const path = `/v2/dataset_fields/${String(field?.['id'])}`;
+  const { catalog, scheduler } = failing.server;
+  const { publish } = catalog;
+  const logged = Promise.withResolvers<void>();
+  catalog.publish = () => {
+    logged.resolve();
+    return Promise.reject(new Error('the disk fails'));
+  };
+  const records = [{ gene: 'BRCA2' }];
+  const created = failing.ann.post('/v2/dataset_imports', { dataset_id, records });
+  await logged.promise;
+  await scheduler.close(); // leaves the commit to the next start
+  await created;
+  catalog.publish = publish;
+  const answers = [
+    await failing.ann.post('/v2/dataset_fields', { dataset_id, name: 'other' }),
+    await failing.ann.patch(path, { data_type: 'integer' }),
+    await failing.ann.delete(path),
+  ];
+  const detail = expect.stringContaining('the next start of the server completes it');
+  for (const { status, json } of answers) expect([status, json]).toEqual([409, { detail }]);
+  await failing.restart();
+  const { json } = await failing.ann.get(path);
+  expect(json).toMatchObject({ data_type: 'string', is_valid: true });
+  expect(await failing.total(dataset_id)).toBe(1);
+  expect((await failing.ann.patch(path, { title: 'Gene' })).status).toBe(200);
 });

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/query-request.js';
 import { queryEngine } from '../../../engine/query/plan/query-engine.js';
-import type { SqlEngine } from '../../../engine/query/sql/sql-engine.js';
 import {
   lookupRecords,
   runPage,
@@ -25,7 +24,6 @@ import {
   enginesUnderTest,
 } from './dataset.js';
 import { createSixRecordDataset } from './six-records.js';
-import { pollUntil } from '../../until.js';
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
   let bench: EngineFixture;
@@ -306,70 +304,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     });
   });
 
-  describe('a large table', () => {
-    const count = 120_000;
-    const row = (index: number): TestRow => ({
-      upper: `GRCH37-${index}-A`,
-      lower: `rs${index}`,
-      mixed: ['Alpha', 'ALPHA', 'beta', 'K\u212a', 'straße'][index % 5]!,
-      list: [['PASS'], ['pass', 'q10'], []][index % 3]!,
-      calls: index % 2 === 0 ? [{ s: spelledAs((index / 2) % 64) }, { s: 'other' }] : [],
-    });
-    /** Returns `abcdef` with those letters in upper case whose bits are set. */
-    const spelledAs = (bits: number): string =>
-      [...'abcdef'].map((each, i) => ((bits >> i) & 1 ? each.toUpperCase() : each)).join('');
-
-    test('is compared ignoring case in the same way before and after its case variants are known', async () => {
-      const arrowDataset = await bench.dataset(
-        [
-          column('upper', 'string'),
-          column('lower', 'string'),
-          column('mixed', 'string'),
-          listColumn(column('list', 'string')),
-          listColumn(column('calls', 'object', [column('s', 'string')])),
-        ],
-        [Array.from({ length: count }, (_, index) => row(index)), [{ upper: 'x', mixed: 'aLPHA' }]],
-      );
-      const questions = [
-      [['upper', 'grch37-77-a']],
-      [['upper', 'X']],
-      [['lower', 'RS77']],
-      [['lower__in', ['RS1', 'rs2', 'rs-none', 'é']]],
-      [['mixed', 'alpha']],
-      [['mixed__in', ['BETA', 'kk', 'STRASSE']]],
-      [['mixed', 'STRAßE']],
-      [{ not: ['mixed', 'alpha'] }],
-      [['list', 'Pass']],
-      [['mixed', 'nothing']],
-      [{ or: [['mixed', 'nothing'], ['lower', 'RS5']] }],
-      // There are more case variants than a statement names one by one.
-      [{ any: { path: 'calls', filters: [['s', 'ABCdef']] } }],
-    ]; // prettier-ignore
-      const { engine: sql } = bench.engine.sql;
-      let runningStatements = 0;
-      const run: SqlEngine['run'] = async (...statement) => {
-        runningStatements += 1;
-        return sql.run(...statement).finally(() => (runningStatements -= 1));
-      };
-      const { language, stream, close } = sql;
-      const observed = { language, run, stream: stream.bind(sql), close: close.bind(sql) };
-      const { memory } = bench.engine;
-      const engine = queryEngine(observed, { ...(memory && { memory }) });
-      const { snapshot, fields } = arrowDataset;
-      const totals = async (): Promise<number[]> =>
-        Promise.all(
-          questions.map(async (filters) => {
-            const request = parseQuery({ filters, limit: 0 }, fields);
-            return (await runQuery(engine, snapshot, fields, request)).total;
-          }),
-        );
-      const before = await totals();
-      expect(before).toEqual([1, 1, 1, 2, 48_001, 48_000, 24_000, 72_000, 80_000, 0, 1, 60_000]);
-      await pollUntil(() => runningStatements === 0); // the columns are examined in the background
-      expect(await totals()).toEqual(before);
-      expect(await totals()).toEqual(before);
-    });
-
+  describe('an answer', () => {
     test('is read without a second statement if the page determines the total', async () => {
       const sixDataset = await createSixRecordDataset(bench);
       const statements: string[] = [];

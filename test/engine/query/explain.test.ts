@@ -26,8 +26,9 @@ import { storeGenerated } from './property-check.js';
 import { Random } from './random.js';
 import { createSixRecordDataset } from './six-records.js';
 import { seed } from '../../seed.js';
+import { caseCountByTier } from '../../tier.js';
 
-const caseCount = Number(process.env['STRANDLAKE_CASES'] ?? 240);
+const caseCount = caseCountByTier(60, 240);
 
 let engineFixture: EngineFixture;
 let sixRecordDataset: TestDataset;

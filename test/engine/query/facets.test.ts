@@ -11,7 +11,7 @@ import { caseCountByTier } from '../../tier.js';
 import { seed } from '../../seed.js';
 
 /** The number of random cases; STRANDLAKE_SEED repeats the cases of a seed. */
-const caseCount = caseCountByTier(30, 600);
+const caseCount = caseCountByTier(15, 600);
 const casesPerDataset = 20;
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {

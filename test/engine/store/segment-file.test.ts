@@ -1,8 +1,6 @@
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { packTexts } from '../../../engine/core/packed-texts.js';
 import { filterHashes, mayContainAny } from '../../../engine/parquet/bloom-filter.js';
@@ -227,54 +225,7 @@ describe('an opened segment', () => {
     file.close();
     expect(() => file.read(0, 4)).toThrow('has been closed already');
   });
-
-  test.each([
-    ['without', false],
-    ['with', true],
-  ])('estimates its size in memory %s its page indexes', async (_, areRead) => {
-    const columns = Array.from({ length: 600 }, (_, i) => column(`field_${i}`, i % 2 === 0 ? 'string' : 'double')); // prettier-ignore
-    const values = columns.map((_, i) => Array.from({ length: 20 }, (_, row) => (i % 2 === 0 ? `v${row % 3}` : row))); // prettier-ignore
-    const path = newFile();
-    await writeSegment({ columns, data: batchOf(columns, values, 20, 1n), rows: 20 }, path);
-    const readIndexes = (file: SegmentFile): void => {
-      for (const group of file.groups)
-        for (const leaf of file.leaves) {
-          file.offsetIndexOf(group, group.chunks[leaf.index]!);
-          file.pageStatisticsOf(group.chunks[leaf.index]!, leaf);
-        }
-    };
-    const open = (): SegmentFile[] =>
-      Array.from({ length: 6 }, () => {
-        const file = new SegmentFile({ path });
-        if (areRead) readIndexes(file);
-        file.closeDescriptor();
-        return file;
-      });
-    open();
-    const before = await memoryInUse();
-    const files = open();
-    const grown = (await memoryInUse()) - before;
-    const estimated = files.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
-    expect(estimated / grown).toBeGreaterThan(0.7);
-    expect(estimated / grown).toBeLessThan(1.5);
-  });
 });
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
-/** Returns the bytes of objects and buffers in use once collections free no more. */
-async function memoryInUse(): Promise<number> {
-  let least = Infinity;
-  for (let unchanged = 0; unchanged < 10;) {
-    collectGarbage();
-    await new Promise(setImmediate);
-    const { heapUsed, external } = process.memoryUsage();
-    unchanged = heapUsed + external < least - 50_000 ? 0 : unchanged + 1;
-    least = Math.min(least, heapUsed + external);
-  }
-  return least;
-}
 
 test('a flipped bit in the page index, a Bloom filter or the text index is noticed by whoever reads that part, and by verification', async () => {
   const columns = [column('s', 'string'), column('t', 'text')];

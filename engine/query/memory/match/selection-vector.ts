@@ -42,17 +42,17 @@ export function chooseSelectionForm(selection: SelectionVector, rows?: number): 
   return count < few ? selectedNumbers(selection, count) : selection;
 }
 
-function selectedNumbers(mask: Uint8Array, count: number): Int32Array {
+function selectedNumbers(selected: Uint8Array, count: number): Int32Array {
   const numbers = new Int32Array(count);
-  const { from, to } = selectedSpan(mask);
-  const words = wordsOf(mask.subarray(from, to));
+  const { from, to } = selectedSpan(selected);
+  const words = wordsOf(selected.subarray(from, to));
   let at = 0;
   let row = from;
   for (let word = 0; word < words.length; word++, row += 4) {
     if (words[word] === 0) continue;
-    for (let i = row; i < row + 4; i++) if (mask[i] === 1) numbers[at++] = i;
+    for (let i = row; i < row + 4; i++) if (selected[i] === 1) numbers[at++] = i;
   }
-  for (; row < to; row++) if (mask[row] === 1) numbers[at++] = row;
+  for (; row < to; row++) if (selected[row] === 1) numbers[at++] = row;
   return numbers;
 }
 

@@ -8,16 +8,13 @@ import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 /*
  * Tests changes of records while another commit changes the dataset: after a change has read the columns of the dataset and before it finds
  * the records to change; while a migration reads the records that it replaces; and while merges move the records that a change, or the check of
- * a rollback, has found. Also tests changes of fields while a commit is being published, and while only the log has a commit.
+ * a rollback, has found. Also tests changes of fields while a commit is being published.
  */
 
 const holdableWorker = createInterceptedWorker();
 const { ann, newDataset, server } = await startServerFixture({
   scheduler: { startWorker: holdableWorker.startWorker },
 });
-
-/** A server that a test closes while the catalogue cannot be written. */
-const failing = await startServerFixture({ scheduler: { retryMs: 5, report: () => {} } });
 
 /** Returns the records of a dataset; with `_id` and `_commit` if `isWhole`. */
 async function fetchRecords(datasetId: number, isWhole = false) {
@@ -224,34 +221,3 @@ test('an invalid request for a field is refused while a commit holds the lock of
   const keys = answers.map(({ status, json }) => [status, Object.keys(json)]);
   expect(keys).toEqual([[400, ['data_type']], [400, ['depends_on']], [400, ['name']]]);
 }); // prettier-ignore
-
-test('no request changes the fields of a dataset whose log has a commit that the catalogue lacks', async () => {
-  const dataset_id = await failing.newDataset({ fields: [{ name: 'gene' }] });
-  const [field] = listOf(await failing.ann.get(`/v2/datasets/${dataset_id}/fields`));
-  const path = `/v2/dataset_fields/${String(field?.['id'])}`;
-  const { catalog, scheduler } = failing.server;
-  const { publish } = catalog;
-  const logged = Promise.withResolvers<void>();
-  catalog.publish = () => {
-    logged.resolve();
-    return Promise.reject(new Error('the disk fails'));
-  };
-  const records = [{ gene: 'BRCA2' }];
-  const created = failing.ann.post('/v2/dataset_imports', { dataset_id, records });
-  await logged.promise;
-  await scheduler.close(); // leaves the commit to the next start
-  await created;
-  catalog.publish = publish;
-  const answers = [
-    await failing.ann.post('/v2/dataset_fields', { dataset_id, name: 'other' }),
-    await failing.ann.patch(path, { data_type: 'integer' }),
-    await failing.ann.delete(path),
-  ];
-  const detail = expect.stringContaining('the next start of the server completes it');
-  for (const { status, json } of answers) expect([status, json]).toEqual([409, { detail }]);
-  await failing.restart();
-  const { json } = await failing.ann.get(path);
-  expect(json).toMatchObject({ data_type: 'string', is_valid: true });
-  expect(await failing.total(dataset_id)).toBe(1);
-  expect((await failing.ann.patch(path, { title: 'Gene' })).status).toBe(200);
-});

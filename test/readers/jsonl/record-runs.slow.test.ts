@@ -1,0 +1,1 @@
+import './record-runs.test.js';
