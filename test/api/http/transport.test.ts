@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { createApp } from '../../../api/app.module.js';
+import type { AppServices } from '../../../api/http/app-context.js';
 import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { startServerFixture } from '../server-fixture.js';
 import { pollUntil } from '../../until.js';
@@ -272,6 +274,13 @@ describe('answers', () => {
       expect(vault?.['url']).toMatch(/^https:\/\/data\.example\.org\/v2\/vaults\//);
     } finally {
       await otherServer.close();
+    }
+  });
+
+  test('a configured public address whose path begins like a path of the interface is refused', async () => {
+    for (const path of ['/v2', '/v1/lake', '/docs', '/authorize/x']) {
+      const services = { config: { publicUrl: `https://lake.test${path}` } } as AppServices;
+      await expect(createApp(services)).rejects.toThrow('--public-url: a path below');
     }
   });
 });

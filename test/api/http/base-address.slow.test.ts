@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createServer, request, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createApp } from '../../../api/app.module.js';
-import type { AppServices } from '../../../api/http/app-context.js';
 import { clientFor, idOf, makeVaultFixture, sendRequest, startServer, type Client, type VaultFixture, type TestOptions, type TestServer } from '../server.js'; // prettier-ignore
 import { FormBrowser } from '../resources/browser.js';
 
@@ -263,11 +261,4 @@ describe.each(proxyGroups)('behind a proxy, $name', ({ options, kinds }) => {
       expect([status, json['metadata']]).toMatchObject([201, { email: { base_url: base } }]);
     });
   });
-});
-
-test('a prefix that begins like a path of the interface is refused', async () => {
-  for (const path of ['/v2', '/v1/lake', '/docs', '/authorize/x']) {
-    const services = { config: { publicUrl: `https://lake.test${path}` } } as AppServices;
-    await expect(createApp(services)).rejects.toThrow('--public-url: a path below');
-  }
 });
