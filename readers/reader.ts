@@ -75,7 +75,7 @@ export interface Header<H> {
   /** Estimated bytes of memory per byte of text, for formats that may need a multiple of the text's size; their chunks are made smaller. */
   readonly memoryPerByte?: number;
   /** For formats that mark the end of the records: the error message if no chunk of a source reports that end. */
-  readonly unended?: string;
+  readonly missingEndMessage?: string;
 }
 
 /** The decompressed start of a source. */

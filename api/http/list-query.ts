@@ -24,8 +24,8 @@ export function firstParamValue(
 
 /** The ids of a parameter. A value that is not an id becomes 0, which matches nothing (contract 5.3: `account_id=-1` is an empty list). */
 export function paramIds(query: QueryParams, name: string): readonly number[] | undefined {
-  const members = paramValues(query, name).flatMap((text) => text.split(','));
-  return members.length === 0 ? undefined : members.map((text) => readId(text.trim()) ?? 0);
+  const values = paramValues(query, name).flatMap((text) => text.split(','));
+  return values.length === 0 ? undefined : values.map((text) => readId(text.trim()) ?? 0);
 }
 
 /** The id in a query parameter; null for the text `null`. */
@@ -50,13 +50,13 @@ export function choiceParams<T extends string>(
   name: string,
   allowed: readonly T[],
 ): readonly T[] | undefined {
-  const members = paramValues(query, name).flatMap((text) => text.split(','));
-  if (members.length === 0) return undefined;
-  return members.map((member) => {
-    const found = allowed.find((one) => one === member.trim().toLowerCase());
+  const values = paramValues(query, name).flatMap((text) => text.split(','));
+  if (values.length === 0) return undefined;
+  return values.map((value) => {
+    const found = allowed.find((one) => one === value.trim().toLowerCase());
     if (found !== undefined) return found;
-    const quotedMember = JSON.stringify(member.slice(0, 100));
-    throw invalidError(name, `${quotedMember} is not a valid choice; use ${allowed.join(', ')}.`);
+    const quotedValue = JSON.stringify(value.slice(0, 100));
+    throw invalidError(name, `${quotedValue} is not a valid choice; use ${allowed.join(', ')}.`);
   });
 }
 

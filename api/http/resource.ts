@@ -51,8 +51,8 @@ export interface Resource<Row, Context, Values> {
   readonly createSchema: NamedSchema;
   readonly updateSchema: NamedSchema;
   /**
-   * Returns the JSON of a row; `Context` is the data that the JSON shows and the row does not contain. Every key is present; a key without
-   * a value is null or empty (contract 1.3).
+   * Returns the JSON of a row; `Context` is the data that the JSON shows and the row does not contain. A key without a value is
+   * null or empty (contract 1.3); only a key that the schema declares as optional may be missing.
    */
   view(row: Row, context: Context): Readonly<Record<string, unknown>>;
   /** Reads a request that creates; notes all mistakes in the form and returns what it could read. */

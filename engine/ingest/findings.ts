@@ -278,7 +278,8 @@ export function columnFindings(
   }
 }
 
-// Choice: the specification does not define its "strict column name rules"; the rules of the field operations are used.
+// Choice: the specification does not define its "strict column name rules"; a name must begin with a letter and contain only letters,
+// digits, `_` and `.`, but not `__`.
 const strictNameRule =
   'should start with a letter, hold letters, digits, `_` and `.` only, and no `__`';
 function isStrictName(name: string): boolean {

@@ -21,9 +21,9 @@ export function necessaryCondition(
   vaults: readonly SearchVault[],
 ): SearchCondition {
   const readable = idCondition('vaultId', vaults.map(({ id }) => id)); // prettier-ignore
-  const askedCondition = searchConditionOf(predicate, vaults);
-  if (conditionNodeCount(askedCondition) > maxConditionParts) return readable;
-  return { kind: 'and', items: [readable, askedCondition] };
+  const predicateCondition = searchConditionOf(predicate, vaults);
+  if (conditionNodeCount(predicateCondition) > maxConditionParts) return readable;
+  return { kind: 'and', items: [readable, predicateCondition] };
 }
 
 function conditionNodeCount(condition: SearchCondition): number {

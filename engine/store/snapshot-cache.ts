@@ -14,7 +14,7 @@ interface LoadedVersion {
 
 /** Maximum total size of the snapshots in each cache of earlier versions, in bytes as `snapshotBytes` estimates them. */
 const maxEarlierBytes = 64 << 20;
-/** The least that a snapshot counts, so that each cache has at most 64. */
+/** The minimum size in bytes at which a snapshot is counted, so that each cache of earlier versions holds at most 64 snapshots. */
 const minSnapshotBytes = 1 << 20;
 
 /**

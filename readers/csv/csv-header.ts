@@ -345,8 +345,8 @@ function withSurplusColumns(
   names: readonly string[],
   sample: readonly HeaderRow[],
 ): readonly string[] {
-  const filledCells = sample.map(({ cells }) => cells.length - [...cells].reverse().findIndex((cell) => cell !== '')); // prettier-ignore
-  const width = Math.max(names.length, ...filledCells.filter((cells) => cells >= 0));
+  const filledWidths = sample.map(({ cells }) => cells.findLastIndex((cell) => cell !== '') + 1);
+  const width = Math.max(names.length, ...filledWidths);
   const isRegular = sample.length > 0 && sample.every(({ cells }) => cells.length >= width);
   return isRegular ? [...names, ...Array.from({ length: width - names.length }, () => '')] : names;
 }

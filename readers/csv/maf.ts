@@ -48,8 +48,8 @@ export interface MafHeader {
 }
 
 /**
- * The properties of a MAF file that each chunk needs; its genome build, null if rows have different builds; and warnings about the build
- * and the columns.
+ * The properties of a MAF file that each chunk needs; the requested genome build, else that of the file, null if its first rows have
+ * different builds; and warnings about the build and the columns.
  */
 export interface DetectedMaf {
   readonly header: MafHeader;

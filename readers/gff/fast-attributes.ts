@@ -15,7 +15,7 @@ const maxRunValues = 16 << 10;
 /**
  * The fast path for the attributes of the lines in the scan buffer. It collects the ranges of the values of a run of lines, and copies the
  * values column by column at the end of the run. Nothing of a line is kept until the whole line is known to be valid.
- * `read` starts at offset `at`; `position` is the index of the next found position. It returns the index of the position of the line end,
+ * `read` starts at offset `at`; `startIndex` is the index of the next found position. It returns the index of the position of the line end,
  * `needsGeneralPath`, or `positionCount` if the buffer ends before the line does.
  */
 export abstract class FastAttributeParser {
@@ -40,7 +40,7 @@ export abstract class FastAttributeParser {
     positionCount: number,
     keys: AttributeColumnsByKey,
     at: number,
-    position: number,
+    startIndex: number,
   ): number;
 
   /** Whether the run has no room for the values of another line. */
@@ -103,19 +103,19 @@ export class FastGff3Attributes extends FastAttributeParser {
     positionCount: number,
     keys: AttributeColumnsByKey,
     at: number,
-    position: number,
+    startIndex: number,
   ): number {
     this.valueCount = 0;
     let start = at;
-    let next = position;
+    let index = startIndex;
     for (;;) {
-      if (next >= positionCount) return positionCount;
-      const keyEnd = positions[next]!;
+      if (index >= positionCount) return positionCount;
+      const keyEnd = positions[index]!;
       if (bytes[keyEnd] !== equalsByte) {
         const isLineEnd = bytes[keyEnd] === 10 || bytes[keyEnd] === 13;
         const isEmpty = keyEnd === start || (bytes[start] === dot && keyEnd === start + 1);
         return isLineEnd && (this.valueCount === 0 ? isEmpty : keyEnd === start)
-          ? next
+          ? index
           : needsGeneralPath;
       }
       if (hasOuterSpaces(bytes, start, keyEnd)) return needsGeneralPath;
@@ -125,8 +125,8 @@ export class FastGff3Attributes extends FastAttributeParser {
       /** The position of the first percent sign of the value; -1 if there is none. */
       let escape = -1;
       for (;;) {
-        if (++next >= positionCount) return positionCount;
-        const end = positions[next]!;
+        if (++index >= positionCount) return positionCount;
+        const end = positions[index]!;
         const c = bytes[end]!;
         if (c === equalsByte) continue;
         if (c === percent) {
@@ -139,10 +139,10 @@ export class FastGff3Attributes extends FastAttributeParser {
         escape = -1;
         start = end + 1;
         if (c === comma) continue;
-        if (c !== semicolon) return next;
+        if (c !== semicolon) return index;
         break;
       }
-      next++;
+      index++;
     }
   }
 
@@ -163,38 +163,40 @@ export class FastGtfAttributes extends FastAttributeParser {
     positionCount: number,
     keys: AttributeColumnsByKey,
     at: number,
-    position: number,
+    startIndex: number,
   ): number {
     this.valueCount = 0;
     let start = at;
-    let next = position;
+    let index = startIndex;
     for (;;) {
       while (bytes[start] === space) start++;
-      if (next >= positionCount) return positionCount;
-      const end = positions[next]!;
+      if (index >= positionCount) return positionCount;
+      const end = positions[index]!;
       const c = bytes[end]!;
       if (start >= end) {
-        if (c === 10 || c === 13) return next;
+        if (c === 10 || c === 13) return index;
         if (c !== semicolon) return needsGeneralPath;
         start = end + 1;
-        next++;
+        index++;
         continue;
       }
       let keyEnd = start;
       while (keyEnd < end && bytes[keyEnd] !== space) keyEnd++;
       if (keyEnd === end)
-        return isMissingField(bytes, start, end) && this.valueCount === 0 ? next : needsGeneralPath;
+        return isMissingField(bytes, start, end) && this.valueCount === 0
+          ? index
+          : needsGeneralPath;
       const column = keys.find(bytes, start, keyEnd);
       if (column === undefined) return needsGeneralPath;
       start = keyEnd + 1;
       while (bytes[start] === space) start++;
       if (c === quote) {
         if (start !== end) return needsGeneralPath;
-        const closeAt = closingQuote(bytes, positions, positionCount, next + 1);
+        const closeAt = closingQuote(bytes, positions, positionCount, index + 1);
         if (closeAt < 0 || closeAt >= positionCount) return closeAt;
         if (!this.add(column, start + 1, positions[closeAt]!)) return needsGeneralPath;
         start = positions[closeAt]! + 1;
-        next = closeAt + 1;
+        index = closeAt + 1;
       } else {
         if (c === tab || start >= end) return needsGeneralPath;
         let to = end;
@@ -213,15 +215,15 @@ function closingQuote(
   positionCount: number,
   first: number,
 ): number {
-  for (let next = first; ; next++) {
-    if (next + 1 >= positionCount) return positionCount;
-    const at = positions[next]!;
+  for (let index = first; ; index++) {
+    if (index + 1 >= positionCount) return positionCount;
+    const at = positions[index]!;
     const c = bytes[at];
     if (c === tab || c === 10 || c === 13) return needsGeneralPath;
     if (c !== quote) continue;
     if (bytes[at + 1] === space) return needsGeneralPath;
-    const byteBehind = bytes[positions[next + 1]!];
-    if (positions[next + 1] === at + 1 && byteBehind !== quote && byteBehind !== tab) return next;
+    const byteBehind = bytes[positions[index + 1]!];
+    if (positions[index + 1] === at + 1 && byteBehind !== quote && byteBehind !== tab) return index;
   }
 }
 

@@ -36,7 +36,7 @@ export const nirvanaReader: Reader<NirvanaParams, { readonly build: GenomeBuild 
       warnings: isEmpty ? ['the file is empty'] : [],
       ...(!isEmpty && {
         about: header,
-        unended: 'the bracket that closes the positions is missing: the file was cut off',
+        missingEndMessage: 'the bracket that closes the positions is missing: the file was cut off',
       }),
     };
   },

@@ -64,7 +64,7 @@ export class InfoParser implements InfoExtent, ValueReport {
   readonly #keys = new InfoKeyTable();
   readonly #options: InfoOptions;
   /** Columns that the dataset has, by key. */
-  readonly #known: ReadonlyMap<string, Column>;
+  readonly #knownColumns: ReadonlyMap<string, Column>;
   readonly #widened: Set<string>;
   readonly #meanings: ReadonlyMap<string, InfoInterpretation>;
   readonly #physicalNames: Set<string>;
@@ -95,7 +95,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     if (struct.type !== 'object' || struct.isList)
       throw typeConflictError('info', describeType(struct), 'object');
     this.#struct = new StructBuilder(struct);
-    this.#known = new Map((existing?.children ?? []).map((child) => [child.name, child]));
+    this.#knownColumns = new Map((existing?.children ?? []).map((child) => [child.name, child]));
     this.#physicalNames = new Set(
       [...(column?.children ?? []), ...(existing?.children ?? [])].map((child) =>
         child.physical.toLowerCase(),
@@ -108,7 +108,7 @@ export class InfoParser implements InfoExtent, ValueReport {
           builder,
           this.#roleOf(name),
           this.#isWidened(name),
-          this.#known.get(name),
+          this.#knownColumns.get(name),
           this.#meanings.get(name)?.separator,
         ),
       );
@@ -242,7 +242,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     const fault = appendValue(entry, this.#bytes, from, to, decodes && hasEscape, this);
     if (fault === null) return true;
     if (fault.isReported === true) return false;
-    if (fault.isWider === true && hasUndeclaredType(this.#known.get(entry.name))) {
+    if (fault.isWider === true && hasUndeclaredType(this.#knownColumns.get(entry.name))) {
       this.#widened.add(`info.${entry.name}`);
       return false;
     }
@@ -255,7 +255,7 @@ export class InfoParser implements InfoExtent, ValueReport {
   }
 
   #isWidened(name: string): boolean {
-    return this.#widened.has(`info.${name}`) && hasUndeclaredType(this.#known.get(name));
+    return this.#widened.has(`info.${name}`) && hasUndeclaredType(this.#knownColumns.get(name));
   }
 
   /** Keeps the values of END and SVLEN, from which `symbolicAlleleStop` determines the stop position, and stores gene symbols. */
@@ -309,7 +309,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     let keyEnd = from;
     while (keyEnd < to && bytes[keyEnd] !== 61 && bytes[keyEnd] !== 59) keyEnd++;
     const name = this.#decoder.decode(bytes.subarray(from, keyEnd));
-    const knownColumn = this.#known.get(name);
+    const knownColumn = this.#knownColumns.get(name);
     const hasValue = (keyEnd < to && bytes[keyEnd] === 61) || this.#widened.has(`info.${name}`);
     const ownColumn: Column = {
       name,

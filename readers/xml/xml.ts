@@ -28,7 +28,7 @@ export const xmlReader: Reader<XmlParams, XmlHeader> = {
       genomeBuild: null,
       warnings: head.root === null ? ['the file is empty'] : [],
       ...(head.root !== null && {
-        unended: `the file ends before </${head.root}>: it was cut off`,
+        missingEndMessage: `the file ends before </${head.root}>: it was cut off`,
       }),
     };
   },

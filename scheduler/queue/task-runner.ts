@@ -251,7 +251,10 @@ export class TaskRunner {
     }
   }
 
-  /** Queues a task whose result was outdated when it was to be published, or fails it if that has happened too often. */
+  /**
+   * Queues again a task whose result was outdated when it was to be published. Throws `conflict`, with which the caller fails the task, if
+   * that has happened too often.
+   */
   async #runAgain(running: RunningTask): Promise<void> {
     const { task } = running;
     this.outdatedResults.add(running);

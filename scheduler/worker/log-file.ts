@@ -22,10 +22,10 @@ const openErrorReasons: Readonly<Record<string, (path: string) => string>> = {
 };
 
 /**
- * The log as a file of JSON lines. One process alone writes it, in the order of the calls. Before it grows beyond `maxBytes`, it is renamed
- * to `<path>.1`, earlier files to `.2` and so on, and a new file begins. The log never makes the server fail: lines that cannot be written
- * wait and are tried again every second.
- * Choice: four earlier files are kept; to keep more, or to rotate by day, set `--log-file-mb 0` and use logrotate.
+ * The log as a file of JSON lines, which one process alone writes, in the order of the calls; before it grows beyond `maxBytes` (0: no
+ * limit), it is renamed to `<path>.1`, earlier files to `.2` and so on. The log never makes the server fail: lines that cannot be written
+ * wait and are tried again every second, and those that exceed `maxPendingBytes` are dropped and counted. Choice: four earlier files are
+ * kept; to keep more, or to rotate by day, set `--log-file-mb 0` and use logrotate.
  */
 export class LogFile {
   readonly #path: string;

@@ -115,7 +115,7 @@ export class VersionModel {
     return this.clock !== undefined && madeAt <= this.#now - this.clock.keepVersionsMs;
   }
 
-  /** Whether the version of a commit has left the window, because the next commit followed too long ago. */
+  /** Whether the version of a commit need no longer be kept: the next commit replaced it at least `keepVersionsMs` ago. */
   hasLeftWindow(number: number): boolean {
     const next = this.commits[number + 1];
     return next !== undefined && this.isBeforeWindow(next);

@@ -14,10 +14,10 @@ import { rowsOf } from '../readers/rows.js';
 export async function checkBatchStorage(batch: Batch): Promise<void> {
   if (batch.rows === 0) return;
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-fuzz-'));
-  const wholeBatch = withRecordIds(batch, 123_456_789_012_345, 7);
+  const identifiedBatch = withRecordIds(batch, 123_456_789_012_345, 7);
   try {
     const file = join(folder, 'segment.parquet');
-    const { rows } = await writeSegment(wholeBatch, file);
+    const { rows } = await writeSegment(identifiedBatch, file);
     if (rows !== batch.rows) throw new PropertyFailure('stored', `${rows} rows of ${batch.rows}`);
     const table = readParquet(readFileSync(file));
     const read = tableFromIPC(table.intoIPCStream());
@@ -36,7 +36,7 @@ export async function checkBatchStorage(batch: Batch): Promise<void> {
     if (error instanceof PropertyFailure) throw error;
     throw new PropertyFailure('stored', String((error as Error).stack));
   } finally {
-    wholeBatch.release();
+    identifiedBatch.release();
     rmSync(folder, { recursive: true });
   }
 }

@@ -136,7 +136,10 @@ export async function importFileOrThrow(
     } finally {
       release();
     }
-    const missing = head.unended !== undefined && !hasEnded && !hasErrors ? head.unended : null;
+    const missing =
+      head.missingEndMessage !== undefined && !hasEnded && !hasErrors
+        ? head.missingEndMessage
+        : null;
     return {
       ...came,
       error: missing === null ? errorMessage(name, came.findings) : `${name}: ${missing}`,

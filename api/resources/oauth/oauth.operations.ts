@@ -96,7 +96,10 @@ const metadataAnswer = answerSchema(
 
 export const oauthSchemas = [tokenBody, tokenAnswer, revokeBody, revokeAnswer, metadataAnswer];
 
-/** The operations of OAuth2 (RFC 6749, section 3; RFC 7009, section 2; RFC 8414, section 3). */
+/**
+ * The operations of OAuth2 that applications call: metadata (RFC 8414, section 3), tokens (RFC 6749, section 3.2) and revocation (RFC 7009,
+ * section 2).
+ */
 export const oauthOperations = declareOperations('oauth', 'Applications', {
   metadata: {
     method: 'GET',

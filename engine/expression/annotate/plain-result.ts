@@ -17,8 +17,9 @@ import {
 import type { PyValue, Runtime } from '../values/python-values.js';
 
 /**
- * Makes a result plain (specification of expressions, section 5.1): afterwards it consists only of None, booleans, numbers, texts, lists,
- * and dicts with texts as keys. Iterators are drained. Functions and types are a TypeError. The input is not changed.
+ * Returns a plain copy of a result (specification of expressions, section 5.1): only None, booleans, numbers, texts, lists, and dicts with
+ * texts as keys. Iterators are drained; nothing else is changed. Throws a `TypeError` for a value that cannot be stored, such as a function
+ * or a type.
  */
 export function toPlainValue(runtime: Runtime, value: PyValue): PyValue {
   if (typeof value !== 'object' || value === null || value instanceof Float) return value;

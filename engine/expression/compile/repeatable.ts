@@ -33,7 +33,7 @@ const datasetFunctions: ReadonlySet<string> = new Set(
     .map(({ signature }) => signature.slice(0, signature.indexOf('('))),
 );
 
-/** The number of calls of dataset functions in an expression. */
+/** Returns how often an expression names a dataset function: the number of its calls, unless it uses such a name in another way. */
 export function countDatasetCalls(root: SyntaxNode): number {
   let calls = 0;
   everyNode(root, (node) => {

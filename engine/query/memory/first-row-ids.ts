@@ -6,8 +6,9 @@ interface RowWithId {
 }
 
 /**
- * The rows with the smallest row ids among those that are added: a binary heap whose root is the row with the greatest id. Its numbers are
- * in arrays, because a page as of a version in the middle of many upserts adds a thousand rows.
+ * The `count` rows with the smallest row ids among those that are added, in a binary heap whose root is the row with the greatest id. Row
+ * ids, segments and row numbers are kept in arrays of numbers, not in objects, for speed: a page of a version amid many upserts may add a
+ * thousand rows.
  */
 export class FirstRowIds {
   readonly #count: number;

@@ -15,9 +15,9 @@ export function facetAggregates(
   value: string,
   type: StoredType,
 ): readonly string[] {
-  const wholeJson = (sql: string): string => dialect.json(sql, 'long');
+  const integerJson = (sql: string): string => dialect.json(sql, 'long');
   const real = (sql: string): string => dialect.json(sql, 'double');
-  if (facet.kind === 'count') return [wholeJson(dialect.countDistinct(value, type))];
+  if (facet.kind === 'count') return [integerJson(dialect.countDistinct(value, type))];
   if (facet.kind === 'percentiles') {
     const fractions = facet.percents.map((percent) => percent / 100);
     const quantiles = dialect.quantiles(value, params.add('double', fractions));
@@ -26,13 +26,13 @@ export function facetAggregates(
   const isReal = type === 'double' || type === 'float';
   const mean = dialect.mean(value, type);
   const plainStats = [
-    wholeJson(`count(${value})`),
+    integerJson(`count(${value})`),
     dialect.json(`min(${value})`, type),
     dialect.json(`max(${value})`, type),
     real(mean),
     // Choice: without values the sum is null, not 0.
     // Choice: a sum, a sum of squares or a variance beyond the largest double is null.
-    isReal ? real(dialect.sum(value, type)) : wholeJson(dialect.sum(value, type)),
+    isReal ? real(dialect.sum(value, type)) : integerJson(dialect.sum(value, type)),
   ];
   if (!facet.extended) return plainStats;
   const variance = dialect.variance(value, pivotColumn(value), type);

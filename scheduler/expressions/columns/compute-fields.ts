@@ -184,7 +184,10 @@ class FieldComputation {
     }
   }
 
-  /** Computes and stores the value of a field; None after an error. */
+  /**
+   * Returns the value of a field for a record, and stores it in the field's column if it has one. After an error, which is recorded, the
+   * value is None.
+   */
   #result(evaluation: StepEvaluation, step: ComputationStep, row: number): PyValue {
     const { column, name } = step;
     const cachedResult = evaluation.cachedResultOf(step, row);

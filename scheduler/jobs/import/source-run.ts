@@ -231,9 +231,9 @@ export class SourceRun {
 
   /** Throws if the format marks the end of the records and no chunk contained it. */
   requireEndMark(): void {
-    const { unended } = this.layout.header;
-    if (unended === undefined || this.#last < Infinity) return;
-    throw new InputError({ file: this.source.name }, unended);
+    const { missingEndMessage } = this.layout.header;
+    if (missingEndMessage === undefined || this.#last < Infinity) return;
+    throw new InputError({ file: this.source.name }, missingEndMessage);
   }
 
   /** Number of chunks that were restored from an earlier attempt. */

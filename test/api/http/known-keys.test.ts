@@ -254,8 +254,8 @@ describe('on the wire', () => {
     const dataset_id = fixture.datasetId;
     const inline = { dataset_id, records: [{ n: 1 }], reader_params: { delimeter: ';' } };
     const general = { dataset_id, manifest: { files: [{ object_id: fixture.fileId }] }, reader_params: { delimeter: ';' } }; // prettier-ignore
-    const importBody = { dataset_id, manifest: { files: [{ object_id: fixture.fileId, reader_params: { delimeter: ';' } }] } }; // prettier-ignore
-    for (const body of [inline, general, importBody]) {
+    const inManifest = { dataset_id, manifest: { files: [{ object_id: fixture.fileId, reader_params: { delimeter: ';' } }] } }; // prettier-ignore
+    for (const body of [inline, general, inManifest]) {
       const answer = await ann.post('/v2/dataset_imports', body);
       expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('delimeter')]);
     }

@@ -189,8 +189,8 @@ describe('a version', () => {
     expect(await fetchVersions(id)).toEqual([[2, true, false], [1, false, true]]); // prettier-ignore
     expect((await sendRequest('', 'GET', String(url))).status).toBe(404);
     expect((await ann.get(`/v2/objects/${id}/versions/2`)).status).toBe(404);
-    const keptAnswer = await ann.delete(`/v2/objects/${id}/versions/1`);
-    expect([keptAnswer.status, keptAnswer.text]).toEqual([409, expect.stringContaining('delete the file instead')]); // prettier-ignore
+    const refusedAnswer = await ann.delete(`/v2/objects/${id}/versions/1`);
+    expect([refusedAnswer.status, refusedAnswer.text]).toEqual([409, expect.stringContaining('delete the file instead')]); // prettier-ignore
     expect((await ann.call('PUT', `/v2/objects/${id}/versions/2`)).json).toMatchObject({ is_deleted: false, is_current: true }); // prettier-ignore
     expect(await downloadCurrentContent(id)).toBe('second');
     expect((await sendRequest('', 'GET', String(url))).text).toBe('second');

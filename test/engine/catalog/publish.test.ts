@@ -299,7 +299,8 @@ test('the fields of a commit are found before its transaction, and no segment is
   const task = await catalogFixture.queueImport(ann, datasetId);
   const publication = await publicationOf(catalog, task, {
     columns,
-    // The second segment has the columns of the first, and after it no field is left to be found in the third.
+    // The second segment shares the array of the first, so it is skipped; the third has its own array, but after the first segment no field
+    // is left to be found.
     segmentColumns: [countedColumns, countedColumns, [...countedColumns]],
   });
   const released = Promise.withResolvers<void>();

@@ -97,11 +97,11 @@ test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEE
     [2_000, 300, 1].map(async (rows, chunk) => {
       const builder = new BatchBuilder();
       for (let row = 0; row < rows; row++) builder.endRecord();
-      const wholeBatch = withRecordIds(builder.finish(), 481_200_000, chunk);
+      const identifiedBatch = withRecordIds(builder.finish(), 481_200_000, chunk);
       const path = join(folder, `${fileCount++}.parquet`);
-      const { blockChecksums } = await writeSegment(wholeBatch, path);
-      const ids = Array.from(wholeBatch.data.getChild('_id')!, String);
-      wholeBatch.release();
+      const { blockChecksums } = await writeSegment(identifiedBatch, path);
+      const ids = Array.from(identifiedBatch.data.getChild('_id')!, String);
+      identifiedBatch.release();
       const goneRows = Int32Array.from(ids.keys()).filter(() => next() < 0.2);
       const deletion = goneRows.length > 0 ? deletionVector(goneRows) : undefined;
       const idRuns = [{ firstId: firstRecordId(481_200_000, chunk), rows }];
@@ -133,9 +133,9 @@ test(`records of a batch are placed as a loop over the segments places them (STR
       const builder = new BatchBuilder();
       for (let row = 0; row < rows; row++) builder.endRecord();
       const batch = builder.finish();
-      const wholeBatch = withRecordIds(batch, 481_400_000, chunk);
-      const ids = Array.from(wholeBatch.data.getChild('_id')!, String);
-      wholeBatch.release();
+      const identifiedBatch = withRecordIds(batch, 481_400_000, chunk);
+      const ids = Array.from(identifiedBatch.data.getChild('_id')!, String);
+      identifiedBatch.release();
       // One segment stores its row ids, which are in random order.
       const stored = chunk === 1 ? rowIdsOf(rows) : undefined;
       const path = join(folder, `${fileCount++}.parquet`);
@@ -196,11 +196,11 @@ test.each([
   async (_, runs) => {
     const builder = new BatchBuilder();
     for (let row = 0; row < 50; row++) builder.endRecord();
-    const wholeBatch = withRecordIds(builder.finish(), 481_300_000, 0);
+    const identifiedBatch = withRecordIds(builder.finish(), 481_300_000, 0);
     const path = join(folder, `${fileCount++}.parquet`);
-    const { blockChecksums } = await writeSegment(wholeBatch, path);
-    const ids = Array.from(wholeBatch.data.getChild('_id')!, String);
-    wholeBatch.release();
+    const { blockChecksums } = await writeSegment(identifiedBatch, path);
+    const ids = Array.from(identifiedBatch.data.getChild('_id')!, String);
+    identifiedBatch.release();
     const deletion = deletionVector(Int32Array.of(7));
     const stored = { path, blockChecksums, deletion, bounds: undefined, rows: 50, baseRowId: 0, idRuns: runs(50) }; // prettier-ignore
     const repeatedIn = async (...lists: readonly (readonly string[])[]) => {

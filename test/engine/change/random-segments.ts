@@ -7,7 +7,7 @@ import { readByHyparquet } from '../parquet/oracles.js';
 import { batchOf, randomDistribution, randomValue } from '../store/random.js';
 import { writeSegment } from '../store/write-segment.js';
 
-/** A written segment: its absolute path, and its values by column. */
+/** A written segment, whose `path` is absolute, with the `_id`s of its rows and its values by column. */
 export interface WrittenSegment {
   readonly segment: Segment;
   readonly ids: readonly string[];

@@ -371,6 +371,16 @@ describe('unusual files', () => {
       ],
     ],
     [
+      'more cells in all rows, of which one has only empty cells',
+      'a,b\n1,2,3\n,,\n4,5,6\n',
+      [
+        ['a', 'b', 'column_2'],
+        [1, 2, 3],
+        [null, null, null],
+        [4, 5, 6],
+      ],
+    ],
+    [
       'a quote that nothing closes',
       'a,b\n1,2\n\n3,"x\ny\n',
       'it.csv, line 4: a quote that is opened here is never closed',
