@@ -10,6 +10,7 @@ import {
 import type { CursorProgress } from '../../../../engine/query/request/position.js';
 import { parseQuery } from '../../../../engine/query/request/query-request.js';
 import { project } from '../../../../engine/query/results/projection.js';
+import { deletionVector } from '../../../../engine/store/deletion-vector.js';
 import type { LeafStats, Snapshot } from '../../../../engine/store/store.js';
 import { column, fieldRows, listColumn } from '../dataset.js';
 
@@ -75,6 +76,15 @@ function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
   };
 }
 
+/** Returns a snapshot as upserts leave it: some records are deleted, and the new ones in the last segment have row ids among the others. */
+function changedSnapshot(segments: number): Snapshot {
+  const snapshot = snapshotOf(segments);
+  const changed = snapshot.segments.map((segment, i) =>
+    i === 0 ? { ...segment, deletion: deletionVector(Int32Array.of(0, 7, 8)) } : segment,
+  );
+  return { ...snapshot, segments: changed, isInterleaved: true };
+}
+
 /** The executors that the planner asks what they support. They start no thread, because no step is carried out. */
 const memory = openMemoryExecutor({ threads: 0, cacheMb: 1 });
 const everyExecutor = { memory, index: memory.index, rowNumbers: true, refused: new Map() };
@@ -97,6 +107,17 @@ const planSettings: Readonly<Record<string, PlanSetting>> = {
   memory: { snapshot: fourSegments, available: {} },
   small: { snapshot: snapshotOf(1, 1_000), available: {} },
   empty: { snapshot: snapshotOf(0), available: {} },
+  changed: { snapshot: changedSnapshot(4), available: {} },
+  'changed-cursor': { snapshot: changedSnapshot(4), available: {}, cursor: cursorRequest },
+  'changed-sql': {
+    snapshot: changedSnapshot(4),
+    available: { memory: undefined, index: undefined },
+  },
+  'changed-batches': {
+    snapshot: changedSnapshot(4),
+    available: { memory: undefined, index: undefined },
+    isBatched: true,
+  },
   sql: { snapshot: fourSegments, available: { memory: undefined, index: undefined } },
   batches: {
     snapshot: fourSegments,
