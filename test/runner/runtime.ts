@@ -74,6 +74,8 @@ export default class ProcessRuntime {
 
   async unstable_importModule(path: string): Promise<unknown> {
     loadedFileCount++;
+    // The environment of the file removes the variable afterwards.
+    if (!path.endsWith('.slow.test.js')) process.env['STRANDLAKE_WORKER'] ??= 'in-process';
     if (buffersTestPath.test(path)) checkBuffersReleased();
     return import(pathToFileURL(path).href);
   }
