@@ -9,7 +9,7 @@ import { type Answer, type Client } from '../server.js';
 const { server, ann, newDataset, runImport, total } = await startServerFixture();
 
 /** Evaluates an expression; returns the answer of the server. */
-function evaluate(expression: string, more: object = {}, ): Promise<Answer> {
+function evaluate(expression: string, more: object = {}): Promise<Answer> {
   return ann.post('/v1/evaluate', { expression, ...more });
 }
 
@@ -80,4 +80,3 @@ describe('the threads', () => {
     expect((await ann.get('/health')).status).toBe(200);
   });
 });
-
