@@ -1,6 +1,6 @@
 /**
- * Finds where a text may be split whose records can contain line ends or depend on earlier lines. A splitter handles one source from its first record on; it is called
- * with consecutive bytes, so it may count lines.
+ * Finds where a text may be split whose records can contain line ends or depend on earlier lines. A splitter handles one source from its
+ * first record on; it is called with consecutive bytes, so it may count lines.
  */
 export interface Splitter {
   /**

@@ -65,14 +65,17 @@ export class ExpressionThreads {
   }
 
   async #inTurn<T>(userId: number, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const turn = this.#slotsOfUsers.get(userId) ?? { slots: new PrioritySemaphore(1), tasks: 0 };
-    this.#slotsOfUsers.set(userId, turn);
-    turn.tasks += 1;
+    const userSlot = this.#slotsOfUsers.get(userId) ?? {
+      slots: new PrioritySemaphore(1),
+      tasks: 0,
+    };
+    this.#slotsOfUsers.set(userId, userSlot);
+    userSlot.tasks += 1;
     try {
-      return await turn.slots.runInSlot(work, signal, false);
+      return await userSlot.slots.runInSlot(work, signal, false);
     } finally {
-      turn.tasks -= 1;
-      if (turn.tasks === 0) this.#slotsOfUsers.delete(userId);
+      userSlot.tasks -= 1;
+      if (userSlot.tasks === 0) this.#slotsOfUsers.delete(userId);
     }
   }
 

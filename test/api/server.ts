@@ -52,7 +52,8 @@ export interface Client {
 }
 
 /**
- * A complete server on a temporary data folder; in the slow tier, its worker is a separate process. The parent of the data folder contains nothing else.
+ * A complete server on a temporary data folder; in the slow tier, its worker is a separate process. The parent of the data folder contains
+ * nothing else.
  */
 export interface TestServer {
   readonly url: string;
