@@ -162,7 +162,13 @@ test(`any split of any text gives the same records (seed ${seed})`, async () => 
   ];
   const oddBytes = [Buffer.from([0xff]), Buffer.from([0xe2, 0x82]), Buffer.from('€')];
   let rejectedTexts = 0;
-  for (let round = 0; round < randomTextCount; round++) {
+  // If a small number of random texts contains no rejected one, further texts are generated.
+  const leastRejected = Math.ceil(randomTextCount / 12);
+  for (
+    let round = 0;
+    round < randomTextCount || (rejectedTexts < leastRejected && round < 500);
+    round++
+  ) {
     const parts = Array.from({ length: randomBelow(next, 120) }, () =>
       next() < 0.04 ? pickRandom(next, oddBytes) : Buffer.from(pickRandom(next, pieces)),
     );
@@ -189,7 +195,7 @@ test(`any split of any text gives the same records (seed ${seed})`, async () => 
       ]);
     }
   }
-  expect(rejectedTexts).toBeGreaterThan(randomTextCount / 12);
+  expect(rejectedTexts).toBeGreaterThanOrEqual(leastRejected);
 });
 
 // F5: tests bytes that are not UTF-8, at every position in a chunk.
