@@ -48,19 +48,13 @@ export function countOnes(selected: Uint8Array, enough = Infinity): number {
   const words = wordsOf(selected.subarray(from, to));
   let count = 0;
   let next = 0;
-  // One number holds four one-byte counters, which are added up before one of them can overflow: 1.3 ms for 5 million rows, against 5 ms
-  // byte by byte.
+  // The sum of at most 255 words is four one-byte counters, none of which overflows.
   while (next < words.length) {
     if (count > enough) return count;
     const end = Math.min(next + 255, words.length);
-    let even = 0;
-    let odd = 0;
-    for (; next < end; next++) {
-      const word = words[next]!;
-      even += word & 0x00ff00ff;
-      odd += (word >>> 8) & 0x00ff00ff;
-    }
-    count += (even & 0xffff) + (even >>> 16) + (odd & 0xffff) + (odd >>> 16);
+    let sum = 0;
+    for (; next < end; next++) sum = (sum + words[next]!) | 0;
+    count += (sum & 0xff) + ((sum >>> 8) & 0xff) + ((sum >>> 16) & 0xff) + (sum >>> 24);
   }
   for (let row = from + (words.length << 2); row < to; row++) count += selected[row]!;
   return count;
