@@ -55,9 +55,9 @@ const neighbourhoodRows = 256;
 function areRowsScattered(rows: readonly RowRef[]): boolean {
   let runs = 1;
   for (let i = 1; i < rows.length; i++) {
-    const [segment, row] = rows[i]!;
-    const [segmentBefore, rowBefore] = rows[i - 1]!;
-    if (segment !== segmentBefore || Math.abs(row - rowBefore) > neighbourhoodRows) runs++;
+    const ref = rows[i]!;
+    const refBefore = rows[i - 1]!;
+    if (ref[0] !== refBefore[0] || Math.abs(ref[1] - refBefore[1]) > neighbourhoodRows) runs++;
   }
   return rows.length < minRowsPerNeighbourhood * runs;
 }

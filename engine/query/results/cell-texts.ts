@@ -8,7 +8,19 @@ export interface CellTexts {
 
 /** Allocates the offsets for the texts of `length` records. */
 export function newCellTexts(length: number): CellTexts {
-  return { view: emptyView, begins: new Int32Array(length), ends: new Int32Array(length) };
+  return newCells(1, length)[0]!;
+}
+
+/** Allocates the offsets for the texts of `length` records in each of `count` cells. All of them share one buffer. */
+export function newCells(count: number, length: number): readonly CellTexts[] {
+  const { buffer } = new Int32Array(2 * count * length);
+  const offsetsAt = (part: number): Int32Array =>
+    new Int32Array(buffer, part * length * Int32Array.BYTES_PER_ELEMENT, length);
+  return Array.from({ length: count }, (_, cell) => ({
+    view: emptyView,
+    begins: offsetsAt(2 * cell),
+    ends: offsetsAt(2 * cell + 1),
+  }));
 }
 
 /** An empty view, for cells without texts. */

@@ -110,10 +110,20 @@ function memberNodes(
   children: readonly Column[],
   nodes: readonly (TextNode | undefined)[],
 ): readonly MemberNode[] {
-  return children.flatMap(({ name }, i) => {
+  return children.flatMap((column, i) => {
     const node = nodes[i];
-    return node ? [{ key: Buffer.from(`${JSON.stringify(name)}:`), node }] : [];
+    return node ? [{ key: memberKeyOf(column), node }] : [];
   });
+}
+
+/** The text before the value of a member in UTF-8, cached, because consecutive queries share columns. */
+const memberKeys = new WeakMap<Column, Uint8Array>();
+
+function memberKeyOf(column: Column): Uint8Array {
+  let key = memberKeys.get(column);
+  if (key === undefined)
+    memberKeys.set(column, (key = Buffer.from(`${JSON.stringify(column.name)}:`)));
+  return key;
 }
 
 /** Writes an object; members without a value are left out. */

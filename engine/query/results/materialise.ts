@@ -4,7 +4,7 @@ import { ByteSink } from '../../parquet/byte-sink.js';
 import { ResultColumnBuilder, recordBatch } from './column-builders.js';
 import { appendBlock, columnNodeFactory } from './column-nodes.js';
 import { CellTextWriter } from './cell-text-writer.js';
-import { fixedText, newCellTexts, type CellTexts } from './cell-texts.js';
+import { fixedText, newCells, type CellTexts } from './cell-texts.js';
 import { cellColumns, type CellFormat, type CellLineFormat, type ProjectedCells } from './cells.js';
 import { delimitedFormat } from './delimited.js';
 import { textNodes, type TextTarget } from './json-nodes.js';
@@ -159,7 +159,7 @@ function writeBlocks(
   );
   const count = ArrayBuffer.isView(rows) ? rows.length / 2 : rows.length;
   const room = Math.min(most, count);
-  const texts = Array.from({ length: cells }, () => newCellTexts(room));
+  const texts = newCells(cells, room);
   const forms = texts.map((_, cell) => format.form(cell));
   const writer = new CellTextWriter(count);
   const writeRecords = recordWriter(out, writer, texts, room, format);
