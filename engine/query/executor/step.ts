@@ -5,12 +5,13 @@ export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
  * What a step does:
  * - `select` finds the total, the page's rows and (except with `index`) the facets;
  * - `find` finds the rows only, in batches;
+ * - `sort` sorts the rows of a `find` step by their row ids, which the record reader reads;
  * - `weigh` finds how rare the ranked conditions are, for a later `select` or `find` step that ranks;
  * - `facets` finds only the facets;
  * - `read` turns the page's rows into records. Pieces of the page that the executor refuses are read by the record reader; the request is not
  *   planned again, because earlier pieces may have been sent.
  */
-export type StepKind = 'select' | 'find' | 'weigh' | 'facets' | 'read';
+export type StepKind = 'select' | 'find' | 'sort' | 'weigh' | 'facets' | 'read';
 
 /** One step of a plan. */
 export interface PlanStep {

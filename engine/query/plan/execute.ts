@@ -8,6 +8,7 @@ import type { Executor, RowBatch, SelectedRows, Selection } from '../executor/ex
 import type { RunOptions } from '../executor/run-options.js';
 import { logExecutor } from './log-executor.js';
 import { isRanked, planQuery, refusedStepKey, type Plan, type PlanRequest } from './plan.js';
+import { sortByRowIds } from './row-id-order.js';
 import { type StepExecutor, type StepKind, StepTimes } from '../executor/step.js';
 import type { QueryEngine } from './query-engine.js';
 
@@ -93,9 +94,8 @@ async function carryOut(
   for (const planned of plan.steps) {
     const { step } = planned;
     if (step === 'read') continue;
-    const executor = executorNamed(planned.executor, engine);
     const answer = await times.measure(step, () =>
-      stepRunners[step]({ ...execution, options }, executor, state),
+      stepRunners[step]({ ...execution, options, plan }, planned.executor, state),
     );
     if (answer === undefined) continue;
     const refusal = [refusedStepKey(planned), answer.unsupported] as const;
@@ -118,42 +118,62 @@ function executorNamed(name: StepExecutor, engine: QueryEngine | undefined): Exe
 
 /** Carries out one step. Returns why if the data show that the executor cannot. */
 type StepRunner = (
-  execution: PlanExecution,
-  executor: Executor,
+  execution: PlanExecution & { readonly plan: Plan },
+  executor: StepExecutor,
   state: PlanState,
 ) => Promise<Unsupported | undefined>;
 
 /** The function that carries out each kind of step, whatever its executor. */
 const stepRunners: Readonly<Record<Exclude<StepKind, 'read'>, StepRunner>> = {
-  async select(execution, executor, state) {
-    const { snapshot, options } = execution;
-    const selected = await executor.select(snapshot, selectionOf(execution, state), options);
+  async select(execution, name, state) {
+    const { engine, snapshot, options } = execution;
+    const selected = await executorNamed(name, engine).select(
+      snapshot,
+      selectionOf(execution, state),
+      options,
+    );
     if (isUnsupported(selected)) return selected;
     state.selected = selected;
     return undefined;
   },
-  async find(execution, executor, state) {
-    const { snapshot, options } = execution;
-    state.batches = await executor.find!(snapshot, selectionOf(execution, state), options);
+  async find(execution, name, state) {
+    const { engine, options, plan } = execution;
+    const scope = plan.steps.some(({ step }) => step === 'sort')
+      ? allInSegmentOrder(execution)
+      : execution;
+    state.batches = await executorNamed(name, engine).find!(scope.snapshot, selectionOf(scope, state), options); // prettier-ignore
     return undefined;
   },
-  async weigh({ snapshot, request, options }, executor, state) {
+  async sort({ snapshot, request }, _name, state) {
+    state.batches = sortByRowIds(snapshot, state.batches!, request.offset, request.limit);
+    return undefined;
+  },
+  async weigh({ engine, snapshot, request, options }, name, state) {
     const conditions = conditionsToWeigh(request.scores);
     if (conditions.length === 0) return undefined;
-    const weights = await executor.weigh!(snapshot, conditions, options);
+    const weights = await executorNamed(name, engine).weigh!(snapshot, conditions, options);
     if (isUnsupported(weights)) return weights;
     state.scores = request.scores.map((score) => ({ ...score, weights }));
     return undefined;
   },
-  async facets({ snapshot, request, options }, executor, state) {
+  async facets({ engine, snapshot, request, options }, name, state) {
     const { cursor: _, ...rest } = request;
     const selection = { ...rest, scores: [], ordering: [], offset: 0, limit: 0 };
-    const answer = await executor.select(snapshot, selection, options);
+    const answer = await executorNamed(name, engine).select(snapshot, selection, options);
     if (isUnsupported(answer)) return answer;
     state.facets = answer.facets!;
     return undefined;
   },
 };
+
+/** Returns the same execution for all matching rows, segment by segment. */
+function allInSegmentOrder({ snapshot, request, ...rest }: PlanExecution): PlanExecution {
+  return {
+    ...rest,
+    snapshot: { ...snapshot, isInterleaved: false },
+    request: { ...request, offset: 0, limit: Number.MAX_SAFE_INTEGER },
+  };
+}
 
 function selectionOf(
   { snapshot, request, layout }: PlanExecution,

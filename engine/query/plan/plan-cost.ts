@@ -22,6 +22,8 @@ const statementPlanningMs = 4;
 /** Time in nanoseconds per record for decoding a Parquet column. */
 const decodeNsPerRecord = 5;
 
+/** Time in nanoseconds per record for reading its row id and merging it with those of other segments. */
+const rowIdSortNsPerRecord = 20;
 /** Time in milliseconds for reading one record from cached pages. */
 const readMsPerRecord = 0.02;
 /** Time in nanoseconds per record of the segments for ranking by the text index. */
@@ -49,6 +51,11 @@ export function sqlCostMs(found: RowSelection, rows: number): number {
 /** Returns the estimated cost of ranking `rows` records by the text index, in milliseconds. */
 export function indexRankCostMs(rows: number): number {
   return 1 + (rows * indexRankNsPerRecord) / 1e6;
+}
+
+/** Returns the estimated cost of sorting the rows of `rows` records by their row ids, in milliseconds. */
+export function rowIdSortCostMs(rows: number): number {
+  return (rows * rowIdSortNsPerRecord) / 1e6;
 }
 
 /** Returns the estimated cost of reading records, in milliseconds. */

@@ -9,6 +9,7 @@ import {
   memoryCostMs,
   minHeavyPlanMs,
   readCostMs,
+  rowIdSortCostMs,
   sqlCostMs,
 } from './plan-cost.js';
 import type { Executor, Selection } from '../executor/executor.js';
@@ -76,8 +77,8 @@ export function planQuery(
   const rows = touched.reduce((sum, number) => sum + liveRowCount(snapshot.segments[number]!), 0);
   const planner = new QueryPlanner(request, snapshot, available, rows);
   const found = planner.planRowSteps();
-  const hasRecords = request.limit > 0 && rows > 0 && !request.isBatched;
-  const steps = hasRecords ? [...found, planner.planReadStep()] : found;
+  const last = rows > 0 ? planner.planLastStep() : undefined;
+  const steps = last ? [...found, last] : found;
   return { steps, segments: touched.length, rows, isHeavy: planner.isHeavy(steps) };
 }
 
@@ -93,10 +94,28 @@ export function isRanked(
   return cursor && !isInterleaved ? scores.length > 0 : !haveAllEqualScores(predicate, scores);
 }
 
+/**
+ * Returns true if the rows of a request are found in the order of the segments, and a later step sorts them by their row ids. SQL would
+ * sort all of them at once.
+ */
+function needsSortStep(
+  { isBatched, ordering, predicate, scores }: PlanRequest,
+  snapshot: Snapshot,
+): boolean {
+  return (
+    isBatched === true &&
+    snapshot.isInterleaved === true &&
+    ordering.length === 0 &&
+    haveAllEqualScores(predicate, scores)
+  );
+}
+
 class QueryPlanner {
   readonly #request: PlanRequest;
   readonly #snapshot: Snapshot;
-  /** True if records have to be sorted by their row ids. */
+  /** True if a step of its own sorts the rows by their row ids. */
+  readonly #hasSortStep: boolean;
+  /** True if the step that finds the rows has to sort them by their row ids. */
   readonly #isInterleaved: boolean;
   readonly #available: PlannerContext;
   /** The number of records in the segments that may match. */
@@ -105,7 +124,8 @@ class QueryPlanner {
   constructor(request: PlanRequest, snapshot: Snapshot, available: PlannerContext, rows: number) {
     this.#request = request;
     this.#snapshot = snapshot;
-    this.#isInterleaved = snapshot.isInterleaved === true;
+    this.#hasSortStep = needsSortStep(request, snapshot);
+    this.#isInterleaved = snapshot.isInterleaved === true && !this.#hasSortStep;
     this.#available = available;
     this.#rows = rows;
   }
@@ -126,8 +146,15 @@ class QueryPlanner {
     return [this.#rowStepOf(this.#unsupportedInMemory([]), 'columns in memory support all of it')];
   }
 
-  /** Returns the step that reads the records of the page. */
-  planReadStep(): PlanStep {
+  /** Returns the step that sorts the rows found in batches or reads the records of the page; undefined if neither is needed. */
+  planLastStep(): PlanStep | undefined {
+    const { limit, isBatched } = this.#request;
+    if (this.#hasSortStep)
+      return this.#step('sort', 'reader', [], rowIdSortCostMs(this.#rows), 'segments with replaced records are not in insertion order'); // prettier-ignore
+    return limit > 0 && !isBatched ? this.#readStep() : undefined;
+  }
+
+  #readStep(): PlanStep {
     const { limit, returned } = this.#request;
     const refusal = this.#noMemory();
     const costMs = readCostMs(Math.min(limit, this.#rows));

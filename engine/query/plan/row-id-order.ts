@@ -24,7 +24,7 @@ interface RowStream {
  */
 export async function* sortByRowIds(
   snapshot: Snapshot,
-  batches: AsyncIterable<RowBatch>,
+  batches: AsyncIterable<RowBatch> | Iterable<RowBatch>,
   offset: number,
   limit: number,
 ): AsyncGenerator<SegmentRows> {

@@ -6,7 +6,7 @@ import type { RowBatch, SegmentRows } from '../executor/executor.js';
 /** Collects the rows of batches by segment, keeping their order within a segment. Memory is proportional to the number of rows. */
 export async function groupRowsBySegment(
   { segments }: Snapshot,
-  batches: AsyncIterable<RowBatch>,
+  batches: AsyncIterable<RowBatch> | Iterable<RowBatch>,
 ): Promise<readonly (readonly [segment: number, rows: Int32Array])[]> {
   const found = new Map<number, Int32Array[]>();
   const add = (segment: number, rows: Int32Array): void => {
