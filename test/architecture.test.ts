@@ -40,6 +40,8 @@ const parsedSources = allSources.slice(0, sourceTexts.length);
 /** The limits on the README of a room. */
 const maxReadmeLines = 15;
 const maxReadmeWords = 240;
+/** The number of files from which on a folder needs a README of its own. */
+const minFilesForReadme = 10;
 /** The READMEs that hold a table of rooms. */
 const tablesOfRooms = ['api/README.md', 'engine/README.md', 'engine/query/README.md', 'scheduler/README.md']; // prettier-ignore
 /** The limit on ARCHITECTURE.md: one page. */
@@ -145,7 +147,10 @@ describe('the sources', () => {
     expect(
       parsedSources.map(({ path }) => dirname(path)).filter((path) => !isInRoom(path)),
     ).toEqual([]);
-    expect(rooms.filter((room) => !existsSync(`${room}/README.md`))).toEqual([]);
+    const folders = Map.groupBy(parsedSources, ({ path }) => dirname(path));
+    const large = [...folders].filter(([, files]) => files.length >= minFilesForReadme);
+    const described = new Set([...rooms, ...large.map(([folder]) => folder)]);
+    expect([...described].filter((folder) => !existsSync(`${folder}/README.md`))).toEqual([]);
   });
 
   test('are described by short READMEs', () => {
