@@ -10,9 +10,17 @@ const maxPooledBufferBytes = 16 << 20;
  * without the pool, and 4.4 s with it.
  */
 
+/** The spare buffers of one type whose lengths have the same binary logarithm, rounded down. */
+interface SizeClass {
+  readonly buffers: TypedBuffer[];
+  /** The number of the last request for a buffer of this length, or of the last release of one. */
+  lastUse: number;
+}
+
 /** Spare buffers by type, then by the binary logarithm of their length, rounded down. */
-const spareBuffersByType = new Map<BufferType, TypedBuffer[][]>();
+const sizeClassesByType = new Map<BufferType, SizeClass[]>();
 let spareBytes = 0;
+let useCount = 0;
 let outstandingCount = 0;
 
 /**
@@ -35,15 +43,16 @@ export function acquireUncountedBuffer<T extends TypedBuffer>(
   type: new (length: number) => T,
   length: number,
 ): T {
-  const sizeClass = length <= 1 ? 0 : Math.ceil(Math.log2(length));
-  const bySize = spareBuffersByType.get(type) ?? [];
-  for (let power = sizeClass; power < bySize.length; power++) {
-    const buffer = bySize[power]?.pop();
+  const smallest = length <= 1 ? 0 : Math.ceil(Math.log2(length));
+  const classes = sizeClassesByType.get(type);
+  if (classes?.[smallest]) classes[smallest].lastUse = ++useCount;
+  for (let power = smallest; power < (classes?.length ?? 0); power++) {
+    const buffer = classes![power]!.buffers.pop();
     if (buffer === undefined) continue;
     spareBytes -= buffer.byteLength;
     return buffer as T;
   }
-  return new type(2 ** sizeClass);
+  return new type(2 ** smallest);
 }
 
 /** Returns a buffer to the pool. Neither the buffer nor any view of its memory may be used afterwards. */
@@ -52,22 +61,37 @@ export function releaseBuffer(buffer: TypedBuffer): void {
   releaseUncountedBuffer(buffer);
 }
 
-/** Returns a buffer of `acquireUncountedBuffer` to the pool, under the same condition. */
+/**
+ * Returns a buffer of `acquireUncountedBuffer` to the pool, under the same condition. If the pool is full, buffers of the lengths that have
+ * not been used for the longest time make room.
+ */
 export function releaseUncountedBuffer(buffer: TypedBuffer): void {
   const { byteLength } = buffer;
-  if (
-    byteLength === 0 ||
-    byteLength > maxPooledBufferBytes ||
-    spareBytes + byteLength > maxSpareBytes
-  )
-    return;
+  if (byteLength === 0 || byteLength > maxPooledBufferBytes) return;
   const type = buffer.constructor as BufferType;
-  let bySize = spareBuffersByType.get(type);
-  if (bySize === undefined) spareBuffersByType.set(type, (bySize = []));
+  let classes = sizeClassesByType.get(type);
+  if (classes === undefined) sizeClassesByType.set(type, (classes = []));
   const power = Math.floor(Math.log2(buffer.length));
-  while (bySize.length <= power) bySize.push([]);
-  bySize[power]!.push(buffer);
+  while (classes.length <= power) classes.push({ buffers: [], lastUse: 0 });
+  const own = classes[power]!;
+  own.lastUse = ++useCount;
+  while (spareBytes + byteLength > maxSpareBytes) {
+    const oldest = leastRecentlyUsed(own);
+    if (oldest === undefined) return;
+    spareBytes -= oldest.buffers.pop()!.byteLength;
+  }
+  own.buffers.push(buffer);
   spareBytes += byteLength;
+}
+
+/** Returns the class other than `own` with spare buffers that has not been used for the longest time. */
+function leastRecentlyUsed(own: SizeClass): SizeClass | undefined {
+  let oldest: SizeClass | undefined;
+  for (const classes of sizeClassesByType.values())
+    for (const each of classes)
+      if (each !== own && each.buffers.length > 0 && each.lastUse < (oldest?.lastUse ?? Infinity))
+        oldest = each;
+  return oldest;
 }
 
 /** Returns a copy of a buffer with at least `length` elements and at least twice the size, and releases the original. */

@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import { acquireUncountedBuffer, releaseUncountedBuffer } from '../../../engine/core/buffers.js';
+
+const poolBytes = 64 << 20;
+
+/** Acquires buffers that together fill the pool, and releases them. */
+function fillPool<T extends Float64Array | Int32Array>(
+  type: new (length: number) => T,
+  length: number,
+): Set<T> {
+  const count = poolBytes / new type(length).byteLength;
+  const buffers = Array.from({ length: count }, () => acquireUncountedBuffer(type, length));
+  for (const buffer of buffers) releaseUncountedBuffer(buffer);
+  return new Set(buffers);
+}
+
+test('a full pool keeps the buffers of the lengths that are used', () => {
+  const unused = fillPool(Float64Array, 1 << 18);
+  const used = fillPool(Int32Array, 1 << 16);
+  for (let round = 0; round < 3; round++) {
+    const again = fillPool(Int32Array, 1 << 16);
+    expect([...again].filter((buffer) => !used.has(buffer))).toEqual([]);
+  }
+  const other = acquireUncountedBuffer(Float64Array, 1 << 18);
+  expect(unused.has(other)).toBe(false);
+});
+
+test('a buffer is reused for a shorter length, and not for a longer one', () => {
+  const buffer = acquireUncountedBuffer(BigInt64Array, 1 << 20);
+  releaseUncountedBuffer(buffer);
+  expect(acquireUncountedBuffer(BigInt64Array, (1 << 20) + 1)).not.toBe(buffer);
+  expect(acquireUncountedBuffer(BigInt64Array, 1000)).toBe(buffer);
+});
