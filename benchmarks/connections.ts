@@ -23,7 +23,7 @@ export function openConnections(origin: string, token: string, count: number): H
   const free: Connection[] = [];
   const waitingRequests: ((connection: Connection) => void)[] = [];
   const all: Connection[] = [];
-  const take = (): Promise<Connection> | Connection => {
+  const acquire = (): Promise<Connection> | Connection => {
     for (let idle = free.pop(); idle !== undefined; idle = free.pop()) {
       if (!idle.isClosed) return idle;
       all.splice(all.indexOf(idle), 1); // the server closes connections that are idle for long
@@ -36,7 +36,7 @@ export function openConnections(origin: string, token: string, count: number): H
   const head = `Host: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
   return {
     async post(path, body) {
-      const connection = await take();
+      const connection = await acquire();
       try {
         const length = Buffer.byteLength(body);
         return await connection.send(

@@ -55,15 +55,15 @@ async function compareFormat(format: Format, isQuick: boolean): Promise<ResultLi
   try {
     const objectId = await server.upload(file);
     server.peakMb();
-    const ourTakes: TimeTaken[] = [];
-    const theirTakes = peers.map((): TimeTaken[] => []);
+    const ownTimes: TimeTaken[] = [];
+    const peerTimes = peers.map((): TimeTaken[] => []);
     for (let run = 0; run < (isQuick ? runsByMode.quick : runsByMode.full); run++) {
       for (const [i, peer] of peers.entries()) {
-        theirTakes[i]!.push(await measureWork(() => peer.run(file, records), childCpuSeconds));
-        printTimeTaken(format, peer.name, theirTakes[i]!.at(-1)!);
+        peerTimes[i]!.push(await measureWork(() => peer.run(file, records), childCpuSeconds));
+        printTimeTaken(format, peer.name, peerTimes[i]!.at(-1)!);
       }
-      ourTakes.push(await importOnce(server, format, objectId, records));
-      printTimeTaken(format, 'Strandlake', ourTakes.at(-1)!);
+      ownTimes.push(await importOnce(server, format, objectId, records));
+      printTimeTaken(format, 'Strandlake', ownTimes.at(-1)!);
     }
     const peakMb = server.peakMb();
     const largeId = await server.upload(largeFile);
@@ -73,7 +73,7 @@ async function compareFormat(format: Format, isQuick: boolean): Promise<ResultLi
     const megabytes = (statSync(file).size / 1e6).toFixed(0);
     const question = `${format.title}; ${records.toLocaleString('en-US')} records, ${megabytes} MB`;
     return [
-      ...timeLines(question, format, peers, ourTakes, theirTakes),
+      ...timeLines(question, format, peers, ownTimes, peerTimes),
       {
         question: `${format.name}: peak memory, API and worker, five times the records`,
         ours: `${largeMb.toFixed(0)} MB`,
@@ -126,7 +126,7 @@ async function importOnce(
   records: number,
 ): Promise<TimeTaken> {
   const datasetId = await server.newDataset(`${name}-${records}-${Date.now()}`);
-  const take = await measureWork(
+  const time = await measureWork(
     () => server.import(datasetId, objectId, stored(records), params),
     () => server.cpuSeconds(),
   );
@@ -134,7 +134,7 @@ async function importOnce(
   // code.
   await server.idle();
   await server.call('DELETE', `/v2/objects/${datasetId}`);
-  return take;
+  return time;
 }
 
 /** Wall time, and processor time of all processes together, in seconds. */
@@ -149,10 +149,10 @@ async function measureWork(work: () => Promise<number>, cpu: () => number): Prom
   return { seconds, cpuSeconds: cpu() - before };
 }
 
-function medianTimeTaken(takes: readonly TimeTaken[]): TimeTaken {
+function medianTimeTaken(times: readonly TimeTaken[]): TimeTaken {
   return {
-    seconds: median(takes.map(({ seconds }) => seconds)),
-    cpuSeconds: median(takes.map(({ cpuSeconds }) => cpuSeconds)),
+    seconds: median(times.map(({ seconds }) => seconds)),
+    cpuSeconds: median(times.map(({ cpuSeconds }) => cpuSeconds)),
   };
 }
 
@@ -160,6 +160,6 @@ function timeTakenText({ seconds, cpuSeconds }: TimeTaken): string {
   return `${seconds.toFixed(2)} s (processors ${cpuSeconds.toFixed(1)} s)`;
 }
 
-function printTimeTaken({ name }: Format, who: string, take: TimeTaken): void {
-  process.stderr.write(`${name}: ${who} ${timeTakenText(take)}\n`);
+function printTimeTaken({ name }: Format, who: string, time: TimeTaken): void {
+  process.stderr.write(`${name}: ${who} ${timeTakenText(time)}\n`);
 }

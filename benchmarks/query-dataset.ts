@@ -51,8 +51,8 @@ export async function prepareQueryDataset(
       mkdirSync(data, { recursive: true });
       measuredImports.push(await importOnce(data, file, records));
     }
-    const seconds = median(measuredImports.map((take) => take.seconds));
-    const workerMb = Math.max(...measuredImports.map((take) => take.workerMb));
+    const seconds = median(measuredImports.map((one) => one.seconds));
+    const workerMb = Math.max(...measuredImports.map((one) => one.workerMb));
     writeFileSync(mark, JSON.stringify({ ...measuredImports.at(-1), seconds, workerMb }));
   }
   const measuredImport = JSON.parse(readFileSync(mark, 'utf8')) as MeasuredImport;

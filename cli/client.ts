@@ -4,7 +4,7 @@ import { parseJson } from '../engine/core/json.js';
 /** The JSON object of a response or of a resource in it. */
 export type Answer = Readonly<Record<string, unknown>>;
 
-/** HTTP client of the server's public interface. The command line uses the network only through it. */
+/** HTTP client of the server's public interface. Commands use the network only through it, and through `isServer`. */
 export interface Client {
   /** The base address of the server, perhaps with a path prefix. */
   readonly origin: string;
@@ -15,7 +15,7 @@ export interface Client {
   delete(path: string): Promise<Answer>;
   /** Uploads the bytes of a file to a signed URL. */
   upload(url: string, bytes: AsyncIterable<Uint8Array>, headers: UploadHeaders): Promise<void>;
-  /** The bytes behind a signed URL. */
+  /** Yields the bytes behind a signed URL. */
   download(url: string): AsyncIterable<Uint8Array>;
 }
 

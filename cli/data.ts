@@ -56,7 +56,8 @@ export async function saveServerOrigin(folder: string, origin: string): Promise<
 }
 
 /**
- * Returns the address of the server that uses a data folder; undefined if no server does. Throws `conflict` if its address is not known.
+ * Returns the address of the server that uses a data folder; undefined if no server does. Throws `conflict` if the server does not answer
+ * at the recorded address, or if none is recorded.
  */
 export async function readRunningServerOrigin(folder: string): Promise<string | undefined> {
   const data = await openDataFolder(folder);

@@ -80,13 +80,13 @@ export async function importFile(
   }
 }
 
-/** The name of a file's dataset: `runs/sample.vcf.gz` becomes `sample`. */
+/** Returns the name of a file's dataset: `runs/sample.vcf.gz` becomes `sample`. */
 export function datasetNameOf(file: string): string {
   const name = basename(file);
   return name.replace(/(\.[A-Za-z0-9]+)?\.(gz|bgz|bgzf|bz2)$|\.[A-Za-z0-9]+$/i, '') || name;
 }
 
-/** Uploads a local file, unless the server already has it; returns the id of its object. */
+/** Uploads a local file, unless the target already has its content; returns the id of its object. */
 export async function uploadFile(
   client: Client,
   path: string,
@@ -101,7 +101,7 @@ export async function uploadFile(
   }
 }
 
-/** The id of the file's object. Uploads the file unless the folder has an object of this name with the same MD5. */
+/** Returns the id of the file's object. Uploads the file unless the folder has an object of this name with the same MD5. */
 async function uploadOnce(
   client: Client,
   file: FileReader,
@@ -149,11 +149,14 @@ async function* withProgress(
 interface DatasetAndJob {
   readonly id: number;
   readonly fullPath: string;
-  /** An existing import of the uploaded object into the dataset; undefined if there is none that has not failed. */
+  /** An existing import of the uploaded object into the dataset that has neither failed nor been canceled; undefined if there is none. */
   readonly job: Answer | undefined;
 }
 
-/** Finds the dataset into which the object was imported or is to be imported, or creates one if the dataset of this name has other data. */
+/**
+ * Finds the dataset into which the object was imported or is to be imported. Creates one if none has this name, or if the dataset of this
+ * name has other data and `appends` is false.
+ */
 async function findOrCreateDataset(
   client: Client,
   target: UploadTarget,
@@ -248,7 +251,7 @@ function resourceId(resource: Answer): number {
   return Number(resource['id']);
 }
 
-/** The line that reports a successful import. */
+/** Returns the line that reports a successful import. */
 export function importedLine({ fullPath, records, wasImportedBefore }: ImportedFile): string {
   return wasImportedBefore
     ? `${fullPath} was imported before (${groupDigits(records)} records)`

@@ -52,7 +52,7 @@ function findCommand(
   return undefined;
 }
 
-/** The message for an unknown command, with a suggestion or the commands of its group. */
+/** Returns the message for an unknown command, with a suggestion or the commands of its group. */
 function unknownCommandText(argv: readonly string[]): string {
   const words = argv.slice(0, 2).filter((word) => !word.startsWith('-'));
   const names = commands.map(({ name }) => name);
@@ -76,7 +76,7 @@ async function helpText({ usage, help, details }: Command): Promise<string> {
   return texts.join('\n\n');
 }
 
-/** The known word with the smallest edit distance to a mistyped one; undefined if none is close. */
+/** Returns the known word with the smallest edit distance to a mistyped one; undefined if none is close. */
 function suggestWord(word: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((name) => ({ name, steps: editDistance(word, name) }))

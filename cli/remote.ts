@@ -55,7 +55,7 @@ export async function connectClient(flags: ServerFlags, env: Environment): Promi
 }
 
 /**
- * For a command that works through a server or on a data folder: returns a client of the server, or undefined to use the folder. Flags
+ * Returns, for a command that works through a server or on a data folder, a client of the server, or undefined to use the folder. Flags
  * decide; if there are none, the folder that the environment names is used, else the server that the environment or the last login names,
  * else the default folder.
  */
@@ -125,7 +125,7 @@ export async function resolveLocation(client: Client, fullPath: string): Promise
   );
 }
 
-/** The parent folder of a location. */
+/** Returns the parent folder of a location. */
 export function resolveParentLocation(
   client: Client,
   { vaultId, path }: VaultLocation,
@@ -148,7 +148,7 @@ export function isFolderLocation({ path, object }: VaultLocation, text: string):
   return path === '/' || text.endsWith('/') || object?.['object_type'] === 'folder';
 }
 
-/** The dataset at a full path, or with an id. */
+/** Returns the dataset at a full path, or with an id. Throws `not-found` if there is none. */
 export async function resolveDataset(client: Client, text: string): Promise<Answer> {
   if (/^\d+$/.test(text)) return client.get(`/v2/datasets/${text}`);
   const { object } = await resolveLocation(client, text);

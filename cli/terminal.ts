@@ -8,8 +8,8 @@ export interface Terminal {
   /** Writes a message, to standard error. */
   note(text: string): void;
   /**
-   * Shows a progress line, which the next output replaces; without a terminal, writes a line every two seconds. An empty text removes the
-   * line. `state` is the same progress as data, for programs.
+   * Shows a progress line, which the next output replaces; without a terminal, writes a line at most every two seconds. An empty text
+   * removes the line. `state` is the same progress as data, for programs.
    */
   progress(text: string, state?: Readonly<Record<string, unknown>>): void;
   /**
@@ -32,7 +32,7 @@ interface TerminalStream {
 
 const progressIntervalMs = 2_000;
 
-/** A terminal on two streams. Draws progress lines only if `notes` is a TTY, where they can be erased. */
+/** Returns a terminal on two streams. It draws progress lines only if `notes` is a TTY, where they can be erased. */
 export function openTerminal(
   out: TerminalStream = process.stdout,
   notes: TerminalStream = process.stderr,
@@ -107,7 +107,7 @@ export function progressLine({ title, percent, records, perSecond }: ProgressVal
   return `${title}  [${bar}]  ${String(Math.floor(percent)).padStart(3)} %  ${counts}`;
 }
 
-/** The number with thousands separators: `69,302`. */
+/** Returns the number, rounded, with thousands separators: `69,302`. */
 export function groupDigits(count: number): string {
   return Math.round(count).toLocaleString('en-US');
 }

@@ -1,4 +1,4 @@
-/** Three curl commands for the bundled ClinVar dataset: a filtered query, a facet and an export. */
+/** Returns three curl commands for the bundled ClinVar dataset: a filtered query, a facet and an export. */
 export function exampleRequests(origin: string, token: string, datasetId: number): string {
   const filters = [
     ['info.CLNSIG', 'Pathogenic'],

@@ -100,7 +100,7 @@ export class CoordinatesBuilder {
   add(row: number, bytes: Uint8Array, from: number, to: number, start: number, stop: number): void {
     this.column.padTo(row);
     const fields = this.column.beginObject();
-    // If the dataset has another type for `genomic_coordinates`, the column has already reported it.
+    // The dataset has another type for `genomic_coordinates`, which the column reports unless validation is off.
     if (fields === null) return;
     if (fields !== this.#fields) {
       this.#fields = fields;

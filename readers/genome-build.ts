@@ -60,7 +60,10 @@ export interface BuildEvidence {
   readonly fallback?: GenomeBuild;
 }
 
-/** The build of a file, and a warning for every piece of evidence that contradicts it. */
+/**
+ * The build of a file, and the warnings about it: chromosome lengths that contradict it, a build in the header that the lengths contradict,
+ * and that it is T2T-CHM13 although the request does not name it. There are no warnings if the file has no chromosome lengths.
+ */
 interface JudgedBuild<B = GenomeBuild | undefined> {
   readonly build: B;
   readonly warnings: readonly string[];

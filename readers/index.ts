@@ -11,7 +11,7 @@ import { removeCompressionExtension } from './source/compression.js';
 import { vcfReader } from './vcf/vcf.js';
 import { xmlReader } from './xml/xml.js';
 
-/** All readers. A file is read by the first reader that has its extension. */
+/** All readers. If several readers have an extension or recognize a content, the first one is used. */
 export const readers: readonly Reader[] = [
   eraseReaderTypes(vcfReader),
   eraseReaderTypes(jsonlReader),
@@ -38,7 +38,7 @@ function eraseReaderTypes<P, H>(reader: Reader<P, H>): Reader {
   return reader as unknown as Reader;
 }
 
-/** Further names of formats, in addition to the names of their readers. */
+/** Other names of formats, for which the error about an unknown reader suggests the reader. */
 const readerSynonyms: Synonyms = {
   jsonl: ['json'],
   jsonlines: ['json'],
@@ -103,7 +103,7 @@ const tableFormats: readonly TableFormat[] = readers.flatMap(({ name, tables = [
   tables.map((table) => ({ ...table, reader: name })),
 );
 
-/** The extensions of files that are queried without an import: `.csv`; also before `.gz` or `.bz2`. */
+/** The extensions of files that are queried without an import, such as `.csv`; they may also precede the extension of a compression. */
 export const tableExtensions: readonly string[] = tableFormats.flatMap(({ extensions }) =>
   extensions.map((one) => `.${one}`),
 );

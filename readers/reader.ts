@@ -19,7 +19,7 @@ export interface Reader<P = unknown, H = unknown> {
   readonly endsLinesOnlyAtLineFeed?: true;
   /** The names of the format's `reader_params` with their descriptions, without `reader` and `genome_build`, which all readers have. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Returns the encoding that `reader_params` declare, for `openSource`; absent for readers that support only UTF-8. */
+  /** Returns the encoding that `reader_params` declare, for `openSource`; absent for readers without such a parameter. */
   readonly encodingOf?: (input: Readonly<Record<string, unknown>>) => DeclaredEncoding;
   /**
    * Parses `reader_params`; throws `invalid('reader_params', …)`. Apart from `encodingOf`, no other function of a reader reads the raw
@@ -30,11 +30,14 @@ export interface Reader<P = unknown, H = unknown> {
   readonly header: (source: HeaderSource, params: P) => Promise<Header<H>>;
   /** Whether `ReadOptions.hints` make reading faster. */
   readonly usesHints?: true;
-  /** Creates the splitter, for formats whose records can contain line ends; text of other formats is split at line feeds. */
+  /**
+   * Creates the splitter, for formats whose records can contain line ends or depend on earlier lines; text of other formats is split at
+   * line feeds.
+   */
   readonly splitter?: (header: H, params: P) => Splitter;
   /** How uploaded files of the format are queried without an import; absent if they cannot be. */
   readonly tables?: readonly TableReading[];
-  /** Reads the whole lines of one chunk into `out`; returns the number of lines. */
+  /** Reads the whole lines or, with a splitter, the whole records of one chunk into `out`; returns the number of lines. */
   readonly read: (
     chunk: Uint8Array,
     header: H,
@@ -58,9 +61,9 @@ export interface TableReading {
 export interface Header<H> {
   /** The header, in the form that `Reader.read` needs. */
   readonly header: H;
-  /** Number of decompressed bytes before the first record. */
+  /** Number of decompressed bytes before the text that is passed to `Reader.read`. */
   readonly bodyOffset: number;
-  /** Number of lines before the first record. */
+  /** Number of lines before that text. */
   readonly bodyLine: number;
   /** Titles, descriptions, entity types and order of fields, as far as the format provides them. */
   readonly fields: readonly Partial<NewField>[];
@@ -124,6 +127,6 @@ export interface Report {
   readonly isDisabled: boolean;
   /** Whether validation is strict: every warning is an error. */
   readonly isStrict: boolean;
-  /** Whether reading can stop, because an error was reported and `raise_on_errors` is set. Readers check it once per line. */
+  /** Whether reading can stop, because an error was reported and `raise_on_errors` is set. Readers check it between records or runs. */
   readonly isStopped: boolean;
 }

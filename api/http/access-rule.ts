@@ -24,11 +24,17 @@ export type AccessRule =
 /** The metadata key of a handler's rule. Requests to a handler without a rule are refused. */
 export const accessMetadataKey = 'strandlake:access';
 
-/** Admits anyone, without credentials: for signed addresses, the OpenAPI description and the health check. */
+/**
+ * Admits anyone, without authentication by `AuthGuard`: for signed addresses, requests whose body has the credentials, pages for browsers,
+ * and operations that need no credentials or whose handler checks them, such as the health check and the metrics.
+ */
 export const Public = (): MethodDecorator & ClassDecorator =>
   SetMetadata(accessMetadataKey, { kind: 'public' } satisfies AccessRule);
 
-/** Admits anyone, with credentials or without; wrong credentials are refused. The handler decides what a caller, or a stranger, sees. */
+/**
+ * Admits anyone, with credentials or without; wrong credentials are refused. The handler decides what a caller sees, and a client without
+ * credentials.
+ */
 export const AnyCaller = (): MethodDecorator & ClassDecorator =>
   SetMetadata(accessMetadataKey, { kind: 'anyone' } satisfies AccessRule);
 

@@ -24,8 +24,8 @@ export interface ApiRequest extends FastifyRequest {
 export type ApiReply = FastifyReply;
 
 /**
- * A signal that aborts when the client disconnects, so that work for it stops (threats W6, Q9). It also aborts when the answer has been
- * sent, which ends the reading of records that an error has left unsent.
+ * Returns a signal that aborts when the client disconnects, so that work for it stops (threats W6, Q9). It also aborts when the answer has
+ * been sent, which ends the reading of records that an error has left unsent.
  */
 export function connectionClosedSignal(request: ApiRequest, reply: ApiReply): AbortSignal {
   const controller = new AbortController();

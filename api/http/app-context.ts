@@ -9,7 +9,10 @@ import type { LogSink } from '../../engine/core/server-log.js';
 import { Metrics } from './metrics.js';
 import { urlSigner, type UrlSigner } from './signed-url.js';
 
-/** Limits of the web server; tests change them, operators get the defaults. */
+/**
+ * Limits of the web server. Settings determine `connectionsPerAddress` and the sizes of uploads in parts; the other limits have the
+ * defaults below, which only tests change.
+ */
 export interface ServerLimits {
   /** Maximum number of failed logins per minute and client address. */
   readonly failedLogins: number;

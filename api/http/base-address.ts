@@ -61,7 +61,7 @@ function isSubdomain(host: string | undefined, publicName: string): host is stri
   return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label);
 }
 
-/** The name in a host, without the port. */
+/** Returns the name in a host, in lower case and without the port. */
 function hostnameOf(host: string): string {
   return host.toLowerCase().replace(/:\d+$/, '');
 }

@@ -63,7 +63,7 @@ const recordBodyLimit: BodyLimit = {
 
 const contentTypeByRequest = new WeakMap<object, string>();
 
-/** The content type as the client sent it. */
+/** Returns the content type as the client sent it. */
 function contentTypeOf(request: FastifyRequest): string | undefined {
   return contentTypeByRequest.get(request.raw);
 }
@@ -125,7 +125,7 @@ export function parseBody(bytes: Buffer, type = ''): unknown {
   }
 }
 
-/** The values of a form by key; the value of a repeated key is a list. */
+/** Returns the values of a form by key; the value of a repeated key is a list. */
 function parseForm(text: string): Record<string, string | string[]> {
   const form = Object.create(null) as Record<string, string | string[]>;
   const fields = new URLSearchParams(text);
@@ -145,8 +145,8 @@ function refuseContentEncoding(encoding: string | undefined): void {
 }
 
 /**
- * Collects a body of at most `limit` bytes, whatever size its header announces. An async iterator is not used, because for a small body it
- * would take most of the time of this function.
+ * Collects a body of at most `max` bytes; rejects a larger one, even if its header announces a smaller size. An async iterator is not used,
+ * because for a small body it would take most of the time of this function.
  */
 function collectBody(
   stream: Readable,

@@ -11,7 +11,7 @@ const refusalMessages = {
   wrong: 'accepted: the token is unknown, revoked or expired.',
 } as const;
 
-/** The error for missing or refused credentials. */
+/** Returns the error for missing or refused credentials. */
 export function unauthenticatedError(reason: keyof typeof refusalMessages): AppError {
   return new AppError(
     'unauthenticated',

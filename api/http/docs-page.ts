@@ -79,7 +79,10 @@ function show(doc,path,method,op){
 }
 `;
 
-/** The page that documents every operation and can send requests. It loads nothing but openapi.json. */
+/**
+ * The page that documents every operation, each with the first spelling of its path, and can send requests. It loads nothing but
+ * openapi.json.
+ */
 export const docsPage = `${pageHead('Strandlake API')}<style>${style}</style>
 <h1>Strandlake API</h1>
 <p>Every operation, with examples that can be sent. The machine-readable form is <a href="openapi.json">openapi.json</a>.</p>
@@ -87,5 +90,5 @@ export const docsPage = `${pageHead('Strandlake API')}<style>${style}</style>
 <main></main><script>${script}</script></html>
 `;
 
-/** The content security policy of the documentation page. */
+/** The value of the header `Content-Security-Policy` for `docsPage`. */
 export const docsPageCsp = contentSecurityPolicy({ script, style });

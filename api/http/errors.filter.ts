@@ -35,7 +35,10 @@ export interface ErrorAnswer {
   readonly isBug: boolean;
 }
 
-/** Turns anything thrown into an answer. For an error that is not an AppError, the answer has only the status. */
+/**
+ * Turns anything thrown into an answer. If the error is neither an `AppError` nor one of the framework or of a broken connection, the
+ * answer has the status 500 and reveals nothing about the error.
+ */
 export function errorAnswerOf(error: unknown): ErrorAnswer {
   const code = (error as { code?: unknown } | null)?.code;
   if (isAppError(error)) {
@@ -64,7 +67,7 @@ interface AppErrorLike {
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** Tests the properties, not the class: errors of another realm or process lose their class. */
+/** Whether an error is an `AppError`. Its properties are tested, not its class: errors of another realm or process lose their class. */
 function isAppError(error: unknown): error is AppErrorLike {
   const errorFields = error as { name?: unknown; code?: unknown; message?: unknown } | null;
   return (
@@ -147,8 +150,8 @@ export class ErrorsFilter implements ExceptionFilter {
 }
 
 /**
- * The message for an unknown path. It begins differently from the message for an unknown id, because clients recognise an unknown id by the
- * first words of its message (contract 2.2).
+ * Returns the message for an unknown path. It begins differently from the message for an unknown id, because clients recognise an unknown
+ * id by the first words of its message (contract 2.2).
  */
 function unknownPathMessage(method: string, path: string): string {
   const shortPath = path.length > 200 ? `${path.slice(0, 200)}…` : path;

@@ -4,7 +4,8 @@ import { AppError } from '../../engine/core/errors.js';
 /**
  * Reads a JSON body key by key and collects every mistake, so that one answer reports all of them (contract 2.2). It is lenient, as the
  * contract requires: null counts as absent, unknown keys are ignored, numbers and booleans may be strings, and a single value may stand for
- * a list.
+ * a list. Unless its comment says otherwise, a method that reads a key returns undefined if the key is absent, and also, after it has noted
+ * the mistake, if the value does not have the wanted form.
  */
 export class Form {
   readonly #values: Readonly<Record<string, unknown>>;
@@ -21,12 +22,12 @@ export class Form {
     return Object.hasOwn(this.#values, key);
   }
 
-  /** The value of a key as the client sent it; undefined if it is absent or null. */
+  /** Returns the value of a key as the client sent it; undefined if it is absent or null. */
   raw(key: string): unknown {
     return this.has(key) ? (this.#values[key] ?? undefined) : undefined;
   }
 
-  /** The value of a key as a string; a number is converted to its text. */
+  /** Reads a string; a number is converted to its text. */
   text(key: string): string | undefined {
     const value = this.raw(key);
     if (value === undefined || typeof value === 'string') return value;
@@ -42,7 +43,7 @@ export class Form {
     return '';
   }
 
-  /** A string or null; undefined only when the key is absent. */
+  /** Reads a string or null; undefined means that the key is absent or its value is a mistake. */
   nullableText(key: string): string | null | undefined {
     if (this.has(key) && this.#values[key] === null) return null;
     return this.text(key);
@@ -60,21 +61,21 @@ export class Form {
     return readInteger(value) ?? this.fail(key, 'A valid integer is required.');
   }
 
-  /** An id: a positive whole number or its digits; `problem` is the message for anything else. */
+  /** Reads an id: a positive whole number or its digits; `problem` is the message for anything else. */
   id(key: string, problem: string): number | undefined {
     const value = this.raw(key);
     if (value === undefined || value === '') return undefined;
     return readId(value) ?? this.fail(key, problem);
   }
 
-  /** An id that must be present. */
+  /** Reads an id that must be present; notes a mistake if it is not. */
   requiredId(key: string): number | undefined {
     const value = this.raw(key);
     if (value === undefined || value === '') return this.fail(key, 'This field is required.');
     return this.id(key, 'A valid integer is required.');
   }
 
-  /** A list of strings; a single string or number stands for a list of one. */
+  /** Reads a list of strings, of which any may be given as numbers; a single string or number stands for a list of one. */
   textList(key: string): readonly string[] | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
@@ -84,7 +85,7 @@ export class Form {
     return this.fail(key, 'Must be a list of strings.');
   }
 
-  /** The value of a key that must be one of `choices`, which are case-sensitive. */
+  /** Reads a value that must be one of `choices`, which are case-sensitive. */
   choice<T extends string>(key: string, choices: readonly T[]): T | undefined {
     const value = this.text(key);
     if (value === undefined) return undefined;
@@ -103,7 +104,7 @@ export class Form {
     return isObject(value) ? value : this.fail(key, 'Must be a JSON object.');
   }
 
-  /** A list of objects; also one object, or an object of objects keyed by `name` (contract 10.2). */
+  /** Reads a list of objects; also one object, or an object of objects keyed by `name` (contract 10.2). */
   objectList(key: string): readonly JsonObject[] | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
@@ -162,13 +163,15 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An id from a path, a query or a body: a positive whole number below 2^53, as number or digits; else undefined. */
+/**
+ * Reads an id from a path, a query or a body: a positive whole number below 2^53, as number or digits; returns undefined for anything else.
+ */
 export function readId(value: unknown): number | undefined {
   const number = readInteger(value);
   return number !== undefined && number > 0 ? number : undefined;
 }
 
-/** A whole number, also as text. */
+/** Reads a whole number between -2^53 and 2^53, as number or text; returns undefined for anything else. */
 export function readInteger(value: unknown): number | undefined {
   const isText = typeof value === 'string' && /^\s*[+-]?\d{1,16}(\.0*)?\s*$/.test(value);
   const number = isText ? Number(value) : value;
@@ -187,7 +190,7 @@ const booleanByText = new Map<string, boolean>([
   ['', false], // `redirect=` is false (contract 1.2)
 ]);
 
-/** A boolean as Python, R, JSON or a query string writes it. */
+/** Reads a boolean as Python, R, JSON or a query string writes it; returns undefined for anything else. */
 export function readBoolean(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;

@@ -14,7 +14,7 @@ export interface ForwardedAddress {
 
 const noForwardedAddress: ForwardedAddress = {};
 
-/** The text if it is the host of a URL, else undefined. */
+/** Returns the text if it is the host of a URL, else undefined. */
 export function parseHost(text: string | undefined): string | undefined {
   return textIfMatching(text, hostPattern);
 }
@@ -88,8 +88,8 @@ function outermostClient(
   let client: string | undefined;
   let distance = 0;
   for (const node of nodes.toReversed()) {
-    // An unknown or obfuscated address cannot be distinguished from that of another client, so the last proxy whose address is known counts
-    // as the client.
+    // An unknown or obfuscated address does not identify a client, so the proxy that reported it counts as the client: its address is the
+    // outermost one that is known.
     if (node === undefined) break;
     client = node;
     distance += 1;
@@ -117,7 +117,7 @@ function readForwardedHeader(
  */
 const forwardedPairPattern = /[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:([^\s";,=]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*(;|,|$)/y; // prettier-ignore
 
-/** The elements of the header, as their parameters (RFC 7239, section 4); undefined if it is malformed. */
+/** Returns the elements of the header, as their parameters (RFC 7239, section 4); undefined if it is malformed. */
 function forwardedElements(text: string): readonly ReadonlyMap<string, string>[] | undefined {
   const elements: ReadonlyMap<string, string>[] = [];
   let element = new Map<string, string>();
@@ -159,7 +159,7 @@ function readXForwardedHeaders(
   };
 }
 
-/** The IP address of a node, without brackets and port (RFC 7239, section 6); undefined for anything else. */
+/** Returns the IP address of a node, without brackets and port (RFC 7239, section 6); undefined for anything else. */
 function nodeAddress(text: string | undefined): string | undefined {
   const [, v6, v4] = /^(?:\[([^\]]+)\](?::\S+)?|([^:]+):[^:\s]+)$/.exec(text ?? '') ?? [];
   const address = v6 ?? v4 ?? text ?? '';

@@ -86,7 +86,10 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
-/** The IETF draft requires a quoted string, but most clients send the key without quotes: `"a"` and `a` are the same key. */
+/**
+ * Returns the key in the header. The IETF draft requires a quoted string, but most clients send the key without quotes: `"a"` and `a` are
+ * the same key.
+ */
 function idempotencyKeyOf(header: string | readonly string[]): string {
   const text = String(header).trim();
   const key = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? text;

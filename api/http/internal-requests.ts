@@ -4,7 +4,7 @@ import { duplexPair } from 'node:stream';
 /*
  * Requests that the server sends to itself before the first client does, so that the code for requests is compiled. They are handled like
  * all other requests, but arrive on a connection in memory, by which the server recognises them: they need no token that could leak, do not
- * count towards any limit, and are neither logged nor measured.
+ * count towards any rate limit, and are neither logged nor measured.
  */
 
 /**
@@ -13,7 +13,7 @@ import { duplexPair } from 'node:stream';
  */
 const userIdBySocket = new WeakMap<object, number>();
 
-/** The user in whose name the server sends a request to itself; undefined if a client sends it. */
+/** Returns the user in whose name the server sends a request to itself; undefined if a client sends it. */
 export function userIdOfInternalRequest({ socket }: IncomingMessage): number | undefined {
   return userIdBySocket.get(socket);
 }

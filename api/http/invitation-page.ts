@@ -44,5 +44,5 @@ export const invitationPage = `${pageHead('Join Strandlake')}<style>${style}</st
 <output></output><script>${script}</script></html>
 `;
 
-/** The content security policy of the page. */
+/** The value of the header `Content-Security-Policy` for `invitationPage`. */
 export const invitationPageCsp = contentSecurityPolicy({ script, style });

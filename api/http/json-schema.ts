@@ -72,12 +72,12 @@ export const timestamp: ValueType = {
   format: (millis) => (millis === null ? null : new Date(millis as number).toISOString()),
 };
 
-/** A string that must be one of `values`, which are case-sensitive. */
+/** Returns the type of a string that must be one of `values`, which are case-sensitive. */
 export function enumOf(...values: readonly string[]): ValueType {
   return { schema: { enum: values }, read: (form, key) => form.choice(key, values) };
 }
 
-/** A type that also allows null. An explicit null in a request removes the value. */
+/** Returns a type that also allows null. An explicit null in a request removes the value. */
 export function nullable({ schema, read, format }: ValueType): ValueType {
   const orNull = 'enum' in schema ? { enum: [...(schema['enum'] as unknown[]), null] } : null;
   const type = schema['type'];
@@ -95,22 +95,22 @@ export function nullable({ schema, read, format }: ValueType): ValueType {
   };
 }
 
-/** A reference to a schema by its name. */
+/** Returns the type of values that follow a schema of `#/components/schemas`; it has no `read`. */
 export function reference(name: string): ValueType {
   return { schema: { $ref: `#/components/schemas/${name}` } };
 }
 
-/** A list of a type. */
+/** Returns the type of lists of a type; it has no `read`. */
 export function listOf({ schema }: ValueType): ValueType {
   return { schema: { type: 'array', items: schema } };
 }
 
-/** A type whose values in requests are read by another function. */
+/** Returns a type whose values in requests are read by another function. */
 export function withReader(type: ValueType, read: (form: Form, key: string) => unknown): ValueType {
   return { ...type, read };
 }
 
-/** An object that has only these keys, each optional. Mistakes in a member are noted under the key of the object. */
+/** Returns the type of objects that have only these keys, each optional. Mistakes in a member are noted under the key of the object. */
 export function objectOf(properties: Properties): ValueType {
   return {
     schema: {
@@ -132,7 +132,7 @@ export function objectOf(properties: Properties): ValueType {
   };
 }
 
-/** A key of a body or of an answer that no resource declares. */
+/** A key of a body or of an answer. */
 export interface Property {
   readonly type: ValueType;
   readonly description?: string;
@@ -145,7 +145,7 @@ export interface Property {
 }
 type Properties = Readonly<Record<string, Property>>;
 
-/** The schema of a property with its description. */
+/** Returns the schema of a property with its description. */
 function describedSchema({ type, description }: Pick<Property, 'type' | 'description'>): Schema {
   return description === undefined ? type.schema : { ...type.schema, description };
 }

@@ -12,9 +12,9 @@ import type { ApiReply, ApiRequest } from './api-request.js';
 import type { NamedSchema, Schema } from './json-schema.js';
 
 /*
- * The server tells clients of every key of a request that it ignores. Clients send keys of their own (contract 1.2), so an unknown key is an error only if
- * it looks like a misspelt one, if it stands in an object that admits no others, or if the request has `Prefer: handling=strict`
- * (RFC 7240). Any other is named in the header `Ignored-Keys`.
+ * The server tells clients which keys of a request it ignores. Clients send keys of their own (contract 1.2), so an unknown key is an error
+ * only if it looks like a misspelt one or stands in an object that admits no others, and its value is not null, or if the request has
+ * `Prefer: handling=strict` (RFC 7240). The first `maxReportedKeys` of the others are named in the header `Ignored-Keys`.
  */
 
 /** The keys that a part of a request may have. */
@@ -23,7 +23,7 @@ interface KeyRules {
   readonly keys: ReadonlyMap<string, KeyRules | null>;
   /** Keys that answers show; a request may repeat them without effect. */
   readonly readOnly: ReadonlySet<string>;
-  /** Whether a key that is in neither `keys` nor `readOnly` is always an error. */
+  /** Whether a key that is in neither `keys` nor `readOnly` is an error even if it resembles none of them, unless its value is null. */
   readonly isClosed: boolean;
   /** The rules of the keys of each member, if the value is a list; otherwise null. */
   readonly items: KeyRules | null;
@@ -183,7 +183,7 @@ function knownKeysText({ keys }: KeyRules): string {
   return keys.size === 0 ? ' No keys are known here.' : ` Known keys: ${[...keys.keys()].join(', ')}.`; // prettier-ignore
 }
 
-/** A path as messages and the header write it: `target_fields[0].titel`, in characters that a header may have. */
+/** Returns a path as messages and the header write it: `target_fields[0].titel`, in characters that a header may have. */
 function pathText(path: KeyPath): string {
   return path
     .map((part, i) => {
@@ -194,7 +194,7 @@ function pathText(path: KeyPath): string {
     .join('');
 }
 
-/** Names that other interfaces have for keys of this one, in small letters without separators. */
+/** Names that other interfaces have for keys of this one, in lower case without separators. */
 const keySynonyms: Synonyms = {
   where: ['filters'],
   filterby: ['filters'],
@@ -255,7 +255,10 @@ export function reportIgnoredKeys(
   log(formatLogLine('ignored keys', { request: request.id, keys: ignored.join(', ') }));
 }
 
-/** Refuses or reports the unknown keys of every request, before its handler runs and after its access was checked. */
+/**
+ * Refuses or reports the unknown keys of every request to a handler that is not public, before the handler runs and after its access was
+ * checked.
+ */
 @Injectable()
 export class KnownKeysGuard implements CanActivate {
   constructor(
@@ -267,7 +270,7 @@ export class KnownKeysGuard implements CanActivate {
     const handler = execution.getHandler();
     const rule: AccessRule | undefined = Reflect.getMetadata(accessMetadataKey, handler);
     const operation: string | undefined = Reflect.getMetadata(operationMetadataKey, handler);
-    if (operation === undefined || rule?.kind === 'public') return true; // a signed URL with any other key is refused
+    if (operation === undefined || rule?.kind === 'public') return true; // in a signed URL, the signature excludes other keys
     const http = execution.switchToHttp();
     const request = http.getRequest<ApiRequest>();
     const reply = http.getResponse<ApiReply>();

@@ -3,18 +3,18 @@ import { readId, readInteger } from './form.js';
 import type { QueryParams } from './page.js';
 
 /*
- * Reads the filters of a list from its query string. Every value is a string; a repeated parameter means "any of"
- * (contract 1.2); an empty one counts as absent.
+ * Reads the filters of a list from its query string. Every value is a string; for a filter that takes several values, a repeated parameter
+ * means "any of" (contract 1.2), otherwise the last one counts; an empty one counts as absent.
  */
 
-/** All values of a parameter that are not empty. */
+/** Returns all values of a parameter that are not empty. */
 export function paramValues(query: QueryParams, name: string): readonly string[] {
   const raw = Object.hasOwn(query, name) ? query[name] : undefined;
   const list: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
   return list.filter((value): value is string => typeof value === 'string' && value !== '');
 }
 
-/** The last value of a parameter. */
+/** Returns the last value of the first of the parameters `names` that has one; undefined if none has. */
 export function firstParamValue(
   query: QueryParams,
   ...names: readonly string[]
@@ -22,13 +22,16 @@ export function firstParamValue(
   return names.map((name) => paramValues(query, name).at(-1)).find((found) => found !== undefined);
 }
 
-/** The ids of a parameter. A value that is not an id becomes 0, which matches nothing (contract 5.3: `account_id=-1` is an empty list). */
+/**
+ * Returns the ids in a parameter. A value that is not an id becomes 0, which matches nothing (contract 5.3: `account_id=-1` is an empty
+ * list).
+ */
 export function paramIds(query: QueryParams, name: string): readonly number[] | undefined {
   const values = paramValues(query, name).flatMap((text) => text.split(','));
   return values.length === 0 ? undefined : values.map((text) => readId(text.trim()) ?? 0);
 }
 
-/** The id in a query parameter; null for the text `null`. */
+/** Returns the id in a query parameter; null for the text `null`. A value that is not an id becomes 0, which matches nothing. */
 export function nullableIdParam(query: QueryParams, name: string): number | null | undefined {
   const text = firstParamValue(query, name);
   if (text === undefined) return undefined;
@@ -66,7 +69,7 @@ export function idParam(query: QueryParams, name: string): number | undefined {
   return text === undefined ? undefined : (readId(text) ?? 0);
 }
 
-/** The object without its undefined properties, as `exactOptionalPropertyTypes` requires. */
+/** Returns the object without its undefined properties, as `exactOptionalPropertyTypes` requires. */
 export function omitUndefined<T extends object>(values: {
   -readonly [K in keyof T]?: T[K] | undefined;
 }): Partial<T> {

@@ -137,7 +137,7 @@ export class Metrics {
 
 const memoryPageBytes = 4096;
 
-/** The resident memory of a process; 0 where the system does not tell. */
+/** Returns the resident memory of a process in bytes; 0 if the system does not tell. */
 async function readResidentBytes(pid: number): Promise<number> {
   const text = await readSystemFile(`/proc/${pid}/statm`).catch(() => '');
   return memoryPageBytes * Number(text.split(' ')[1] ?? 0);

@@ -71,7 +71,7 @@ function describePathParams(
   });
 }
 
-/** The query parameters of an operation, with the examples that its answer has for them. */
+/** Returns the query parameters of an operation, with the examples that its answer has for them. */
 export function queryParamsOf({
   query = {},
   answer,
@@ -86,7 +86,7 @@ export function queryParamsOf({
   return Object.fromEntries(Object.keys(query).map((name) => [name, paramOf(name)]));
 }
 
-/** The example of a field of an answer or of the listed resources, as it stands in an address; of a list, its first member. */
+/** Returns the example of a field of an answer or of the listed resources, as it stands in an address; of a list, its first member. */
 function exampleOfField(
   answer: OperationRow['answer'] | undefined,
   name: string,
@@ -161,7 +161,7 @@ function describeRawContent({ description, examples }: RawContent): Schema {
 /** The media types of content that need not be text. */
 const binaryMediaTypes = new Set(['*/*', 'application/octet-stream']);
 
-/** The schema of an answer that is JSON. */
+/** Returns the schema of an answer that is JSON. */
 export function schemaOfAnswer(answer: NamedSchema | ListAnswer): Schema {
   if (!('listOf' in answer)) return schemaReference(answer.name);
   const link = { type: ['string', 'null'] };
@@ -184,7 +184,7 @@ export function schemaOfAnswer(answer: NamedSchema | ListAnswer): Schema {
   };
 }
 
-/** The example of an answer that is JSON. */
+/** Returns the example of an answer that is JSON. */
 export function exampleOfAnswer(answer: NamedSchema | ListAnswer): unknown {
   if (!('listOf' in answer)) return answer.example;
   return {

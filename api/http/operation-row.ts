@@ -2,7 +2,7 @@ import type { NamedSchema } from './json-schema.js';
 
 /** One operation of the interface, from which its route, its OpenAPI description and its entry in docs/coverage.md are made. */
 export interface OperationRow {
-  /** The id `<resource>.<action>`, which is the `operationId` in OpenAPI. */
+  /** The id, `<resource>.<action>` or the action alone; the `operationId` in OpenAPI is made from it. */
   readonly id: string;
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** All spellings of the path; the documentation uses the first. */

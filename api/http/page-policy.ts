@@ -10,7 +10,7 @@ interface PageContent {
   readonly formAction?: string;
 }
 
-/** The content security policy that allows a page its own style, script and forms, and no framing (threat D9). */
+/** Returns the content security policy that allows a page its own style, script and forms, and no framing (threat D9). */
 export function contentSecurityPolicy({
   style,
   script,

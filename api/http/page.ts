@@ -84,7 +84,7 @@ export function listEnvelope<T>(
   };
 }
 
-/** The URL of another page: `page=N`, or `offset=N` if the offset is not a multiple of the page size. */
+/** Returns the URL of another page: `page=N`, or `offset=N` if the offset is not a multiple of the page size. */
 function pageLink(
   origin: string,
   target: string,
@@ -97,7 +97,7 @@ function pageLink(
   return `${base}${base.includes('?') ? '&' : '?'}${last}`;
 }
 
-/** The URL without the named parameters; other parameters stay as the client wrote them. No link contains a token (threat A8). */
+/** Returns the URL without the named parameters; other parameters stay as the client wrote them. No link contains a token (threat A8). */
 function urlWithoutParameters(origin: string, target: string, names: ReadonlySet<string>): string {
   const [path = '/', query = ''] = splitTarget(target);
   const parameters = query

@@ -6,7 +6,7 @@ import type { LogSink } from '../../engine/core/server-log.js';
 import { isLocal } from './forwarded.js';
 import type { ApiReply, ApiRequest } from './api-request.js';
 
-/** An answer that is already JSON text: the page of a query, assembled without parsing it. */
+/** An answer that is already JSON text, for example the page of a query, assembled without parsing it. */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {
@@ -24,15 +24,15 @@ export class ByteStream {
   }
 }
 
-/** The media types of pages of records other than JSON; only answers of these types are compressed besides JSON. */
+/** The media types of the answers in bytes that are compressed: pages of records other than JSON. */
 const compressedTypePattern =
   /^(?:text\/csv|application\/(?:x-ndjson|vnd\.apache\.arrow\.stream))$/;
 
 /**
- * Writes every answer as JSON with exactly `application/json`, because a charset after it breaks one client (contract 1.3). Handlers that
- * set another content type return bytes or a stream, which are sent unchanged. JSON and pages of records are compressed on request. (A Nest
- * interceptor could do the same, but with one, Nest wraps every request in four observables, which takes a tenth of the time of a small
- * query.)
+ * Writes every answer as JSON with exactly `application/json`, because a charset after it breaks one client (contract 1.3), unless the
+ * handler sets another content type: then it returns bytes or a stream, which are sent unchanged. JSON, pages of records and each
+ * `ByteStream` are compressed on request. (A Nest interceptor could do the same, but with one, Nest wraps every request in four
+ * observables, which takes a tenth of the time of a small query.)
  */
 export class ReplyAdapter extends FastifyAdapter {
   /** Whether answers to clients on the same machine are compressed, too. */

@@ -61,7 +61,7 @@ export interface Resource<Row, Context, Values> {
   readUpdate(form: Form): Values;
 }
 
-/** A field that always has the same value. */
+/** Returns the declaration of a field that always has the same value. */
 export function constantField(value: string | number | boolean | null): {
   readonly type: ValueType;
   readonly example: unknown;
@@ -70,7 +70,7 @@ export function constantField(value: string | number | boolean | null): {
   return { type: { schema: { enum: [value] } }, example: value, show: () => value };
 }
 
-/** A field that always holds an empty object or list, kept for clients that read it. */
+/** Returns the declaration of a field that always holds an empty object or list, kept for clients that read it. */
 export function emptyField(value: readonly [] | object): {
   readonly type: ValueType;
   readonly example: unknown;
@@ -82,7 +82,7 @@ export function emptyField(value: readonly [] | object): {
   return { type: { schema }, example: value, show: () => value };
 }
 
-/** Declares a resource: the one place where the interface's snake_case and the code's camelCase meet. */
+/** Declares a resource. Its keys are in snake case, as the interface has them; the properties of rows and values are in camel case. */
 export function declareResource<Row extends object, Context = object, Values = Partial<Row>>(
   declaration: ResourceDeclaration<Row, Context>,
 ): Resource<Row, Context, Values> {

@@ -22,17 +22,20 @@ interface ServerOptions extends AddressOptions {
    */
   readonly admit: (request: ApiRequest) => Promise<unknown>;
   readonly logsRequests: boolean;
-  /** Called after each request. */
+  /** Called after each request of a client. */
   readonly observe: (request: FastifyRequest, reply: FastifyReply) => void;
 }
 
-/** The Fastify adapter of Nest, without middleware support: its path matching has been bypassed in the past (threat W3). */
+/**
+ * Returns the Fastify adapter of Nest, without middleware support: the path matching of middleware has been bypassed in the past (threat
+ * W3).
+ */
 export function createAdapter(options: ServerOptions): ReplyAdapter {
   const { limits } = options;
   const addresses = createCachedAddressReader(options);
   const adapter = new ReplyAdapter({
     skipMiddie: true,
-    bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts limits JSON bodies, the announced size limits uploads
+    bodyLimit: Number.MAX_SAFE_INTEGER, // body-parsers.ts limits JSON bodies, the announced size limits uploads
     genReqId: () => randomUUID(),
     // Clients write these paths with and without a final slash (contract 18; Beacon v2). Nest removes the slash from the paths of routes,
     // so it is removed from requests as well.
@@ -91,8 +94,8 @@ export async function installCompression(fastify: FastifyInstance): Promise<void
 }
 
 /**
- * Computes the address of each request only once. A map remembers it, because the path is rewritten before Fastify creates its request
- * object.
+ * Returns a function that computes the address of each request only once. A map remembers it, because the path is rewritten before Fastify
+ * creates its request object.
  */
 function createCachedAddressReader(
   options: AddressOptions,
@@ -148,7 +151,10 @@ function installHooks(
   });
 }
 
-/** Headers of every answer: no credentials across origins, no MIME sniffing, no caching, no referrer (threats A8, A13, D9). */
+/**
+ * Headers of every answer, except those to requests that the parser or the router cannot read: no credentials across origins, no MIME
+ * sniffing, no caching, no referrer (threats A8, A13, D9).
+ */
 const responseHeaders: readonly (readonly [string, string])[] = [
   ['Access-Control-Allow-Origin', '*'],
   [
@@ -188,8 +194,8 @@ function limitRequestTime(request: FastifyRequest, limits: ServerLimits): void {
 }
 
 /**
- * Answers connections of an address beyond its limit with 503 and closes them (threat W2). The HTTP parser does not get them, so that none
- * of their requests is carried out.
+ * Answers connections of an address beyond its limit with 503 and closes them (threat W2); while as many answers are pending as connections
+ * are allowed, it closes further ones without an answer. The HTTP parser does not get them, so that none of their requests is carried out.
  */
 function limitConnections(server: Server, most: number): void {
   const accept = server.listeners('connection');

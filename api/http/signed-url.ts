@@ -3,15 +3,18 @@ import { AppError } from '../../engine/core/errors.js';
 
 /** Signs addresses that work without credentials, and checks them. */
 export interface UrlSigner {
-  /** The path and query to hand out: signed for one method, valid until `expiresAt`. */
+  /** Returns the path and query with a signature for one method and with the time `expiresAt`, in milliseconds, rounded up to seconds. */
   sign(method: 'GET' | 'PUT', target: string, expiresAt: number): string;
-  /** Throws 403 unless the path and query are exactly what was signed for this method. Returns the time at which they expire. */
+  /**
+   * Throws 403 unless the path and query are exactly what was signed for this method, or for GET if it is HEAD. Returns the time at which
+   * they expire, in milliseconds, which the caller compares.
+   */
   verify(method: string, target: string): number;
 }
 
 /**
- * Signs and verifies URLs. The signature covers the method and the whole URL before it, with id, version, file name and expiry, so
- * that no byte of it can be changed (threat D7). A new key invalidates all signed URLs.
+ * Signs and verifies URLs. The signature covers the method and the whole path and query before it, with id, version, file name and expiry,
+ * so that no byte of them can be changed (threat D7). A new key invalidates all signed URLs.
  */
 export function urlSigner(key: Uint8Array): UrlSigner {
   const signatureOf = (method: string, text: string): string =>
@@ -35,8 +38,8 @@ export function urlSigner(key: Uint8Array): UrlSigner {
 }
 
 /**
- * The download parameter with the file's name. Clients find the name by searching the address for this literal text (contract 11.4):
- * `response-content-disposition=attachment%3B%20filename%3D<name>`.
+ * Returns the download parameter with the file's name. Clients find the name by searching the address for this literal text (contract
+ * 11.4): `response-content-disposition=attachment%3B%20filename%3D<name>`.
  */
 export function dispositionParameter(name: string): string {
   return `response-content-disposition=attachment%3B%20filename%3D${encodeFilename(name)}`;
@@ -50,7 +53,7 @@ function encodeFilename(name: string): string {
   );
 }
 
-/** The `Content-Disposition` of a download: always an attachment, the name in plain ASCII and in full (RFC 6266). */
+/** Returns the `Content-Disposition` of a download: always an attachment, the name in plain ASCII and in full (RFC 6266). */
 export function attachmentHeader(name: string): string {
   const ascii = name.replaceAll(/[^\x20-\x7e]|["\\%;]/g, '_');
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeFilename(name)}`;

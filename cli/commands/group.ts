@@ -26,7 +26,7 @@ export const groupList: Command = {
   },
 };
 
-/** The command `strandlake group create`. */
+/** `strandlake group create`: creates a group in the account of the token's user. */
 export const groupCreate: Command = {
   name: 'group create',
   usage: `group create <name> ${serverUsage}`,
@@ -39,7 +39,7 @@ export const groupCreate: Command = {
   },
 };
 
-/** The command `strandlake group delete`. */
+/** `strandlake group delete`: deletes the group with a name. */
 export const groupDelete: Command = {
   name: 'group delete',
   usage: `group delete <name> ${serverUsage}`,
@@ -53,7 +53,7 @@ export const groupDelete: Command = {
   },
 };
 
-/** The command `strandlake group members`. */
+/** `strandlake group members`: lists the members of the group with a name. */
 export const groupMembers: Command = {
   name: 'group members',
   usage: `group members <name> ${serverUsage}`,
@@ -68,7 +68,7 @@ export const groupMembers: Command = {
   },
 };
 
-/** The command `strandlake group add`. */
+/** `strandlake group add`: makes the user with an email address a member of a group. */
 export const groupAdd: Command = {
   name: 'group add',
   usage: `group add <name> <email> ${serverUsage}`,
@@ -82,7 +82,7 @@ export const groupAdd: Command = {
   },
 };
 
-/** The command `strandlake group remove`. */
+/** `strandlake group remove`: ends the membership of the user with an email address; fails if the user is no member. */
 export const groupRemove: Command = {
   name: 'group remove',
   usage: `group remove <name> <email> ${serverUsage}`,
@@ -101,7 +101,7 @@ export const groupRemove: Command = {
   },
 };
 
-/** Returns the group of the account with this name, in any letter case. */
+/** Returns the group of the account with this name, in any letter case. Throws `not-found` if there is none. */
 export async function groupByName(client: Client, name: string): Promise<Answer> {
   const query = new URLSearchParams({ name }).toString();
   const [group] = name === '' ? [] : await fetchListItems(client, `/v1/groups?${query}`);

@@ -109,7 +109,10 @@ export const exportCommand: Command = {
 
 const pollMs = 200;
 
-/** Loads the export formats, and with them all writers, which other commands and the server's supervisor do not need. */
+/**
+ * Loads the export formats, and with them all writers, which the server's supervisor and all commands but `export` and `verify` do not
+ * need.
+ */
 const loadFormats = () => import('../../scheduler/jobs/export/format.js');
 
 function progressOf(job: Answer): { percent: number | null; records: number; perSecond: number } {

@@ -27,7 +27,8 @@ export const serve: Command = {
     const runningAddress = await readRunningServerOrigin(config.data);
     if (runningAddress !== undefined)
       return importIntoRunningServer(config, runningAddress, positionals, terminal);
-    const log = await openLog(config, terminal); // opened before the token is shown, which happens only once: if opening the log fails, the token is not lost
+    // The log is opened before the token is shown, which happens only once: if opening the log fails, the token is not lost.
+    const log = await openLog(config, terminal);
     const preparedStart = await withDataFolder(config.data, (data) =>
       prepareFirstStart(data, config),
     );
@@ -66,13 +67,18 @@ async function openLog(config: Config, terminal: Terminal): Promise<LogFile | nu
   return LogFile.open(path, logFileMb * 1024 ** 2, (text) => terminal.note(text));
 }
 
-/** True for the message that the API process sends once it listens. It contains the port, which the system chose if 0 was requested. */
+/**
+ * Returns true for the message that the API process sends once it listens. It contains the port, which the system chose if 0 was requested.
+ */
 function isListening(message: unknown): message is { readonly port: number } {
   const { type, port } = message as { readonly type?: unknown; readonly port?: unknown };
   return type === 'listening' && typeof port === 'number';
 }
 
-/** True for the message of an API process that cannot start and that a restart would not help, for example because its port is taken. */
+/**
+ * Returns true for the message of an API process that cannot start and that a restart would not help, for example because its port is
+ * taken.
+ */
 function isRefused(message: unknown): message is { readonly reason: string } {
   const { type, reason } = message as { readonly type?: unknown; readonly reason?: unknown };
   return type === 'refused' && typeof reason === 'string';

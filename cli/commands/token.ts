@@ -76,7 +76,7 @@ export const tokenList: Command = {
   },
 };
 
-/** The command `strandlake token rename`. */
+/** `strandlake token rename`: changes the name of a token in the catalogue; its secret stays valid. */
 export const tokenRename: Command = {
   name: 'token rename',
   usage: 'token rename <id> <name> [--data <folder>]',

@@ -37,7 +37,7 @@ export const userInvite: Command = {
   },
 };
 
-/** The command `strandlake user role`. */
+/** `strandlake user role`: changes the role of an active user. */
 export const userRole: Command = {
   name: 'user role',
   usage: `user role <email> admin|member ${serverUsage}`,
@@ -53,7 +53,7 @@ export const userRole: Command = {
   },
 };
 
-/** The command `strandlake user restore`. */
+/** `strandlake user restore`: makes a removed user active again. */
 export const userRestore: Command = {
   name: 'user restore',
   usage: `user restore <email> ${serverUsage}`,

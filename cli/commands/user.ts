@@ -73,7 +73,7 @@ export const userPassword: Command = {
   },
 };
 
-/** `strandlake user login-link`: prints a link by which a user without a password signs in. */
+/** `strandlake user login-link`: prints a link by which a user signs in once without a password. */
 export const userLoginLink: Command = {
   name: 'user login-link',
   usage: 'user login-link <email> [--url <url>] [--data <folder>]',

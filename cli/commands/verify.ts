@@ -4,7 +4,10 @@ import { type Command, UsageError } from '../command.js';
 import { requireDataFolder } from '../data.js';
 import { dataOption, readOptions } from './options.js';
 
-/** Unreferenced files younger than this are not reported, because the next start of the server deletes them. */
+/**
+ * Unreferenced files that were changed within this time, in milliseconds, are not reported: the last run may have left them, and the next
+ * start of the server removes them.
+ */
 const graceMs = 24 * 3_600_000;
 
 /** `strandlake verify`: checks that a data folder is complete and undamaged. Changes nothing. */
@@ -21,7 +24,7 @@ export const verify: Command = {
     const data = await openDataFolder(await requireDataFolder(folder ?? values.data, env));
     const catalog = await openCatalog(data.catalog, 'reader');
     try {
-      // Loads the code of all jobs and formats, which no other command needs.
+      // Loads the code of all jobs and formats, most of which no other command needs.
       const [{ openStore }, { verifyFolder }] = await Promise.all([
         import('../../engine/store/open-store.js'),
         import('../../scheduler/queue/verify-folder.js'),

@@ -43,9 +43,9 @@ export async function readPermissionOn(
 }
 
 /**
- * Checks that the principal has the permission `level` on a resource, and returns its row. All access decisions are made here.
- * Throws `not-found` if the resource is missing or the user may not read it, and `forbidden` if they may read but not change it or
- * their token has the scope read.
+ * Checks that the principal has the permission `level` on a resource, and returns its row. All decisions about access to one resource are
+ * made here. Throws `not-found` if the resource is missing or the user may not read it, and `forbidden` if the user may read it, but lacks
+ * the permission `level` or a token that allows the change.
  */
 export async function requirePermission<K extends AccessKind>(
   tables: Tables,
@@ -117,7 +117,7 @@ export function requireUserItself(principal: Principal): void {
 /** A saved resource; users of every account may read it if it is public. */
 type PublicRow = OwnedRow & { readonly isPublic?: boolean };
 
-/** Checks access to a saved resource: users of the account may read a shared resource, only the owner may change it. */
+/** Checks access to a resource of a user: the account may read a shared one, everybody a public one; only the owner may change it. */
 function requireOwner(principal: Principal, owned: PublicRow, level: Permission): void {
   const { user } = principal;
   const isOwner = owned.userId === user.id;
@@ -142,11 +142,11 @@ interface VaultResource<R> {
   readonly vaultId: number;
   /** Whether the resource does not exist for users other than administrators. */
   readonly isForAdministrators?: boolean;
-  /** The user who started the job; set only for jobs that change no object, which whoever may read their object may start. */
+  /** The user who started the job; set only for jobs that change no object: any user who may read the object may start one. */
   readonly startedBy?: number;
 }
 
-/** A user, a group or an invitation of an account: members of the account may read it, administrators may change it. */
+/** A user, a group or an invitation of an account. Members may read it, unless `isForAdministrators`; administrators may change it. */
 interface AccountResource<R> {
   readonly row: R;
   readonly memberOf: number;

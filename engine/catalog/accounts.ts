@@ -26,7 +26,7 @@ const accounts = tableCodec<AccountRow, { domainKey: string }>(
   { domainKey: 'plain' },
 );
 
-/** Statements over accounts. */
+/** Returns access to the table of accounts. */
 export function accountTable(db: Database): AccountTable {
   const cache = new RowCache<number, AccountRow>(db);
   const byDomain = async (domain: string): Promise<AccountRow | undefined> => {

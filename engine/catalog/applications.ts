@@ -47,7 +47,7 @@ const applications = tableCodec<ApplicationRow>(
   {},
 );
 
-/** Statements over applications. Deleting an application also deletes its grants and their tokens. */
+/** Returns access to the table of applications. Deleting an application also deletes its grants and their tokens. */
 export function applicationTable(db: Database): SavedResourceTable<ApplicationRow> {
   const from = sql`applications`;
   return savedResourceTable(db, applications, 'application', {

@@ -45,7 +45,7 @@ export async function changeAvailability(
       ? await tx.get(sql`SELECT previous_class FROM snapshots WHERE id = ${resourceId}`)
       : await tx.get(sql`SELECT previous_class FROM restores WHERE id = ${resourceId}`);
   const { availability, isUndone = false } = change;
-  // A snapshot task that has not begun has not changed the availability; a damaged dataset stays damaged in any case.
+  // A snapshot task that has not begun has not changed the availability: if the dataset was found damaged meanwhile, it stays unavailable.
   const hasBegun = !isUndone || archiveKind === 'restore' || status === 'running';
   await datasetTable(tx).update(targetObjectId, {
     ...(hasBegun && { availability }),

@@ -72,7 +72,7 @@ const descriptionByKind: Readonly<Record<ArchiveKind, string>> = {
 
 const archivePriority = 40; // runs after imports, exports and commits, which have the priorities 10, 20 and 30
 
-/** Statements over snapshots or restores. */
+/** Returns access to the table of snapshots or to that of restores. */
 export function archiveTable(db: Database, kind: ArchiveKind): ArchiveTable {
   const codec = codecByKind[kind];
   return {

@@ -48,7 +48,7 @@ export interface AuditSubject {
 
 /** A change to record. */
 interface AuditEntry {
-  /** The user who makes the change; null for a command on the data folder. */
+  /** The user who makes the change; null for a command on the data folder, and for the first start. */
   readonly actor: Pick<UserRow, 'id'> | null;
   readonly action: AuditAction;
   readonly subject: AuditSubject;
@@ -106,7 +106,7 @@ const auditEntries = tableCodec<AuditRow>(
   {},
 );
 
-/** The SQL statements of the audit log. */
+/** Returns access to the audit log. */
 export function auditLogTable(db: Database): AuditLogTable {
   return {
     list: (filter, page) =>

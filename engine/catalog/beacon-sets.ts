@@ -19,7 +19,7 @@ const beaconSets = tableCodec<BeaconSetRow>(
   {},
 );
 
-/** Statements over beacon sets. */
+/** Returns access to the table of beacon sets. */
 export function beaconSetTable(db: Database): SavedResourceTable<BeaconSetRow> {
   return savedResourceTable(db, beaconSets, 'beacon set', {
     from: sql`beacon_sets`,

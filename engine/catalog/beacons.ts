@@ -26,7 +26,7 @@ const beacons = tableCodec<Omit<BeaconRow, 'isShared'>>(
   {},
 );
 
-/** Statements over beacons. */
+/** Returns access to the table of beacons. */
 export function beaconTable(db: Database): SavedResourceTable<BeaconRow> {
   // The column for sharing is left out, because whether a beacon is shared is stored with its set.
   const codec = {

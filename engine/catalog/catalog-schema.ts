@@ -1,14 +1,14 @@
 /*
  * The statements of the migrations; some tables have theirs in the file of their resource. A statement never changes once it has been
  * released. The SQL is portable between SQLite and PostgreSQL: ids and times (milliseconds since 1970) are BIGINT, booleans SMALLINT 0 or
- * 1, JSON is TEXT; only triggers (index-schema.ts) are SQLite's. Columns that end in `_key` hold case-folded names (names.ts), which compare by
- * code point; PostgreSQL would need COLLATE "C".
+ * 1, JSON is TEXT; only triggers (index-schema.ts) and the JSON function of a view (`commitVersionSchema`) are SQLite's. Columns that end
+ * in `_key` hold case-folded names (object-names.ts), which compare by code point; PostgreSQL would need COLLATE "C".
  */
 
 const statusColumn = `TEXT NOT NULL CHECK (status IN
   ('pending', 'queued', 'running', 'completed', 'failed', 'canceled'))`;
 
-/** The columns that imports, exports and commits share. */
+/** The columns that imports, exports, migrations, commits, snapshots and restores share. */
 const jobColumns = `
   id BIGINT NOT NULL PRIMARY KEY,
   task_id BIGINT REFERENCES tasks (id) ON DELETE SET NULL,
@@ -115,7 +115,7 @@ export const firstSchema: readonly string[] = [
     tag TEXT NOT NULL,
     PRIMARY KEY (object_id, tag))`,
 
-  // Deleted datasets whose files may still exist, because the process was killed before it had removed them.
+  // Deleted datasets whose files have not been removed yet; if the process is killed before it has removed them, the next start does.
   `CREATE TABLE dropped_datasets (
     id BIGINT NOT NULL PRIMARY KEY,
     dropped_at BIGINT NOT NULL)`,
@@ -317,8 +317,7 @@ export const deletedCommitSchema: readonly string[] = [
 /**
  * Keeps the log versions of deleted commits, and adds a view of the log versions of all completed commits, deleted ones included. A commit
  * that was deleted before this migration appears in the view once its version has been read from the log, when the server starts or the
- * dataset is restored. SQLite uses the indexes of
- * both tables for the view only if their columns have the same types, hence the cast.
+ * dataset is restored. SQLite uses the indexes of both tables for the view only if their columns have the same types, hence the cast.
  */
 export const commitVersionSchema: readonly string[] = [
   `ALTER TABLE deleted_commits ADD COLUMN parent_job_model TEXT`,
@@ -364,7 +363,7 @@ export const archiveSchema: readonly string[] = [
   `CREATE INDEX restores_dataset ON restores (dataset_id, id)`,
 ];
 
-/** Adds migrations of datasets. Their rows stay, without their tasks, when their source is deleted. */
+/** Adds migrations of datasets. Their rows stay when their source is deleted; their tasks stay only while they are being published. */
 export const datasetMigrationSchema: readonly string[] = [
   `CREATE TABLE dataset_migrations (${jobColumns},
     source_id BIGINT NOT NULL,

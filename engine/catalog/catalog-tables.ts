@@ -81,7 +81,8 @@ interface CatalogActions {
   /** The next id of an object, job or task. */
   nextId(): Promise<number>;
   /**
-   * Whether an object, job or task has ever had this id; false for the ids of files that are newer than a catalogue restored from a backup.
+   * Whether an object, job or task may have had this id: it is not greater than the last issued one. False for the ids of files that are
+   * newer than a catalogue restored from a backup.
    */
   isIssued(id: number): Promise<boolean>;
   /**
@@ -90,8 +91,8 @@ interface CatalogActions {
    */
   freezeIssued(): Promise<void>;
   /**
-   * Called when a start has removed or moved all files that the catalogue does not need, or as many as it could: the ids that it has issued
-   * then remain in doubt until another start.
+   * Called when a start has removed or moved all files that the catalogue does not need (`hasMovedAll`), or as many as it could. In the
+   * latter case, the ids that it has issued remain in doubt until another start.
    */
   unfreezeIssued(hasMovedAll: boolean): Promise<void>;
   /** Records in the catalogue a commit whose log entry exists. Idempotent. */

@@ -104,7 +104,7 @@ async function requireIntact(db: Database, file: string): Promise<void> {
   }
 }
 
-/** Throws if the catalogue is missing although the data folder has other data. If it has none, this is the first start. */
+/** Throws if the catalogue is missing or empty although the data folder has other data. If it has none, this is the first start. */
 async function requireNoOrphanedData(file: string): Promise<void> {
   const stats = await readFileStats(file);
   if (stats !== undefined && stats.bytes > 0) return;

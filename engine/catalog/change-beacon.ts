@@ -4,7 +4,7 @@ import type { GlobalBeaconRow, Granularity } from './global-beacons.js';
 import type { UserRow } from './users.js';
 
 /**
- * Creates the global beacon of a dataset, or changes the existing one; if no granularity is given, the existing one stays. Must run inside
+ * Creates the global beacon of a dataset, or changes the granularity of the existing one, if a granularity is given. Must run inside
  * `catalog.transaction`.
  */
 export async function enableGlobalBeacon(

@@ -91,7 +91,7 @@ const deletedCommits = tableCodec<CommitVersion>('deletedCommits', versionColumn
 /** Commits. Only `publish` creates them. */
 export interface CommitTable {
   get(id: number): Promise<CommitRow | undefined>;
-  /** Lists the commits, newest first; those of one dataset in the order of its versions. */
+  /** Lists the commits, newest first: those of one dataset by version, those of several by the time of their creation. */
   list(filter: JobFilter, page: Page): Promise<ListedRows<CommitRow>>;
   /** The commits of one import, oldest first. */
   ofImport(importId: number): Promise<readonly CommitRow[]>;
@@ -101,9 +101,9 @@ export interface CommitTable {
   version(id: number): Promise<CommitVersion | undefined>;
   /** The rollback of a commit; undefined if it has none. */
   rollbackOf(id: number): Promise<CommitVersion | undefined>;
-  /** The commit of a dataset that made this version of its log; undefined if the commit was deleted or a compaction made the version. */
+  /** The commit of a dataset that made this version of its log; undefined if the commit was deleted or no commit made the version. */
   atVersion(datasetId: number, logVersion: number): Promise<CommitRow | undefined>;
-  /** The commits after a version of a dataset that changed or removed records and were not rolled back, oldest first. */
+  /** The overwrites, upserts and deletes after a version of a dataset that were not rolled back, oldest first. */
   changesAfter(datasetId: number, logVersion: number): Promise<readonly CommitVersion[]>;
   /** Whether a commit after a version may have added records with the `_id`s of earlier ones: an append gives new `_id`s to its records. */
   hasAddedAfter(datasetId: number, logVersion: number): Promise<boolean>;
@@ -125,7 +125,7 @@ interface DeletedCommit extends Pick<CommitVersion, 'id' | 'parentJobId'> {
   readonly logVersion: number | null;
 }
 
-/** Statements over commits. */
+/** Returns access to the table of commits and to the versions of deleted commits. */
 export function commitTable(db: Database): CommitTable {
   const ofJob = async (model: CommitRow['parentJobModel'], id: number) => {
     const rows = await db.all(sql`SELECT ${commits.columns} FROM commits

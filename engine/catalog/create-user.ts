@@ -7,7 +7,7 @@ import type { NewToken, TokenRow } from './tokens.js';
 import type { UserRow } from './users.js';
 import type { VaultRow } from './vaults.js';
 
-/** A user to create, in the account with this domain, which may not exist yet. */
+/** A user to create, in the account with this domain. The account is created as well if it is missing. */
 interface NewUser {
   readonly email: string;
   readonly domain: string;
@@ -15,7 +15,7 @@ interface NewUser {
   readonly role?: Role;
   readonly firstName?: string;
   readonly lastName?: string;
-  /** A first token; its secret is random if absent. */
+  /** A first token, whose secret is random unless it is given; absent for none. */
   readonly token?: Omit<NewToken, 'userId'>;
   /** The administrator who creates the user; absent if a command or the first start creates the user. */
   readonly actor?: Pick<UserRow, 'id'>;

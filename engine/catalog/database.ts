@@ -12,7 +12,7 @@ export interface Database {
   run(statement: Sql): Promise<number>;
   /**
    * A number that changes with every commit by any process, so that caches know when to drop their rows; undefined in a transaction. A
-   * commit by another process is noticed in the next tick of the event loop at the latest.
+   * commit by another process is noticed at the latest when the next event is handled.
    */
   readonly version?: number;
   /** Runs `work` in a transaction and rolls back if it throws; inside a transaction, `work` joins it. */
@@ -211,7 +211,7 @@ class OpenTransaction implements Database {
   }
 }
 
-/** One connection of node:sqlite with its prepared statements. No other code passes text to SQLite. */
+/** One connection of node:sqlite with its prepared statements. No other code but the instance lock passes text to SQLite. */
 class Connection {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();

@@ -11,8 +11,8 @@ import { activeStatuses, type TaskRow } from './task-row.js';
 import { insertTask } from './task-status.js';
 
 /**
- * A migration, which copies the records of a query from one dataset to another. `datasetId` is the target; the permissions of the target
- * apply.
+ * A migration, which applies the records of a query of one dataset to another or the same dataset. `datasetId` is the target; the
+ * permissions of the target apply.
  */
 export interface DatasetMigrationRow extends JobRow {
   /** The dataset from which the migration reads; it may have been deleted since. */
@@ -85,7 +85,7 @@ const defaultPriority = 15; // runs after imports, which have the priority 10, a
 /** Migrations. The status of a migration follows that of its task. */
 interface DatasetMigrationTable {
   get(id: number): Promise<DatasetMigrationRow | undefined>;
-  /** Lists the migrations, newest first; the filter `datasetId` is the source. */
+  /** Lists the migrations, newest first; the filter `datasetIds` names sources. */
   list(filter: JobFilter, page: Page): Promise<ListedRows<DatasetMigrationRow>>;
   /** Creates the migration and queues its task. */
   create(job: NewDatasetMigration): Promise<{ readonly row: DatasetMigrationRow; readonly task: TaskRow }>; // prettier-ignore
@@ -97,7 +97,7 @@ interface DatasetMigrationTable {
   delete(id: number): Promise<void>;
 }
 
-/** Statements over migrations. */
+/** Returns access to the table of migrations of datasets. */
 export function datasetMigrationTable(db: Database): DatasetMigrationTable {
   return {
     get: async (id) => {

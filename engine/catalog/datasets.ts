@@ -43,7 +43,6 @@ export interface DatasetFilter extends AccessFilter {
   readonly beaconOf?: number;
 }
 
-/** Totals over all datasets. */
 interface DatasetTotals {
   readonly datasets: number;
   readonly records: number;
@@ -53,7 +52,7 @@ interface DatasetTotals {
 /** Datasets. Each belongs to the object with the same id and is deleted with it. */
 interface DatasetTable {
   get(id: number): Promise<DatasetRow | undefined>;
-  /** Lists the datasets, ordered by path. */
+  /** Lists the datasets, ordered by vault name and then by path. */
   list(filter: DatasetFilter, page: Page): Promise<ListedRows<DatasetRow>>;
   /** Creates a dataset and its object; if the file name is in use, a number is appended to it. */
   create(
@@ -92,7 +91,7 @@ export const datasets = tableCodec<DatasetRow>(
   {},
 );
 
-/** Statements over datasets. */
+/** Returns access to the table of datasets. */
 export function datasetTable(db: Database): DatasetTable {
   const cache = new RowCache<number, DatasetRow>(db);
   const get = (id: number): Promise<DatasetRow | undefined> =>

@@ -121,7 +121,7 @@ interface ExportTable {
   openVersions(datasetId: number): Promise<readonly number[]>;
 }
 
-/** Statements over exports. */
+/** Returns access to the table of exports. */
 export function exportTable(db: Database): ExportTable {
   const get = async (id: number): Promise<ExportRow | undefined> => {
     const row = await db.get(sql`SELECT ${exports.columns} FROM exports WHERE id = ${id}`);

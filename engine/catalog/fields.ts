@@ -16,7 +16,7 @@ export interface FieldRow extends DatasetField {
   readonly expression: string | null;
   readonly isHidden: boolean;
   readonly isReadOnly: boolean;
-  /** True once data of the field have been stored: the type of the field is then fixed. */
+  /** True once data of the field have been stored. From then on, only later data can change its type, by widening it. */
   readonly isValid: boolean;
   /** True if a user has declared the type, so that values must fit it. For other fields, values can widen the type. */
   readonly isDeclared: boolean;
@@ -50,7 +50,7 @@ interface FieldTable {
   all(datasetId: number): Promise<readonly FieldRow[]>;
   /** Creates a field of a user; throws if its name is not allowed or taken. */
   create(field: NewFieldRow): Promise<FieldRow>;
-  /** Creates `_commit` or a field found in data; its name is not checked. */
+  /** Creates a field whose name is not checked: `_commit`, a field found in data, or one that the request of a commit declares. */
   createInternal(field: NewFieldRow, now?: number): Promise<FieldRow>;
   /** Changes a field; whether its name and type may change is not checked. */
   update(id: number, patch: FieldPatch, now?: number): Promise<FieldRow | undefined>;
@@ -86,7 +86,7 @@ const fields = tableCodec<FieldRow>(
 
 const orderBy = sql`CASE WHEN fields.ordering IS NULL THEN 1 ELSE 0 END, fields.ordering, fields.name, fields.id`;
 
-/** Statements over fields. */
+/** Returns access to the table of fields. */
 export function fieldTable(db: Database): FieldTable {
   // The cache exists because every query needs the fields; reading them from the database took a third of the time that a query spends
   // outside the room engine/query.

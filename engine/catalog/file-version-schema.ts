@@ -1,6 +1,6 @@
 /**
  * Adds shortcuts, and versions of files. The tables `objects` and `multipart_uploads` are replaced, because SQLite cannot change the checks
- * and keys of a table. The content of each existing file, or the upload for which the file was created, becomes its first version.
+ * and keys of a table. The content of each existing file, or the upload for which the file was created, becomes its only version.
  */
 export const fileVersionSchema: readonly string[] = [
   `CREATE TABLE next_objects (

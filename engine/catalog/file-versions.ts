@@ -51,7 +51,7 @@ interface FileVersionTable {
   announce(object: ObjectRow, version: NewFileVersion): Promise<FileVersionRow>;
   /**
    * Returns the number under which a new content of a file is stored: that of the version for which it was announced, or a new number if
-   * that version already has its content. Undefined if the version was deleted or never existed.
+   * that version already has its content or was removed. Undefined if the version is marked as deleted or never existed.
    */
   numberFor(object: ObjectRow, revision: number): Promise<number | undefined>;
   /**

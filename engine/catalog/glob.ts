@@ -1,4 +1,4 @@
-/** One element of a pattern: a literal character, `?` (one character), `*` (any characters but slashes) or `**` (any characters). */
+/** An element of a pattern: a literal character, `?` (any character but a slash), `*` (such characters) or `**` (any characters). */
 type PatternElement =
   { readonly kind: 'literal'; readonly char: string } | { readonly kind: 'one' | 'many' | 'any' };
 
@@ -53,7 +53,7 @@ function parsePattern(pattern: string): readonly PatternElement[] {
   return steps;
 }
 
-/** Adds a position to the epsilon closure: a star may match nothing, so the position after it is active, too. */
+/** Extends positions to their epsilon closure: a star may match nothing, so the position after an active star is active, too. */
 function epsilonClosure(steps: readonly PatternElement[], positions: Set<number>): Set<number> {
   for (const at of positions) {
     const kind = steps[at]?.kind;

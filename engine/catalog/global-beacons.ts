@@ -43,8 +43,8 @@ interface GlobalBeaconTable {
   /** Ids of all datasets with a global beacon, ascending, regardless of permissions. */
   all(): Promise<readonly number[]>;
   /**
-   * Creates the global beacon of a dataset, or changes the existing one. If no granularity is given, the existing one stays; a new global
-   * beacon has `none`.
+   * Creates the global beacon of a dataset, or changes the granularity of the existing one. If no granularity is given, an existing global
+   * beacon stays as it is, and a new one gets `none`.
    */
   enable(datasetId: number, userId: number, granularity?: Granularity): Promise<GlobalBeaconRow>;
   /** Deletes and returns the global beacon of a dataset; undefined if it had none. */
@@ -57,7 +57,7 @@ const globalBeacons = tableCodec<GlobalBeaconRow>(
   {},
 );
 
-/** Statements over global beacons. */
+/** Returns access to the table of global beacons. */
 export function globalBeaconTable(db: Database): GlobalBeaconTable {
   const ofDatasets: GlobalBeaconTable['of'] = async (datasetIds) => {
     const rows = await db.all(sql`SELECT ${globalBeacons.columns} FROM global_beacons

@@ -59,7 +59,7 @@ const grants = tableCodec<GrantRow, { codeHash: string }>(
   { codeHash: 'plain' },
 );
 
-/** Statements over grants. */
+/** Returns access to the table of grants. */
 export function grantTable(db: Database): GrantTable {
   return {
     get: async (id) => {

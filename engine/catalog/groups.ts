@@ -32,7 +32,7 @@ export interface GroupFilter {
   readonly userId?: number;
 }
 
-/** The number of members, the number of vaults that the viewer may read, and whether the viewer is a member. */
+/** The number of members, the number of vaults shared with the group and readable by the viewer, and whether the viewer is a member. */
 export interface GroupCounts {
   readonly members: number;
   readonly vaults: number;
@@ -71,7 +71,7 @@ const groups = tableCodec<GroupRow, { nameKey: string }>(
   { nameKey: 'plain' },
 );
 
-/** Statements over groups. */
+/** Returns access to the table of groups. */
 export function groupTable(db: Database): GroupTable {
   const groupWhere = async (where: Sql): Promise<GroupRow | undefined> => {
     const row = await db.get(sql`SELECT ${groups.columns} FROM user_groups WHERE ${where}`);

@@ -48,7 +48,7 @@ interface IdempotencyKeyTable {
   sweep(now?: number): Promise<void>;
 }
 
-/** Statements over idempotency keys. */
+/** Returns access to the table of idempotency keys. */
 export function idempotencyKeyTable(db: Database): IdempotencyKeyTable {
   const sweep = async (now = Date.now()): Promise<void> => {
     const oldest = now - budgets.idempotencyKeyMs;

@@ -22,14 +22,14 @@ export async function nextSmallId(db: Database, kind: string): Promise<number> {
 }
 
 /*
- * A start that follows the restore of an older catalogue issues ids, which newer files may have: the files of what the catalogue does not
- * know. The counter `frozen` is the last id before the start, as long as the start runs. If the start could not move all such files
- * away, the ids after `doubtful-from`, up to `doubtful-to`, which it has issued, remain in doubt until a start can.
+ * After the restore of an older catalogue, a start may issue ids that newer files already have: files of objects, jobs and tasks that the
+ * catalogue does not know. The counter `frozen` is the last id before the start, as long as the start runs. If the start could not move all
+ * such files away, the ids after `doubtful-from`, up to `doubtful-to`, which it has issued, remain in doubt until a start can.
  */
 
 /**
- * Whether an object, job or task has ever had this id. If it has no row, it was deleted, or its creation was rolled back. Ids that were
- * issued since `freezeIssuedIds` do not count, nor those that `unfreezeIssuedIds` has left in doubt.
+ * Whether an id is not greater than the last issued one. If it is the id of a file and no row has it, the object, job or task was deleted,
+ * or its creation was rolled back. Ids since `freezeIssuedIds` do not count, nor those that `unfreezeIssuedIds` has left in doubt.
  */
 export async function isIdIssued(db: Database, id: number): Promise<boolean> {
   const { large, frozen, from, to } = await idCounters(db);

@@ -61,7 +61,7 @@ export const imports = tableCodec<ImportRow>(
   {},
 );
 
-/** An import to create. The caller gives `id` and `commitId` if a file that is already written contains them. */
+/** An import to create. `id` and `commitId` are new by default; a caller that has already named a file by the id gives it. */
 export interface NewImport {
   readonly id?: number;
   readonly commitId?: number;
@@ -110,14 +110,14 @@ interface ImportTable {
   list(filter: JobFilter, page: Page): Promise<ListedRows<ImportRow>>;
   /** Creates the import and queues its task. */
   create(job: NewImport): Promise<{ readonly row: ImportRow; readonly task: TaskRow }>;
-  /** The version of a file with which an import was created; undefined for an import of an earlier release. */
+  /** The version of a file with which an import was created; undefined if none is stored, as for an import of an earlier release. */
   revisionOf(id: number, objectId: number): Promise<number | undefined>;
   update(id: number, patch: ImportPatch): Promise<ImportRow | undefined>;
   /** Deletes the import and its task, but not its commits. */
   delete(id: number): Promise<void>;
 }
 
-/** Statements over imports. */
+/** Returns access to the table of imports. */
 export function importTable(db: Database): ImportTable {
   const get = async (id: number, from = db): Promise<ImportRow | undefined> => {
     const row = await from.get(sql`SELECT ${imports.columns} FROM imports WHERE id = ${id}`);

@@ -91,7 +91,7 @@ export function invitationStatus(row: InvitationRow, now = Date.now()): Invitati
   return row.expiresAt <= now ? 'expired' : 'open';
 }
 
-/** Statements over invitations. */
+/** Returns access to the table of invitations. */
 export function invitationTable(db: Database): InvitationTable {
   const invitationWhere = async (where: Sql): Promise<InvitationRow | undefined> => {
     const row = await db.get(sql`SELECT ${invitations.columns} FROM invitations WHERE ${where}`);

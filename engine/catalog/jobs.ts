@@ -21,7 +21,7 @@ export interface StatusRow {
   readonly updatedAt: Millis;
 }
 
-/** The properties that imports, exports, migrations and commits share. */
+/** The properties that imports, exports, migrations, commits, snapshots and restores share. */
 export interface JobRow extends StatusRow {
   readonly datasetId: number;
 }
@@ -39,7 +39,7 @@ export const statusColumns = {
   updatedAt: 'plain',
 } as const;
 
-/** The columns that the tables of imports, exports and commits share. */
+/** The columns of the properties of `JobRow`. */
 export const jobColumns = { ...statusColumns, datasetId: 'plain' } as const;
 
 /** What the catalogue knows about a kind of task with a resource. */
@@ -66,7 +66,7 @@ export const personalKinds: readonly string[] = Object.entries(jobResources)
   .filter(([, { isPersonal }]) => isPersonal === true)
   .map(([kind]) => kind);
 
-/** The list filters of imports, exports and commits. */
+/** The list filters of the jobs on datasets, whose rows are `JobRow`s. */
 export interface JobFilter extends AccessFilter {
   readonly ids?: readonly number[];
   readonly datasetIds?: readonly number[];

@@ -15,7 +15,7 @@ export interface ListedRows<R> {
   readonly total: number;
 }
 
-/** The list filter that every resource has. `viewer` is null for the server itself, never for a request. */
+/** The filter of lists that contain only what a user may read. `viewer` is null for the server itself, never for a request. */
 export interface AccessFilter {
   readonly viewer: Viewer | null;
 }
@@ -23,7 +23,7 @@ export interface AccessFilter {
 /** The page that contains all rows, for internal callers. */
 export const unlimitedPage: Page = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 
-/** Reads one page of a table and counts all matches, both in the same state of the database. */
+/** Reads one page of a table and counts all matches. */
 export async function listPage<R, X>(
   db: Database,
   codec: TableCodec<R, X>,

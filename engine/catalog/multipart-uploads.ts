@@ -15,7 +15,7 @@ export interface MultipartUploadRow {
   readonly partBytes: number;
   readonly isComplete: boolean;
   readonly createdAt: Millis;
-  /** The time at which the most recent part arrived. */
+  /** When the upload began, last received a part, or was completed, whichever was last. */
   readonly updatedAt: Millis;
 }
 
@@ -51,7 +51,7 @@ export const multipartUploadSchema: readonly string[] = [
 export interface MultipartUploadTable {
   /** Returns the upload of a version. */
   get(objectId: number, revision: number): Promise<MultipartUploadRow | undefined>;
-  /** The most recent upload of a file that is not complete. */
+  /** The incomplete upload of a file with the greatest `revision`; undefined if no upload of the file is incomplete. */
   open(objectId: number): Promise<MultipartUploadRow | undefined>;
   byUploadId(uploadId: string): Promise<MultipartUploadRow | undefined>;
   create(
@@ -70,7 +70,7 @@ export interface MultipartUploadTable {
 /** The identity of an upload. */
 type UploadKey = Pick<MultipartUploadRow, 'id' | 'revision'>;
 
-/** Statements over uploads in parts. */
+/** Returns access to the table of uploads in parts. */
 export function multipartUploadTable(db: Database): MultipartUploadTable {
   const select = async (where: Sql): Promise<readonly MultipartUploadRow[]> => {
     const rows = await db.all(sql`SELECT ${uploads.columns} FROM multipart_uploads WHERE ${where} ORDER BY id, revision DESC`); // prettier-ignore

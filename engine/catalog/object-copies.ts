@@ -77,7 +77,7 @@ interface ObjectCopyTable {
 
 const copyPriority = 20; // the same as for exports
 
-/** Statements over copies of objects. */
+/** Returns access to the table of copies of objects. */
 export function objectCopyTable(db: Database): ObjectCopyTable {
   return {
     get: async (id) => {

@@ -47,7 +47,7 @@ const objectsWithVaults = sql`objects JOIN vaults ON vaults.id = objects.vault_i
 /** Choice: lists of objects are ordered by vault name and then by path, so that objects of one vault stay together. */
 const orderBy = sql`vaults.name_key, vaults.id, objects.path_key, objects.id`;
 
-/** Lists the objects that match the filter and that the user may read, ordered by path. */
+/** Lists the objects that match the filter and that the user may read, ordered by vault name and then by path. */
 export async function listObjects(
   db: Database,
   filter: ObjectFilter,

@@ -56,18 +56,18 @@ interface AnnouncedFile {
   readonly version: FileVersionRow;
 }
 
-/** Numbers of objects below an object. */
+/** Numbers of objects below an object; `children` and `folders` count only those directly in it. */
 interface DescendantCounts {
   readonly children: number;
   readonly folders: number;
   readonly descendants: number;
 }
 
-/** Objects: the tree of folders, files and datasets of each vault. Paths are unique in a vault, ignoring case. */
+/** Objects: the tree of folders, files, datasets and shortcuts of each vault. Paths are unique in a vault, ignoring case. */
 interface ObjectTable {
   get(id: number): Promise<ObjectRow | undefined>;
   byPath(vaultId: number, path: string): Promise<ObjectRow | undefined>;
-  /** Lists the objects, ordered by path. */
+  /** Lists the objects, ordered by vault name and then by path. */
   list(filter: ObjectFilter, page: Page): Promise<ListedRows<ObjectRow>>;
   create(object: NewObject): Promise<ObjectRow>;
   /** Creates a file. In a vault that keeps versions, a file of the same name gets another version instead. */
@@ -85,7 +85,7 @@ interface ObjectTable {
   counts(ids: readonly number[]): Promise<ReadonlyMap<number, DescendantCounts>>;
 }
 
-/** Statements over objects. */
+/** Returns access to the table of objects. */
 export function objectTable(db: Database): ObjectTable {
   const objectWhere = async (where: Sql): Promise<ObjectRow | undefined> => {
     const row = await db.get(sql`SELECT ${objects.columns} FROM objects WHERE ${where}`);

@@ -24,11 +24,11 @@ const maxPasswordCharacters = 256;
 interface PasswordTable {
   /** The hash of the user's password; undefined if none is set. */
   get(userId: number): Promise<string | undefined>;
-  /** Sets the password of a user and ends their sessions at the authorization page. `hash` comes from `hashPassword`. */
+  /** Sets the password of a user and ends their sign-ins, both links and sessions. `hash` comes from `hashPassword`. */
   set(userId: number, hash: string): Promise<void>;
 }
 
-/** Statements over passwords. */
+/** Returns access to the table of passwords. */
 export function passwordTable(db: Database): PasswordTable {
   return {
     get: async (userId) => {

@@ -55,7 +55,7 @@ export interface LoggedPublication {
   readonly createdFields?: readonly NewField[];
   /** Changes that the request makes to existing fields, by dotted name. */
   readonly edits?: readonly (Partial<NewField> & { readonly name: string })[];
-  /** The import's final metadata (progress, validation). */
+  /** The final metadata of the import or migration (progress, validation). */
   readonly metadata: JsonObject;
   readonly time: Millis;
 }
@@ -130,7 +130,10 @@ async function archiveIfDue(
   });
 }
 
-/** Creates fields for new columns and fixes the types of declared fields that now have data; returns the names of all these fields. */
+/**
+ * Creates fields for new columns and fixes the types of declared fields that now have data; returns the names of all these fields. Also
+ * changes widened types, and creates `_commit`.
+ */
 async function publishFields(
   tx: Database,
   publication: Publication,

@@ -22,7 +22,7 @@ const savedQueries = tableCodec<SavedQueryRow>(
   {},
 );
 
-/** Statements over saved queries. */
+/** Returns access to the table of saved queries. */
 export function savedQueryTable(db: Database): SavedResourceTable<SavedQueryRow> {
   return savedResourceTable(db, savedQueries, 'saved query', {
     from: sql`saved_queries`,

@@ -36,7 +36,7 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly beaconSetId?: number;
   /** Restricts the list to beacons of this dataset, beacon sets with such a beacon, and saved queries for the dataset. */
   readonly datasetId?: number;
-  /** Restricts the list to beacons of datasets in this vault, beacon sets with such a beacon, and saved queries for such datasets. */
+  /** Restricts the list to beacons of datasets in this vault, or beacon sets with such a beacon. */
   readonly vaultId?: number;
 }
 
@@ -46,10 +46,10 @@ type ResourcePatch<R extends SavedResourceRow> = Partial<
   Omit<R, keyof OwnedRow | 'createdAt' | 'updatedAt'>
 >;
 
-/** A table of saved resources: saved queries, beacon sets, beacons or templates. */
+/** A table of saved resources: saved queries, beacon sets, beacons, templates or applications. */
 export interface SavedResourceTable<R extends SavedResourceRow> {
   get(id: number): Promise<R | undefined>;
-  /** Lists the user's own resources and those shared with their account, newest first. */
+  /** Lists the user's own resources, those shared with their account, and public ones; newest first. */
   list(filter: SavedResourceFilter, page: Page): Promise<ListedRows<R>>;
   create(row: NewResource<R>): Promise<R>;
   update(
@@ -79,7 +79,7 @@ interface SharedTable {
   readonly conditions: (filter: SavedResourceFilter) => readonly Sql[];
 }
 
-/** Statements over one kind of saved resource; `kind` names the counter of its ids. */
+/** Returns access to the table of one kind of saved resource; `kind` names the counter of its ids. */
 export function savedResourceTable<R extends SavedResourceRow>(
   db: Database,
   codec: TableCodec<R, object>,

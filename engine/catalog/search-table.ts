@@ -20,7 +20,7 @@ const idsPerStatement = 500;
 const maxDescriptionCharacters = 10_000;
 const maxTagCharacters = 100_000;
 
-/** Reads vaults and objects for searches. */
+/** Returns access to vaults and objects for searches. */
 export function searchTable(db: Database): SearchTable<Viewer> {
   return {
     vaults: async (viewer, scope) => {
@@ -144,8 +144,8 @@ function compileCondition(condition: SearchCondition): Sql {
 }
 
 /**
- * Returns a condition that is true if the column contains the ASCII text, ignoring case. The lower case of the Kelvin sign and of `İ` is an
- * ASCII letter as well.
+ * Returns a condition that is true if the column contains the ASCII text, ignoring case. If the text has an i, k or s, the condition is
+ * also true for a column with `İ`, the Kelvin sign or the long s, because searches take these for the same letters.
  */
 function hasText(name: 'path' | 'description' | 'tags', text: string): Sql {
   const column = textColumns[name];

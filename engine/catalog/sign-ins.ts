@@ -24,7 +24,7 @@ interface SignInTable {
   end(secret: string, key: Uint8Array): Promise<boolean>;
 }
 
-/** Statements over sign-ins. */
+/** Returns access to the table of sign-ins. */
 export function signInTable(db: Database): SignInTable {
   return {
     create: (kind, userId, key, now = Date.now()) =>

@@ -73,17 +73,17 @@ export function isInNumbers(expression: Sql, numbers: readonly number[]): Sql {
 /** Limit of a LIKE pattern, below SQLite's own limit of 50,000 bytes. */
 const maxPatternBytes = 40_000;
 
-/** True if the column contains the text; wildcards in it are escaped. */
+/** True if the column contains the text, ignoring the case of ASCII letters; wildcards in the text are escaped. */
 export function containsText(column: Sql, text: string): Sql {
   return likePattern(column, text, '%', '%');
 }
 
-/** True if the column starts with the text; wildcards in it are escaped. */
+/** True if the column starts with the text, ignoring the case of ASCII letters; wildcards in the text are escaped. */
 export function startsWith(column: Sql, text: string): Sql {
   return likePattern(column, text, '', '%');
 }
 
-/** True if the column ends with the text; wildcards in it are escaped. */
+/** True if the column ends with the text, ignoring the case of ASCII letters; wildcards in the text are escaped. */
 export function endsWith(column: Sql, text: string): Sql {
   return likePattern(column, text, '%', '');
 }

@@ -10,8 +10,8 @@ export const archiveKinds = ['snapshot', 'restore'] as const;
 export type ArchiveKind = (typeof archiveKinds)[number];
 
 /**
- * Which tasks a task competes with. `interactive`: a request waits for the answer. `standard`: any other task that a user requests.
- * `background`: work that the server starts for itself; no list of a user contains it.
+ * Which tasks a task competes with. `interactive`: a task that a user requests with a request that waits for it. `standard`: any other task
+ * that a user requests. `background`: a task that the server adds, also for a query that waits for it; only administrators can list it.
  */
 export const taskClasses = ['interactive', 'standard', 'background'] as const;
 export type TaskClass = (typeof taskClasses)[number];
@@ -77,8 +77,8 @@ export const tasks = tableCodec<TaskRow>(
 );
 
 /**
- * The allowed transitions of a task's status. A running task returns to `queued` if its process died and the task is tried again; a
- * finished task keeps its status.
+ * The allowed transitions of a task's status. A running task returns to `queued` if it is tried again, for example because its process
+ * died. A finished task keeps its status, unless `setStatus` completes it.
  */
 export const allowedTransitions: Readonly<Record<TaskStatus, readonly TaskStatus[]>> =
   Object.freeze({

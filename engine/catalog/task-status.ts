@@ -96,7 +96,7 @@ export function jobCodecOf(kind: string): TableCodec<StatusRow, object> | undefi
     : undefined;
 }
 
-/** The import, export or commit that a task runs; undefined if it has been deleted, or the kind has no resource. */
+/** Returns the resource that a task runs, such as an import; undefined if it has been deleted, or the kind has no resource. */
 export async function readJobOfTask(
   db: Database,
   task: Pick<TaskRow, 'kind' | 'resourceId'>,

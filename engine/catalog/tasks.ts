@@ -45,7 +45,8 @@ export interface TaskFilter extends AccessFilter {
 
 /**
  * The durable queue of tasks. Statuses follow `allowedTransitions` (task-row.ts) and change together with those of the jobs. A method that
- * changes a status throws `not-found` if the task was deleted, and `TransitionError` if the task has meanwhile ended in another way.
+ * changes a status throws `not-found` if the task was deleted, and `TransitionError` (`cancel`: `invalid`) if the task has meanwhile ended
+ * in another way.
  */
 interface TaskTable {
   get(id: number): Promise<TaskRow | undefined>;
@@ -101,7 +102,7 @@ interface TaskCount {
 }
 
 interface ClaimOptions {
-  /** The classes to list; interactive and standard by default. */
+  /** The classes of which a task is claimed; interactive and standard by default. */
   readonly classes?: readonly TaskClass[];
   /** An account with this many running tasks, not counting background tasks, has to wait. */
   readonly runningPerAccount?: number;
@@ -112,7 +113,7 @@ interface ClaimOptions {
   readonly idleKinds?: readonly string[];
   /** Tasks that come first, and beside which no other task on their target begins. */
   readonly exclusiveIds?: readonly number[];
-  /** Restricts the list to tasks with these ids. */
+  /** The ids of which one is claimed; by default any. */
   readonly ids?: readonly number[];
 }
 
@@ -137,7 +138,7 @@ interface RequeueOptions {
   readonly isCounted?: boolean;
 }
 
-/** Statements over tasks. */
+/** Returns access to the table of tasks. */
 export function taskTable(db: Database): TaskTable {
   const get = async (id: number): Promise<TaskRow | undefined> => {
     const row = await db.get(sql`SELECT ${tasks.columns} FROM tasks WHERE id = ${id}`);
@@ -329,9 +330,10 @@ function isOnObject(table: Sql, objectId: Sql, condition: Sql): Sql {
 }
 
 /**
- * The condition that a task in `table` verifies an object, or computes fields for a query. Users who may only read can queue any number of
- * such tasks, so no archiving or restore waits for them. The files may be moved meanwhile: a verification then runs again, and a query
- * reads on from the files in their old place, which are kept as long as the longest query may take (`dropAfterMs` of the store).
+ * The condition that a task in `table` verifies an object, or makes a table of a file or of computed fields for a query. Users who may only
+ * read can queue any number of such tasks, so no archiving or restore waits for them. The files may be moved meanwhile: a verification then
+ * runs again, and a query reads on from the files in their old place, which are kept as long as the longest query may take (`dropAfterMs`
+ * of the store).
  */
 function isReader(table: Sql): Sql {
   return sql`(${table}.params IS NOT NULL AND ${table}.target_object_id IS NULL)`;

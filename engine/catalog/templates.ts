@@ -66,7 +66,7 @@ export const templateSchema: readonly string[] = [
   ),
 ];
 
-/** Statements over templates. */
+/** Returns access to the table of templates. */
 export function templateTable(db: Database): SavedResourceTable<TemplateRow> {
   const from = sql`dataset_templates`;
   return savedResourceTable(db, templates, 'template', {

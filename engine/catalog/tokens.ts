@@ -69,7 +69,7 @@ interface TokenTable {
    * token.
    */
   revoke(id: number): Promise<TokenRow | undefined>;
-  /** Revokes all tokens of a user. */
+  /** Revokes all tokens of a user, and deletes the grants and sign-ins of the user. */
   revokeAll(userId: number): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export function tokenSubject({ id, name, prefix }: TokenRow, accountId: number):
   return { type: 'token', id, name: name || `${prefix}…`, accountId };
 }
 
-/** Statements over tokens. */
+/** Returns access to the table of tokens. */
 export function tokenTable(db: Database): TokenTable {
   const get = async (id: number): Promise<TokenRow | undefined> => {
     const row = await db.get(sql`SELECT ${tokens.columns} FROM tokens WHERE id = ${id}`);

@@ -69,7 +69,7 @@ const users = tableCodec<UserRow, { emailKey: string }>(
   { emailKey: 'plain' },
 );
 
-/** Statements over users. */
+/** Returns access to the table of users. */
 export function userTable(db: Database): UserTable {
   const cache = new RowCache<number, UserRow>(db);
   const get = (id: number): Promise<UserRow | undefined> =>

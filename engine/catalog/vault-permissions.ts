@@ -52,7 +52,7 @@ const permissions = tableCodec<VaultPermissionRow>(
   {},
 );
 
-/** Statements over granted permissions. */
+/** Returns access to the table of granted permissions. */
 export function vaultPermissionTable(db: Database): VaultPermissionTable {
   const permissionWhere = async (where: Sql): Promise<VaultPermissionRow | undefined> => {
     const row = await db.get(

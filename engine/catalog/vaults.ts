@@ -110,11 +110,14 @@ interface VaultTable {
   /** The user's permission on a vault; null for none. */
   permission(viewer: Viewer, id: number): Promise<Permission | null>;
   childCounts(ids: readonly number[]): Promise<ReadonlyMap<number, ChildCounts>>;
-  /** The number of objects and the disk space of each vault that has content and that the user may read; ordered by name. */
+  /** Numbers and sizes of the datasets and files of each vault that the user may read, also of an empty one; ordered by name. */
   usage(viewer: Viewer): Promise<readonly VaultUsage[]>;
 }
 
-/** The contents of a vault in numbers. `bytes` is the size of all segments and of all stored versions of files. */
+/**
+ * The contents of a vault in numbers. `datasetBytes` is the size of the segments of the newest versions of its datasets, `fileBytes` that
+ * of all stored versions of its files.
+ */
 export interface VaultUsage {
   readonly id: number;
   readonly name: string;
@@ -146,7 +149,7 @@ const vaults = tableCodec<VaultRow, { nameKey: string }>(
   { nameKey: 'plain' },
 );
 
-/** Statements over vaults. */
+/** Returns access to the table of vaults. */
 export function vaultTable(db: Database): VaultTable {
   const vaultWhere = async (where: Sql): Promise<VaultRow | undefined> => {
     const row = await db.get(sql`SELECT ${vaults.columns} FROM vaults WHERE ${where}`);

@@ -81,8 +81,8 @@ type LocatedRows = Pick<SegmentMatches, 'rows' | 'given'>;
 const maxDistinctKeys = 100_000_000;
 
 /**
- * Finds the rows that have a wanted key, reading only the columns of the key, and of these only the pages that may contain one. Throws
- * `damaged`, and `budget` if there are too many keys.
+ * Finds the rows that have a wanted key. Of a segment, reads only row ids and the columns of the key, and of these columns only the pages
+ * that may contain a wanted key, unless such pages have more than half of the rows. Throws `damaged`, and `budget` for too many keys.
  */
 export function findRows({ wanted, columns, segments, isUnique }: RowSearch): FoundRows {
   const overflow = new FacetOverflow();

@@ -209,7 +209,7 @@ export async function writeRows(
   return segment;
 }
 
-/** Writes records as a segment that need not survive a crash; the parameters are those of `writeRows`. */
+/** Writes records as a segment, like `writeRows`, but without making it durable. */
 export async function writeUnflushedRows(
   columns: Columns,
   children: readonly Data[],

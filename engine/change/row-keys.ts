@@ -44,9 +44,9 @@ export function forEachWantedKey(
 
 /**
  * Calls `visit` for rows of a segment that have a key, in their order, with their keys as `forEachWantedKey` passes them; rows whose keys
- * are certainly not wanted are left out. If at most one page in two may contain a wanted key (`wantedPages`), only these pages are read;
- * otherwise whole columns are, which takes less time per row. The column that rules out most pages is read first, and the others only where
- * it has a wanted value.
+ * are certainly not wanted are left out. If the pages that may contain a wanted key (`wantedPages`) have at most half of the rows, only
+ * these pages are read; otherwise whole columns are, which takes less time per row. The column that rules out most pages is read first, and
+ * the others, of the page or of the segment, only if it has a wanted value there.
  */
 export function forEachStoredKey(
   file: SegmentFile,

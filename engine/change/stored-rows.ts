@@ -45,7 +45,8 @@ export function estimateRecordSizes(files: readonly CheckedFile[]): Float64Array
 
 /**
  * Reads rows of several segments, one segment after the other, as Arrow columns, one for each of `columns`. A column that a segment does
- * not store is null, and narrower numbers are widened. Only the pages that contain one of the rows are read. Throws `damaged`.
+ * not store is null, and narrower numbers are widened. Of a column with a page index, only the pages that contain one of the rows are read.
+ * Throws `damaged`.
  */
 export function readRows(sources: readonly RowsToRead[], columns: Columns): readonly Data[] {
   const schema = parquetSchema(parquetColumnsWithoutReserved(columns));

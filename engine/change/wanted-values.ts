@@ -81,7 +81,7 @@ export class WantedValues {
     return orderedStrings(this.#strings, remaining);
   }
 
-  /** Whether one of the entries of a dictionary of this physical type is wanted. */
+  /** Whether one of the entries of a dictionary of this physical type may be wanted. */
   areAmong(entries: DecodedValues, physical: number): boolean {
     if (entries.kind === 'strings') {
       const { bytes, offsets } = entries;
@@ -93,7 +93,7 @@ export class WantedValues {
     return numbersOf(entries, physical).some((one) => this.#hasNumber(Number(one)));
   }
 
-  /** Returns those of the rows, or of all rows, whose value is wanted; rows with null are not. */
+  /** Returns those of the rows, or of all rows, whose value may be wanted; null is never wanted. */
   rowsIn({ values, present, rows: count }: MemoryColumn, rows?: Int32Array): Int32Array {
     const isText = values.kind === 'strings' || values.kind === 'dictionary';
     const isWanted = !this.canExclude(isText ? physicalType.byteArray : physicalType.double)

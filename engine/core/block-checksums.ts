@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { AppError } from './errors.js';
 
 /**
- * The number of bytes of a file for which there is a checksum. Smaller blocks save time, because a block has to be read as a whole, and a
+ * The number of bytes of a file that one checksum covers. Smaller blocks save time, because a block has to be read as a whole, and a
  * page of a column takes only 10 to 20 kB in the file. Larger blocks save space: the checksums of the 32,768 blocks of a gigabyte take 175
  * kB in the log.
  */

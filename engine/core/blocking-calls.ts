@@ -5,7 +5,7 @@ import type { Outcome } from './outcome.js';
 /** The end of a channel through which a thread calls. The port has to be transferred to the thread. */
 export interface CallChannelEnd {
   readonly port: MessagePort;
-  /** A 32-bit integer on which the calling thread waits; 0 until the call has been answered. */
+  /** A 32-bit integer on which the calling thread waits; 0 until the call has been answered or the channel is closed. */
   readonly state: SharedArrayBuffer;
 }
 
@@ -43,7 +43,7 @@ export function serveCalls(answer: (call: unknown) => Promise<unknown>): ServedC
   };
 }
 
-/** Calls the other side of the channel and blocks this thread until it answers. Throws an `AppError`. */
+/** Calls the other side of the channel and blocks this thread until it answers. Throws the error of the answer, or `canceled`. */
 export function callBlocking<T>({ port, state }: CallChannelEnd, call: unknown): T {
   const flag = new Int32Array(state);
   Atomics.store(flag, 0, 0);

@@ -27,7 +27,7 @@ export function genomeBuildOfAlias(name: string): GenomeBuild | undefined {
 /** `GRCh37, GRCh38 or T2T-CHM13`. */
 export const knownBuildsText = `${genomeBuilds.slice(0, -1).join(', ')} or ${genomeBuilds.at(-1)}`;
 
-/** Returns the last sentence of a message about an unknown genome build; it names the build that was most likely meant. */
+/** Returns the last sentence of a message about an unknown genome build: the build that was most likely meant; empty if there is none. */
 export function buildSuggestionText(name: unknown): string {
   if (typeof name !== 'string' && typeof name !== 'number') return '';
   const found = suggestionFor(String(name), genomeBuilds, buildSynonyms);

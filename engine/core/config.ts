@@ -5,7 +5,6 @@ import { parseCidrBlock } from './ip-addresses.js';
 import { parseAllowedAddress } from './allowed-addresses.js';
 import { AppError } from './errors.js';
 
-/** The level of the log. */
 type LogLevel = 'silent' | 'error' | 'info' | 'debug';
 
 /** All settings of the server, validated. Plain data, so that they can be sent to other processes. */
@@ -55,7 +54,6 @@ export interface Config {
   readonly logFileMb: number;
 }
 
-/** The declaration of a setting. */
 interface Setting<T> {
   readonly flag: string;
   readonly env: string;
@@ -218,7 +216,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
 };
 
-/** An eighth of the memory of the machine or container. */
+/** Returns an eighth of the memory of the machine or container in MiB, at least 128. */
 function eighthOfMemoryMb(): number {
   const limit = process.constrainedMemory();
   const bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();

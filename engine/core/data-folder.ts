@@ -4,10 +4,7 @@ import { AppError } from './errors.js';
 /** The names that the server gives to files and folders in the data folder. */
 const namePattern = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$/;
 
-/**
- * The paths of all files and folders in the data folder; `files.ts` opens them. No path is outside of the root, whatever ids and names are
- * passed.
- */
+/** The paths of all files and folders in the data folder. No path is outside of the root, whatever ids and names are passed. */
 export class DataFolder {
   /** The root as an absolute path; symbolic links are resolved if `openDataFolder` created the object. */
   readonly root: string;
@@ -27,7 +24,7 @@ export class DataFolder {
   get hotColumns(): string {
     return this.path('hot-columns.json');
   }
-  /** The folder with all datasets: the only one that the query engine may read. */
+  /** The folder with all datasets; each has a folder of its own in it. */
   get datasets(): string {
     return this.path('datasets');
   }
@@ -113,7 +110,10 @@ export class DataFolder {
   archive(datasetId: number): string {
     return this.path('archives', `${idText(datasetId)}.tar.zst`);
   }
-  /** The folder of the segments to which an uploaded file is converted for queries; each task that converts it has a folder of its own. */
+  /**
+   * The folder that a task fills with a table: an uploaded file as segments or, with the id of a dataset and revision 0, fields that a
+   * query computes.
+   */
   fileTable(objectId: number, revision: number, taskId: number): string {
     return this.path('file-tables', `${idText(objectId)}-${idText(revision)}-${idText(taskId)}`);
   }
@@ -136,7 +136,10 @@ export class DataFolder {
     return join(this.root, ...names);
   }
 
-  /** Returns the given absolute path if it is below the root, and throws otherwise. Used for paths in messages from other processes. */
+  /**
+   * Returns the given absolute path; throws unless it is below the root and consists of names that the server may create. Used for paths in
+   * messages from other processes.
+   */
   requireInside(path: string): string {
     if (!path.startsWith(this.root + sep)) {
       throw new AppError('internal', `${JSON.stringify(path)} is not in the data folder`);

@@ -1,4 +1,4 @@
-/** The kinds of errors that a caller can act on; `api/http/errors.filter.ts` maps each to the HTTP status given here. */
+/** The kinds of errors that callers distinguish; `api/http/errors.filter.ts` maps each to the HTTP status given here. */
 export type ErrorCode =
   | 'invalid' // HTTP status 400
   | 'unauthenticated' // HTTP status 401
@@ -12,8 +12,8 @@ export type ErrorCode =
   | 'reused-key' // HTTP status 422: the Idempotency-Key was used for another request
   | 'rate-limited' // HTTP status 429
   | 'budget' // HTTP status 400: a limit of engine/core/budgets.ts, named in the message
-  | 'canceled' // the task was cancelled or the client disconnected
-  | 'input' // a source file is malformed; the error has a position
+  | 'canceled' // HTTP status 400: the task was canceled or the client disconnected
+  | 'input' // HTTP status 400: the records or files to process are wrong; an `InputError` has the position in a file
   | 'damaged' // HTTP status 500: a stored file is missing or fails its checksum
   | 'no-space' // HTTP status 507: the disk is full; the request had no effect
   | 'internal'; // HTTP status 500
@@ -53,7 +53,10 @@ export function notFoundError(): AppError {
   return new AppError('not-found', 'Not found');
 }
 
-/** A position in a source file. `line` and `column` count from 1, `byte` from 0 in the decompressed file. */
+/**
+ * A position in a source file. `line` and `column` count from 1, `byte` from 0: in the decompressed file or, if the compression is damaged,
+ * in the file as stored.
+ */
 interface SourcePosition {
   readonly file: string;
   readonly line?: number;
@@ -61,7 +64,7 @@ interface SourcePosition {
   readonly byte?: number;
 }
 
-/** A malformed source file. The message contains file, line and cause. */
+/** A malformed source file. The message begins with the file and, if it is known, the line. */
 export class InputError extends AppError {
   readonly position: SourcePosition;
   constructor(position: SourcePosition, message: string, cause?: unknown) {
@@ -94,7 +97,7 @@ export function toErrorValue(error: unknown): ErrorValue {
   return { code: 'internal', message };
 }
 
-/** Converts the result of `toErrorValue` back to an error. */
+/** Converts the result of `toErrorValue` back to an error, without the position of an `InputError`. */
 export function fromErrorValue(value: ErrorValue): AppError {
   return new AppError(value.code, value.message, value.fields);
 }

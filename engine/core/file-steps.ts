@@ -2,7 +2,7 @@ import { sep } from 'node:path';
 import { AppError } from './errors.js';
 import { faultpoint, type FileOperation } from './faultpoint.js';
 
-/** Runs one operation on the file system. Its error names the file and the operation (`verb`). */
+/** Runs one operation on the file system. Its error names the file (`wrapFileError`); `verb` is the operation as messages name it. */
 export function fileStep<T>(
   path: string,
   verb: string,
@@ -18,7 +18,7 @@ export async function rawFileStep<T>(operation: FileOperation, work: () => Promi
   return work();
 }
 
-/** Awaits the result of an operation on a file; its error names the file, the operation and what to do. */
+/** Awaits the result of an operation on a file; rejects with the error that `wrapFileError` returns. */
 async function explainFailure<T>(path: string, verb: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -56,7 +56,7 @@ export function wrapFileError(path: string, verb: string, error: unknown): Error
   }
 }
 
-/** The error for a file whose content is not what was written. */
+/** The error for a stored file that is missing or not as it was written; `what` is the predicate of the message. */
 export function damagedFileError(path: string, what: string, cause?: unknown): AppError {
   return new AppError('damaged', `${shortPath(path)} ${what}`, undefined, cause);
 }

@@ -77,7 +77,7 @@ export class FileWriter {
     if (this.#bytes - this.#flushedTo >= flushIntervalBytes) this.#flushInBackground();
   }
 
-  /** Begins a flush unless one is in progress. If it fails, the next write or the end of the file throws its error. */
+  /** Begins a flush unless one is in progress. If it fails, the next call or the end of the file throws its error. */
   #flushInBackground(): void {
     if (this.#flushError !== undefined) throw this.#flushError;
     if (this.#flushing !== undefined) return;
@@ -147,7 +147,7 @@ export class FileWriter {
   }
 }
 
-/** Ignores an error of a background flush; the next write, or the end of the file, throws it. */
+/** Ignores an error of a background flush, which `#flushError` keeps. */
 function ignoreError(): void {}
 
 /** Options for creating a file. */

@@ -59,7 +59,7 @@ export function openFileSync(path: string): SyncFileReader {
   }
 }
 
-/** Removes a file, if it exists, before any other work of the process can run. */
+/** Removes a file, if it exists, before any other work of this thread can run. */
 export function removeFileSync(path: string): void {
   syncFileStep(path, 'remove', () => rmSync(path, { force: true }));
 }

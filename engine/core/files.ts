@@ -15,8 +15,9 @@ import {
 
 /*
  * Access to the file system. Besides `file-writer.ts`, `atomic-files.ts` and `files-sync.ts`, this is the only module that imports
- * `node:fs`. All functions but `openLocalFile`, `ensureLocalFolder` and `readSystemFile` work on the data folder. They refuse symbolic links: as
- * the last name by O_NOFOLLOW, as a parent folder by comparing the real path.
+ * `node:fs`. Functions that open files of the data folder refuse symbolic links: as the last name by O_NOFOLLOW, as a parent folder by
+ * comparing the real path. Functions that move or link files refuse them as a parent folder, except `linkNewFile`. `openLocalFile`,
+ * `ensureLocalFolder` and `readSystemFile` are for other paths, for which the command line uses some of the other functions, too.
  */
 
 const { O_RDONLY } = constants;
@@ -363,7 +364,7 @@ export async function removeFile(path: string): Promise<void> {
   await fileStep(path, 'remove', 'remove', () => fs.rm(path, { force: true }));
 }
 
-/** Removes a file that is no longer needed. Never throws: if the file cannot be removed, the next sweep removes it. */
+/** Removes a file that is no longer needed. Never throws: a file that cannot be removed stays until a sweep of the data folder. */
 export async function discardFile(path: string): Promise<void> {
   await rawFileStep('remove', () => fs.rm(path, { force: true })).catch(() => undefined);
 }

@@ -125,8 +125,8 @@ function requireCidrBlock(text: string): CidrBlock {
 }
 
 /**
- * The IANA IPv4 special-purpose registry (RFC 6890), multicast and reserved addresses; no files are served from the few of them that are
- * global.
+ * The IANA IPv4 special-purpose registry (RFC 6890), multicast and reserved addresses, and an address of Azure. No files are served from
+ * the few of them that are global.
  */
 const specialIpv4Blocks = [
   '0.0.0.0/8', // this network

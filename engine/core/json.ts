@@ -9,7 +9,7 @@ interface ParseJsonOptions {
   readonly onDuplicate?: (key: string, offset: number) => void;
 }
 
-/** A text that is not JSON. Line and column count from 1; `reason` says what was expected. */
+/** A text that is not JSON. Line and column count from 1; both are 1 for invalid UTF-8. `reason` says what is wrong. */
 export class JsonError extends AppError {
   readonly line: number;
   readonly column: number;

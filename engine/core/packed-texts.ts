@@ -68,7 +68,7 @@ export function packLiterals(
   some: readonly number[],
 ): PackedTexts {
   const ends = new Int32Array(some.length + 1);
-  /** The escaped forms of characters that may not appear literally between quotes. */
+  /** The literals of the texts that contain characters to escape, by the index in `some`. */
   const escapedCodes = new Map<number, Uint8Array>();
   for (let i = 0; i < some.length; i++) {
     const [from, to] = [offsets[some[i]!]!, offsets[some[i]! + 1]!];

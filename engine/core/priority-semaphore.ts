@@ -1,4 +1,3 @@
-/** A queued job. */
 interface WaitingJob {
   readonly start: () => void;
   readonly isUrgent: boolean;

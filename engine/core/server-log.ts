@@ -4,7 +4,10 @@ export type LogSink = (line: string) => void;
 /** The longest line of the log, in bytes (threat catalogue, section 2). */
 const maxLineBytes = 8 << 10;
 
-/** Writes one event as a JSON line: control characters escaped by JSON, secrets removed, cut at 8 kB. */
+/**
+ * Returns one event as a JSON line of at most 8 KiB: long texts are cut, or all entries left out; control characters are escaped or
+ * replaced. The caller removes secrets (`withoutSecrets`).
+ */
 export function formatLogLine(event: string, entries: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(entries).map(
     ([key, value]) => [key, cleanText(value, 2_000)] as const,
@@ -26,7 +29,7 @@ export function formatLogLine(event: string, entries: Readonly<Record<string, un
     : JSON.stringify({ event, cut: true });
 }
 
-/** Returns the address of a request as it may be logged: without tokens and signatures (threats A8, D7). */
+/** Returns the address of a request as it may be logged: without tokens, signatures, codes and client secrets (threats A8, D7). */
 export function withoutSecrets(target: string): string {
   return target.replaceAll(/([?&](?:access_token|signature|code|client_secret)=)[^&#]*/gi, '$1***');
 }

@@ -8,8 +8,8 @@ const keyBytes = 32;
 
 /**
  * Returns the server's key of 32 bytes, with which URLs are signed and the hashes of tokens are keyed. The first call creates it;
- * concurrent calls in other processes return the same key. Throws `damaged` if a catalogue exists without its key, because no token in the
- * catalogue would be valid with a new key.
+ * concurrent calls in other processes return the same key. Throws `damaged` if the key has another length, or if a catalogue exists without
+ * its key, because no token in the catalogue would be valid with a new key.
  */
 export async function openSigningKey(data: DataFolder): Promise<Uint8Array> {
   if ((await readFileStats(data.signingKey)) === undefined) {

@@ -25,8 +25,9 @@ export class KnownNames {
 
   /**
    * Returns the name that an unknown word most likely stands for: one that differs only in letter case, hyphens, underscores or blanks;
-   * else the first valid name among its synonyms; else the nearest name within one mistake (two in words of eight letters and more). A
-   * mistake is a letter added, left out or replaced, or two neighbouring letters exchanged. Undefined if there is no such name.
+   * else the first valid name among its synonyms; else the nearest name within one mistake in words of four to seven letters, or two in
+   * longer words. A mistake is a letter added, left out or replaced, or two neighbouring letters exchanged. Undefined if there is no such
+   * name.
    */
   suggestionFor(word: string): string | undefined {
     return this.suggestionsFor(word)[0];

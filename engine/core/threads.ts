@@ -32,7 +32,7 @@ export class Threads {
       minThreads: threads,
       maxThreads: threads,
       concurrentTasksPerWorker: tasksPerThread,
-      // With atomics, a thread that runs a task would block until the next task arrives and could not run two at a time.
+      // With atomics, a thread without a task blocks until the next task arrives, and meanwhile handles no other event, such as a message.
       atomics: 'disabled',
       recordTiming: false,
       ...(heapMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heapMb } }),

@@ -27,8 +27,8 @@ export function isNumeric(type: DataType | StoredType): boolean {
 export interface Column {
   readonly name: string;
   /**
-   * The name in Parquet: `name`, unless that is empty or differs from a sibling's only in letter case (engines compare column names
-   * case-insensitively).
+   * The name in Parquet: `name`, unless that is empty, contains control characters, or differs from a reserved name or a sibling's name at
+   * most in letter case (engines compare column names case-insensitively).
    */
   readonly physical: string;
   readonly type: StoredType;
@@ -42,8 +42,8 @@ export interface Column {
    */
   readonly seen?: 'null' | 'missing' | 'mixed';
   /**
-   * Only for a column of doubles that a chunk of a table inferred: all its values are whole numbers. They are stored as longs if another
-   * chunk has values that doubles cannot represent.
+   * Only for a column of doubles that a chunk of a delimited text file inferred: all its values are whole numbers. They are stored as longs
+   * if another chunk has whole numbers that doubles cannot represent.
    */
   readonly isWhole?: true;
   /**

@@ -36,7 +36,8 @@ export interface ExpressionOptions {
   /** Whether the expression may read a record; true by default. */
   readonly hasRecord?: boolean;
   /**
-   * Whether errors carry their position from the start, which slows each evaluation; otherwise `locateError` evaluates again to find it.
+   * Whether errors carry their position from the start, which slows each evaluation. If not, `locateError` evaluates the expression again
+   * to find the position, unless the expression changes values.
    */
   readonly locatesErrors?: boolean;
 }
@@ -287,7 +288,7 @@ class DictRecordFields implements RecordFields {
   }
 }
 
-/** Returns the value at a path; undefined if a step is missing or is not an object. */
+/** Returns the value at a path, of which the names before index `from` are skipped; undefined if an object or its member is missing. */
 export function memberAt(
   value: PyValue | undefined,
   path: MemberPath,
@@ -308,7 +309,7 @@ export function compileExpression(text: string, options: ExpressionOptions = {})
   }
 }
 
-/** Returns the error of an exceeded limit for a stack overflow; any other error, of the language or a bug, is returned unchanged. */
+/** Returns the error of an exceeded limit for a stack overflow, which is a RangeError; any other error is returned unchanged. */
 function asExpressionError(error: unknown): unknown {
   if (error instanceof ExpressionError) return error;
   const isOverflow = error instanceof RangeError || (error as Error)?.name === 'RangeError';
@@ -379,7 +380,7 @@ class TreeCompiler implements NodeCompiler {
     return this.#paths.get(pathKey(path));
   }
 
-  /** Suggests similar names; if there are none, similar fields of the record, which have to be read as `record.x`. */
+  /** Suggests `record.x` for the name `x` of a field; otherwise similar names, or if there are none, similar fields of the record. */
   suggestions(name: string, scope: NameScope): readonly string[] {
     const fields = this.#hasRecord ? Array.from(this.state.fieldNames()) : [];
     if (fields.includes(name)) return [`record.${name}`];

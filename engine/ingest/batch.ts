@@ -6,7 +6,7 @@ import { storedColumns } from './unify-columns.js';
 
 /** Columns of one chunk, ready to be written as a segment. */
 export interface Batch {
-  /** The columns that `data` contains. */
+  /** The columns that `data` contains, except those that `withReservedColumns` adds. */
   readonly columns: Columns;
   /** All columns found in the chunk, for `unifyColumns`; columns marked `seen` are not part of `data`. */
   readonly seen: Columns;
@@ -15,7 +15,7 @@ export interface Batch {
 }
 
 /**
- * The columns of a chunk under construction. Readers append values column by column, without an object per record.
+ * The columns of a chunk under construction. Readers append values directly to the columns, without an object per record.
  * Columns are sparse: before a value is appended, `padTo(row)` appends nulls for the rows without a value; `finish` pads the last rows.
  * `rollback` removes the values of a record that turns out to be malformed. Invariant: while a record is read, and between runs of records
  * that are appended column by column, no column has more than one value beyond `rows`.
@@ -98,7 +98,7 @@ export class BatchBuilder {
     this.#columns.clear();
   }
 
-  /** Returns the columns, in the order in which they were created. The builder must not be used after this call. */
+  /** Returns the columns, in the order in which they were created. Afterwards, only `rows`, `lineNumberOf` and `release` may be used. */
   finish(): Batch {
     const builders = [...this.#columns.values()];
     const seen = builders.map((builder) => builder.column());

@@ -12,9 +12,9 @@ export interface CastError {
 export type InputScalar = boolean | number | bigint | string;
 
 /**
- * Converts a scalar to the form in which a column of the type stores it: a string for `string`, `text` and `blob`, a number or bigint for
- * numbers, microseconds since 1970 for dates. Returns null for an empty string in a field of numbers, dates or booleans (contract 19.3),
- * and an error with code 301 if the conversion would lose information.
+ * Converts a scalar to the form in which a column of the type stores it: a string for `string`, `text` and `blob`, a boolean for `boolean`,
+ * a number or bigint for numbers, microseconds since 1970 for dates. Returns null for an empty string in a field of numbers, dates or
+ * booleans (contract 19.3), and an error with code 301 for a value that is not of the type or out of its range. A double may be rounded.
  */
 export function castScalar(type: StoredType, value: InputScalar): InputScalar | null | CastError {
   return (castByType[type] ?? invalidValueError)(value, type);
@@ -63,7 +63,7 @@ const castByType: Readonly<Partial<Record<StoredType, Cast>>> = {
   },
 };
 
-/** Accepts true, false, 1 and 0, also as strings in any letter case; other strings are probably mistakes. */
+/** Converts true, false, 1 and 0, also as strings in any letter case. An empty string becomes null; any other value is an error. */
 function toBoolean(value: InputScalar, type: StoredType): boolean | null | CastError {
   if (value === '') return null;
   switch (String(value).toLowerCase()) {
@@ -121,7 +121,7 @@ function outOfRangeError(value: InputScalar, type: StoredType): CastError {
   };
 }
 
-/** Shows a value in a message: at most 60 characters, control characters escaped. */
+/** Returns a value as text for a message: at most 60 characters, control characters escaped. */
 function valueForMessage(value: InputScalar): string {
   const text = typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value);
   return text.length <= 60 ? text : `${text.slice(0, 57)}…`;

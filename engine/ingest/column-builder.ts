@@ -7,12 +7,12 @@ export abstract class ColumnBuilder {
   /** Number of values, including nulls. */
   length = 0;
   nullCount = 0;
-  /** A bitmap with 0 for null values; null while no value is null. */
+  /** A bitmap with 0 for null values; null until the first null is appended. */
   protected validityBits: Uint8Array | null = null;
 
   /** Returns the column's declaration; the type of an inferred column may still change. */
   abstract column(): Column;
-  /** Pads to `length` values and returns them; the returned data refers to the builder's buffers. */
+  /** Pads to `length` values and returns them; the returned data may refer to the builder's buffers. */
   abstract finish(length: number): Data;
   abstract appendNull(): void;
 

@@ -3,7 +3,7 @@ import type { Column } from '../core/types.js';
 import { ValueColumn } from './value-column.js';
 
 /**
- * A column that discards its values and is not part of a batch: for fields with a reserved name, and for values that are only validated.
+ * A column that discards its values and is not part of a batch: for fields with a reserved name, and for values that a reader only checks.
  */
 export class DiscardedColumn extends ValueColumn {
   column(): Column {

@@ -2,7 +2,7 @@ import { nameByCode, codes } from './validation-codes.js';
 import type { Columns } from '../core/types.js';
 import type { RejectionSink } from './rejected-lines.js';
 
-/** `validation_params` of an import, with the defaults filled in. */
+/** `validation_params` of an import or a migration, with the defaults filled in, and `max_rejected`. */
 export interface ValidationParams {
   readonly disable: boolean;
   readonly raiseOnErrors: boolean;
@@ -36,7 +36,7 @@ export interface Finding {
   readonly field: string | null;
   readonly message: string;
   readonly count: number;
-  /** The file's name in messages; null for a finding about the import as a whole. */
+  /** The file's name in messages; null for a finding about the import as a whole, absent before `joinFindings`. */
   readonly file?: string | null;
 }
 
@@ -48,7 +48,7 @@ export interface Findings {
   readonly warnings: number;
   /** The number of records with at least one error. */
   readonly records: number;
-  /** One finding for each code, level and field, ordered by line. */
+  /** One finding for each code, level and field, at most `maxExamples` per chunk; those of one file are ordered by line. */
   readonly examples: readonly Finding[];
 }
 
@@ -66,7 +66,7 @@ export const noFindings: Findings = {
  * chunks.
  */
 const maxExamples = 2_000;
-/** Maximum number of findings per code and level in an import's metadata. */
+/** Maximum number of findings per code and level in an import's `validation`, and of errors in its `progress`. */
 const maxShownExamples = 20;
 
 /** Collects the errors and warnings that a reader reports about one chunk. */
@@ -240,7 +240,8 @@ function sumFindings(
 
 /**
  * Returns the findings about the new columns of an import: code 202 for unusual names, 203 for columns that the dataset does not have. The
- * first import into an empty dataset defines its fields, so none of its columns counts as new.
+ * first import into an empty dataset defines its fields, so none of its columns counts as new; nor does any if strict validation allows new
+ * fields.
  */
 export function columnFindings(
   existing: Columns,

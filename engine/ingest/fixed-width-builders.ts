@@ -81,7 +81,7 @@ export class IntegerBuilder extends ColumnBuilder {
   }
 }
 
-/** Floating-point numbers of 64 bits: `double`. */
+/** Floating-point numbers: `double`, and `float`, whose values have 64 bits until `finish`. */
 export class DoubleBuilder extends ColumnBuilder {
   #values = acquireBuffer(Float64Array, 1024);
   readonly #column: Column;

@@ -42,7 +42,7 @@ export class InferredColumn extends ValueColumn {
   #list: ListBuilder<InferredColumn> | null = null;
   /** Whether the type of the hint is `json`, so that the column accepts only JSON text. */
   readonly #isJson: boolean;
-  /** Whether the hint or the declaration is a list, so that the first value turns this column into a column of lists. */
+  /** Whether the declaration, or else the hint, is a list, so that the first value turns this column into a column of lists. */
   #becomesList: boolean;
   /** Whether the field is declared as a list or as a single value; undefined if the values decide. */
   readonly #isList: boolean | undefined;
@@ -50,8 +50,8 @@ export class InferredColumn extends ValueColumn {
   #listRow = -1;
 
   /**
-   * `make` creates the columns of members. A hint is the type inferred from other values of the import. It counts like values of this
-   * column, so it does not change the unified type.
+   * `make` creates the columns of members. A hint is the type inferred from other values of the import. The types of these and of the
+   * values of this column are unified in any case, so following the hint does not change the unified type.
    */
   constructor(spec: ColumnSpec, make: MakeColumn) {
     super(spec.name, spec.path, spec.context);
@@ -265,8 +265,8 @@ export class InferredColumn extends ValueColumn {
   }
 
   /**
-   * Records the kind of a run of values. Returns false, and changes nothing, if the run cannot be stored directly, because the column has
-   * values of kinds other than `kind` and `others`.
+   * Records the kind of a run of values. Returns false, and changes nothing, if the run cannot be stored directly: if the column has
+   * values of kinds other than `kind` and `others`, is mixed, accepts only JSON text, or has or becomes lists.
    */
   #startRun(kind: number, others = 0): boolean {
     const isFree = (this.#kinds & ~(kind | others)) === 0 && !this.#isMixed;

@@ -8,8 +8,8 @@ import { ListColumn, ScalarColumn } from './typed-column.js';
 import type { ValueColumn } from './value-column.js';
 
 /*
- * A column of objects contains columns of all classes, and two of these classes can in turn contain objects. To avoid circular imports, the
- * classes create each other through `MakeColumn`, which is implemented here and passed to them.
+ * A column of objects contains columns of all classes, and most of these classes can in turn contain objects. To avoid circular imports,
+ * the classes create the columns of members through `MakeColumn`, which is implemented here and passed to them.
  */
 
 /** Creates the column of a field: values are cast to its declared type, or else the type is inferred from the values. */
@@ -18,7 +18,7 @@ const makeColumn: MakeColumn = (spec) =>
     ? new InferredColumn(spec, makeColumn)
     : typedColumn(spec.declared, spec.path, spec.depth, spec.context);
 
-/** Creates the column of a field with a declared type: values are cast to it or rejected. */
+/** Creates the column of a field with a known type: values are cast to it, or are rejected, or widen the type if no user declared it. */
 export function typedColumn(
   column: Column,
   path: string,
@@ -39,8 +39,8 @@ export function typedColumn(
 }
 
 /**
- * Creates the fields of a record: the fields in `declared` with their types, others with inferred types; `onNew` is called for each new
- * field.
+ * Creates the fields of a record: the fields in `declared` with their types, others with inferred types; `onNew` is called with each column
+ * when it is created, on first use of its field, unless it only discards values.
  */
 export function createRecordFields(options: {
   readonly declared: Columns;

@@ -152,7 +152,7 @@ export class ObjectColumn extends ValueColumn implements ObjectRun {
 
   column(): Column {
     let children = this.fields.columns.map((child) => child.column());
-    // Parquet has no struct without members, so a column of objects whose members were all null gets its declared members.
+    // Parquet has no struct without members, so a column of objects none of whose members would be stored gets its declared members.
     if (children.every(({ seen }) => seen !== undefined)) {
       this.fields.addDeclared();
       children = this.fields.columns.map((child) => child.column());

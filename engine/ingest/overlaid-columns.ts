@@ -32,8 +32,8 @@ export function overlaidColumns(columns: Columns, known: Columns): Columns {
 }
 
 /**
- * Adapts a column of a format to the existing column `known`: the column takes its physical name, and, unless these are open, its type and
- * whether it is a list.
+ * Adapts a column of a format to the existing column `known`: replaces its physical name by that of `known`, and, unless they are open in
+ * `known`, its type and whether it is a list. A type of the format that is wider than an undeclared type of `known` stays.
  */
 export function overlayColumn(column: Column, known: Column | undefined): Column {
   if (known === undefined) return column;

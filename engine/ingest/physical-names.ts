@@ -1,7 +1,7 @@
 import type { Column } from '../core/types.js';
 import { rowIdColumn } from '../store/row-ids.js';
 
-/** The columns that the server adds to every segment; fields of a record with these names are discarded. */
+/** The columns that the server adds to every segment. Fields of a record with these names are discarded, but for `givenIdColumn`. */
 export const reservedNames: readonly string[] = ['_id', '_commit'];
 
 /** The column in which an import stores the ids given in its records, until it knows which records they replace. */
@@ -38,7 +38,7 @@ export function isOfGivenRecords({ physical }: Column): boolean {
 export class PhysicalNames {
   readonly #taken = new Set<string>();
 
-  /** `physical` has the names already in use; at the top level, the reserved names are in use as well. */
+  /** `physical` has the names already in use; at the top level, the names of reserved and internal columns are in use as well. */
   constructor(physical: Iterable<string>, isTop: boolean) {
     for (const name of physical) this.#taken.add(name.toLowerCase());
     if (isTop)
@@ -51,7 +51,7 @@ export class PhysicalNames {
         this.#taken.add(name);
   }
 
-  /** Returns the physical name of a new column: its own name if that is free, else `<name>~2`, `<name>~3` and so on. */
+  /** Returns the physical name of a new column: its name, with `_` for control characters, if that is free, else `<name>~2` and so on. */
   add(name: string): string {
     // oxlint-disable-next-line no-control-regex -- control characters are to be replaced
     const plain = name.replace(/[\u0000-\u001f\u007f\ufeff]/g, '_');

@@ -15,7 +15,8 @@ export class TrialReadFailed extends Error {}
 export class RecordContext {
   line = 0;
   /**
-   * The number of records begun; a column compares it with `lastRecordNumber` to find out whether the current record already has the field.
+   * The number of records begun; readers compare it with the `lastRecordNumber` of a column to find out whether the current record already
+   * has the field.
    */
   recordNumber = 0;
   /** The number of fields of the current record; an object counts as its members. */

@@ -56,7 +56,7 @@ export function withReservedColumns(batch: Batch, reserved: readonly Data[]): Ba
   return { ...batch, data: new RecordBatch(new Schema(fields), struct) };
 }
 
-/** The `_id` of the first record of a chunk. */
+/** Returns the `_id` of the first record of a chunk. */
 export function firstRecordId(commitId: number, chunk: number): string {
   return base36(commitId, commitDigits) + base36(chunk, chunkDigits) + '0'.repeat(rowDigits);
 }

@@ -10,11 +10,11 @@ export interface TruncatedText {
   readonly bytes: number;
 }
 
-/** The texts of the records of a file, each of which begins on a line. */
+/** The texts of the records of a chunk: for each, the line on which it begins. Further lines of a record are left out. */
 export class RecordLines implements RecordTexts {
   readonly #text: Uint8Array;
   readonly #endsAtReturn: boolean;
-  /** The line whose start was found last; the search for another line continues there. */
+  /** The line whose start was found last; the search for a later line continues there. */
   #known = { line: 1, at: 0 };
 
   /** `endsAtReturn` says whether a carriage return ends a line, too. */

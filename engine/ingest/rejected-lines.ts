@@ -64,7 +64,7 @@ export class RejectedLines implements RejectionSink {
     this.#maxTextBytes = limits.maxTextBytes;
   }
 
-  /** Whether no further record fits. */
+  /** Whether a record did not fit, so that all further ones are left out. */
   get isFull(): boolean {
     return this.#isFull;
   }

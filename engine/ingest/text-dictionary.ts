@@ -33,7 +33,7 @@ export function textDictionary(texts: readonly (string | null | undefined)[]): T
   return { bytes: new DataView(bytes.buffer), begins, ends, nulls };
 }
 
-/** The size of the longest text, bytes. */
+/** Returns the size of the longest text in bytes. */
 export function longestText({ begins, ends }: TextDictionary): number {
   let longest = 0;
   for (let i = 0; i < ends.length; i++) longest = Math.max(longest, ends[i]! - begins[i]!);

@@ -3,9 +3,10 @@ import { PhysicalNames } from './physical-names.js';
 
 /**
  * Unifies the columns found in the chunks of an import (`seen`) with the existing columns of the dataset.
- * The types form a lattice: two types are unified to the smallest type that holds the values of both without loss. Therefore, the result
- * depends neither on how the source was divided into chunks nor on the order of the chunks, except for the order of the columns. Values are
- * cast to the types of existing columns; these types change only if they are undeclared and can be widened (`mayWiden`).
+ * The types form a lattice: two types are unified to the smallest type that holds the values of both, exactly but for longs beyond 2^53 in
+ * a double. Therefore, the result depends neither on how the source was divided into chunks nor on the order of the chunks, except for the
+ * order of the columns. Values are cast to the types of existing columns; these types change only if they are undeclared and can be widened
+ * (`mayWiden`).
  */
 export function unifyColumns(existing: Columns, seen: readonly Columns[]): UnifiedColumns {
   const conflicts: Conflict[] = [];
@@ -28,7 +29,7 @@ interface Conflict {
   readonly to: string;
 }
 
-/** Whether a chunk has to be read again with the final columns, because its segment lacks a column or stores it with another type. */
+/** Whether a chunk has to be read again with the final columns, because its segment lacks a column or stores it differently. */
 export function needsRewrite(chunk: Columns, final: Columns): boolean {
   const byName = new Map(final.map((column) => [column.name, column]));
   return chunk.some((column) => {
@@ -47,7 +48,7 @@ export function needsRewrite(chunk: Columns, final: Columns): boolean {
   });
 }
 
-/** The columns that are stored in a chunk's segment: those without a `seen` mark. */
+/** Returns the columns that are stored in a chunk's segment: those without a `seen` mark. */
 export function storedColumns(seen: Columns): Columns {
   return seen
     .filter((column) => column.seen === undefined)
@@ -76,7 +77,7 @@ const upperBounds: Readonly<Record<StoredType, readonly StoredType[]>> = {
   json: ['json'],
 };
 
-/** The smallest type that holds the values of both types. */
+/** Returns the smallest type that holds the values of both types. */
 function commonType(a: StoredType, b: StoredType): StoredType {
   return upperBounds[a].find((type) => upperBounds[b].includes(type)) ?? 'json';
 }
@@ -193,7 +194,7 @@ function isWidened(column: Column, seen: Column): boolean {
   );
 }
 
-/** Returns the columns without the marks of declared types. */
+/** Returns the columns without marks such as `isDeclared`, `open` and `isWhole`. */
 function unmarkColumns(columns: Columns): Columns {
   return columns.map((column) => {
     const { name, physical, type, isList, children } = column;

@@ -73,7 +73,7 @@ export class Utf8Builder extends ColumnBuilder {
     else if (this.validityBits !== null) this.#mark(from, () => true);
   }
 
-  /** Appends the first `count` texts. `isValid` has 1 for each text that is not null; it is null if all texts are valid. */
+  /** Appends the first `count` texts. `isValid` returns whether a text is not null; it is null if all texts are valid. */
   appendConsecutive(
     { bytes, offsets }: PackedTexts,
     count: number,
@@ -100,7 +100,7 @@ export class Utf8Builder extends ColumnBuilder {
       else this.nullCount++;
   }
 
-  /** Reserves `size` bytes and returns the buffer; the caller writes a value from `end` on and then calls `endValue`. */
+  /** Reserves `size` bytes and returns the buffer; the caller writes a value from `usedBytes` on and then calls `endValue`. */
   reserve(size: number): Uint8Array {
     if (this.usedBytes + size > this.#bytes.length)
       this.#bytes = growBuffer(this.#bytes, this.usedBytes + size);

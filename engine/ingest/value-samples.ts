@@ -32,13 +32,14 @@ export interface FieldSample {
 
 /*
  * The values with the smallest hashes are an unbiased sample of the distinct values. They depend neither on the order of the records nor on
- * how the records are split into chunks: the sample of an import is merged from the samples of its chunks.
+ * how the records are split into chunks: the sample of an import is merged from the samples of its chunks. Only which of several values
+ * with the same hash is sampled depends on their order.
  */
 
 /** Maximum number of bytes of a sampled value; further bytes do not help to detect its entity type. */
 const maxSampledValueBytes = 48;
 
-/** Samples the string columns of a chunk. */
+/** Samples the columns of a chunk that contain strings, or numbers that may be ids of entities. */
 export function sampleBatch(batch: Batch, size: SamplingOptions): readonly FieldSample[] {
   const samples: FieldSample[] = [];
   const exceptNames = new Set(size.except);
@@ -111,8 +112,8 @@ function sampleColumn(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
 }
 
 /**
- * Hashes the length of a value, its last four bytes and the four in its middle: every value is hashed, so this has to be fast. Values with
- * the same length and bytes count as one, of which the first in the source is sampled.
+ * Hashes the length of a truncated value, its last four bytes and the four in its middle: every value is hashed, so this has to be fast.
+ * Values that are equal in these count as one.
  */
 function sampleHash(view: DataView, from: number, size: number): number {
   let end = 0;

@@ -18,7 +18,7 @@ import type { SchemaNode, ParquetSchema } from './parquet-schema.js';
 
 /** The repetition and definition levels of a node of the schema. */
 interface NodeLevels {
-  /** Number of optional and repeated ancestors, the node included: an item is null at this definition level, and present above it. */
+  /** Number of optional and repeated ancestors of the node: an item is null at this definition level, and present above it. */
   readonly depth: number;
   readonly repetition: number;
   /** The lowest definition level at which a slot can have an item of the node. */
@@ -183,7 +183,7 @@ function stringData(
   return makeData({ type, ...whole, valueOffsets, data });
 }
 
-/** Concatenates the values of all pages, if each item has a value. */
+/** Concatenates the values of all pages; every item must have a value. */
 function concatenateIntegers(pages: readonly DecodedValues[], into: Int32Array): void {
   let at = 0;
   for (const page of pages) {

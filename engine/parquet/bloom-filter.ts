@@ -15,7 +15,7 @@ const bitsPerValue = 12;
 /** Maximum size of a filter; column chunks with more values have more false positives. */
 const maxBlocks = 1 << 14;
 
-/** Bytes of strings that are added to a filter in one call of the kernel. */
+/** Maximum number of bytes of strings, and of strings, that one call of a kernel processes. */
 const batchBytes = 512 << 10;
 const batchStrings = 32 << 10;
 const filterAddress = 0;

@@ -26,7 +26,7 @@ const mixSource = `
   i64.const ${p1}
   i64.mul`;
 
-/** Instructions that rotate the 64-bit number on the stack, multiply it by `factor` and add `more`. */
+/** Instructions that rotate the 64-bit number on the stack, multiply it by `factor`, add `more` and store the result in `$hash`. */
 const rotateMultiplyAddSource = (by: number, factor: bigint, more: bigint): string => `
   i64.const ${by}
   i64.rotl
@@ -36,7 +36,7 @@ const rotateMultiplyAddSource = (by: number, factor: bigint, more: bigint): stri
   i64.add
   local.set $hash`;
 
-/** Instructions that leave the inner of two nested blocks unless this many bytes remain. */
+/** Instructions that leave the two innermost blocks (or loops) unless this many bytes remain. */
 const breakUnlessBytesRemain = (bytes: number): string => `
   local.get $at
   i32.const ${bytes}

@@ -8,7 +8,7 @@ export interface WrittenBound {
   readonly isExact: boolean;
 }
 
-/** The bounds of a chunk as its footer stores them; undefined for a bound that it does not have. */
+/** The bounds of a chunk as the footer stores them; undefined for a bound that it does not have. */
 export interface WrittenBounds {
   readonly min: WrittenBound | undefined;
   readonly max: WrittenBound | undefined;
@@ -41,8 +41,8 @@ export function boundBytes(
 const maxPageStringBytes = 32;
 
 /**
- * Returns the bounds of a page for the page index; undefined for a page without values, and for strings so long that there is no upper
- * bound. Strings are copied, because the memory of the values may be reused.
+ * Returns the bounds of a page for the page index; undefined for a page without values, and if a long string has no upper bound because its
+ * first 32 bytes contain only U+10FFFF. Long strings are truncated. Strings are copied, because the memory of the values may be reused.
  */
 export function pageBounds(leaf: ParquetLeaf, { minMax }: RangeStatistics): MinMax | undefined {
   if (minMax === undefined || leaf.physical !== physicalType.byteArray) return minMax;

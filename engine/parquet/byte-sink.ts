@@ -22,7 +22,7 @@ export class ByteSink {
     this.view = new DataView(this.bytes.buffer);
   }
 
-  /** A view of the bytes written; valid until the next write. */
+  /** Returns a view of the bytes written; valid until the next write. */
   writtenBytes(): Uint8Array<ArrayBuffer> {
     return this.bytes.subarray(0, this.endOffset);
   }

@@ -69,8 +69,8 @@ export function readDeltaDoubles(
 }
 
 /**
- * Decodes, as doubles, the 64-bit integers at the positions in the first `picked` entries of `picks`, which are ascending. Nothing after
- * the last of them is decoded. 32-bit integers are exact modulo 2^32.
+ * Decodes, as doubles, the 64-bit integers at the positions in the first `picked` entries of `picks`, which are ascending. No miniblock
+ * after that of the last one is decoded. 32-bit integers are exact modulo 2^32.
  */
 export function pickDeltaDoubles(
   source: ByteSource,

@@ -12,7 +12,7 @@ import {
 import { encodingId } from './page-encodings.js';
 import { physicalType } from './parquet-schema.js';
 
-/** The values of a page without its nulls: like `Values` (values.ts), but with one byte per boolean. */
+/** The values of a page without its nulls: like `EncoderValues` (encoder-values.ts), but with one byte per boolean. */
 export type DecodedValues =
   | { readonly kind: 'booleans'; readonly booleans: Uint8Array }
   | { readonly kind: 'int32s'; readonly int32s: Int32Array }
@@ -22,7 +22,7 @@ export type DecodedValues =
     }
   | { readonly kind: 'strings'; readonly bytes: Uint8Array; readonly offsets: Int32Array };
 
-/** The number of values. */
+/** Returns the number of values. */
 export function valueCount(values: DecodedValues): number {
   if (values.kind === 'booleans') return values.booleans.length;
   if (values.kind === 'strings') return values.offsets.length - 1;
@@ -142,7 +142,7 @@ function deltaStrings(source: ByteSource, count: number): DecodedValues {
   return stringsOf(target, end);
 }
 
-/** The dictionary entries with these indices. */
+/** Returns the dictionary entries with these indices. */
 function gatherValues(
   dictionary: DecodedValues,
   indices: Int32Array,

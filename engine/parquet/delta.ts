@@ -89,7 +89,7 @@ export function writeDeltaStrings(
   releaseBuffer(suffixes);
 }
 
-/** Writes strings without shared prefixes, as the lengths of all strings and then their bytes, which is fast to write and to read. */
+/** Writes strings in DELTA_BYTE_ARRAY with empty prefixes, as lengths and then the bytes of all strings: fast to write and to read. */
 export function writeUnsharedStrings(
   sink: ByteSink,
   { offsets, bytes }: Strings,
@@ -106,7 +106,7 @@ export function writeUnsharedStrings(
   sink.append(bytes.subarray(offsets[from], offsets[to]));
 }
 
-/** Number of leading bytes that string `i` shares with the string before it. */
+/** Returns the number of leading bytes that string `i` shares with the string before it. */
 export function sharedPrefix({ view, bytes, offsets }: Strings, i: number): number {
   const before = offsets[i - 1]!;
   const from = offsets[i]!;

@@ -1,12 +1,12 @@
 import { valueCount, type DecodedValues } from './decode-values.js';
 import type { DecodedColumnChunk } from './read-column-chunk.js';
 
-/** A part of a leaf without the dropped rows, and the range and size of the dropped values. */
+/** A part of a leaf without the dropped rows, and the number and size of the dropped values. */
 interface ReducedPart {
   readonly part: DecodedColumnChunk;
   /** The number of dropped values. */
   readonly values: number;
-  /** The number of bytes of the strings that are kept. */
+  /** The number of bytes of the dropped strings. */
   readonly stringBytes: number;
 }
 

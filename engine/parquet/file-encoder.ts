@@ -30,7 +30,7 @@ import { ByteSink } from './byte-sink.js';
 import { compareBounds, type Bound } from './statistics.js';
 import { leafValues, releaseValues } from './encoder-values.js';
 
-/** Rows per row group, the same number as in DuckDB. A row group is encoded in memory before it is written. */
+/** Rows per row group, the same number as in DuckDB. A column chunk is encoded in memory before it is written. */
 export const rowsPerRowGroup = 122_880;
 
 /** Approximate size in bytes of the pieces in which a file is yielded. */
@@ -110,15 +110,15 @@ function shiftChunkOffsets(chunk: ChunkMeta, by: number): ChunkMeta {
 }
 
 interface EncoderOptions {
-  /** True for a file that is read only once. It is written as fast as possible: without compression, bounds and Bloom filters. */
+  /** True for a file that is read once. It is written fast: without compression and Bloom filters, and with bounds of booleans only. */
   readonly isIntermediate?: boolean;
   /** Which column chunks of strings get Bloom filters; by default those whose page bounds rule out few pages. */
   readonly filters?: BloomFilterChoice;
 }
 
 /**
- * Encodes record batches as one Parquet file. Row groups are yielded as soon as they are encoded; only the data of the footer stay in
- * memory. `leaves` and `lists` are complete when `encodeBatches` has ended.
+ * Encodes record batches as one Parquet file. Its bytes are yielded while row groups are encoded; only the data of the footer, the page
+ * indexes and the Bloom filters stay in memory. `leaves` and `lists` are complete when `encodeBatches` has ended.
  */
 export class ParquetEncoder {
   readonly leaves: readonly EncodedLeafStatistics[];
@@ -255,7 +255,7 @@ export class ParquetEncoder {
         }
       } else yield this.#leaf(output, node.leaf, items, below);
     } finally {
-      // In `finally`, so that the buffers are also released if the caller stops in the middle of a file.
+      // The buffers are released in `finally`, so that they are released also if the caller stops in the middle of a file.
       if (inside !== undefined && inside !== below) releaseFrame(inside, below);
       releaseFrame(below, frame);
     }

@@ -6,7 +6,7 @@ import { readRunValue, wordAt } from './decode-hybrid.js';
  * The position moves forward only. `source` must contain nothing else that is read while the cursor is in use.
  */
 export class HybridCursor {
-  /** The position: the number of numbers before the current one. It may be set to a greater one. */
+  /** The position: the number of numbers before the current one. It may be set to a greater one before `peek` or `next`. */
   index = 0;
   readonly #source: ByteSource;
   readonly #width: number;

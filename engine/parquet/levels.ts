@@ -4,9 +4,9 @@ import { bitsAt, maxBitNumberBase, type BitNumbers } from './hybrid.js';
 
 /*
  * Turns Arrow's offsets and validity bits into Parquet's repetition and definition levels (parquet-format README, "Nested Encoding",
- * after the Dremel paper), from the top of the tree to its leaves. A *slot* is one entry of the level streams: a value, or a null or
- * empty ancestor. All leaves below a list have the same slots, so a list or a group computes its contribution once, as a frame that
- * its members share.
+ * after the Dremel paper), from the top of the tree to its leaves. A *slot* is one entry of the level streams: a value or a null, or a
+ * null or empty ancestor. The members of a list or group share its slots, so the contribution of the list or group is computed
+ * once, as a frame for all of them.
  */
 
 /** The slots (entries of the level streams) of one node of the tree. Pass it to `releaseFrame` after use. */
@@ -140,7 +140,7 @@ function expandLists(
       continue;
     }
     if (elements === 0) begin = from;
-    // Arrow allows elements that belong to no list: after a null list, or in a slice. The elements of the lists are then not consecutive.
+    // Arrow allows elements that belong to no list, in a null list or outside a slice. The elements of the lists are then not consecutive.
     else if (from !== next) outPositions ??= consecutivePositions(begin, elements, most);
     if (outPositions !== undefined) {
       for (let i = from; i < to; i++) outPositions[elements + i - from] = i;

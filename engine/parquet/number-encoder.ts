@@ -58,7 +58,7 @@ export function numberEncoder(
 
 /**
  * The sizes of numbers: their bits; the size in PLAIN after compression, as a share of the size before; and up to how many bits of a
- * difference delta encoding is smaller than PLAIN: with more bits, PLAIN compresses as well.
+ * difference delta encoding is smaller than PLAIN: with more bits, compressed PLAIN is not larger.
  */
 const numberSizes = {
   int32s: { bits: 32, plainShare: 0.8, maxDeltaBits: 24 },

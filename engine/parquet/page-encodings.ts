@@ -38,7 +38,7 @@ export interface Encoder {
 /** The members of an encoder that has neither a dictionary nor buffers. */
 export const plainEncoderMembers = { entries: 0, writeDictionary: () => {}, release: () => {} };
 
-/** The encoding PLAIN (Encodings.md), which stores values unchanged. */
+/** Returns an encoder that writes PLAIN (Encodings.md), which stores values unchanged. */
 export function plainEncoder(
   values: Strings | Int32s | Int64s,
   ranges: readonly RangeStatistics[],
@@ -55,7 +55,7 @@ export function plainEncoder(
   };
 }
 
-/** The encoding RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
+/** Returns an encoder that writes RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): a byte with the bit width, then the indices. */
 export function dictionaryEncoder(
   dictionary: DictionaryEncoding,
   ranges: readonly RangeStatistics[],

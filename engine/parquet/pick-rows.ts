@@ -10,8 +10,8 @@ import { physicalType, type ParquetLeaf } from './parquet-schema.js';
 
 /**
  * Reads some rows from the pages of one column chunk. `rows` are ascending numbers, counted from the first row of the first page. The
- * chunk's dictionary page, if any, comes first. Only the values of these rows are copied, and a page with none of them is not decoded.
- * Throws a `RangeError` for a page that cannot be decoded, and for rows that the pages do not have.
+ * chunk's dictionary page, if any, comes first. Only the values of these rows are copied; of a page with none of them, only the levels
+ * are read. Throws a `RangeError` for a page that cannot be decoded, and for rows that the pages do not have.
  */
 export function pickRows(
   pages: Iterable<DecompressedPage>,
@@ -186,7 +186,7 @@ function pickLists(
   return { rows: row - first, present: value, picked, next };
 }
 
-/** Returns a cursor over the levels of a page, which their length precedes: `count` numbers from 0 to `most`. */
+/** Returns a cursor over the levels of a page, `count` numbers from 0 to `most`, which are stored after their length. */
 function levelCursor(page: ByteSource, most: number, count: number): HybridCursor {
   return new HybridCursor(new ByteSource(page.readBytes(page.readLength())), bitWidth(most), count);
 }

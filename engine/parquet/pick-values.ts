@@ -60,7 +60,7 @@ export class ValuePicker {
     }
   }
 
-  /** Adds the dictionary indices, not the values, of one page at the first `picked` entries of `picks`: `physical` is `int32`. */
+  /** Adds the dictionary indices of one page at the first `picked` entries of `picks`; `finish` returns them if `physical` is `int32`. */
   pickIndices({ body }: DecompressedPage, count: number, picks: Int32Array, picked: number): void {
     if (picked === 0) return;
     this.#reserveWords(picked);
@@ -232,7 +232,7 @@ export class ValuePicker {
     }
   }
 
-  /** Makes room for `picked` more values that are not strings. */
+  /** Makes room in `#words` for `picked` more values of any type. */
   #reserveWords(picked: number): void {
     const least = this.#count + 2 * picked;
     if (least > this.#words.length) this.#words = growBuffer(this.#words, least);

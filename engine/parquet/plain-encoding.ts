@@ -70,7 +70,7 @@ export function writePlainStringsAt(
 }
 
 /**
- * Strings of at least this size in bytes are copied by `set`; for a shorter one, creating a view and calling `set` cost more than the copy.
+ * Strings of more than this many bytes are copied by `set`; for a shorter one, creating a view and calling `set` cost more than the copy.
  */
 const longStringBytes = 256;
 

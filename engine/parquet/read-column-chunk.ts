@@ -10,7 +10,7 @@ import type { ParquetLeaf } from './parquet-schema.js';
 export interface DecodedColumnChunk {
   readonly slots: number;
   readonly definition: Uint16Array;
-  /** Repetition levels; undefined if every slot begins a row. */
+  /** Repetition levels; undefined for a leaf that is in no list. */
   readonly repetition: Uint16Array | undefined;
   /** The values of each page. */
   readonly values: readonly DecodedValues[];
@@ -63,15 +63,15 @@ function decodeLeaf(
   return { slots, definition, repetition, values };
 }
 
-/** Reads the levels of a page, which their length precedes: `count` numbers from 0 to `most`. */
+/** Fills `out` with the levels of a page, `count` numbers from 0 to `most`, which are stored after their length. */
 function fillLevels(page: ByteSource, most: number, count: number, out: Int32Array): void {
   const constant = readLevels(page, most, count, out);
   if (constant !== undefined) out.fill(constant, 0, count);
 }
 
 /**
- * Reads the levels of a page, which their length precedes: `count` numbers from 0 to `most`. If all are equal, returns that level and
- * leaves `out` unchanged; otherwise fills `out` and returns undefined.
+ * Reads the levels of a page, `count` numbers from 0 to `most`, which are stored after their length. If they are stored as one run, returns
+ * their common level and leaves `out` unchanged; otherwise fills `out` and returns undefined.
  */
 export function readLevels(
   page: ByteSource,

@@ -5,8 +5,8 @@ import type { Bound } from './statistics.js';
 import { ThriftReader } from './thrift.js';
 
 /*
- * Parses the metadata of a Parquet file (parquet.thrift): the footer and the page index. For the first query of a dataset, the server
- * parses the metadata of all its segments. The caller reads the bytes, synchronously or not.
+ * Parses the metadata of a Parquet file (parquet.thrift): the footer and the page index. The first query of a dataset may need the
+ * metadata of all its segments, so parsing has to be fast. The caller reads the bytes, synchronously or not.
  */
 
 /** Number of bytes after the metadata in the footer: its length in four bytes, then `PAR1`. */
@@ -53,7 +53,7 @@ export interface FooterChunk {
   readonly dataOffset: number;
   readonly dictionaryOffset: number | undefined;
   readonly nulls: number;
-  /** The smallest value of the chunk, in the encoding PLAIN. */
+  /** The lower bound of the values in the encoding PLAIN, for strings without the length; undefined if there is none. */
   readonly min: Uint8Array | undefined;
   readonly max: Uint8Array | undefined;
   /** Whether `min` and `max` are exact; false if one of them is a truncated string. */
@@ -349,7 +349,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }
 
-/** An offset of 0 means that the part is absent, because no part of a file begins at its first byte. */
+/** Returns the extent of a part; undefined for the offset 0, which no part of a file has: the part is absent. */
 function extentOf(begin: number, bytes: number): ByteExtent | undefined {
   return begin === 0 || bytes === 0 ? undefined : { begin, bytes };
 }

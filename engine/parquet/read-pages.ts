@@ -64,7 +64,7 @@ export function* pageExtents(
   }
 }
 
-/** Decompresses a page to memory of its own. */
+/** Decompresses a page to memory of its own. The body of an uncompressed page is a view of its stored bytes. */
 export function decompressPage(page: SinglePage): DecompressedPage {
   return decompressStored(readSinglePage(page));
 }
@@ -112,7 +112,7 @@ export class PageDecompressor {
   }
 }
 
-/** Decompresses a page into `output`, which must have one byte more than the page needs; without it, to memory of its own. */
+/** Decompresses a compressed page into `output`, which must have one byte more than the page needs, or else to memory of its own. */
 function decompressStored(
   { type, body, isCompressed, plainBytes, count, encoding }: StoredPage,
   output?: Uint8Array,
@@ -188,7 +188,7 @@ function readPageHeader(source: ByteSource): PageHeader {
   return { type, plainBytes, storedBytes, count, encoding: encodingOf(encoding, type) };
 }
 
-/** Other writers give dictionary pages and dictionary-encoded data pages the older encoding name PLAIN_DICTIONARY. */
+/** Replaces PLAIN_DICTIONARY, the older name that some writers give the encodings of dictionary pages and of pages that use them. */
 function encodingOf(encoding: number, type: number): number {
   if (encoding !== plainDictionaryEncoding) return encoding;
   return type === pageType.dictionary ? encodingId.plain : encodingId.rleDictionary;

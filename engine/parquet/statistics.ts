@@ -17,7 +17,7 @@ export interface RangeStatistics {
   readonly hasNaN: boolean;
 }
 
-/** The range of no values. */
+/** The range of no values, also given for values that are not examined. */
 export const noStatistics: RangeStatistics = { minMax: undefined, hasNaN: false };
 
 /** Returns the extremes of the numbers or booleans `from` to `to` in the order of their type (parquet.thrift, `ColumnOrder`). */

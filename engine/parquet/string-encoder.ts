@@ -56,7 +56,10 @@ type StringRangeOf = (from: number, to: number) => RangeStatistics;
 const sampleBlocks = 16;
 const sampleBlockValues = 64;
 
-/** Returns whether most strings differ from their predecessor and share two thirds of their bytes with it, judged from a sample. */
+/**
+ * Returns whether more than two thirds of all bytes are prefixes that strings share with their predecessors, judged from a sample. A string
+ * that equals its predecessor, or is a prefix of it, counts as sharing nothing.
+ */
 function doNeighboursSharePrefixes(strings: Strings): boolean {
   const { count, offsets } = strings;
   const step = Math.max(sampleBlockValues, Math.floor(count / sampleBlocks));

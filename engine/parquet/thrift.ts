@@ -1,7 +1,7 @@
 import type { ByteSink } from './byte-sink.js';
 import type { ByteSource } from './byte-source.js';
 
-/** Element types of lists in the compact protocol. */
+/** Types of fields, and of the elements of lists, in the compact protocol. */
 export const thriftType = { bool: 1, i32: 5, i64: 6, binary: 8, struct: 12 } as const;
 const trueType = 1;
 const falseType = 2;

@@ -73,6 +73,7 @@ export interface PageMeta {
 
 /**
  * Which chunks of strings get Bloom filters: none, those whose page bounds rule out few pages, or also those whose page bounds are ordered.
+ * Chunks with a dictionary, few pages or long strings never get one.
  */
 export type BloomFilterChoice = 'none' | 'unordered' | 'all';
 
@@ -82,7 +83,7 @@ export interface ChunkOutput {
   readonly dictionary: ByteSink;
   readonly page: ByteSink;
   readonly filters: BloomFilterChoice;
-  /** True if values are stored uncompressed and without statistics. */
+  /** True if values are stored uncompressed and, except booleans, without bounds. */
   readonly isPlain: boolean;
   /** Position in the Parquet file of the first byte of the sink `file`. */
   offset: number;
@@ -303,8 +304,8 @@ function countValues(
     for (let i = slot; i < end; i++) if (definition[i] === maxDefinition) count++;
     return count;
   }
-  // Outside lists, and where the levels follow from a bitmap, each slot is one Arrow item, so a binary search in `picks` finds the number of
-  // values.
+  // Outside lists, and where the levels follow from a bitmap, each slot is one Arrow item, so a binary search in `picks` finds the number
+  // of values.
   let low = before;
   let high = values;
   while (low < high) {

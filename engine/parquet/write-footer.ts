@@ -214,7 +214,7 @@ function boundsOf(leaf: ParquetLeaf, minMax: MinMax | undefined): WrittenBounds 
   return { min: boundBytes(leaf, minMax.min, false), max: boundBytes(leaf, minMax.max, true) };
 }
 
-/** Writes the number of pages of each encoding (`encoding_stats`), from which readers see that all data pages use the dictionary. */
+/** Writes the number of pages of each encoding (`encoding_stats`), from which readers see whether all data pages use the dictionary. */
 function writePageCounts(thrift: ThriftWriter, chunk: ChunkMeta): void {
   const hasDictionary = chunk.dictionaryOffset !== undefined;
   thrift.list(13, thriftType.struct, hasDictionary ? 2 : 1);

@@ -54,7 +54,7 @@ function rawFrame(plain: Uint8Array): Uint8Array {
 
 const rawFrameBytes = 9;
 
-/** Compresses the dictionary of a column chunk and one of its `pages`. Returns undefined if the chunk should not be compressed. */
+/** Compresses the dictionary and one of the `pages` pages of a column chunk. Returns undefined if the chunk should not be compressed. */
 export function tryCompression(
   dictionary: Uint8Array,
   page: Uint8Array,

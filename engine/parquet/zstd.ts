@@ -61,8 +61,8 @@ class ZstdContext {
 
   /**
    * Compresses or decompresses a whole input into `output`, beginning at `at`. Returns the end of the result; undefined if that is not
-   * before the end of `output`, or if the input is not zstd. A context left in the middle of a frame refuses the next frame, because its
-   * magic number is not a valid block header.
+   * before the end of `output`, if the input is not zstd, or if Node has no such handle. A context left in the middle of a frame refuses
+   * the next frame, because its magic number is not a valid block header.
    */
   write(input: Uint8Array, output: Uint8Array, at: number): number | undefined {
     const handle = this.#open();
@@ -143,7 +143,7 @@ export function decompressFrames(
     : decompressWithNewContext(frames, plainBytes);
 }
 
-/** Concatenated frames are a valid stream (RFC 8878, section 3.1), so one call decompresses all. */
+/** Decompresses frames by one call of Node: concatenated, they are a valid stream (RFC 8878, section 3.1). */
 function decompressWithNewContext(frames: readonly Uint8Array[], plainBytes: number): Uint8Array {
   // The buffer is one byte larger than needed, so that zlib does not allocate a second one.
   const chunkSize = Math.max(64, plainBytes + 1);

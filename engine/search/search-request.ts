@@ -34,7 +34,7 @@ const documentFieldIndex: FieldIndex = {
   names: () => [...fieldsByName.keys()],
 };
 
-/** Parses the body of a search (contract 8.7): a query over the fields of documents. Throws an `invalid` error with all mistakes found. */
+/** Parses the body of a search (contract 8.7): a query over the fields of documents. Throws an `invalid` error. */
 export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
   const request = parseDocumentQuery(body, documentFieldIndex);
   const givenBody = (body ?? {}) as Readonly<Record<string, unknown>>;

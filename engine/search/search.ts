@@ -64,7 +64,10 @@ export interface SearchedIds {
   readonly objects: readonly number[];
 }
 
-/** Returns the ids of all vaults and objects that a search finds, on any page. Throws the same errors as `searchCatalog`. */
+/**
+ * Returns the ids of all vaults and objects that a search finds, on any page and in any readable vault, whatever `vaultScope` says. Throws
+ * the same errors as `searchCatalog`.
+ */
 export function searchIds<Access>(
   table: SearchTable<Access>,
   access: Access,
@@ -98,8 +101,8 @@ function runInSearchSlot<T>(
 }
 
 /**
- * Does a part of a search until its time is up or the client leaves. The part must then end; its error is replaced by one that gives the
- * reason.
+ * Runs a part of a search. When its time is up or the client disconnects, `abort` is aborted, and the part must end; its error is replaced
+ * by one that gives the reason.
  */
 export async function runWithinTimeLimit<T>(
   { signal, timeoutMs = budgets.queryMs }: SearchOptions,

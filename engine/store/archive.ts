@@ -13,15 +13,17 @@ import { replayLog, storedSegments } from './replay-log.js';
 import { tarEndBlocks, parseTarEntries, tarHeader, tarPadding, type TarEntry } from './tar.js';
 
 /*
- * The archive of a dataset is a tar file, compressed with zstd, of its log and every segment that any version of the log names and no vacuum
- * has removed. So it includes the dataset's history; unpacked, it is a Delta table. The last entry, `manifest.json`, has the size and the
- * SHA-256 of all other files. Schema files, which archives of earlier releases have, are written again when a version is read.
+ * The archive of a dataset is a tar file, compressed with zstd, of all entries of its log and every segment that one of them names and no
+ * vacuum has removed. So it includes the dataset's history; unpacked, it is a Delta table. The last file, `manifest.json`, has the size and
+ * the SHA-256 of all other files. Schema files, which archives of earlier releases have, are not unpacked: they are written again when a
+ * version is read. Checkpoints are left out.
  */
 
 /** A file of an archive, as listed in the manifest. */
 interface ArchivedFile {
   /**
-   * The path of the file in the dataset's folder: `_delta_log/<version>.json`, `<segment>.parquet`, and formerly `_schema/<hash>.parquet`.
+   * The path of the file in the dataset's folder: `_delta_log/<version>.json`, `<segment>.parquet`, and, in archives of earlier releases,
+   * `_schema/<hash>.parquet`.
    */
   readonly path: string;
   readonly bytes: number;
@@ -72,7 +74,7 @@ const maxManifestBytes = 512 << 20;
 const archivedPathPattern =
   /^(_delta_log\/\d{20}\.json|_schema\/[0-9a-f]{32}\.parquet|[0-9a-z]+-[0-9a-f]{12}-\d{5,}\.parquet)$/;
 
-/** The files of a dataset's folder that its archive contains; a segment has its size and checksum from the log. */
+/** The files of a dataset's folder that its archive contains: segments with size and checksum from the log, and log entries (null). */
 interface LoggedFiles {
   readonly version: number;
   readonly files: ReadonlyMap<string, { readonly bytes: number; readonly checksum: string } | null>;
@@ -117,7 +119,7 @@ export async function writeArchive(
     ...(signal && { signal }),
     progress: (bytes, all) => progress?.(total + Math.round((total * bytes) / all), 2 * total),
   });
-  // The compressor ends with an empty frame; the beginning of one is no error to the decompressor.
+  // The compressor ends with an empty frame. The decompressor does not notice if the end of this frame is missing.
   if (summary.bytes !== writtenBytes)
     throw damagedFileError(path, `has ${summary.bytes} bytes instead of ${writtenBytes}`);
   return summary;

@@ -118,7 +118,8 @@ function deltaItem(column: Column): DeltaType {
 }
 
 /**
- * Returns the columns of a `schemaString`, without the reserved ones. Throws an `Error` if the text is not a schema that Strandlake wrote.
+ * Returns the columns of a `schemaString`, without the reserved ones. Throws an `Error` if the text is not a schema of types that
+ * Strandlake writes.
  */
 export function columnsOfDelta(schemaString: string): Columns {
   const schema = JSON.parse(schemaString) as DeltaType;

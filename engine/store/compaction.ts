@@ -26,8 +26,8 @@ const maxSmallWeight = 0.5;
 const minDeletedShare = 0.2;
 
 /**
- * Small neighbours are merged if there are at least `few` of them and none has more than the share `largest` of their total weight, or if
- * there are at least `many`.
+ * Small neighbours are merged if there are at least `few` of them, and if none has more than the share `largest` of their total weight, or
+ * their total weight is at least 1, or there are at least `many` of them.
  */
 interface MergeRule {
   readonly few: number;
@@ -45,8 +45,9 @@ interface DeletionWindow {
 }
 
 /**
- * Returns the first neighbours that should be merged, or a single segment that should be rewritten because many of its rows are deleted or
- * because it has an earlier format; undefined if there is nothing to do. `isQuiet`: the dataset has had no commit for some time.
+ * Returns the first neighbours that should be merged, or a single segment that should be rewritten because many of its rows are deleted or,
+ * in a quiet dataset, because it has an earlier format; undefined if there is nothing to do. `isQuiet` says that the dataset has had no
+ * commit for some time.
  */
 export function planMerge(
   segments: readonly Segment[],
@@ -177,7 +178,7 @@ function totalWeight(run: readonly WeighedSegment[]): number {
   return run.reduce((sum, { weight }) => sum + weight, 0);
 }
 
-/** Returns the longest prefix of the run that fits into one segment. */
+/** Returns the longest prefix of the run that fits into one segment, with at most `maxMergeSources` segments. */
 function fillRun(run: readonly WeighedSegment[]): readonly Segment[] {
   let weight = 0;
   let count = 0;

@@ -22,7 +22,7 @@ const bitmapMagicNumber = 1_681_511_377;
 /** The first word of a 32-bit bitmap without run containers (`cookieWithoutRuns`), and of one that may have run containers. */
 const cookieWithoutRuns = 12_346;
 const cookieWithRuns = 12_347;
-/** A container with more values than this is a bitmap; one with fewer is a list. */
+/** A container that is not stored as runs is a bitmap if it has more values than this, otherwise a list. */
 const maxArrayContainerValues = 4_096;
 const bitmapContainerBytes = 8_192;
 /** If some containers are runs, the header has the offsets of the containers only if there are at least this many. */
@@ -39,7 +39,7 @@ export function deletionVector(rows: Int32Array): DeletionVector {
 /** The decoded rows of each vector. They are shared and must not be changed. */
 const rowsByVector = new WeakMap<DeletionVector, Int32Array>();
 
-/** Returns the deleted rows, ascending. The array is shared: the caller must not change it. Throws `damaged`. */
+/** Returns the deleted rows, ascending. The array is shared: the caller must not change it. Throws `damaged` for an invalid vector. */
 export function deletedRows(vector: DeletionVector): Int32Array {
   const cachedRows = rowsByVector.get(vector);
   if (cachedRows !== undefined) return cachedRows;
@@ -235,8 +235,8 @@ function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Arra
 const z85Alphabet = Buffer.from(
   '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#',
 );
-/** The value of each digit by its character code; `noZ85Digit` for all other characters. */
 const noZ85Digit = 255;
+/** The value of each digit by its character code; `noZ85Digit` for all other characters. */
 const valueByCharacter = new Uint8Array(128).fill(noZ85Digit);
 for (const [value, character] of z85Alphabet.entries()) valueByCharacter[character] = value;
 

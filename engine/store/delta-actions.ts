@@ -49,8 +49,8 @@ export function addAction(
 }
 
 /**
- * Returns the `add` action, without `dataChange`, of a segment of which only the deleted rows change: it has no statistics and tags but the
- * number of rows, which the protocol requires beside a deletion vector.
+ * Returns the `add` action, without `dataChange`, of a segment of which only the deleted rows change: it has no tags, and no statistics but
+ * the number of rows, which the protocol requires beside a deletion vector.
  */
 export function updateAction(
   { path, rows, bytes, deletion }: Segment,

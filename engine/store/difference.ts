@@ -37,7 +37,7 @@ export class VersionDifferenceCache {
     this.#maxKeptBytes = maxKeptBytes;
   }
 
-  /** Returns the difference of two versions up to `last`; throws `not-found` if one of them is greater. */
+  /** Returns the difference of two versions up to `last`; throws `not-found` if one of them is greater or below -1. */
   async get(datasetId: number, from: number, to: number, last: number): Promise<VersionDifference> {
     for (const version of [from, to])
       if (version < -1 || version > last)
@@ -59,7 +59,7 @@ export class VersionDifferenceCache {
   }
 }
 
-/** What a difference takes besides its row numbers, and for each segment, above all for the path of its file, in bytes. */
+/** The memory in bytes of a difference without its segments, and of each segment without row numbers: above all the path of its file. */
 const bytesPerDifference = 4_000;
 const bytesPerSegment = 200;
 
@@ -191,7 +191,7 @@ type RowNumbersBySegment = ReadonlyMap<string, Int32Array>;
  */
 class GainedRowsTrace {
   readonly gainedRows = new TracedRowSet(new Map());
-  /** The rows that were records in the first version and are now deleted: restoring such a row is not a gain. */
+  /** The rows that were records in the first version and are deleted in the current one: restoring such a row is not a gain. */
   readonly #lost = new TracedRowSet(new Map());
 
   async followEntry({ entry, before, deleted, restored }: TracedEntry): Promise<void> {

@@ -36,7 +36,7 @@ export class DurableLogStates {
       if (state.version >= 0) this.#states.set(datasetId, state);
       const last = state.version + 1;
       if (!fileExists(this.#folder.logEntry(datasetId, last))) return state;
-      // The checksum is read first: if another entry takes the place of this one meanwhile, the checksum fits neither version.
+      // The checksum is read before the entry: if another entry takes its place in between, the checksum is not that of the other entry.
       const unsettledEntry = await readEntryChecksum(this.#folder, datasetId, last);
       const newest = await advanceState(this.#folder, datasetId, state, last);
       return newest.version === last ? { ...newest, unsettledEntry } : newest;

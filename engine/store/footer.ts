@@ -9,7 +9,7 @@ import { compareBounds, type Bound } from '../parquet/statistics.js';
 /** The length of `PAR1` at the beginning of a file. */
 const leadingMagicBytes = 4;
 
-/** The footer of a segment's file, and the number of bytes before it. */
+/** The footer of a segment's or a checkpoint's file, and the number of bytes before it. */
 export interface Footer extends FileMetaData {
   readonly dataBytes: number;
 }
@@ -149,7 +149,7 @@ function stringStatisticsProblem(
   }
   if (leaf.min === undefined || leaf.max === undefined) return undefined;
   const { min, max } = found;
-  if (min === undefined || max === undefined) return undefined; // strings that are too long for bounds
+  if (min === undefined || max === undefined) return undefined; // long strings without an upper bound
   const isOutside = compareBounds(leaf.min, min) < 0 || compareBounds(leaf.max, max) > 0;
   return isOutside ? 'has bounds that leave out what was written' : undefined;
 }

@@ -10,7 +10,7 @@ export interface LogState {
   readonly live: ReadonlyMap<string, Segment>;
   /** The removed segments that earlier versions need. A sweep keeps their files until a vacuum has removed them. */
   readonly removed: RemovedFiles;
-  /** Versions that were the newest at some time since this one, in milliseconds since 1970, can be read; 0 before the first vacuum. */
+  /** Versions that were the newest at this time, in milliseconds since 1970, or later can be read; 0 before the first vacuum. */
   readonly readableSince: number;
   /** Whether any entry has deleted rows, so that readers must support deletion vectors. */
   readonly hasDeletions: boolean;

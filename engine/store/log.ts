@@ -39,7 +39,7 @@ export interface LogEntry {
   readonly columns: Columns | undefined;
   readonly add: readonly Segment[];
   readonly remove: readonly RemovedSegment[];
-  /** Segments that keep their place but have other deleted rows, and their state before. */
+  /** Segments that keep their place but have other deleted rows, and their deleted rows before. */
   readonly update: readonly UpdatedSegment[];
   /**
    * True for the first entry that deletes rows. From this entry on, readers without support for deletion vectors must not read the table.
@@ -55,7 +55,7 @@ export interface LogEntry {
   readonly info: Readonly<Record<string, unknown>>;
   /** When the entry was written, by the clock, in milliseconds since 1970. */
   readonly time: number;
-  /** The latest time of the entries before, if it is later than `time`: the clock was ahead then, or is behind now (entry-time.ts). */
+  /** The latest time of the entries before, if later than `time`: the clock was ahead for them, or behind for this one (entry-time.ts). */
   readonly latestTime?: number | undefined;
 }
 

@@ -291,7 +291,7 @@ class FileStore implements Store {
     update: readonly Segment[],
   ): Promise<readonly Segment[] | undefined> {
     const { state } = await this.#snapshots.current(datasetId);
-    if (version > state.version) return undefined; // the entry was taken back, or another process has committed
+    if (version > state.version) return undefined; // the entry was taken back, or is still being written
     if (unsettledEntry !== undefined) {
       const entry = await readEntryChecksum(this.#folder, datasetId, version);
       if (entry !== unsettledEntry) return undefined;

@@ -3,8 +3,8 @@ import { ascendingOrder } from '../core/sorted-sets.js';
 import { ByteCursor, ByteWriter } from '../text/bytes.js';
 
 /**
- * Where the rows of a segment come from, if a merge has sorted the rows of several segments by row id: row i was row `rows[i]` of the
- * segment with the index `sources[i]` among the segments that the merge replaces.
+ * Where the rows of a segment that a merge has made come from: row i was row `rows[i]` of the segment with the index `sources[i]` among the
+ * segments that the merge replaces.
  */
 export interface RowOrigins {
   readonly sources: Uint32Array;
@@ -24,7 +24,10 @@ export type EncodedOrigins = string | readonly string[];
  */
 export type RowRuns = Int32Array;
 
-/** Encodes the origins of the rows of a segment. Each text is base64 of a zstd frame with a checksum; its numbers are differences. */
+/**
+ * Encodes the origins of the rows of a segment: for each source a text, which is empty if the segment has none of its rows, otherwise
+ * base64 of a zstd frame with a checksum. The positions of a run are stored relative to the end of the run before it.
+ */
 export function encodeOrigins(origins: RowOrigins): readonly string[] {
   return runsBySource(origins).map((runs) => {
     if (runs.length === 0) return '';
@@ -85,7 +88,7 @@ function runsOf(rows: Int32Array, targets: Int32Array): RowRuns {
 
 /**
  * Returns a function that decodes the runs of a source in a segment of `count` rows. Throws, or the function does, if the text is malformed
- * or names other rows.
+ * or names rows that the segment does not have.
  */
 export function originRunsDecoder(
   encoded: EncodedOrigins,

@@ -46,7 +46,7 @@ export async function readColumns(
 
 /**
  * Appends the parts of a segment, without some of its rows, to those of earlier segments. `file` is the absolute path. Returns the counts
- * of what was left out, as negative numbers. Throws `damaged` for a file that does not match its checksum.
+ * of what was left out, as negative numbers. Throws `damaged` for a file that does not match its checksum or cannot be decoded.
  */
 export async function appendSegmentParts(
   { file, segment }: { readonly file: string; readonly segment: Segment },
@@ -117,7 +117,7 @@ async function readVerifiedFile(path: string, segment: Segment): Promise<Uint8Ar
   }
 }
 
-/** The counts in a footer: the records, and for each leaf the values and the bytes of strings. */
+/** The counts in a footer: the rows, and for each leaf, by its path as JSON, the values and the bytes of strings. */
 export interface FooterCounts {
   readonly rows: number;
   readonly leaves: ReadonlyMap<string, readonly [values: number, stringBytes: number]>;

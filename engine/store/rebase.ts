@@ -39,9 +39,9 @@ interface RebasedRewrite extends Pick<Rewrite, 'origins'> {
 }
 
 /**
- * Returns what a rewrite replaces and adds if commits have deleted rows of the replaced segments since the rewrite was planned: these rows
- * are deleted rows of the added segments. `live` has the segments of the newest version, `add` those of the rewrite. Throws `conflict` if
- * rows were restored, because the rewrite may have left them out.
+ * Returns what a rewrite replaces and adds in the newest version: rows of the replaced segments that commits have deleted since the rewrite
+ * was planned are deleted rows of the added segments. `live` has the segments of the newest version, `add` those of the rewrite. Throws
+ * `conflict` if rows were restored, because the rewrite may have left them out.
  */
 export async function rebaseRewrite(
   { replace, origins }: Rewrite,
@@ -68,7 +68,7 @@ export async function rebaseRewrite(
       ]),
     ),
   );
-  // Without origins, later versions would assume that the rewrite has left out all rows that are deleted now.
+  // An entry without origins means that the rewrite has left out all rows that are deleted before the entry, or none.
   const concatenated = origins ?? concatenationOrigins(plannedSegments, add);
   const entry = { isRewrite: true, remove: plannedSegments, add, origins: concatenated };
   await traceForward([trace], entry, plannedLive);

@@ -58,7 +58,7 @@ async function readNewestCheckpoint(
   return undefined;
 }
 
-/** The features about which this process has already warned. */
+/** The warnings that this process has already given. */
 const warningsGiven = new Set<string>();
 
 /** Returns the state after the entries that follow the state `from`, up to version `last`; `from` itself if there are none. */
@@ -109,9 +109,9 @@ interface ReplayedEntry {
 
 /**
  * Yields the entries after version `from` up to version `to`, each with the live segments before it, which are valid only until the next
- * entry is requested. All entries have the same `live`; after the last one, it has the segments of version `to`. If the snapshot `start` of version `from`
- * is given, the log before it is not read; the row ids in `live` may then differ from those of version `to` (`withBaseRowId`). Entries in
- * `written` are not read either.
+ * entry is requested. All entries have the same `live`; after the last one, it has the segments of version `to`. If the snapshot `start` of
+ * version `from` is given, the log before it is not read; the row ids in `live` may then differ from those of version `to`
+ * (`withBaseRowId`). Entries in `written` are not read either.
  */
 export async function* readEntriesBetween(
   folder: DataFolder,
@@ -142,8 +142,8 @@ function stateOf({ version, columns, segments }: Snapshot): LogState {
 }
 
 /**
- * Returns the segments whose files the dataset's folder has at the state `state`: the live ones, and those that only earlier versions have
- * and no vacuum has begun to remove, without their deleted rows.
+ * Returns the segments whose files the dataset's folder has in a state of the log: the live ones, and those that only earlier versions have
+ * and no vacuum has begun to remove, the latter with their deleted rows at the time when they were added.
  */
 export async function storedSegments(
   folder: DataFolder,
@@ -314,7 +314,8 @@ export async function buildSnapshot(
 }
 
 /**
- * Throws `conflict` if `next` lacks or changes a column of the dataset, because another commit has added it since the change was prepared.
+ * Throws `conflict` if `next` lacks a column of the dataset, or changes it otherwise than by widening its type, because another commit has
+ * added it since the change was prepared.
  */
 export function refuseChangedColumns(datasetId: number, current: Columns, next: Columns): void {
   for (const column of current) {

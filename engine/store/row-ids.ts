@@ -72,7 +72,7 @@ export function areRowIdsAscending(segment: Segment): boolean {
   return !storesRowIds(segment) || segment.isAscending === true;
 }
 
-/** Returns the row ids of the rows of several segments, for the segment into which these are joined. */
+/** Returns how the segment into which these segments are joined gets its row ids: from `baseRowId` on, or as a column (`isStored`). */
 export function mergedRowIds(
   segments: readonly Segment[],
   dropsDeleted: boolean,

@@ -99,7 +99,7 @@ export class TracedRowSet {
     }
   }
 
-  /** Follows the rows through an entry that is not a sorting merge; `live` has the segments of the version before the entry. */
+  /** Follows the rows through an entry without origins; `live` has the segments of the version before the entry. */
   followForward(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
     if (!entry.isRewrite) {
       for (const { path } of entry.remove) this.rows.delete(path);
@@ -120,7 +120,7 @@ export class TracedRowSet {
     if (target !== undefined && found.length > 0) this.#set(target, found);
   }
 
-  /** Follows the rows back through an entry that is not a sorting merge; `live` has the segments of the version before the entry. */
+  /** Follows the rows back through an entry without origins; `live` has the segments of the version before the entry. */
   followBack(entry: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): void {
     const [target] = entry.add;
     const ownRows = target && entry.isRewrite ? this.rows.get(target.path) : undefined;
@@ -134,7 +134,7 @@ export class TracedRowSet {
     }
   }
 
-  /** Begins to follow the rows through a merge that sorts the rows of its sources: takes the rows of these from the set. */
+  /** Begins to follow the rows through a merge whose entry has origins: takes the rows of the replaced segments from the set. */
   beginSorted({ remove }: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): SortedTrace {
     let count = 0;
     const takenRows = remove.map(({ path }) => {
@@ -162,7 +162,7 @@ export class TracedRowSet {
     };
   }
 
-  /** Begins to follow the rows back through a merge that has sorted the rows of its sources. */
+  /** Begins to follow the rows back through a merge whose entry has origins. */
   beginSortedBack(
     { remove }: MovedRows,
     live: ReadonlyMap<string, SegmentWithDeletions>,
@@ -196,7 +196,7 @@ export class TracedRowSet {
   }
 }
 
-/** Follows the rows of a set through a sorting merge, from one segment that the merge has added to the next. */
+/** Follows the rows of a set through a merge with origins, from one segment that the merge has added to the next. */
 interface SortedTrace {
   /** Number of rows that have not been found in the segments so far. */
   readonly rowsLeft: number;
@@ -210,8 +210,8 @@ type RunsOfSources = readonly (readonly [source: number, runs: RowRuns])[];
 
 /**
  * Moves sets of rows from the version before a log entry to the version of the entry, following the rows that a merge moves; `live` has the
- * segments of the version before. Of the origins of a sorting merge, those of sources with rows of a set are decoded, once for all sets,
- * and other requests are answered between its segments.
+ * segments of the version before. Of the origins of a merge, those of sources with rows of a set are decoded, once for all sets, and
+ * other requests are answered between its segments.
  */
 export async function traceForward(
   sets: readonly TracedRowSet[],
@@ -289,7 +289,7 @@ function rowCountOf(rows: SegmentRowSet, { rows: count }: SegmentWithDeletions):
   return rows === 'all' ? count : rows.length;
 }
 
-/** Sets the bytes of those rows of a target to 1 to which rows of a source went that are in `rows`; returns their number. */
+/** Sets to 1 the bytes of the rows of a target to which the rows `rows` of a source went; returns the number of these rows. */
 function flagMovedRows(flags: Uint8Array, rows: SegmentRowSet, runs: RowRuns): number {
   let found = 0;
   for (let i = 0, next = 0; i < runs.length; i += 3) {

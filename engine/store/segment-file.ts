@@ -36,7 +36,7 @@ export interface SegmentColumnChunk {
   readonly textBytes: number;
   /** Location of the chunk's Bloom filter; undefined if it has none. */
   readonly bloomFilter: ByteExtent | undefined;
-  /** ASCII characters with which every string of the chunk begins; empty if none are known, and for other types. */
+  /** ASCII characters with which every string of the chunk begins; empty if none are known, and for a chunk without a Bloom filter. */
   readonly prefix: string;
   /** Location of the chunk's OffsetIndex; undefined if it has none. */
   readonly offsetIndex: ByteExtent | undefined;
@@ -74,7 +74,7 @@ export class SegmentFile {
   readonly #columnIndexes = new Map<SegmentColumnChunk, readonly PageStatistics[]>();
   #nearIndex: { readonly begin: number; readonly bytes: Uint8Array } | undefined;
 
-  /** Opens the file with this absolute path. Throws `damagedError` if it is not a Parquet file that Strandlake wrote. */
+  /** Opens the file with this absolute path. Throws `damaged` if it is not a Parquet file that Strandlake wrote. */
   constructor({ path, blockChecksums }: CheckedFile) {
     this.path = path;
     this.#open = openFileSync(path);

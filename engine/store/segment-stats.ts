@@ -3,7 +3,7 @@ import type { ParquetColumn } from '../parquet/parquet-schema.js';
 import type { Bound } from '../parquet/statistics.js';
 import type { LeafStats } from './store.js';
 
-/** Maximum number of leaves with statistics in the log, because every log entry repeats the statistics for each segment that it adds. */
+/** Maximum number of leaves, and of lists, with statistics in the log, because log entries have them for each segment that they add. */
 const maxLeavesWithStatistics = 256;
 
 /** Returns the statistics of a segment for the log, by `leafKey`. A list has one entry, with its number of nulls. */
@@ -21,7 +21,7 @@ export function segmentStats(
   return stats;
 }
 
-/** Returns the key of a leaf in `Segment.stats`: its path joined by dots. Dots in names are escaped, so keys are unique. */
+/** Returns the key of a leaf in `Segment.stats`: its path joined by dots. Dots in names, but not backslashes, are escaped. */
 export function leafKey(path: readonly string[]): string {
   return path.map((name) => name.replaceAll('.', '\\.')).join('.');
 }

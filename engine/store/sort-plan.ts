@@ -8,14 +8,14 @@ import { liveRowCount, type Segment } from './store.js';
  */
 
 /**
- * Segments are sorted if at least this `share` of their rows is deleted or out of order, and if both minimum numbers, `leastRows` and
- * `leastSegments`, are reached.
+ * Segments are sorted if the number of their rows that are deleted or out of order is at least this `share` of the number of their records,
+ * and if one of the minimum numbers, `leastRows` or `leastSegments`, is reached.
  */
 interface SortRule {
   readonly share: number;
   /**
-   * Minimum numbers of deleted or unordered rows and of segments for sorting immediately; with fewer, sorting waits until there have been
-   * no commits for some time.
+   * Minimum numbers of deleted or unordered rows, and of segments, for sorting immediately; with fewer of both, sorting waits until there
+   * have been no commits for some time.
    */
   readonly leastRows: number;
   readonly leastSegments: number;

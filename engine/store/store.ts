@@ -7,8 +7,8 @@ import type { EncodedOrigins } from './origins.js';
 export interface LeafStats {
   readonly nulls: number;
   /**
-   * Lower and upper bound of the values: numbers, booleans, decimal strings for longs beyond 2^53, ISO dates, or strings of up to 32
-   * characters.
+   * Lower and upper bound of the values: numbers, decimal strings for longs beyond 2^53, ISO dates, or strings of up to 32 characters, of
+   * which an upper bound that is truncated has U+10FFFF at the end. Both are absent for booleans and if one of them cannot be expressed.
    */
   readonly min?: number | string | boolean;
   readonly max?: number | string | boolean;
@@ -16,7 +16,7 @@ export interface LeafStats {
 
 /** An immutable Parquet file of records. */
 export interface Segment {
-  /** The path of the file, relative to the dataset's folder. */
+  /** The path of the file, relative to the dataset's folder; before the commit, to the scratch folder. */
   readonly path: string;
   /** Number of rows of the file, including deleted ones; `liveRowCount` returns the number of records. */
   readonly rows: number;
@@ -28,7 +28,7 @@ export interface Segment {
   /** The value of `segmentFormat` (segment.ts) with which the segment was written; 1 if the log does not have it. */
   readonly format: number;
   readonly columns: Columns;
-  /** Statistics by `leafKey` (stats.ts). */
+  /** Statistics by `leafKey` (segment-stats.ts). */
   readonly stats: Readonly<Record<string, LeafStats>>;
   /** True if variants can be looked up by the coordinates of their records (`areVariantsPlaced` of variant-places.ts). */
   readonly areVariantsPlaced?: boolean;
@@ -208,13 +208,13 @@ export interface FilesOnDisk {
 /** The disk space of a dataset. */
 export interface DiskUse {
   readonly version: number;
-  /** Versions that were the newest at some time since this one, in milliseconds since 1970, can be read; 0 if all versions can. */
+  /** Versions that were the newest at this time, in milliseconds since 1970, or later can be read; 0 if all versions can. */
   readonly readableSince: number;
   /** The segments of the newest version of the dataset. */
   readonly live: FilesOnDisk;
   /** The segments that only earlier versions of the dataset need. */
   readonly old: FilesOnDisk;
-  /** The files of the log. */
+  /** The entries of the log. */
   readonly entries: FilesOnDisk;
   readonly checkpoints: FilesOnDisk;
 }
@@ -222,7 +222,7 @@ export interface DiskUse {
 /** The versions that a vacuum must keep in addition to those that are kept because they are recent (`keepVersionsMs`). */
 export interface VacuumNeeds {
   /**
-   * Versions that were the newest at some time since this one, in milliseconds since 1970, must be kept for tasks that have run since then;
+   * Versions that were the newest at this time, in milliseconds since 1970, or later must be kept for tasks that have run since then;
    * undefined without tasks.
    */
   readonly since: number | undefined;
@@ -273,14 +273,15 @@ export interface Store {
   /**
    * Makes a change visible: gives its segments names in the dataset's folder, then writes one log entry, then removes their names in
    * `scratchFolder`. The change is atomic, even if the process crashes. Throws `conflict` if another commit came first and the change
-   * cannot be applied after it, and `damaged` if the last log entry has disappeared.
+   * cannot be applied after it, or if the dataset was deleted, and `damaged` if the last log entry has disappeared.
    */
   commit(datasetId: number, change: DatasetChange, scratchFolder: string): Promise<Snapshot>;
   /** Returns the next segments to be sorted (sort-plan.ts) or merged (compaction.ts); undefined if there are none. */
   mergeable(datasetId: number, isQuiet?: boolean): Promise<Mergeable | undefined>;
   /**
-   * Replaces segments by other segments, atomically like a commit. A rewrite can be applied after any other change. Throws `conflict` only
-   * if a segment to be replaced no longer exists or rows of it were restored; rows that were deleted meanwhile are deleted rows of `add`.
+   * Replaces segments by other segments, atomically like a commit. Other changes may have been committed since the rewrite was planned:
+   * rows that they have deleted are deleted rows of `add`. Throws `conflict` if a segment to be replaced no longer exists, if rows of it or
+   * of a segment between them were restored, or if the dataset was deleted.
    */
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
   /**
@@ -294,8 +295,8 @@ export interface Store {
     update: readonly Segment[],
   ): Promise<readonly Segment[] | undefined>;
   /**
-   * Returns the changes to the version `base` that undo `version`, to be committed as a `DatasetChange` with this `base`. Errors: `not-found`,
-   * `damaged`.
+   * Returns the changes to the version `base` that undo `version`, to be committed as a `DatasetChange` with this `base`. Errors:
+   * `not-found`, `damaged`.
    */
   rollback(datasetId: number, version: number, base: number): Promise<Rollback>;
   /**
@@ -315,8 +316,8 @@ export interface Store {
   /**
    * Begins a vacuum: writes a log entry that lists the files to be removed, after which the versions that need these files can no longer be
    * read. Files are kept if they are needed by a version that is still recent (`keepVersionsMs`), by `needs`, or by a snapshot handed out
-   * within the last hour. Schema files that are not in use are removed at once; the caller removes the files of the plan and calls
-   * `endVacuum`. A vacuum that did not end is continued. Returns undefined if there is nothing to remove.
+   * within the last hour. Schema files that are not in use are removed at once, unless `needs` has `since`; the caller removes the files of
+   * the plan and calls `endVacuum`. A vacuum that did not end is continued. Returns undefined if there is nothing to remove.
    */
   beginVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined>;
   /** Records that the files of the vacuum have been deleted. Returns the version of the log entry, or undefined if no vacuum had begun. */

@@ -109,8 +109,8 @@ export class Vacuums {
   }
 
   /**
-   * Returns whether a vacuum is due. It is due when the first file has been removable for a seventh of `keepMs`, so that a dataset that
-   * changes continuously is vacuumed about once a day, not with each merge.
+   * Returns whether a vacuum is due. It is due if one has not ended, or when the first file has been removable for a seventh of `keepMs`,
+   * so that a dataset that changes continuously is vacuumed about seven times in `keepMs`, not with each merge.
    */
   async isDue(datasetId: number, { removed }: LogState): Promise<boolean> {
     const { keepMs, now } = this.#options;

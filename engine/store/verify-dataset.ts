@@ -19,7 +19,7 @@ import { isSchemaFileWhole, schemaFilePath } from './schema-file.js';
 import { readEntriesBetween, replayLog, storedSegments } from './replay-log.js';
 import type { Damage, Segment, SweepResult } from './store.js';
 
-/** The name that the log folder gets when a dataset is dropped. */
+/** The name that the log folder gets when a dataset is dropped or archived. */
 export const droppedLogName = '_dropped';
 /** The name of the log folder in a dataset's folder. */
 export const logFolderName = '_delta_log';
@@ -29,7 +29,7 @@ export const restoredName = '_restored';
 /** Matches the name of a segment in its dataset's folder: time and random part of its commit, and its index in the commit. */
 const segmentNamePattern = /^[0-9a-z]+-[0-9a-f]{12}-\d{5,}\.parquet$/;
 
-/** Returns all problems with a dataset's files: a damaged log, damaged segments, and files that no version references. */
+/** Returns all problems with a dataset's files: damage of the log, segments, checkpoints and schema files, and files of no version. */
 export async function verifyDataset(
   folder: DataFolder,
   datasetId: number,

@@ -146,7 +146,7 @@ async function readLeafStatistics(
       nulls -= valueCount(page);
       range = joinedStatistics(range, valueRangeOfPage(leaf, page));
     }
-    // A list is null if its first leaf ends above the level of the list; slots of further elements repeat and are not counted.
+    // A list is null if the definition level of its first leaf is lower than that of the list; slots of further elements are not counted.
     if (list !== undefined) listNulls += slotCountBelowLevel(part, list.path.length);
   }
   return { nulls, range, listNulls };

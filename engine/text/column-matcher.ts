@@ -100,7 +100,7 @@ export class ColumnMatcher {
     });
   }
 
-  /** Returns whether too many or too long terms would be compared with the pattern, so that `hits` does not search for it. */
+  /** Returns whether too many terms match the pattern, or comparing them takes too long, so that `hits` cannot search for it. */
   hasTooManyTerms({ pattern }: FoldedTerms): boolean {
     return pattern !== undefined && this.column.findMatching(pattern) === 'many';
   }
@@ -119,7 +119,7 @@ export class ColumnMatcher {
     return mayMatch;
   }
 
-  /** Returns the rows whose texts match a query: an ascending list of numbers or, if there are many, a bitmap (bitmap.ts). */
+  /** Returns the rows whose texts match a query: an ascending list of numbers or, if there are many, a bitmap (row-bitmap.ts). */
   matchingRows(query: TextQuery): Int32Array | Uint8Array {
     const texts = this.matchingTexts(query);
     const { column } = this;
@@ -175,7 +175,7 @@ export class ColumnMatcher {
     return entry === 'none' ? undefined : entry;
   }
 
-  /** Returns the single values of lists that contain the terms. */
+  /** Returns the texts that contain the terms: in lists, single values. */
   #valueHits(phrase: FoldedTerms): Hits {
     const key = phraseKey(phrase);
     let cachedHits = this.#hits.get(key);

@@ -128,7 +128,7 @@ export class ColumnReader {
       let end = first;
       let to = from;
       for (; entries[end]?.postings[0] === to; end++) to += entries[end]!.postings[1];
-      // The cache keeps the key of each part until the next query, so it takes no part for each of many terms.
+      // The cache keeps the key of each part until the next query, so the parts of many terms are not cached.
       const bytes =
         entries.length > maxCachedTerms
           ? readPart(this.#index, this.#location, 'postings', from, to - from)

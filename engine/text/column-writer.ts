@@ -69,8 +69,8 @@ export function writeColumnIndex(name: string, columns: readonly Data[]): Writte
 }
 
 /**
- * Writes the inverted index of a column that is a list or lies in one; each value is a text. The parts are the same as in `writeColumnIndex`,
- * except:
+ * Writes the inverted index of a column that is a list or lies in one; each value is a text. The parts are the same as in
+ * `writeColumnIndex`, except:
  * - `texts`: per text: number of tokens.
  * - `rows`: per row: number of values and, if texts are shared, the texts of the values in their order.
  */
@@ -262,7 +262,10 @@ function writeTerms(
   return lists;
 }
 
-/** Sorts all occurrences by term, text and position (counting sort); term i has the occurrences `first[i]..first[i + 1])`. */
+/**
+ * Sorts all occurrences by term, text and position (counting sort); term i has the occurrences from `first[i]` to `first[i + 1]`
+ * (exclusive).
+ */
 function sortedOccurrences(
   dictionary: TermDictionary,
   lengths: Uint32Array,

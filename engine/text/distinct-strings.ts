@@ -13,14 +13,14 @@ export interface ColumnTexts {
   readonly to: Uint32Array;
 }
 
-/** Maximum share of distinct values among all values for which rows share texts; otherwise each row gets its own text. */
+/** Maximum number of distinct values per row (also of rows with null) for which rows share texts; otherwise each row gets its own text. */
 const maxDistinctShare = 0.5;
-/** Default number of texts from which on the share of distinct values is checked. */
+/** Default number of texts from which on the number of distinct values is checked before the end of the column. */
 const minTextsToCheck = 4096;
 
 /**
- * Returns the distinct values of a column of strings in some batches, so that each is tokenized only once. If more than half of the values
- * are distinct, returns one text per non-null row instead (`isShared` is false).
+ * Returns the distinct values of a column of strings in some batches, so that each is tokenized only once. If there are more than half as
+ * many distinct values as rows, returns one text per non-null row instead (`isShared` is false).
  */
 export function collectTexts(
   columns: readonly Data[],

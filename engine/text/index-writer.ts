@@ -27,7 +27,7 @@ export interface IndexSummary {
   readonly columns: readonly ColumnSummary[];
 }
 
-/** Returns whether a segment with these columns has an index: columns of type `text` have one, also in objects and lists. */
+/** Returns whether one of these columns, or a member of an object or list of objects among them, is of type `text`. */
 function hasTextColumn(columns: Columns): boolean {
   return columns.some((column) => column.type === 'text' || hasTextColumn(memberColumns(column)));
 }

@@ -35,8 +35,8 @@ export interface TextTable {
 export const postingsPerBlock = 128;
 
 /**
- * Maximum number of occurrences in a text: with more, rounding errors can exceed the difference between the scores of n and n + 1
- * occurrences.
+ * Maximum number of occurrences in a text up to which the limits of its block are used: with more, rounding errors can exceed the
+ * difference between the scores of n and n + 1 occurrences.
  */
 const maxExactOccurrences = 1_000_000;
 

@@ -4,7 +4,7 @@ import type { ColumnMatcher, FoldedTerms, TextQuery } from './column-matcher.js'
 import type { ScoreFunction } from './postings.js';
 import { Ranking, scoresByText, type RankedPage, type RankedRow } from './ranking.js';
 
-/** A phrase that raises the score of the texts that contain it, multiplied by `boost`. */
+/** A phrase that raises the score of the texts that contain it, in proportion to `boost`. */
 interface RankedPhrase extends FoldedTerms {
   readonly boost: number;
   /** The weight of the phrase, which depends on the number of records that contain it. */
@@ -23,7 +23,10 @@ export interface TextSearch {
 /** A segment that has texts of the searched field, and its number. */
 export interface SearchedSegment {
   readonly number: number;
-  /** Returns the matcher of the segment; it is called again after each interruption. */
+  /**
+   * Returns the matcher of the segment. No matcher is kept during an interruption, so it is requested again when rows of the segment are
+   * read for the page.
+   */
   readonly matcher: () => ColumnMatcher;
 }
 

@@ -2,7 +2,7 @@ import type { ScoreCollector, Hits, ScoreFunction, TextTable } from './postings.
 
 /** A row of a segment, with its score. */
 export interface RankedRow {
-  /** Index of the segment in the list of searched segments. */
+  /** The index of the segment in the snapshot, as in `RowRef`. */
   readonly segment: number;
   readonly row: number;
   readonly score: number;
@@ -71,7 +71,8 @@ export class Ranking implements ScoreCollector {
     if (after !== undefined) {
       const isBefore = score === after.score && this.#segment < after.segment;
       if (score > after.score || isBefore) return;
-      // If a text has the score of `after` and is in the same segment, only its rows after the position of `after` count. How many these are is known only when the rows are read, so none is counted here.
+      // If a text has the score of `after` and is in the same segment, only its rows after the position of `after` count. How many these
+      // are is known only when the rows are read, so none is counted here.
       if (score === after.score && this.#segment === after.segment) rows = 0;
     }
     this.#candidates.push(score, this.#segment, text, rows);

@@ -23,7 +23,8 @@ export function decodeLists(
   const ofTexts = new ByteCursor(texts);
   for (let i = 0; i < count; i++) lengths[i] = ofTexts.readVarint();
   const starts = new Uint32Array(rowCount + 1);
-  const numbers = new (count <= 0x10000 ? Uint16Array : Uint32Array)(isShared ? rows.length : 0); // its length is an upper bound: every value takes at least one byte of `rows`
+  // The length of `rows` is an upper bound of the number of values, because every value takes at least one byte.
+  const numbers = new (count <= 0x10000 ? Uint16Array : Uint32Array)(isShared ? rows.length : 0);
   const cursor = new ByteCursor(rows);
   let [end, at] = [0, 0];
   // Most numbers have one byte; reading them inline takes a third of the time.

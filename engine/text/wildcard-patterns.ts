@@ -64,7 +64,7 @@ export function matchesWildcard(
   }
 }
 
-/** Returns whether the bytes from `at` to `end` start with a text that is in lower case. */
+/** Returns whether the bytes from `at` to `end` start with `part`, which is in lower case; bytes of A to Z match in either case. */
 export function startsWithPart(
   bytes: Uint8Array,
   at: number,

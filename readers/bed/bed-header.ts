@@ -10,7 +10,7 @@ import {
   type BedFormat,
 } from './bed-formats.js';
 
-/** Reader parameters: `genome_build`, for files that do not name their build. */
+/** Reader parameters: `genome_build`, which takes precedence over a build that the file names. */
 export interface BedParams {
   readonly build: GenomeBuild | undefined;
 }
@@ -21,7 +21,7 @@ export interface BedHeader {
   readonly format: BedFormat;
 }
 
-/** Maximum size in bytes of the lines before the first feature. */
+/** Number of bytes at the start of a file from which the format and the genome build are determined. */
 const maxHeaderBytes = 64 << 10;
 
 /**
@@ -57,7 +57,10 @@ export async function readBedHeader(
   };
 }
 
-/** Returns whether a text is the start of a BED track: a `track` or `browser` line, and a feature with coordinates. */
+/**
+ * Returns whether a text begins like BED or a format that extends it: with `track` or `browser` lines, none of which has the type of any
+ * other format, and a feature with coordinates.
+ */
 export function startsLikeBed(start: string): boolean {
   const { lines, features } = splitHeaderLines(start);
   const tracks = lines.filter((line) => /^(?:track|browser)\s/.test(line));

@@ -16,7 +16,7 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 import { bedFields, FieldKind, type BedField } from './bed-formats.js';
 import type { BedHeader } from './bed-header.js';
 
-/** The indices of the fields that BED and all formats based on it have. */
+/** The indices of the three fields that BED and all formats based on it have, and of the next field, which is not `name` in bedGraph. */
 const enum BedFieldIndex {
   Chrom,
   ChromStart,
@@ -189,7 +189,7 @@ export class BedParser {
     column.addString(this.#bytes, this.#from[i]!, this.#to[i]!);
   }
 
-  /** Stores a non-negative integer and returns it. Any other text is reported as an error, and NaN is returned. */
+  /** Stores a non-negative integer and returns it. For any other text, returns NaN, and reports an error unless validation is off. */
   #position(i: number, row: number): number {
     const column = this.#columns[i]!;
     const value = parseInteger(this.#bytes, this.#from[i]!, this.#to[i]!);
@@ -332,7 +332,7 @@ export class BedParser {
   }
 }
 
-/** Returns whether a line is blank, a comment, or a `trackWord` or `browserWord` line. */
+/** Returns whether a line is blank, a comment, or a `track` or `browser` line. */
 function isCommentOrTrackLine(bytes: Uint8Array, from: number, to: number): boolean {
   const first = bytes[from]!;
   if (first === 35) return true;

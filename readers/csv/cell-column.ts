@@ -23,11 +23,14 @@ interface CellColumnOptions {
  */
 export class CellColumn extends ColumnBuilder {
   readonly name: string;
-  /** Whether a cell was not a number. Cells of rejected rows count, too, so that the type does not depend on how the file is split. */
+  /**
+   * Whether the column holds text, according to the header or because of a cell. Cells of rejected rows count, too, so that the type does
+   * not depend on how the file is split.
+   */
   isText: boolean;
-  /** Whether all numbers are written as 64-bit integers; `detectLongColumn` finds out. */
+  /** Whether all numbers are 64-bit integers, and those beyond 2^53 are written without point and exponent; see `detectLongColumn`. */
   areAllIntegers = false;
-  /** Whether doubles hold all numbers exactly; `detectLongColumn` finds out. */
+  /** Whether doubles hold all integers of a column of integers exactly; `detectLongColumn` finds out. */
   isExactInDoubles = true;
   /** Whether a cell is longer than a string may be. */
   hasLongText = false;

@@ -12,7 +12,10 @@ export function acceptsRuns(builder: ValueColumn['builder']): boolean {
   return builder instanceof DoubleBuilder || builder instanceof Utf8Builder;
 }
 
-/** Returns the builder for the numbers of a column whose type is inferred; null if its cells are texts, or empty in all rows so far. */
+/**
+ * Returns the builder for the numbers of a column whose type is inferred; null if the column holds text, or if it has no number yet and all
+ * its cells in the run are empty.
+ */
 export function numbersOfRun(
   plain: FastRowScanner,
   k: number,
@@ -56,8 +59,8 @@ function isRunEmpty(
 }
 
 /**
- * Parses the numbers of a column into `into`, with NaN for null. Returns `count`, or the row of the first cell that is neither a number nor
- * null.
+ * Parses the numbers of a column into `into`, with NaN for null. Returns `count`, or the number of rows of the run before the first cell
+ * that is neither a number nor null.
  */
 export function parseRunNumbers(
   { window: { bytes, rangeStarts: from, rangeEnds: to }, maxRows }: FastRowScanner,

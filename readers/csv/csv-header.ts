@@ -18,7 +18,7 @@ export interface CsvHeader {
   readonly delimiter: string;
   /** The columns in the order of the cells; null for a cell that is not read. */
   readonly columns: readonly (CsvColumn | null)[];
-  /** Number of lines before the first record. */
+  /** Number of lines up to and including the row or comment with the names of the columns; 0 if there is none. */
   readonly bodyLine: number;
   /** For a MAF file with a known genome build, the properties of its MAF columns; otherwise null. */
   readonly maf: MafHeader | null;
@@ -41,7 +41,7 @@ export const quoteTooLongMessage = `a quote that is opened here is not closed wi
 export const fewerColumnsAdvice =
   'split them over several files, or leave some out with reader_params.skipcols';
 
-/** Maximum number of rows from which the types of columns are inferred; only rows within the first bytes of the file are used. */
+/** Maximum number of rows after the names that are examined; only rows within the first bytes of the file are. */
 const maxSampledRows = 500;
 
 /** Reads the names of the columns and finds the first record. */
@@ -320,7 +320,7 @@ class CsvHeaderDetector {
     }
   }
 
-  /** Returns the cells of a comment without its leading sign; quotes have no meaning in a comment. */
+  /** Returns the cells of a comment without the comment signs at its start; quotes have no meaning in a comment. */
   #cellsOfComment(line: string): readonly string[] {
     const { comment, delimiter } = this.#params;
     let text = line;
@@ -340,7 +340,10 @@ function isNumber(cell: string): boolean {
   return !Number.isNaN(parseNumber(bytes, 0, bytes.length));
 }
 
-/** Returns the names, followed by an empty name for each further cell that all sampled rows have. */
+/**
+ * Returns the names, followed by empty names up to the number n, if all sampled rows have at least n cells; n is the largest number of cells
+ * of a row without the empty ones at its end.
+ */
 function withSurplusColumns(
   names: readonly string[],
   sample: readonly HeaderRow[],

@@ -5,9 +5,9 @@ import type { DeclaredEncoding } from '../source/utf16.js';
 
 /** Reader parameters (specification, "CSV/TSV parameters"). */
 export interface CsvParams {
-  /** The delimiter; null if it is to be detected from the rows. */
+  /** The delimiter that the request names; null if it names none. */
   readonly delimiter: string | null;
-  /** The delimiter that is used if none can be detected from the rows. */
+  /** The delimiter of the format, which is used if the request names none and no other is detected from the rows. */
   readonly usualDelimiter: string;
   /** The quote character; empty if cells are never quoted. */
   readonly quote: string;

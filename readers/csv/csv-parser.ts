@@ -122,7 +122,7 @@ export class CsvParser extends CellScanner {
     this.#declared[k] = values;
   }
 
-  /** Adds a column of the records, or of the innermost of these objects. */
+  /** Adds a column of the records, or of the innermost of `objects`. */
   #add(column: Column, objects: Columns): ValueColumn {
     const path = [...objects, column].map(({ name }) => name).join('.');
     const values = typedColumn(column, path, objects.length, this.#context);
@@ -131,7 +131,7 @@ export class CsvParser extends CellScanner {
     return values;
   }
 
-  /** Parses all rows; returns the number of lines. */
+  /** Parses rows until the report stops; returns the number of lines that were read. */
   read(chunk: Uint8Array): number {
     this.setText(chunk);
     this.#isDamaged = needsDecoding(chunk, this.#params.encoding);
@@ -355,7 +355,7 @@ export class CsvParser extends CellScanner {
     this.#context.reject(codes.unreadableLine, field, message);
   }
 
-  /** Replaces the scanned cell, which is not valid UTF-8, by its decoded text. */
+  /** Replaces the scanned cell by its decoded text if its bytes need decoding. */
   #repair(field: string): void {
     const cell = this.#cell();
     const { encoding } = this.#params;

@@ -6,8 +6,8 @@ import { quoteTooLongMessage } from './csv-header.js';
 import type { CsvFormat } from './csv-params.js';
 
 /**
- * Finds the last record boundary within some bytes. Only quotes can enclose line ends that do not end a record, so the search examines only
- * quotes and line ends; in files without quotes, it examines only the last line.
+ * Finds the last record boundary within some bytes, and the lines to skip. Only quotes can enclose line ends that do not end a record, so
+ * the search examines only quotes and line ends; if the parameters say that cells are never quoted, it examines only the last line.
  */
 export class CsvSplitter implements Splitter {
   readonly #scanner: CellScanner;

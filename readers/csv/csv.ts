@@ -10,7 +10,7 @@ import {
 } from './csv-params.js';
 import { CsvParser } from './csv-parser.js';
 
-/** Comma-separated values. */
+/** The reader of comma-separated values; if the request names no delimiter, another one may be detected. */
 export const csv = createCsvReader('csv', ['csv'], ',', [textTable(['csv'])]);
 
 /**
@@ -25,7 +25,7 @@ export const tsvReader = createCsvReader('tsv', ['tsv', 'txt', 'maf'], '\t', [
   textTable(['bed'], { comment: '' }),
 ]);
 
-/** The reading of files as tables whose values are all strings. */
+/** Returns how files with some extensions are read as tables whose values are all strings. */
 function textTable(extensions: readonly string[], readerParams: JsonObject = {}): TableReading {
   return { extensions, readerParams: { ...readerParams, known_sources: false }, isAllText: true };
 }

@@ -9,7 +9,7 @@ import type { CsvFormat } from './csv-params.js';
  */
 export class FastRowScanner {
   readonly window: ScanBuffer = scanBuffer();
-  /** Maximum number of rows in a run. In the window, cell r of column k is `bytes[from[k * maxRows + r]..to[k * maxRows + r])`. */
+  /** Maximum number of rows in a run. In the window, the cell of row r and column k is the range with the index `k * maxRows + r`. */
   readonly maxRows: number;
   /** Offset in the text of the first row after the run. */
   nextRowOffset = 0;

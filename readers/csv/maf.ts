@@ -41,7 +41,7 @@ export interface MafHeader {
   readonly usualBuild: GenomeBuild | null;
   /** The name of the column of variants: `variant`, or `variant_2` and so on if the file has a column `variant`. */
   readonly variant: string;
-  /** Whether coordinates are added; false if the file has a column `genomic_coordinates`. */
+  /** Whether coordinates are added; false if the file has a column `genomic_coordinates`, or columns that fill members of that field. */
   readonly hasCoordinates: boolean;
   /** Whether variants are added; false if the file has a column `variant`, and the dataset has that field but none of derived variants. */
   readonly hasVariants: boolean;
@@ -149,7 +149,7 @@ export class MafRowBuilder {
     return isPlain && (this.#coordinates === null || this.#coordinates.acceptsRuns);
   }
 
-  /** Adds the variants of a run of `count` rows, from `row` on. */
+  /** Adds the coordinates and variants of a run of `count` rows, from `row` on. */
   addRun(
     { window: { bytes, rangeStarts, rangeEnds }, maxRows }: FastRowScanner,
     row: number,
@@ -189,7 +189,7 @@ export class MafRowBuilder {
     this.#to[kind] = this.#copiedEnd = end;
   }
 
-  /** Adds the variant of the row whose cells have been passed to `recordCell`. */
+  /** Adds the coordinates and the variant of the row whose cells have been passed to `recordCell`. */
   endRow(row: number): void {
     this.#add(row, this.#copied);
   }

@@ -61,7 +61,7 @@ export class CellObjects {
     };
   }
 
-  /** Adds a member of the innermost of these objects. */
+  /** Adds a member of the innermost of `objects`. */
   addMember(objects: Columns, member: ColumnBuilder): void {
     const column = objects.at(-1)!;
     let object = this.#objects.get(column);

@@ -33,7 +33,7 @@ export class AttributeColumnsByKey {
   }
 }
 
-/** Returns a hash of a key: the keys of one file usually differ in their length or in their first or last bytes. */
+/** Returns a hash of a key: the keys of one file usually differ in their length or in their first, middle or last bytes. */
 function hashOfKey(bytes: Uint8Array, from: number, to: number): number {
   const middle = (from + to) >> 1;
   return (to - from) * 7 + bytes[from]! * 31 + bytes[middle]! * 131 + bytes[to - 1]! * 523;

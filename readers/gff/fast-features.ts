@@ -37,7 +37,7 @@ export class FastFeatureParser {
   readonly #options: FastFeatureOptions;
   readonly #builders: FeatureBuilders;
   readonly #searched: ByteSet;
-  /** The numbers of the lines of the run; NaN stands for null. */
+  /** The numbers of each feature of the run; NaN stands for null. */
   readonly #starts = new Float64Array(maxRunLines);
   readonly #ends = new Float64Array(maxRunLines);
   readonly #scores = new Float64Array(maxRunLines);
@@ -51,7 +51,7 @@ export class FastFeatureParser {
   #first = 0;
   #last = 0;
   #score = 0;
-  /** Offset of the line that the fast path left to the general path after decoding some of its escapes in place; -1 if there is none. */
+  /** Offset of the last line in which escapes were decoded in place; -1 for none. A run that begins there needs a new copy of the text. */
   #partlyDecoded = -1;
   /** Whether a run ends before a comment, so that its features are on successive lines. */
   #endsAtComment = false;

@@ -16,7 +16,7 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 export class AttributesBuilder {
   /** The column `attributes`. */
   readonly column: ValueColumn;
-  /** The columns of the keys found so far that the dataset does not have. */
+  /** The columns of the keys found so far that the dataset does not have, or whose type and multiplicity it leaves open. */
   readonly columnsByKey = new AttributeColumnsByKey();
   /** Whether all columns are new to the dataset, so that values need no cast. */
   readonly acceptsRuns: boolean;
@@ -89,7 +89,7 @@ export class AttributesBuilder {
   beginAttribute(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
     if (this.#keys++ === 0) {
       this.column.padTo(this.#row);
-      // If the dataset has a field `attributes` that is not an object, the column rejects the record and reports it.
+      // If the dataset has a field `attributes` that is not an object, the column rejects the record, unless validation is off.
       this.column.beginObject();
     }
     const fields = this.#fields;

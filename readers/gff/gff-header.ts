@@ -17,7 +17,7 @@ export interface FeatureHeader {
   readonly hasAlleles: boolean;
 }
 
-/** Checks `reader_params`; `comment` is the default value of the parameter with that name. */
+/** Parses `reader_params`; throws `invalid`. `comment` is the default value of the parameter with that name. */
 export function readFeatureParams(
   input: Readonly<Record<string, unknown>>,
   comment: string,
@@ -119,7 +119,7 @@ function refuseOtherFeatures(
     );
 }
 
-/** Returns the format in which the attributes of a feature line are written; undefined if they are valid in both formats. */
+/** Returns the format in which the attributes of a feature line are written; undefined if they show none, or there are none. */
 function formatOfFeatureLine(line: string): 'gff3' | 'gtf' | undefined {
   const attributes = line.split('\t')[8];
   if (attributes === undefined) return undefined;
@@ -128,7 +128,8 @@ function formatOfFeatureLine(line: string): 'gff3' | 'gtf' | undefined {
 }
 
 /**
- * Returns the format of a text whose first line is a feature with coordinates; undefined for other texts, and if both formats are possible.
+ * Returns the format of a text whose first line, apart from blank lines and comments, is a feature with coordinates; undefined for other
+ * texts, and if both formats are possible.
  */
 export function formatOfText(start: string): 'gff3' | 'gtf' | undefined {
   const lines = start.split(/\r\n|\n|\r/);

@@ -23,7 +23,7 @@ export class FieldOrder extends JsonScanner {
     return this.#isNew;
   }
 
-  /** Learns from an object; returns false if the order of its keys contradicts the known order. */
+  /** Learns from an object; returns false at a key that cannot be learned or whose place contradicts the known order. */
   #object(known: OrderedField[], columns: ObjectFields): boolean {
     let next = 0;
     this.scanOffset++;

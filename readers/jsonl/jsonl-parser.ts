@@ -76,10 +76,10 @@ export class JsonlParser extends JsonScanner {
     return true;
   }
 
-  /** Called before the value of each top-level field is parsed. */
+  /** Handles the start of the value of a top-level field; subclasses override it. */
   protected beforeFieldValue(_column: ValueColumn): void {}
 
-  /** Called after the closing brace of a record; checks that the line ends there. */
+  /** Checks, after the closing brace of a record, that the line ends there; subclasses accept other text. */
   protected onRecordEnd(): void {
     if (!this.isLineEnd())
       this.fail(`each line must hold one JSON object, found ${this.describeCurrent()} after it`);
@@ -318,7 +318,7 @@ export class JsonlParser extends JsonScanner {
 
   #longNumber(column: ValueColumn, from: number, isInteger: boolean): void {
     let value = isInteger ? NaN : parseFloatBytes(this.bytes, from, this.scanOffset);
-    // `parseFloatBytes` returns NaN for texts of very many digits, which are then parsed as a string.
+    // Integers are parsed as a string, and so are texts of very many digits, for which `parseFloatBytes` returns NaN.
     const text = value === value ? '' : decoder.decode(this.bytes.subarray(from, this.scanOffset));
     if (value !== value) value = Number(text);
     if (!Number.isFinite(value)) this.#addInfinity(column, value);
@@ -339,7 +339,7 @@ export class JsonlParser extends JsonScanner {
     else column.appendNull();
   }
 
-  /** Stores a value of any kind as JSON text in a canonical form, so that equal values have the same text. */
+  /** Stores a value of any kind as compact JSON text, in which equal numbers and strings have the same form; keys keep their order. */
   #json(column: ValueColumn): void {
     const from = this.scanOffset;
     this.#skip(column.path);

@@ -10,8 +10,9 @@ import {
 } from './record-kernel.js';
 
 /**
- * A part of a text in which runs of records with the same order of keys are found. The cells of field `i` begin at index `i * maxRows`;
- * fields are numbered depth-first, including members. A cell has the range of a value in the text, and its number (`recordsKernel`).
+ * A part of a text in which runs of records with the same order of keys are found. The cells of field `i` begin at index
+ * `i * maxRunRecords`; fields are numbered depth-first, including members. A cell has the range of a value in the text, and its number
+ * (`recordsKernel`).
  */
 class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): number }> {
   readonly cellNumbers: Float64Array;
@@ -37,7 +38,7 @@ class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): numbe
 
   /**
    * Sets the fields of the records that `findRecordRun` looks for; the next text may be a different one. Returns false if there are too
-   * many fields.
+   * many fields, or if their keys are too long in total.
    */
   setFields(fields: readonly OrderedField[]): boolean {
     const { fields: root, literals, end } = recordAddresses;

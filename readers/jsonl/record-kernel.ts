@@ -58,7 +58,7 @@ const literalsAddress = fieldsAddress + reservedFieldBytes;
 /** Addresses of the data that the kernel uses in addition to the text: the numbers of all cells, powers of ten, fields and literals. */
 export const recordAddresses = { numbers: numbersAddress, powers: powersAddress, fields: fieldsAddress, literals: literalsAddress, end: literalsAddress + reservedLiteralBytes } as const; // prettier-ignore
 
-/** The number in a cell (a double) whose value is not a number, or is one that the kernel leaves to its caller. */
+/** The number in a cell (a double) whose value is neither a number nor a boolean, or is a number that the kernel leaves to its caller. */
 const nanConstant = 'i64.const 0x7ff8000000000000';
 const oneConstant = 'i64.const 0x3ff0000000000000';
 

@@ -13,7 +13,8 @@ import { jsonBytes, MalformedLine } from './scanner.js';
 type AddValueAt = (column: ValueColumn, at: number, depth: number) => void;
 
 /**
- * Maximum number of failed searches for a run; `maxFailedRuns` is that of abandoned runs. After that, the chunk is read record by record.
+ * Number of searches without a run in between, and of abandoned runs (`maxFailedRuns`), after which the rest of the chunk is read record by
+ * record.
  */
 const maxFailedSearches = 100;
 const maxFailedRuns = 16;
@@ -43,8 +44,8 @@ export class RecordRunParser {
   #failures = 0;
   #failedRuns = 0;
   /**
-   * The number of the next field to append; `#depth` is the number of objects around it, and `#keys` the maximum number of keys in a record
-   * of the run.
+   * The number of the next field to append; `#depth` is the number of objects around it, and `#keys` an upper bound for the number of keys
+   * in a record of the run.
    */
   #field = 0;
   #depth = 1;
@@ -183,7 +184,10 @@ export class RecordRunParser {
     return true;
   }
 
-  /** Parses the numbers that the kernel has not read (many digits, large exponents); returns false if one is too large for a double. */
+  /**
+   * Parses the numbers that the kernel has not read (many digits, exponents); returns false if one is too large for a double or longer than
+   * `parseFloatBytes` supports.
+   */
   #readDoubles(first: number, count: number): boolean {
     const { bytes, rangeStarts, rangeEnds, cellNumbers } = this.#buffer;
     for (let i = first; i < first + count; i++) {

@@ -187,13 +187,13 @@ export abstract class JsonScanner {
     throw new MalformedLine(reason);
   }
 
-  /** Returns the column number of the current position in characters, counted from 1. */
+  /** Returns the column number of the current position in UTF-16 code units, counted from 1. */
   protected currentColumn(): number {
     return decoder.decode(this.bytes.subarray(this.lineStart, this.scanOffset)).length + 1;
   }
 }
 
-/** Replaces escapes of lone surrogates, which other JSON parsers reject, by U+FFFD. */
+/** Replaces escapes of lone surrogates, which other JSON parsers reject, by U+FFFD. `JSON.stringify` escapes no other surrogates. */
 export function replaceLoneSurrogateEscapes(json: string): string {
   return json.replace(/\\(?:\\|u(d[89a-f][0-9a-f]{2}))/g, (escape, half) =>
     half === undefined ? escape : '\ufffd',

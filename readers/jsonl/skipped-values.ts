@@ -7,7 +7,7 @@ import type { ValueColumn } from '../../engine/ingest/value-column.js';
  * chunks of the source.
  */
 export class SkippedValues {
-  /** The column that checks and discards a value without a column, and reports its errors with the current `path`. */
+  /** Receives the values that have no column of their own, and discards them. Findings about them name `skippedPath`, not its own path. */
   readonly column: ValueColumn;
   skippedPath = '';
   readonly #context: RecordContext;

@@ -4,7 +4,7 @@ import type { Reader } from '../reader.js';
 import { readNirvanaHeader } from './nirvana-header.js';
 import { NirvanaParser } from './nirvana-parser.js';
 
-/** Reader parameters: `genome_build`, for files whose header does not name the build. */
+/** Reader parameters: `genome_build`, which takes precedence over the build that the header names. */
 interface NirvanaParams {
   readonly build: GenomeBuild | undefined;
 }

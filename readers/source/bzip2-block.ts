@@ -12,7 +12,7 @@ const maxSymbols = 258;
 /**
  * Decodes the blocks of bzip2 streams, one after the other, in the format that bzip2 1.0 writes; the only specification is its source code.
  * Each method continues at the bit at which the last successful call ended: pass the input without the bytes that earlier calls reported as
- * consumed. A call that throws leaves the state unchanged, and may be repeated with more input.
+ * consumed. A call that throws `NeedsMoreInput` may be repeated with more input.
  */
 export class Bzip2BlockDecoder {
   #level = 0;

@@ -1,14 +1,14 @@
 import type { ChunkStart, RecordBoundary } from './splitter.js';
 
 /**
- * A chunk of a source: plain data from which a pool thread loads whole lines (`loadChunk`).
+ * A chunk of a source: plain data from which a pool thread loads whole lines or whole records (`loadChunk`).
  *
  * - `range`: a byte range of an uncompressed file. The chunk owns the lines that start after the first line end at or after `from`, up to
  * and including the line that is ended by the first line end at or after `to`. So every line belongs to exactly one chunk, wherever the
- * ranges meet. The first chunk starts `skip` bytes after `from`, at the first record.
- * - `bgzf`: the same for a run of whole BGZF blocks; the offsets are in the compressed file.
+ * ranges meet. The first chunk starts `skip` bytes after `from`.
+ * - `bgzf`: the same for a run of whole BGZF blocks; `from` and `to` are offsets in the compressed file, `skip` counts decompressed bytes.
  * - `records`: a byte range of an uncompressed file that, according to a splitter, consists of whole records.
- * - `bytes`: decompressed whole lines.
+ * - `bytes`: decompressed whole lines or records.
  */
 export type ChunkRef =
   | {

@@ -8,7 +8,7 @@ import { bgzfBlockBytes } from './compression.js';
 import { toInputError, lineTooLongError, truncatedInputError } from './input-errors.js';
 import { removeDroppedRanges } from './splitter.js';
 
-/** Loads the whole lines of a chunk, decompressed (see `ChunkRef`). Runs in a pool thread. */
+/** Loads the whole lines or records of a chunk, decompressed (see `ChunkRef`). Runs in a pool thread. */
 export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
   if (ref.kind === 'bytes') return ref.bytes;
   const file = await openFile(ref.file);

@@ -16,7 +16,8 @@ import {
 
 /**
  * Opens a file of the data folder as a source, and determines its compression from its content. `encoding` is the encoding that the request
- * declares; null if UTF-16 is to be detected (it is decoded while the file is decompressed); undefined for readers that support only UTF-8.
+ * declares; null if UTF-16 is to be detected (it is decoded while the file is decompressed); undefined for readers without
+ * `Reader.encodingOf`, for which nothing is decoded.
  */
 export async function openSource(
   path: string,
@@ -85,7 +86,7 @@ export async function openSource(
 
 const invalidUtf16Warning = 'bytes that are not UTF-16 were replaced by U+FFFD';
 
-/** Returns the byte order of UTF-16 text, according to its byte order mark, the request, or its first bytes; undefined for other text. */
+/** Returns the byte order of UTF-16 text, according to the request, its byte order mark or its first bytes; undefined for other text. */
 function utf16ByteOrder(start: Uint8Array, encoding: DeclaredEncoding): Utf16ByteOrder | undefined {
   if (encoding === 'utf-16le' || encoding === 'utf-16be') return encoding;
   return detectUtf16(start) ?? (encoding === 'utf-16' ? 'utf-16le' : undefined);
@@ -97,7 +98,7 @@ function refuseSecondCompression(text: Uint8Array, name: string, decodesUtf16: b
   }
 }
 
-/** Decompresses a BGZF file as plain gzip, and also checks the structure of its blocks, for example whether the end block is missing. */
+/** Yields chunks of a BGZF file that is decompressed as plain gzip, and then checks the structure of its blocks, such as the end block. */
 async function* checkBgzfBlocks(
   chunks: ChunkStream,
   file: FileReader,

@@ -8,8 +8,8 @@ import type { ChunkOptions, ChunkStream } from './source.js';
 import { removeDroppedRanges, type SplitFault, type Splitter } from './splitter.js';
 
 /**
- * Yields ranges of whole records of an uncompressed file. One thread finds the boundaries, which for most formats is a search for quotes;
- * pool threads read the ranges themselves.
+ * Yields ranges of whole records of an uncompressed file. One thread finds the boundaries by the splitter of the format; pool threads read
+ * the ranges themselves.
  */
 export async function* recordRangeChunks(
   file: FileReader,
@@ -40,7 +40,7 @@ export async function* recordRangeChunks(
   }
 }
 
-/** Yields whole records of a compressed file, which one thread decompresses; each call of `text` begins at the start of the file. */
+/** Yields whole records of a file that one thread decompresses or decodes; each call of `text` begins at the start of the file. */
 export async function* decompressedRecordChunks(
   text: (progress?: { read: number }) => AsyncIterable<Uint8Array>,
   { name, bodyOffset, targetBytes, signal }: ChunkOptions,

@@ -33,7 +33,7 @@ export type ChunkStream = AsyncGenerator<{ readonly ref: ChunkRef; readonly sour
 export interface ChunkOptions {
   /** The file name to use in messages. */
   readonly name: string;
-  /** Number of decompressed bytes before the first record. */
+  /** Number of decompressed bytes before the first chunk, including a byte order mark. */
   readonly bodyOffset: number;
   readonly targetBytes: number;
   readonly signal: AbortSignal | undefined;

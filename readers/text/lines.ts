@@ -10,7 +10,7 @@ export function nextLineStart(bytes: Uint8Array, at: number): number {
   return Math.min(at + 1, bytes.length);
 }
 
-/** Returns a copy of a line in which each byte that is not valid UTF-8 is replaced by U+FFFD. A byte order mark is data. */
+/** Returns a copy of a line in which each invalid sequence of bytes is replaced by U+FFFD. A byte order mark is data. */
 export function repairUtf8Line(line: Uint8Array): Uint8Array {
   return encoder.encode(decoder.decode(line));
 }

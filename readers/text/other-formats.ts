@@ -1,6 +1,6 @@
 import { InputError } from '../../engine/core/errors.js';
 
-/** Throws InputError for UTF-16 and HTML, which no reader accepts, so that there is one message and not one per line. */
+/** Throws InputError for UTF-16 that has not been decoded, and for HTML, so that there is one message and not one per line. */
 export function rejectOtherFormats(name: string, bytes: Uint8Array): void {
   rejectUtf16(name, bytes);
   const start = Buffer.from(bytes.subarray(0, 256)).toString('latin1');

@@ -47,8 +47,8 @@ interface ScanKernelExports {
 }
 
 /**
- * A part of a text in which bytes are searched, and from which ranges are copied, at the speed of memory. Each thread has one instance,
- * whose content is valid until the next `loadText`. `E` is the type of the functions of further kernels.
+ * A part of a text in which bytes are searched, and from which ranges are copied, at the speed of memory. Each thread has one instance of
+ * each class, whose content is valid until the next `loadText`. `E` is the type of the functions of further kernels.
  */
 export class ScanBuffer<E = object> {
   protected readonly kernelExports: E &
@@ -104,7 +104,7 @@ export class ScanBuffer<E = object> {
     return count;
   }
 
-  /** Gathers the `count` ranges that begin at `from[first]`; returns their total length. */
+  /** Gathers `count` ranges, of which the first has the index `first`; returns their total length. */
   gather(first: number, count: number): number {
     return this.kernelExports.gather(
       textAddress,

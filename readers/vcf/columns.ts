@@ -56,7 +56,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   return withPhysicalNames(columns);
 }
 
-/** Returns the descriptions that a VCF header gives its fields, and the entity type of `variant`. */
+/** Returns the descriptions that a VCF header gives its fields, and the entity types of `variant` and of the fields of gene symbols. */
 export function declaredFields(header: VcfHeader, params: VcfParams): readonly Partial<NewField>[] {
   const definitionsOf = (root: string, definitions: readonly KeyDefinition[]) =>
     definitions
@@ -174,7 +174,7 @@ export function refuseObjectColumns(declared: Columns, columns: Columns, at = ''
   }
 }
 
-/** Returns the columns, with the integers at these dotted paths as doubles. */
+/** Returns the columns, with the integers at the dotted paths `widened` as doubles. */
 export function widenIntegerColumns(
   columns: Columns,
   widened: ReadonlySet<string>,

@@ -36,7 +36,7 @@ function fastKindOf({ name, kind, isList }: KeyBuilder): FastValueKind {
 }
 
 /**
- * The fast path for the samples of a line: parses `bytes[from..to)` in a single pass; `row` is the row of the first sample. Returns false
+ * Parses the samples of a line, `bytes[from..to)`, in a single pass (the fast path); `row` is the row of the first sample. Returns false
  * at a value that needs the general path (an error, a percent-encoded character, more values than keys); the caller then removes what was
  * appended and parses the line value by value, which finds the error. With space reserved in advance, the fast path takes half the time of
  * the general path, measured with a hundred samples of GT:AD:DP:GQ.

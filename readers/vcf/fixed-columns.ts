@@ -116,7 +116,7 @@ export class FixedColumns {
   }
 }
 
-/** The size of the longest item of a list separated by commas. */
+/** Returns the size in bytes of the longest item of a list separated by commas. */
 function longestItemBytes(bytes: Uint8Array, from: number, to: number): number {
   let longest = 0;
   for (let start = from, at = from; at <= to; at++) {

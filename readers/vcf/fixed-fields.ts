@@ -4,7 +4,7 @@ import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 import { copyUpper, writeDigits } from '../variant-builder.js';
 import type { VcfLine } from './line.js';
 
-/** Whether the text is a CHROM: printable, without white space; `<ID>` must close its bracket (VCF 4.5, section 1.6.1). */
+/** Returns whether the text is a CHROM: no white space, not `.`, and `<ID>` must close its bracket (VCF 4.5, section 1.6.1). */
 export function isChromosome(bytes: Uint8Array, from: number, to: number): boolean {
   if (from === to || (bytes[from] === 46 && to - from === 1)) return false;
   if (bytes[from] === 60 && (bytes[to - 1] !== 62 || to - from < 3)) return false;
@@ -13,19 +13,19 @@ export function isChromosome(bytes: Uint8Array, from: number, to: number): boole
 }
 
 // Choice: REF may hold IUPAC ambiguity codes, because old reference genomes do; ALT may not (VCF 4.5, section 1.6.1).
-/** Bit 1: allowed in ALT; bit 2: allowed in REF. */
+/** For each byte, the sum of 1 if it is a base that ALT may hold, and 2 if it is one that REF may hold. */
 const baseFlags = new Uint8Array(256);
 for (const c of 'ACGTNacgtn') baseFlags[c.charCodeAt(0)] = 3;
 for (const c of 'RYKMSWBDHVUrykmswbdhvu') baseFlags[c.charCodeAt(0)] = 2;
 
-/** Whether the text is a REF: one base or more. */
+/** Returns whether the text is a REF: one base or more. */
 export function isReference(bytes: Uint8Array, from: number, to: number): boolean {
   if (from === to) return false;
   for (let at = from; at < to; at++) if (!baseFlags[bytes[at]!]) return false;
   return true;
 }
 
-/** Whether the text is an allele of ALT: bases, `*`, a symbolic allele or a breakend (VCF 4.5, sections 1.6.1 and 5.4). */
+/** Returns whether the text is an allele of ALT: bases, `*`, a symbolic allele or a breakend (VCF 4.5, sections 1.6.1 and 5.4). */
 export function isAllele(bytes: Uint8Array, from: number, to: number): boolean {
   if (from === to) return false;
   let at = from;

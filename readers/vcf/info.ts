@@ -46,7 +46,10 @@ interface InfoOptions {
   readonly decodes: boolean;
   readonly out: BatchBuilder;
   readonly report: Report;
-  /** Dotted names of declared integers that are stored as doubles; after adding a name, the parser rejects the line. */
+  /**
+   * Dotted names of declared integers that are stored as doubles, and of undeclared flags that are stored as text. After adding a name, the
+   * parser leaves the line, and the chunk is read again.
+   */
   readonly widened: Set<string>;
   /** The interpretations of INFO keys. */
   readonly meanings: readonly InfoInterpretation[];
@@ -116,8 +119,8 @@ export class InfoParser implements InfoExtent, ValueReport {
   }
 
   /**
-   * Parses the INFO of a line for record `row`; returns false when the line was rejected. `annotation` is the index of the
-   * annotation of this record, where every annotation becomes a record; -1 for none.
+   * Parses the INFO of a line for record `row`; returns false when the line was rejected or the chunk has to be read again. `annotation` is
+   * the index of the annotation of this record, where every annotation becomes a record; -1 for none.
    */
   parseInfo(line: VcfLine, row: number, annotation: number): boolean {
     const { bytes, infoFrom: from, infoTo: to } = line;
@@ -336,7 +339,7 @@ export class InfoParser implements InfoExtent, ValueReport {
   }
 }
 
-/** Whether the key is at `at`, followed by `=`, `;` or the end. */
+/** Returns whether the key is at `at`, followed by `=`, `;` or the end. */
 function isKeyAt(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
   const end = at + key.length;
   if (end > to) return false;

@@ -82,7 +82,7 @@ export interface KeyBuilder {
 }
 
 /**
- * The builder of a key; `isWidened`: the header declares integers, the column stores doubles. `known` is the column that the dataset
+ * Creates the entry of a key. `isWidened`: the header declares integers, the column stores doubles. `known` is the column that the dataset
  * has for the key.
  */
 export function keyBuilderOf(
@@ -133,7 +133,7 @@ function extraColumn(parts: readonly ColumnBuilder[], known: Column | undefined)
   return { name, physical: uniquePhysicalName(name, takenNames), type: 'string', isList: true };
 }
 
-/** How the values of a builder are stored. */
+/** Returns how the values of a builder are stored. */
 export function keyKindOf(items: ColumnBuilder): KeyKind {
   if (items instanceof BooleanBuilder) return KeyKind.Flag;
   if (items instanceof LongBuilder)

@@ -17,7 +17,7 @@ export class InfoKeyTable {
     this.#put(entry);
   }
 
-  /** The entry of the key that begins at `at` and ends at `=`, `;` or `to`; null when it is unknown or empty. */
+  /** Returns the entry of the key that begins at `at` and ends at `=`, `;` or `to`; null when it is unknown or empty. */
   find(bytes: Uint8Array, at: number, to: number): KeyBuilder | null {
     let hash = 0;
     let end = at;

@@ -2,7 +2,7 @@
 export class VcfLine {
   /** Number of the line in its chunk, from 1. */
   numberInChunk = 0;
-  /** The line is `bytes[from..to)`, without its line end. */
+  /** The line is `bytes[lineFrom..lineTo)`, without its line end. */
   bytes: Uint8Array = new Uint8Array(0);
   lineFrom = 0;
   lineTo = 0;

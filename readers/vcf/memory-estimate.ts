@@ -6,7 +6,7 @@ import type { HeaderSource } from '../reader.js';
 const estimateSampleBytes = 1 << 18;
 
 /**
- * An estimate of the bytes of memory per byte of text, from the first record. Every record takes space in every declared column,
+ * Estimates the bytes of memory per byte of text, from the first record. Every record takes space in every declared column,
  * and every sample in every FORMAT column, whether it has a value or not, so files of short lines and many keys need most. A
  * line whose annotations (of the key `exploded`) become records of their own repeats the rest of the line in each of them.
  */
@@ -46,7 +46,7 @@ export async function estimateMemoryPerByte(
   return 1 + (records * all + (records - 1) * shared) / text;
 }
 
-/** Number of bytes that a record without values takes in the columns: offsets, numbers, and one validity bit each. */
+/** Returns the number of bytes that a record without values takes in the columns: offsets, numbers, and one validity bit each. */
 function columnBytesPerRow(columns: Columns): number {
   return columns.reduce((sum, { type, isList, children }) => {
     if (children) return sum + (isList ? 4 : 0) + columnBytesPerRow(children);
@@ -54,7 +54,7 @@ function columnBytesPerRow(columns: Columns): number {
   }, 0);
 }
 
-/** An estimate of the number of lines, extrapolated from the first 64 KiB. */
+/** Estimates the number of lines from the first 64 KiB, and adds 5 %, so that the estimate is rarely too low. */
 export function estimateLineCount(bytes: Buffer): number {
   const start = bytes.subarray(0, 1 << 16);
   let lines = 0;

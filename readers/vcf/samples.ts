@@ -22,19 +22,19 @@ interface SampleOptions {
   readonly key: string;
   /** Sample names, in the order of the `#CHROM` line. */
   readonly samples: readonly string[];
-  /** Percent-encoded characters are decoded (VCF 4.3 and later, section 1.2). */
+  /** Whether percent-encoded characters are decoded, as in VCF 4.3 and later (section 1.2). */
   readonly decodes: boolean;
   readonly out: BatchBuilder;
   readonly report: Report;
   /** The column that the dataset already has. */
   readonly existing: Column | undefined;
-  /** Dotted names of declared integers that are stored as doubles; after adding a name, the parser rejects the line. */
+  /** Dotted names of declared integers that are stored as doubles. After adding a name, the parser leaves the line; see `InfoOptions`. */
   readonly widened: Set<string>;
 }
 
 /**
  * The parser stops using the fast path when the number of lines that needed the general path exceeds the number of other lines by this
- * value.
+ * value, counted from any line on.
  */
 const maxGeneralLines = 16;
 
@@ -57,7 +57,7 @@ export class SampleParser implements ValueReport {
   #format: readonly KeyBuilder[] = [];
   #fastKeys: readonly FastFormatKey[] = [];
   readonly #allNames: PackedTexts;
-  /** Number of lines that needed the general path, minus the number of those that did not. */
+  /** A count that a line that needs the general path increases by one, and any other line decreases by one, down to 0. */
   #generalLines = 0;
   #lineNumber = 0;
 
@@ -97,7 +97,7 @@ export class SampleParser implements ValueReport {
     this.#struct.reserveRows(Math.min(records * this.#names.length, bytes >> 1));
   }
 
-  /** Parses FORMAT and the samples of a line for record `row`; returns false when the line was rejected. */
+  /** Parses FORMAT and the samples of a line for record `row`; returns false if the line was rejected or the chunk has to be read again. */
   parseSamples(line: VcfLine, row: number): boolean {
     const { bytes, infoTo, formatTo, lineTo } = line;
     this.#lineNumber = line.numberInChunk;
@@ -241,7 +241,7 @@ export class SampleParser implements ValueReport {
     return true;
   }
 
-  /** The entry of a key; an undeclared key is text. */
+  /** Returns the entry of a key; an undeclared key is text. */
   #entry(name: string): KeyBuilder {
     let entry = this.#entries.get(name);
     if (entry === undefined) {
@@ -272,7 +272,7 @@ export class SampleParser implements ValueReport {
   }
 }
 
-/** Whether the text is a GT: allele numbers or `.` separated by `/` or `|`, which may also come first (VCF 4.4). */
+/** Returns whether the text has only characters of a GT: digits, `.`, `/` and `|`. Their order is not checked. */
 function isGenotype(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const c = bytes[at]!;

@@ -22,8 +22,8 @@ const adjacencyTypes = new Set(['BND', 'TRA', 'CTX']);
 // precedence, and insertions stop at the last base of REF. A negative SVLEN counts as positive. `<BND>`, `<TRA>` and `<CTX>` are single
 // positions and stop at the last base of REF.
 /**
- * The last position of the symbolic allele `line.bytes[from..to)`, the `index`-th of ALT (VCF 4.5, section 1.6.1, END and
- * SVLEN).
+ * Returns the last position of the symbolic allele `line.bytes[from..to)`, the `index`-th of ALT, counted from 0 (VCF 4.5, section 1.6.1,
+ * END and SVLEN).
  */
 export function symbolicAlleleStop(
   line: VcfLine,
@@ -52,7 +52,7 @@ export function symbolicAlleleStop(
   return end >= 0 ? end : refStop;
 }
 
-/** The absolute value of the `index`-th item of SVLEN; -1 when it is missing or not an integer. */
+/** Returns the absolute value of the `index`-th item of SVLEN; -1 when it is missing or not an integer. */
 function svlenOf(bytes: Uint8Array, index: number, extent: InfoExtent): number {
   const { svlenFrom, svlenTo } = extent;
   if (svlenFrom >= svlenTo) return -1;
@@ -68,12 +68,12 @@ function svlenOf(bytes: Uint8Array, index: number, extent: InfoExtent): number {
   return -1;
 }
 
-/** Whether the allele is `<*>`, a reference block, which extends to END or, from VCF 4.5 on, by FORMAT LEN (section 5.5). */
+/** Returns whether the allele is `<*>`, a reference block, which extends to END or, from VCF 4.5 on, by FORMAT LEN (section 5.5). */
 export function isReferenceBlock(bytes: Uint8Array, from: number, to: number): boolean {
   return to - from === 3 && bytes[from] === 60 && bytes[from + 1] === 42;
 }
 
-/** The largest FORMAT LEN of the samples of a line; -1 when there is none. */
+/** Returns the largest FORMAT LEN of the samples of a line; -1 when there is none. */
 export function maxFormatLen({ bytes, infoTo, formatTo, lineTo }: VcfLine): number {
   const formatFrom = infoTo + 1;
   const key = latin1Text(bytes, formatFrom, formatTo, formatTo - formatFrom)

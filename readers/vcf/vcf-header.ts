@@ -15,7 +15,7 @@ export interface InfoInterpretation {
    * symbols are also stored in a list field of their own.
    */
   readonly symbolTerminator?: string;
-  /** The field below `info` that holds gene symbols. */
+  /** The path, below `info`, of the field that holds gene symbols. */
   readonly genes?: readonly string[];
   /** The name of the known source that gives this interpretation; null if the request gives it. */
   readonly source: string | null;
@@ -244,7 +244,7 @@ function addKeyDefinition(
   });
 }
 
-/** The contigs of a header, and the build that a reference, an assembly or any other meta line names. */
+/** Returns the contigs of a header, and the build that a reference, an assembly or any other meta line names. */
 function buildEvidence(metaLines: readonly string[]): Pick<BuildEvidence, 'contigs' | 'named'> {
   const contigs = metaLines
     .filter((line) => line.startsWith('##contig='))
@@ -261,7 +261,7 @@ function buildEvidence(metaLines: readonly string[]): Pick<BuildEvidence, 'conti
   return { contigs, named: undefined };
 }
 
-/** The keys and values of a structured meta line (VCF 4.5, section 1.4): `<ID=…,Description="…">`. */
+/** Returns the keys and values of a structured meta line (VCF 4.5, section 1.4): `<ID=…,Description="…">`. */
 function parseStructuredLine(text: string): Map<string, string> {
   const values = new Map<string, string>();
   const body = text.startsWith('<') ? text.slice(1, text.endsWith('>') ? -1 : undefined) : text;

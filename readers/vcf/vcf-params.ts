@@ -5,7 +5,7 @@ import { readBuildParam } from '../genome-build.js';
 /** Reader parameters (specification, "VCF parameters"). */
 export interface VcfParams {
   readonly build: GenomeBuild | undefined;
-  /** The INFO key of the annotations. */
+  /** The INFO key of the annotations that `explodes` concerns; ANN, CSQ, vep and EFF are also read as annotations. */
   readonly annotationsKey: string;
   /** Name of the column that gets the samples. */
   readonly sampleKey: string;

@@ -37,15 +37,15 @@ interface VcfParserOptions {
   /** Columns that the dataset already has. */
   readonly existing: Columns;
   /**
-   * Dotted names of fields that the header declares as Integer although values are fractions. After adding a name, the parser stops, and
-   * the chunk is read again.
+   * Dotted names of fields that the header declares as Integer although values are fractions, and of undeclared INFO keys that have a value
+   * in some records only. After adding a name, the parser stops, and the chunk is read again.
    */
   readonly widened: Set<string>;
 }
 
 /**
- * Parses the record lines of one chunk into columns, one record per alternate allele. Values are copied from the bytes by offset;
- * a valid line creates neither strings nor objects.
+ * Parses the record lines of one chunk into columns, one record per alternate allele or exploded annotation. Values are copied from the
+ * bytes by offset; most valid lines create neither strings nor objects.
  */
 export class VcfParser {
   readonly #out: BatchBuilder;
@@ -113,7 +113,7 @@ export class VcfParser {
         : null;
   }
 
-  /** Parses all lines; returns how many there were. Stops early when a declared integer had to be widened. */
+  /** Parses the lines; returns how many were read. Stops early when the report stops, or when a name was added to `widened`. */
   read(chunk: Uint8Array): number {
     // A Buffer has another hidden class than a Uint8Array: with only one class the loops below stay monomorphic.
     const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);

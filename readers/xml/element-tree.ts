@@ -54,14 +54,14 @@ export class ElementTree {
   nameNumberOf(node: number): number {
     return this.#names[node]!;
   }
-  /** The first child of a node; -1 if there is none. */
+  /** Returns the first child of a node; -1 if there is none. */
   firstChild(node: number): number {
     return this.#firsts[node]!;
   }
   nextSibling(node: number): number {
     return this.#nexts[node]!;
   }
-  /** Whether a node has a child with this name. */
+  /** Returns whether a node has a child with this name. */
   hasChild(node: number, name: number): boolean {
     let child = this.#firsts[node]!;
     while (child >= 0 && this.#names[child] !== name) child = this.#nexts[child]!;
@@ -78,7 +78,7 @@ export class ElementTree {
     return into;
   }
 
-  /** Sets the text of a node to `source[from..to)`, or appends these bytes to its text. */
+  /** Sets the text of a node to `sourceBytes[from..to)`, or appends these bytes to its text. */
   addSourceText(node: number, from: number, to: number): void {
     if (this.#froms[node]! < 0) {
       this.#froms[node] = from;
@@ -87,7 +87,7 @@ export class ElementTree {
     } else this.addCopiedText(node, this.sourceBytes, from, to, from);
   }
 
-  /** Appends a copy of bytes that will be overwritten to the text of a node; `at` is their position in the source. */
+  /** Appends a copy of `bytes[from..to)` to the text of a node; `at` is the position of the text in the source, for errors. */
   addCopiedText(node: number, bytes: Uint8Array, from: number, to: number, at: number): void {
     const before = this.#froms[node]!;
     const size = before < 0 ? 0 : this.#tos[node]! - before;

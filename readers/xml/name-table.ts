@@ -19,7 +19,7 @@ export class NameTable {
     this.#prefix = attributePrefix;
   }
 
-  /** The number of a name that is given as a string; `at` is the position of errors. */
+  /** Returns the number of a name that is given as a string; `at` is the position of errors. */
   numberOfName(name: string, at = 0): number {
     const cachedName = this.#byName.get(name);
     if (cachedName !== undefined) return cachedName;
@@ -36,7 +36,7 @@ export class NameTable {
     return number;
   }
 
-  /** The number of the name in `bytes[from..to)`; `sum` is a hash of its bytes. */
+  /** Returns the number of the name in `bytes[from..to)`; `sum` is a hash of its bytes. */
   numberOfNameBytes(bytes: Uint8Array, from: number, to: number, sum: number): number {
     const slot = sum & (cacheSlots - 1);
     const guess = this.#numbers[slot]!;
@@ -52,7 +52,7 @@ export class NameTable {
     return number;
   }
 
-  /** The number of the key under which records have an attribute with this name. */
+  /** Returns the number of the key under which records have an attribute with this name. */
   attributeKeyNumber(name: number): number {
     return (this.#keys[name] ??= this.numberOfName(this.#prefix + this.#names[name]!));
   }

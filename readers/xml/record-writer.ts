@@ -48,7 +48,7 @@ class FieldSlots {
     });
   }
 
-  /** The column of a field; null if the import has too many columns for it, which rejects each record with the field. */
+  /** Returns the column of a field; null if the import has too many columns for it, which rejects each record with the field. */
   column(slot: FieldSlot, name: string): ValueColumn | null {
     const column = this.fields?.field(name) ?? null;
     if (column !== null) slot.findColumn = column;
@@ -185,7 +185,7 @@ export class RecordWriter {
     }
   }
 
-  /** A node as JSON text, in which repeated children are lists, too. */
+  /** Returns a node as JSON text, in which repeated children are lists, too. */
   #json(node: number): string {
     const tree = this.#tree;
     let child = tree.firstChild(node);

@@ -28,7 +28,7 @@ const maxReferenceBytes = 64;
 export class ReferenceResolver {
   readonly #resolved: ResolvedText = { text: new Uint8Array(1024), end: 0 };
 
-  /** The text in `[from, to)`; in the value of an attribute white space becomes blanks (XML 1.0, section 3.3.3). */
+  /** Returns the text in `[from, to)`; in the value of an attribute, white space becomes blanks (XML 1.0, section 3.3.3). */
   resolve(bytes: Uint8Array, from: number, to: number, isValue: boolean): ResolvedText {
     const madeReference = this.#reserve(to - from);
     const { text } = madeReference;
@@ -52,7 +52,7 @@ export class ReferenceResolver {
     return madeReference;
   }
 
-  /** The text of a CDATA section with normalised line ends; null when it has no carriage return. */
+  /** Returns the text of a CDATA section with normalised line ends; null when it has no carriage return. */
   normalizeCdata(bytes: Uint8Array, from: number, to: number): ResolvedText | null {
     let isPlain = true;
     for (let at = from; at < to; at++) {
@@ -74,7 +74,7 @@ export class ReferenceResolver {
     return madeReference;
   }
 
-  /** The character for the reference `[at, close]`. */
+  /** Returns the code point for the reference `[at, close]`. */
   #code(bytes: Uint8Array, at: number, close: number): number {
     if (close <= at + 1) throw new XmlFault(at, '"&" begins no reference here: write it as &amp;');
     if (bytes[at + 1] === asciiCodes.hash) return numericReferenceCode(bytes, at, close);
@@ -102,7 +102,8 @@ function forbiddenCharacterFault(at: number, c: number): XmlFault {
 const codePointLimit = 0x110000;
 
 /**
- * The character of `&#…;` or `&#x…;`, computed digit by digit without a string, because a text may consist of nothing but such references.
+ * Returns the code point of `&#…;` or `&#x…;`. It is computed digit by digit, without a string, because a text may consist of nothing but
+ * such references.
  */
 function numericReferenceCode(bytes: Uint8Array, at: number, close: number): number {
   const isHex = bytes[at + 2] === 120;

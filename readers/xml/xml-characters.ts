@@ -29,7 +29,7 @@ export const asciiCodes = {
   closeBracket: 93,
 } as const;
 
-/** Whether the byte is white space of XML: space, tab, CR or LF. False after the end of the text. */
+/** Returns whether the byte is white space of XML: space, tab, CR or LF. Returns false after the end of the text. */
 export function isSpace(c: number | undefined): boolean {
   return c === 32 || c === 10 || c === 9 || c === 13;
 }
@@ -43,7 +43,7 @@ for (let c = 0; c < 256; c++) {
 
 /** 1 for the bytes at which the fast scan of a text stops: markup, references, carriage returns, `]`, and characters that XML forbids. */
 export const textStopBytes = new Uint8Array(256);
-/** The bytes at which the fast scan of an attribute value stops: those of `textStopBytes`, and white space, which becomes blanks. */
+/** 1 for the bytes at which the fast scan of an attribute value stops: quotes, `<`, references, and control characters such as tabs. */
 export const attributeValueStopBytes = new Uint8Array(256);
 for (let c = 0; c < 32; c++) {
   textStopBytes[c] = c === asciiCodes.lineFeed || c === asciiCodes.tab ? 0 : 1;
@@ -59,7 +59,7 @@ for (const c of [
 ])
   attributeValueStopBytes[c] = 1;
 
-/** Whether a code point is a character of XML 1.0 (section 2.2). */
+/** Returns whether a code point is a character of XML 1.0 (section 2.2). */
 export function isXmlCharacter(code: number): boolean {
   if (code < 32) return code === 9 || code === 10 || code === 13;
   return (
@@ -67,7 +67,7 @@ export function isXmlCharacter(code: number): boolean {
   );
 }
 
-/** The first position of `text`, which is ASCII, at or after `at`; -1 if there is none. */
+/** Returns the first position of `text`, which is ASCII, at or after `at`; -1 if there is none. */
 export function findText(bytes: Uint8Array, text: string, at: number): number {
   const size = text.length - 1;
   const last = text.charCodeAt(size);
@@ -77,7 +77,7 @@ export function findText(bytes: Uint8Array, text: string, at: number): number {
   return -1;
 }
 
-/** Whether the bytes at `at` are `text`, which must be ASCII. */
+/** Returns whether the bytes at `at` are `text`, which must be ASCII. */
 export function hasTextAt(bytes: Uint8Array, text: string, at: number): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false;
   return true;
@@ -85,7 +85,7 @@ export function hasTextAt(bytes: Uint8Array, text: string, at: number): boolean 
 
 const lineEndBytes = new ByteSet([asciiCodes.lineFeed, asciiCodes.carriageReturn]);
 
-/** The number of line ends (LF, CR LF or CR) in `[from, to)`. */
+/** Returns the number of line ends (LF, CR LF or CR) in `[from, to)`. */
 export function countLineEnds(bytes: Uint8Array, from: number, to: number): number {
   let count = 0;
   const text = bytes.subarray(0, to);
@@ -104,7 +104,10 @@ export function countLineEnds(bytes: Uint8Array, from: number, to: number): numb
   return count;
 }
 
-/** Number of characters before `at` on its line; `before` is the number of characters of this line before the start of the bytes. */
+/**
+ * Returns the number of characters before `at` on its line; `before` is the number of characters that precede the bytes on their first
+ * line.
+ */
 export function characterColumn(bytes: Uint8Array, at: number, before: number): number {
   let start = at;
   while (start > 0 && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
@@ -114,14 +117,14 @@ export function characterColumn(bytes: Uint8Array, at: number, before: number): 
   return count;
 }
 
-/** Shows the character at `at` in a message. */
+/** Returns the character at `at`, in quotes, for a message; `the end` after the last byte. */
 export function describeCharacter(bytes: Uint8Array, at: number): string {
   if (at >= bytes.length) return 'the end';
   const text = new TextDecoder().decode(bytes.subarray(at, at + 4));
   return JSON.stringify(String.fromCodePoint(text.codePointAt(0) ?? 0));
 }
 
-/** The name that begins at `at`, shortened, for a message. */
+/** Returns the name that begins at `at`, cut at 60 bytes. */
 export function shortenedNameAt(bytes: Uint8Array, at: number): string {
   let end = at;
   while (end < bytes.length && end - at < 60 && nameByteClasses[bytes[end]!]! > 0) end++;

@@ -14,7 +14,7 @@ import {
   XmlFault,
 } from './xml-characters.js';
 
-/** The text before the root element. */
+/** The properties of the text before the root element. */
 export interface XmlHeader {
   readonly encoding: XmlEncoding;
   /** The root element's name, null for an empty file. */
@@ -127,7 +127,7 @@ function declaredEncoding(bytes: Uint8Array, from: number, to: number): XmlEncod
   return encoding;
 }
 
-/** The position after the document type that begins at `at`, which may contain quotes, comments and instructions. */
+/** Returns the position after the document type that begins at `start`, which may contain quotes, comments and instructions. */
 function documentTypeEnd(bytes: Uint8Array, start: number): number {
   let isInside = false;
   for (let at = start + 9; at < bytes.length; at++) {
@@ -144,7 +144,7 @@ function documentTypeEnd(bytes: Uint8Array, start: number): number {
   throw new XmlFault(start, 'the DOCTYPE that begins here does not end');
 }
 
-/** A chunk as UTF-8. The bytes before `validBytes` are as in the chunk; it is the length of `bytes` if the whole chunk is valid. */
+/** A chunk as UTF-8. `validBytes` is the number of bytes before the first one that its encoding forbids; if there is none, of all bytes. */
 interface Utf8Chunk {
   readonly bytes: Uint8Array;
   readonly validBytes: number;
@@ -168,7 +168,7 @@ export function asUtf8(chunk: Uint8Array, encoding: XmlEncoding): Utf8Chunk {
   return { bytes, validBytes };
 }
 
-/** The error for the first byte of a chunk that is not UTF-8, at `offset`. */
+/** Returns the error for the first byte of a chunk that is not UTF-8, at `offset`. */
 export function invalidByteFault(chunk: Uint8Array, offset: number): XmlFault {
   const hex = chunk[offset]!.toString(16).toUpperCase().padStart(2, '0');
   return new XmlFault(

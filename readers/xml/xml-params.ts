@@ -47,7 +47,7 @@ function readItemDepth(value: unknown): number {
   );
 }
 
-/** A single key may be given without a list around it. */
+/** Parses `required_keys`; a single key may be given without a list around it. */
 function readRequiredKeys(value: unknown): readonly string[] {
   const keys = value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
   if (keys.every((key) => typeof key === 'string' && key !== '')) return [...new Set(keys)];

@@ -169,7 +169,7 @@ class ElementStack {
     }
   }
 
-  /** Whether the innermost open element has the name in `[from, to)`. */
+  /** Returns whether the innermost open element has the name in `[from, to)`. */
   #isOpen(from: number, to: number): boolean {
     const level = this.#depth - 1;
     const bytes = level < this.#itemDepth ? this.#outerNames[level]! : this.#bytes;
@@ -205,7 +205,7 @@ function nameEnd(bytes: Uint8Array, at: number): number {
   return end;
 }
 
-/** The position of the `>` that ends the tag at `at`, ignoring `>` within quotes; -1 if the bytes end first. */
+/** Returns the position of the `>` that ends the tag at `at`, ignoring `>` within quotes; -1 if the bytes end first. */
 function tagEnd(bytes: Uint8Array, at: number): number {
   let quote = 0;
   for (let i = at + 1; i < bytes.length; i++) {

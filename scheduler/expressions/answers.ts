@@ -17,7 +17,7 @@ const maxKeptAnswerLength = 1000;
 /** The estimated number of bytes of the decoded value per character of an answer. */
 const bytesPerCharacter = 4;
 
-/** Maximum number of calls in a batch, and maximum number of characters of their texts. */
+/** Maximum number of calls in a batch, and the number of characters of their texts above which no further call is added. */
 const maxBatchCalls = 65_536;
 const maxBatchTextLength = 8_000_000;
 /**
@@ -36,7 +36,7 @@ interface KnownCall {
   value?: PyValue;
 }
 
-/** A call of a dataset function that has no answer yet and is sent to the API process with the next batch. */
+/** A call of a dataset function: one to be sent to the API process with the next batch, or one that was sent with its template. */
 class NotedCall implements PendingCall {
   readonly text: string;
   answer: HostCallResult | null;
@@ -98,7 +98,7 @@ export class HostAnswerCache {
     return valueOf(runtime, this.#known(callText({ name, args })));
   }
 
-  /** The value of a known answer; an unknown call is noted, and an empty value is returned. */
+  /** Returns the value of a known answer. For an unknown one, returns an empty value, and notes the call if batches may contain it. */
   knownValueOf(runtime: Runtime, name: string, args: string): PyValue {
     const text = callText({ name, args });
     const knownAnswer = this.#find(text);

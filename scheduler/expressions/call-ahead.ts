@@ -11,8 +11,8 @@ export const maxRecordsAhead = 16_384;
 const maxPasses = 3;
 
 /**
- * How often expressions have to be evaluated ahead, so that their calls of dataset functions are known before they are made: not at all if
- * there are none, or if an evaluation may change what the next one reads.
+ * Returns how often expressions have to be evaluated ahead, so that their calls of dataset functions are known before they are made: once
+ * for each call, at most `maxPasses` times; never if an evaluation may change what the next one reads.
  */
 export function passesAheadOf(expressions: readonly Expression[]): number {
   if (!expressions.every(({ isSideEffectFree }) => isSideEffectFree)) return 0;

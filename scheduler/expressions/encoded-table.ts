@@ -14,7 +14,7 @@ import {
 } from './columns/annotated-batch.js';
 import type { AnnotatedColumns, PageTableTask } from './host-call-protocol.js';
 
-/** Encodes annotated records in a columnar format, with the columns that an export of them has. */
+/** Encodes annotated records as CSV or Arrow, with the columns that an export of them has. */
 export async function encodeRecordTable(
   records: readonly PyDict[],
   { columns: planned, titles, format: name, file }: PageTableTask,

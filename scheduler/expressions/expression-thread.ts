@@ -20,10 +20,11 @@ import type { ThreadRequest } from './host-call-protocol.js';
 
 /* The entry point of a thread that evaluates expressions. */
 
-/** Maximum size in bytes of the result of an expression, or of the records of a request, as JSON. */
+/** Maximum size in bytes of the result of an expression as JSON. */
 const maxResultBytes = 1_000_000;
+/** Maximum size of the records of a request as JSON: of each record in bytes, of all records in UTF-16 code units. */
 const maxRecordsBytes = 10_000_000;
-/** Maximum size in bytes of a page of a query, as JSON. */
+/** Maximum size of a page of a query as JSON, in UTF-16 code units. */
 const maxPageBytes = 64_000_000;
 /** Maximum number of errors that the answer to an annotation lists. */
 const maxShownErrors = 5;
@@ -105,7 +106,7 @@ export function pageTable(task: ThreadRequest<'pageTable'>): Promise<Outcome<Uin
   });
 }
 
-/** The annotated records of a page and their JSON texts; throws when the texts are too large. */
+/** Yields the annotated records of a page with their JSON texts; throws when the texts are too large. */
 function* pageRecords(
   task: ThreadRequest<'page' | 'pageTable'>,
 ): Generator<{ readonly record: PyDict; readonly text: string }> {

@@ -9,7 +9,7 @@ import type {
   HostRequest,
 } from './host-call-protocol.js';
 
-/** Number of threads of a server. With two, two expressions that never end leave a processor to the server. */
+/** Number of threads of a server that evaluate expressions. Expressions that take long thus occupy at most two processors. */
 const threadCount = 2;
 /** Heap limit of a thread in megabytes: an evaluation may use 64 MB by its own estimate; the rest is for the request and its answer. */
 const threadHeapMb = 512;
@@ -39,8 +39,8 @@ export class ExpressionThreads {
   #isClosed = false;
 
   /**
-   * Runs a task and returns its answer. When the signal aborts or the time is up, the thread of the task is terminated and replaced.
-   * Throws the `AppError` of the expression, `budget` when the time or the memory is exceeded, or `canceled`.
+   * Runs a task and returns its answer. When the signal aborts or the time is up, the thread of the task is terminated and replaced. Throws
+   * the `AppError` of the expression, `budget` when the time or the memory is exceeded, `canceled`, or `internal` when the thread fails.
    */
   async runTask<K extends keyof ExpressionRequests>(
     kind: K,

@@ -50,7 +50,7 @@ export function callTextsOfTemplate(
   return texts.map((text) => before + text + after);
 }
 
-/** A call as one text, equal for calls of the same function with the same arguments. */
+/** Returns a call as one text, equal for calls of the same function with the same arguments. */
 export function callText({ name, args }: HostCall): string {
   return name + args;
 }
@@ -99,20 +99,22 @@ interface ExpressionTask extends EvaluationContext {
   readonly body: string;
 }
 
-/** Evaluates one expression, whose variables are in `data` or `fields` of the body. */
+/** A request to evaluate one expression, whose variables are in `data` or `fields` of the body. */
 interface EvaluateTask extends ExpressionTask {
   readonly expression: string;
   readonly dataType: CastType;
   readonly isList: boolean | null;
 }
 
-/** A target field of a request, without its expression; the value of a constant is in the body. */
+/**
+ * A target field of a request. `expression` is null if the field has none, and for a constant, whose value `body` has in full precision.
+ */
 export type RequestedField = Omit<AnnotationField, 'expression'> & {
   readonly expression: string | null;
   readonly isConstant: boolean;
 };
 
-/** The records of the body and the fields to compute. */
+/** A request to compute fields of the records in the body. */
 export interface ComputeFieldsRequest extends ExpressionTask {
   readonly fields: readonly RequestedField[];
   readonly includeErrors: boolean;
@@ -120,7 +122,7 @@ export interface ComputeFieldsRequest extends ExpressionTask {
   readonly postExpression: string;
 }
 
-/** The records of a page of a query and the fields to compute. `body` has the constants and `data`. */
+/** A request to compute fields of the records of a page of a query. `body` has the constants and `data`. */
 export interface PageTask extends ComputeFieldsRequest {
   /** The list of the records as JSON text, as the query returns it. */
   readonly records: string;
@@ -150,12 +152,12 @@ export interface AnnotatedColumns {
   readonly fixed: readonly ProjectedColumn[] | null;
 }
 
-/** The records of a page in a format that has columns. */
+/** A request like `PageTask` whose answer is in a format that has columns. */
 export interface PageTableTask extends Omit<PageTask, 'separator'> {
   readonly format: 'arrow' | 'csv';
   readonly columns: AnnotatedColumns;
   readonly titles: readonly Pick<DatasetField, 'path' | 'title'>[];
-  /** Absolute path of a temporary file for the records while they are converted to text. The caller removes it. */
+  /** Absolute path of a temporary file for the records while they are encoded. The caller removes it. */
   readonly file: string;
 }
 

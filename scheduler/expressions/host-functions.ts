@@ -15,12 +15,12 @@ import { callCacheOf } from './call-memory.js';
 import type { EvaluationContext, HostCalls } from './host-call-protocol.js';
 import { annotateTemplateFunction } from './template-function.js';
 
-/** The longest JSON text of the arguments of a call. */
+/** Maximum size in bytes of the JSON text of the arguments of a call. */
 const maxArgumentBytes = 4_000_000;
 /** Maximum length of a text that `fastArgumentsJson` returns, in characters. */
 const maxPlainTextLength = 100_000;
 
-/** The host of expressions in a thread that calls through `calls`. */
+/** Returns the host of expressions in a thread that calls through `calls`. */
 export function expressionHost(
   origin: EvaluationContext,
   calls: HostCalls | undefined,
@@ -33,7 +33,7 @@ export function expressionHost(
   return createHost(origin, answers);
 }
 
-/** The host of expressions, whose calls are answered by `answers`. */
+/** Returns the host of expressions, whose calls are answered by `answers`. */
 export function createHost({ user, now }: EvaluationContext, answers: HostAnswerCache): ExpressionHost {
   const origin = { user: () => user, now };
   const annotate = annotateTemplateFunction(({ name, args }) => answers.answerToCall(name, args));
@@ -72,8 +72,8 @@ function argumentsJson(runtime: Runtime, args: readonly (PyValue | undefined)[])
 }
 
 /**
- * Returns the JSON text of a list of strings, numbers and nested lists; undefined if it has other values. It is much faster than the
- * general JSON writer.
+ * Returns the JSON text of a list of strings, ints, bools, None and nested lists; undefined if the list has other values or its text is
+ * long. It is much faster than the general JSON writer.
  */
 function fastArgumentsJson(
   runtime: Runtime,
@@ -97,7 +97,7 @@ function fastArgumentsJson(
   return `${text}]`;
 }
 
-/** A string as a JSON literal. Most strings are short and need no escapes, which is checked faster than `JSON.stringify` runs. */
+/** Returns a string as a JSON literal. Most strings are short and need no escapes, which is checked faster than `JSON.stringify` runs. */
 function jsonStringLiteral(text: string): string {
   return text.length <= 48 && unescapedTextPattern.test(text) ? `"${text}"` : JSON.stringify(text);
 }

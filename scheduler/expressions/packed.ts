@@ -24,7 +24,7 @@ export function unpackAnswers({ texts, floats, floatsOf }: PackedAnswers): Batch
   );
 }
 
-/** The answer at an index of packed answers; null if it is missing. */
+/** Returns the answer at an index of packed answers; null if it is missing. */
 export function answerAt(answers: PackedAnswers, at: number): HostCallResult | null {
   if (!hasAnswer(answers, at)) return null;
   return { json: textAt(answers.texts, at), floats: answers.floats[answers.floatsOf[at]!]! };

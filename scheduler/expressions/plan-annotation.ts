@@ -17,7 +17,7 @@ import type { PageTask, RequestedField } from './host-call-protocol.js';
 /** The fields and record-level expressions of a query or an export, and its constants: plain data. */
 export interface AnnotationSettings {
   readonly fields: readonly RequestedField[];
-  /** The values of those target fields that are constants, in the order of the fields. */
+  /** The expression of each target field, in the order of the fields; only those that are constants are used. */
   readonly constants: readonly unknown[];
   readonly data: JsonObject;
   readonly includeErrors: boolean;
@@ -37,7 +37,7 @@ interface AnnotationPlan {
   readonly task: AnnotationTask;
 }
 
-/** Returns the settings that `annotationSettingsToRow` stored in a row of the catalogue. */
+/** Returns the settings that `annotationSettingsToRow` stored in a row of the catalogue; null if it stored none. */
 export function annotationSettingsOfRow({
   targetFields,
   annotatorParams,
@@ -172,11 +172,11 @@ function annotationFields(fields: readonly RequestedField[]): readonly Annotatio
 /** The fields of an annotation that must be computed to obtain the requested ones, including those that their expressions read. */
 interface RequiredFields {
   readonly names: ReadonlySet<string>;
-  /** Whether the values depend on the record alone, and not on the user or the time. */
+  /** Whether the values depend on the record alone, and not on the user, the time or datasets. */
   readonly isRepeatable: boolean;
 }
 
-/** Returns the named fields of an annotation, and the fields that their expressions read, directly or through other expressions. */
+/** Returns the named fields of an annotation, and its fields that these read or declare to depend on, directly or through other fields. */
 export function requiredFieldsOf(
   { fields, data }: AnnotationSettings,
   named: ReadonlySet<string>,
@@ -250,7 +250,7 @@ function addReadFields(
   };
 }
 
-/** The field at a path, or the nearest field that contains it. */
+/** Returns the field at a path, or the nearest field that contains it. */
 function nearestFieldAt<F extends Pick<FieldRow, 'path'>>(
   fields: readonly F[],
   path: readonly string[],

@@ -43,7 +43,7 @@ export function createRecordAnnotator(
   };
 }
 
-/** The JSON text of a record that `createRecordAnnotator` has returned. */
+/** Returns the JSON text of a record that an annotator of `createRecordAnnotator` has yielded. */
 export function jsonOfRecord(record: PyDict): string {
   return jsonOfValue(record, maxRecordBytes);
 }
@@ -82,12 +82,12 @@ export function createAnnotation(
   });
 }
 
-/** The member of an object; undefined if it is missing or null. */
+/** Returns the member of an object; undefined if it is missing or null. */
 export function memberOf(value: PyValue | undefined, name: string): PyValue | undefined {
   return value instanceof PyDict ? (value.map.get(name) ?? undefined) : undefined;
 }
 
-/** The items of a list; none for any other value. */
+/** Returns the items of a list; none for any other value. */
 export function listItemsOf(value: PyValue | undefined): readonly PyValue[] {
   return value instanceof PyList ? value.items : [];
 }

@@ -50,7 +50,7 @@ export class SentCalls {
     return calls;
   }
 
-  /** The calls that a text belongs to, and the text under which they are stored. */
+  /** Returns the calls among which the call with a text is stored, and the text under which it is stored there. */
   findByCallText(text: string): { readonly calls: SentCallTable; readonly text: string } {
     for (const calls of this.#ofTemplates) {
       const { before, after } = calls.template;

@@ -13,8 +13,8 @@ import type { HostCallResult, HostCall } from './host-call-protocol.js';
 const maxTemplateDepth = 3;
 
 /**
- * `annotate(record, template, debug, include_errors)`: the record with the fields of a template (specification of expressions, section
- * 8.1).
+ * Returns the function `annotate(record, template, debug, include_errors)`, which returns the record with the fields of a template
+ * (specification of expressions, section 8.1); `debug` has no effect.
  */
 export function annotateTemplateFunction(call: (call: HostCall) => HostCallResult): HostFunction {
   const annotations = new Map<string, Annotation>();

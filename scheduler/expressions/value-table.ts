@@ -1,5 +1,5 @@
 /**
- * A hash table of values: texts, lists of texts, or numbers as bytes. Each distinct value has a code, from 1 on. The table copies the
+ * A hash table of values: texts, numbers as bytes, or lists of these. Each distinct value has a code, from 1 on. The table copies the
  * values, so it can be used for several chunks.
  */
 export class ValueTable {

@@ -13,7 +13,10 @@ export class ByteCounter {
   readonly #socket: Socket;
   readonly #maxHeaderBytes: number;
 
-  /** Accepts up to twice `headerBytes` and a fixed amount: interim responses (1xx) may precede the final one, but not without end. */
+  /**
+   * Limits the bytes before the body to twice `headerBytes` plus 64 kB: interim responses (1xx) may precede the final one, but not without
+   * end.
+   */
   constructor(socket: Socket, headerBytes: number) {
     this.#socket = socket;
     this.#maxHeaderBytes = headerBytes * 2 + (64 << 10);
@@ -21,7 +24,7 @@ export class ByteCounter {
     socket.prependListener('data', this.#count);
   }
 
-  /** Called when the response's headers have been parsed. */
+  /** Marks the end of the headers. Must be called when the headers of the final response have been parsed. */
   startBody(): void {
     const header = this.#header ?? Buffer.alloc(0);
     let at = 0;

@@ -30,7 +30,10 @@ export class EncodedBodyDigest {
   }
 }
 
-/** Throws if a transfer that has received `bytes` bytes exceeds the expected size; `encoded` counts the bytes before decoding. */
+/**
+ * Throws if `bytes` bytes of the decoded body exceed the expected size and, if the body is encoded, the bytes received so far (`encoded`)
+ * exceed it, too.
+ */
 export function checkSizeLimit(
   expected: ExpectedDigest,
   bytes: number,

@@ -33,7 +33,7 @@ export class ExportMailer {
     this.#options = options;
   }
 
-  /** Whether the settings name a mail server. */
+  /** Whether the settings name a mail server and a sender. */
   get isMailConfigured(): boolean {
     const { smtpUrl, mailFrom } = this.#options.config;
     return Boolean(smtpUrl) && Boolean(mailFrom);
@@ -46,7 +46,7 @@ export class ExportMailer {
     this.#sending ??= this.#sendAll();
   }
 
-  /** Resolves when the e-mail in progress has been sent; no further e-mail is sent. */
+  /** Resolves when the e-mail in progress has been sent or has failed; no further e-mail is sent. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#sending;

@@ -3,8 +3,8 @@ import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import { AppError, type ErrorCode } from '../../engine/core/errors.js';
 
 /**
- * Why a fetch failed. Messages are written by this server alone: they contain nothing that the other host sent, and no
- * address that a name resolved to (threat N9).
+ * Why a fetch failed. Messages are written by this server alone: they contain nothing that the other host sent except its status, sizes and
+ * checksums, and no address that a name resolved to (threat N9).
  */
 export class FetchFailure extends AppError {
   /** Whether a retry may succeed. */
@@ -59,7 +59,10 @@ export function networkFailure(error: unknown): FetchFailure {
   return transientFailure('the connection failed');
 }
 
-/** Returns the failure for a status other than 200 and 206; 408, 429 and 5xx are transient. */
+/**
+ * Returns the failure for a response whose status is neither that of a redirect nor one that the request allows; 408, 429 and 5xx are
+ * transient.
+ */
 export function statusFailure(status: number, headers: IncomingHttpHeaders): FetchFailure {
   const message = `the host answered with status ${status}`;
   const isTransient = status === 408 || status === 429 || (status >= 500 && status <= 599);

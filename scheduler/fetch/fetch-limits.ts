@@ -1,6 +1,6 @@
 import { budgets } from '../../engine/core/budgets.js';
 
-/** Limits of a fetch. Operators set them by budgets. */
+/** Limits of downloads from other hosts: of one download, and of all of them per host and per account. */
 export interface FetchLimits {
   readonly connectMs: number;
   readonly firstByteMs: number;
@@ -16,7 +16,7 @@ export interface FetchLimits {
   readonly perAccountAndMinute: number;
 }
 
-/** Limits of downloads from other hosts, as `engine/core/budgets.ts` sets them. */
+/** Returns the limits that the server uses: all but `pauseMs` are those of `engine/core/budgets.ts`. */
 export function defaultFetchLimits(): FetchLimits {
   return {
     connectMs: budgets.fetchConnectMs,

@@ -9,7 +9,7 @@ import { systemNetwork, type Network } from './network.js';
 import { PolitenessLimits } from './politeness-limits.js';
 import { parseAllowedUrl } from './url.js';
 
-/** The hosts that may be contacted, and the limits of fetches; plain data, sent to the worker process. */
+/** The hosts that may be contacted although they are not public, and the limits of fetches; plain data, sent to the worker process. */
 export interface FetchSettings {
   /** Entries of the setting `allow-addresses`. */
   readonly allow: readonly string[];
@@ -74,7 +74,9 @@ export function openFetcher(settings: FetchSettings, network: Network = systemNe
   };
 }
 
-/** Adds the file's name to the message of a failure. Any other error is a bug and is rethrown unchanged. */
+/**
+ * Adds the file's name to the message of a fetch failure or of a network error. An error without a code is a bug and is rethrown unchanged.
+ */
 function addNameToError(name: string, error: unknown): AppError {
   const failure = networkFailure(error);
   return new AppError(failure.code, `${name}: ${failure.message}`, undefined, error);

@@ -45,7 +45,7 @@ export async function followRedirects(
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-/** The target of a redirect. It must be a URL that a manifest may contain, and never leads from https to http. */
+/** Returns the target of a redirect. Throws unless it is a URL that a manifest may contain, and if it leads from https to http. */
 export function redirectTarget(from: URL, location: string | undefined): URL {
   if (location === undefined) throw permanentFailure('a redirect has no Location header');
   const to = parseAllowedUrl(location, from);
@@ -89,7 +89,7 @@ async function requestWithoutRedirect(
   }
 }
 
-/** The outcome of `work`, or a rejection with `error()` after `ms` milliseconds. */
+/** Resolves or rejects as `work` does, or rejects with `error()` after `ms` milliseconds. */
 async function withTimeout<T>(work: Promise<T>, ms: number, error: () => Error): Promise<T> {
   const done = new AbortController();
   const timeout = pause(ms, undefined, { signal: done.signal }).then(
@@ -103,7 +103,7 @@ async function withTimeout<T>(work: Promise<T>, ms: number, error: () => Error):
   }
 }
 
-/** The outcome of `work`, or a rejection when the signal aborts first; for work that cannot be canceled itself. */
+/** Resolves or rejects as `work` does, or rejects when the signal aborts first; for work that cannot be canceled itself. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error);

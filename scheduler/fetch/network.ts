@@ -2,13 +2,13 @@ import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Name resolution and connections; tests replace the resolver. */
+/** Name resolution, connections and the addresses of this machine; tests replace single functions. */
 export interface Network {
-  /** All addresses of a name, in the order of the system's resolver. */
+  /** Returns all addresses of a name, in the order of the system's resolver. */
   lookup(host: string): Promise<readonly string[]>;
   /** Opens a connection to an address, without name resolution. */
   open(address: string, port: number): Socket;
-  /** The IP addresses of this machine. */
+  /** Returns the IP addresses of this machine. */
   own(): readonly string[];
   /** Trusted certificate authorities in PEM; by default, those that Node trusts. */
   readonly authorities?: string;

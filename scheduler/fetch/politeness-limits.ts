@@ -4,8 +4,8 @@ import { PrioritySemaphore } from '../../engine/core/priority-semaphore.js';
 const minuteMs = 60_000;
 
 /**
- * Limits that keep the server from being used to flood other hosts: concurrent connections per host name and per address,
- * and requests per account and minute.
+ * Limits that keep the server from being used to flood other hosts: concurrent connections per host name and port and per address, and
+ * requests per account and minute.
  */
 export class PolitenessLimits {
   readonly #perHost: number;
@@ -18,7 +18,7 @@ export class PolitenessLimits {
     this.#perMinute = perMinute;
   }
 
-  /** Runs `work` once both the host name and the address have a free connection slot. */
+  /** Runs `work` once both the host (`URL.host`: name and port) and the address have a free connection slot. */
   withConnectionSlots<T>(
     host: string,
     address: string,
@@ -78,7 +78,7 @@ export class SlidingWindowLimiter {
     return at - now;
   }
 
-  /** Whether no request has started in the last minute, so that the limiter can be dropped. */
+  /** Whether no request has started in the last minute and none is waiting, so that the limiter can be dropped. */
   isIdle(now: number): boolean {
     return (this.#times.at(-1) ?? -Infinity) <= now - minuteMs;
   }

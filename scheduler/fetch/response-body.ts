@@ -3,7 +3,7 @@ import { transientFailure } from './failure.js';
 import type { ConnectionTimeout } from './connection-timeout.js';
 import type { ByteCounter } from './byte-counter.js';
 
-/** Reading from the host is paused while more than this number of received bytes is unread. */
+/** Number of unread bytes from which on reading from the host is paused, until all of them have been read. */
 const maxBufferedBytes = 1 << 20;
 
 /**

@@ -4,7 +4,10 @@ import { dirname } from 'node:path';
 import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import { permanentFailure } from './failure.js';
 
-/** The file that a download is written to. It can be restarted, and is limited to a share of the free disk space. */
+/**
+ * The file that a download is written to. It can be restarted, and is limited to `budgets.decompressedBytes` and to a share of the free
+ * disk space.
+ */
 export class Spool {
   readonly #file: string;
   readonly #maxBytes: number;
@@ -43,7 +46,7 @@ export class Spool {
     );
   }
 
-  /** Discards the bytes written so far. */
+  /** Creates the file anew, without the bytes written so far. Must be called before the first `write`. */
   async restart(): Promise<void> {
     await this.abort();
     this.#writer = await createFile(this.#file, { md5: true });
@@ -54,7 +57,7 @@ export class Spool {
     await this.#writer?.write(piece);
   }
 
-  /** Flushes the file and closes it. */
+  /** Flushes the file and its folder, and closes the file. */
   async finish(): Promise<WrittenFile> {
     if (this.#writer === undefined) throw new Error('nothing has been written');
     const writtenFile = await this.#writer.finish();

@@ -138,7 +138,10 @@ export class Transfer {
   }
 }
 
-/** The length of the body in bytes; null if it is unknown but the end of the body can be detected. Throws if the end cannot be detected. */
+/**
+ * Returns the length of the body in bytes; null if it is unknown but the end of the body can be detected. Throws if the end cannot be
+ * detected.
+ */
 function bodyLengthOf({ headers }: HostResponse, expected: ExpectedDigest): number | null {
   const length = headers['content-length'];
   if (length !== undefined) return Number(length);
@@ -190,8 +193,8 @@ function totalBytesOfRange(headers: IncomingHttpHeaders, point: ResumePoint): nu
 type CreateDecoder = (first: Uint8Array) => Transform;
 
 /**
- * The decoder for a `Content-Encoding`; undefined for none. The encoding is removed exactly once: the result is the file,
- * whose own compression is handled by its reader (threat N8).
+ * Returns the decoder for a `Content-Encoding`; undefined for none. Throws for an unknown encoding. The encoding is removed exactly once:
+ * the result is the file, whose own compression is handled by its reader (threat N8).
  */
 function decoderOf(encoding: string | undefined): CreateDecoder | undefined {
   const name = (encoding ?? '').trim().toLowerCase();

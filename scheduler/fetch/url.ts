@@ -4,8 +4,8 @@ import { isWebPort } from '../../engine/core/allowed-addresses.js';
 const maxUrlLength = 8_192;
 
 /**
- * Parses the URL of a manifest or of a redirect. If the URL is not allowed, returns the reason as a predicate for a message. The addresses
- * of the host are checked separately (`resolve.ts`).
+ * Parses the URL of a manifest or of a redirect. If the URL is not allowed, returns the reason as the end of a message whose subject is the
+ * URL. The addresses of the host are checked separately (`resolve.ts`).
  */
 export function parseAllowedUrl(text: string, base?: URL): URL | string {
   if (text.length > maxUrlLength) return `is longer than ${maxUrlLength} characters`;
@@ -20,13 +20,16 @@ export function parseAllowedUrl(text: string, base?: URL): URL | string {
   return url;
 }
 
-/** The port of a URL, or the default of its scheme. */
+/** Returns the port of a URL, or the default of its scheme. */
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port);
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** Returns the file name in a checked URL: the last segment of the path, or the host if that segment is empty. */
+/**
+ * Returns the file name in a checked URL: the last segment of the path, decoded and without control characters, or the host if that is
+ * empty.
+ */
 export function fileNameOf(text: string): string {
   const url = new URL(text);
   const last = url.pathname.split('/').at(-1) ?? '';

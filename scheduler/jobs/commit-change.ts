@@ -11,8 +11,8 @@ import type { PublishContext, PublicationOutcome } from './job.js';
 import { requireAppendableSnapshot } from './visible-data.js';
 
 /**
- * Whether a segment does not fit the columns of the dataset, because a commit has changed the type of a field since the segment was
- * written.
+ * Whether any of the segments does not fit the columns of the dataset, because a commit has changed the type of a field since the segment
+ * was written.
  */
 export function areOutdated(segments: readonly Segment[], columns: Columns): boolean {
   return segments.some((segment) =>

@@ -44,8 +44,8 @@ type ResultOfJob<J> = J extends Job<string, infer _, infer R> ? R : never;
 /** The part of the queue by which jobs add background tasks. */
 export interface TaskQueue {
   /**
-   * Queues a background task, or joins the open one if the kind is shared, waits for it, and resolves with its published result.
-   * Rejects with the error of the task, or with `canceled` if the signal aborts, which also cancels the task.
+   * Queues a background task, or joins the open one if the kind is shared, waits for it, and resolves with its published result. Rejects
+   * with the error of the task, or with `canceled` if the signal aborts, which also cancels the task, even a shared one.
    */
   enqueueAndWait<K extends JobKind>(
     kind: K,

@@ -30,7 +30,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
    */
   readonly background?: BackgroundOptions;
   /**
-   * Whether tasks of the kind begin only when no other task works on their target, apart from tasks that only read it
+   * Whether tasks of the kind begin only when no other task works on their target, apart from verifications and tables of computed fields
    * (`claim` in `engine/catalog/tasks.ts`).
    */
   readonly requiresIdleTarget?: boolean;
@@ -42,11 +42,14 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   /** Whether the scratch folders of earlier attempts are kept until the task ends (`RunContext.earlier`). */
   readonly isResumable?: boolean;
 
-  /** Checks permissions and collects the parameters of `run`. Returns null to complete the task without a run, or if it has canceled it. */
+  /**
+   * Checks permissions and collects the parameters of `run`. Returns null to complete the task without a run, or if it has canceled the
+   * task.
+   */
   prepare(task: TaskRow, context: PublishContext): Promise<P | null>;
   /**
-   * Does the work. It writes only to its scratch folder, so that nothing is visible before `publish`; a vacuum also removes files that the
-   * log no longer refers to.
+   * Does the work. It writes only to its scratch folder, so that nothing is visible before `publish`. Two exceptions: a table is written to
+   * a folder of its own, which nothing uses before the task has ended, and a vacuum removes files that the log no longer refers to.
    */
   run(params: P, context: RunContext): Promise<R>;
   /**
@@ -173,11 +176,11 @@ export interface PublishContext {
   readonly attempt: number;
   /** The last reported progress, in the format of `metadata.progress`. */
   readonly progress: JsonObject;
-  /** Repeats work that must follow a commit to the log until the work succeeds; only a failing disk can make it fail. */
+  /** Repeats work that must follow a commit to the log until the work succeeds, as `TaskRunner.persist` does. */
   persist(work: () => Promise<void>): Promise<void>;
-  /** Called after a commit to a dataset. */
+  /** Must be called after a commit to a dataset, and when an archived one has been restored. */
   committed(datasetId: number): void;
-  /** Called after an export whose e-mail is due has completed. */
+  /** Must be called after an export whose e-mail is due has completed. */
   mailDue(): void;
   now(): number;
 }
@@ -201,7 +204,7 @@ export function isTerminal(status: TaskStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'canceled';
 }
 
-/** The outcome of publishing a result. `run again` means that the result is outdated and the task has been queued again. */
+/** The outcome of publishing a result. `run again` means that the result is outdated: the queue then runs the task again. */
 export type PublicationOutcome = 'published' | 'run again';
 
 /** The error of a task, with metadata to store, such as its validation report. */

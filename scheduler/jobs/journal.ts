@@ -16,8 +16,7 @@ const maxFrameBytes = 64 << 20;
 
 /**
  * An append-only log of the work that an attempt has finished. An entry has a key, which identifies the work, and a value, which is its
- * result. An entry is durable before the next step of the job. Reading ends at the first damaged frame, such as one that a kill has cut
- * off.
+ * result. Reading ends at the first damaged frame, such as one that a kill has cut off.
  */
 export class Journal {
   readonly #path: string;

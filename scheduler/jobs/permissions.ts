@@ -41,7 +41,10 @@ export async function checkPermission(
   }
 }
 
-/** Returns the user of a task and the time of its request. Both are the same in each attempt, and so are the results of expressions. */
+/**
+ * Returns the name and the email address of a task's user, and the time of the task's request. The time is the same in each attempt, and so
+ * are results of expressions that depend on it.
+ */
 export async function evaluationOriginOf(
   { userId, createdAt }: Pick<TaskRow, 'userId' | 'createdAt'>,
   tables: Tables,

@@ -12,9 +12,10 @@ export interface VisibleDatasetVersion {
 }
 
 /**
- * Returns the latest version of a dataset that the catalogue has, or `version`, with the dataset's fields. A commit is in the log shortly
- * before it is in the catalogue; until then it is not visible, because its new fields would be missing (threats Q8, D11). A field that is
- * newer than the snapshot is harmless: it has no values in the snapshot. Throws `not-found` if the dataset does not exist.
+ * Returns the latest version of a dataset that the catalogue has, or `version` if that is an earlier one, with the dataset's fields. A
+ * commit is in the log shortly before it is in the catalogue; until then it is not visible, because its new fields would be missing
+ * (threats Q8, D11). A field that is newer than the snapshot is harmless: it has no values in the snapshot. Throws `not-found` if the
+ * dataset does not exist, `invalid` if it is archived or a vacuum has removed the version, and `damaged` if its log has lost entries.
  */
 export async function loadVisibleVersion(
   catalog: Tables,
@@ -36,7 +37,8 @@ export async function loadVisibleVersion(
 
 /**
  * Returns the snapshot of a dataset to which a commit can be added: the last version of its log. Throws `damaged` if the catalogue knows a
- * later version, whose number must not be given to another commit, and `not-found` if the dataset does not exist.
+ * later version, whose number must not be given to another commit, `invalid` if the dataset is archived, and `not-found` if it does not
+ * exist.
  */
 export async function requireAppendableSnapshot(
   catalog: Tables,
@@ -102,7 +104,10 @@ export function archivedProblem({ availability }: DatasetRow): string | undefine
   return 'The dataset is archived and being restored: wait until the restore task has completed.';
 }
 
-/** Returns why a dataset cannot be changed if a snapshot task for it is pending, which would have to wait for any task that starts now. */
+/**
+ * Returns why a dataset cannot be changed if a snapshot task for it has not ended, which would have to wait for any task that starts now;
+ * undefined otherwise.
+ */
 export async function snapshotProblem(
   { tasks }: Tables,
   datasetId: number,

@@ -3,9 +3,9 @@ import { AppError } from '../../engine/core/errors.js';
 import type { RunningTask } from './running-task.js';
 
 /**
- * Number of outdated results after which a task becomes exclusive: it starts first, and no other task on its target begins beside it. From
- * then on, only tasks that were running when its attempt began, each once, and requests that commit without a task, such as rollbacks, can
- * outdate its result.
+ * Number of outdated results after which a task becomes exclusive: it starts first, and no other task of a user begins on its target while
+ * it runs. From then on, only users' tasks that were running when its attempt began, each once, and requests that commit without a task,
+ * such as rollbacks, can outdate its result.
  */
 const resultsBeforeExclusive = 3;
 
@@ -14,8 +14,8 @@ export class OutdatedResults {
   readonly #countByTask = new Map<number, number>();
 
   /**
-   * Counts an outdated result of an attempt. A result of an exclusive task counts only if no other task of its dataset was running when the
-   * attempt began, because such tasks outdate it a limited number of times. Throws `conflict` when the count reaches
+   * Counts an outdated result of an attempt. A result of an exclusive task counts only if no other task of a user was running on its target
+   * when the attempt began, because each task that was running can outdate it only once. Throws `conflict` when the count reaches
    * `budgets.outdatedResults`.
    */
   add({ task, isAlone }: RunningTask): void {

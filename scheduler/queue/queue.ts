@@ -36,14 +36,14 @@ export class JobQueue implements TaskQueue {
     this.wake();
   }
 
-  /** Makes the queue claim tasks; called when a task was queued. */
+  /** Makes the queue claim tasks. Must be called when a task was queued, or when a queued task may have become ready to start. */
   wake(): void {
     if (!this.#isOpen) return;
     this.#isWoken = true;
     if (!this.#isClaiming) void this.#claimAll();
   }
 
-  /** Repeats work until it succeeds; for work that must follow a commit to a log. */
+  /** Repeats work that must follow a commit to a log, as `TaskRunner.persist` does. */
   persist(work: () => Promise<void>): Promise<void> {
     return this.#runner.persist(work);
   }
@@ -137,7 +137,10 @@ export class JobQueue implements TaskQueue {
     return row;
   }
 
-  /** Cancels a task, or waits until its result has been published. Does nothing if the task has ended or was deleted. */
+  /**
+   * Cancels a task, or waits until its result has been published. Resolves also if the task has ended or was deleted; of a deleted task, a
+   * running attempt is stopped.
+   */
   async end(taskId: number): Promise<void> {
     for (;;) {
       const runningTask = this.#runner.runningTaskOf(taskId);
@@ -219,7 +222,7 @@ export class JobQueue implements TaskQueue {
     return { targetObjectId: null, sourceObjectId: null, ...order, kind, priority };
   }
 
-  /** Claims queued tasks until all slots are occupied or no task is queued. */
+  /** Claims queued tasks until no queued task can start. */
   async #claimAll(): Promise<void> {
     this.#isClaiming = true;
     try {
@@ -261,7 +264,8 @@ export class JobQueue implements TaskQueue {
       refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
       idleKinds: jobs.flatMap((job) => (job.requiresIdleTarget ? [job.kind] : [])),
       exclusiveIds: this.#runner.outdatedResults.exclusiveTaskIds,
-      // Only tasks in standard slots count against the account's share: users wait for interactive tasks.
+      // The account's share limits only what starts in standard slots: users wait for interactive tasks, which may take interactive slots
+      // beyond it.
       ...(slot === 'standard'
         ? { classes: ['interactive', 'standard'] }
         : { classes: [slot], runningPerAccount: Infinity }),

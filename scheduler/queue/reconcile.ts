@@ -29,7 +29,7 @@ export class Reconciliation {
     this.#options = options;
   }
 
-  /** Checks all datasets; called at start. */
+  /** Checks all datasets and removes those that were deleted; called at start. */
   async reconcileAll(): Promise<void> {
     const { catalog, store, report } = this.#options;
     const logVersions = await catalog.datasets.logVersions();
@@ -56,7 +56,10 @@ export class Reconciliation {
     return this.#refusals.get(datasetId);
   }
 
-  /** Checks the refused datasets again; returns those that have become available. */
+  /**
+   * Checks the refused datasets again; returns the ids of those that are refused no longer, because they are available, archived again or
+   * deleted.
+   */
   async recheckRefused(): Promise<readonly number[]> {
     const recoveredIds: number[] = [];
     for (const id of this.#refusals.keys()) {

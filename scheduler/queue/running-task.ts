@@ -6,8 +6,8 @@ import type { Progress } from '../jobs/job.js';
 const progressIntervalMs = 250;
 
 /**
- * The kind of slot that a running task occupies. Interactive tasks use standard slots, and their own slots when all standard ones are
- * occupied. Background tasks only use background slots.
+ * The kind of slot that a running task occupies. An interactive task uses a standard slot, or an interactive one if all standard slots are
+ * occupied or its account has as many running tasks as it may have in them. Background tasks only use background slots.
  */
 export type SlotKind = TaskClass;
 
@@ -36,7 +36,7 @@ export class RunningTask {
   #timer: NodeJS.Timeout | undefined;
   #written: Promise<void> = Promise.resolve();
 
-  /** `others` are the tasks that are running. */
+  /** `others` are the tasks that were running when this attempt began. */
   constructor(task: TaskRow, slot: SlotKind, others: readonly RunningTask[]) {
     this.task = task;
     this.attempt = task.attempts;
@@ -82,7 +82,7 @@ export class RunningTask {
   }
 }
 
-/** The value of `metadata.progress` (contract, section 10.1). */
+/** Returns the value of `metadata.progress` (contract, section 10.1). */
 function progressMetadata(progress: Progress, elapsedMs: number): JsonObject {
   const { records, recordsTotal, bytes, bytesTotal, errors, fetchedBytes } = progress;
   return {

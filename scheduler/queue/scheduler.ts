@@ -34,7 +34,7 @@ export interface SchedulerOptions {
   /** Reports errors outside tasks to the operator; by default to standard error. */
   readonly report?: (message: string) => void;
   readonly now?: () => number;
-  /** Heartbeat timeout: a worker that is silent for longer is killed. */
+  /** Heartbeat timeout in milliseconds: a worker that is silent for longer is checked, and killed if it is stuck (`liveness.ts`). */
   readonly heartbeatTimeoutMs?: number;
   /** Time in milliseconds after which the worker is killed if it has not stopped a canceled task. */
   readonly cancelMs?: number;
@@ -46,9 +46,9 @@ export interface SchedulerOptions {
   readonly retryMs?: number;
   /** Interval in milliseconds between checks whether the files of refused datasets were restored. */
   readonly recoverMs?: number;
-  /** Interval in milliseconds between removals of expired files and rows. */
+  /** Interval in milliseconds between removals of expired files and rows, and between checks whether upkeep of any dataset is due. */
   readonly sweepMs?: number;
-  /** Limits of downloads from other hosts; by default, the budgets set them. */
+  /** Limits of downloads from other hosts; by default, those of `defaultFetchLimits`. */
   readonly fetchLimits?: Partial<FetchLimits>;
   /** Starts the worker; tests replace it by a worker in the test's process. */
   readonly startWorker?: typeof startWorker;
@@ -73,9 +73,12 @@ export interface Scheduler extends Pick<
   /** Makes the catalogue, the logs and the folders agree after any kind of shutdown, then starts the worker and the queue. */
   start(): Promise<void>;
   status(): SchedulerStatus;
-  /** Returns why the server refuses to open a dataset: its log is unreadable or lacks entries. Undefined if it does not refuse it. */
+  /**
+   * Returns why the server refuses to open a dataset: its log is unreadable or lacks entries, or its archive is missing. Undefined if it
+   * does not refuse it.
+   */
   refusal(datasetId: number): string | undefined;
-  /** Whether e-mails can be sent, that is, whether the settings name a mail server. */
+  /** Whether e-mails can be sent, that is, whether the settings name a mail server and a sender. */
   readonly sendsMail: boolean;
   /** The cache of uploaded files as tables. */
   readonly fileTables: FileTables;
@@ -173,7 +176,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     fileTables: files,
     computedTables: createComputedTables(tables, queue),
     async start() {
-      // Replaying the logs issues ids, which must not make files look deleted that are newer than a catalogue restored from a backup.
+      // Replaying the logs issues ids. Until `unfreezeIssued`, these do not count as issued: a file that is newer than a catalogue restored
+      // from a backup may have one of them, and would look like that of a deleted object.
       await catalog.freezeIssued();
       let hasMovedAll = true;
       const notMoved = (): void => void (hasMovedAll = false);

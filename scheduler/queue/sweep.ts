@@ -30,14 +30,17 @@ interface SweepOptions {
   readonly now: number;
   /** Reports to the operator which files were moved to the quarantine, and which could be neither moved nor removed. */
   report(message: string): void;
-  /** Called for a file that should be in the quarantine and could not be moved there. */
+  /** Called for a file that should be in the quarantine and could not be moved there, and if a sweep has failed. */
   readonly notMoved?: (() => void) | undefined;
   readonly jobs?: Jobs;
   /** How long deleted versions of files are kept, in milliseconds. */
   readonly keepVersionsMs?: number;
 }
 
-/** Removes files that crashes left in the folders of datasets. Called at start, before the scratch folders are swept. */
+/**
+ * Removes the files that crashes left in the folders of datasets; what may be the only copy is moved to the quarantine. Called at start,
+ * before the scratch folders are swept.
+ */
 export async function sweepDatasets(
   catalog: Catalog,
   store: Store,
@@ -56,7 +59,10 @@ export async function sweepDatasets(
   }
 }
 
-/** Removes all files that belong to no open task. Called at start, before any task runs. */
+/**
+ * Removes or quarantines the stored contents, upload parts, files of rejected records, scratch files and files of jobs that nothing in the
+ * catalogue needs. Called at start, before any task runs.
+ */
 export async function sweepAll(
   catalog: Catalog,
   data: DataFolder,
@@ -138,7 +144,7 @@ export async function isScratchOfOpenTask(
   return jobs.some(({ kind, isResumable }) => kind === task.kind && isResumable === true);
 }
 
-/** The names that the server gives to files and folders that it needs at most until the next start. */
+/** The names of entries of the scratch folder that are not needed after a start, unless they belong to an open task. */
 const scratchNamePattern = /^(\d+-\d+(-\d+)?|upload-\d+-[0-9a-f-]+|spill-[\w-]+)$|^_aside-/;
 
 async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {

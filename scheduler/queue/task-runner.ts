@@ -42,7 +42,7 @@ export interface TaskRunnerOptions {
   killWorker(): boolean;
   /** Answers the calls of host functions that the expressions of jobs make. */
   readonly answerCall: AnswerHostRequest;
-  /** Called after a task has committed to a dataset. */
+  /** Called after a task has committed to a dataset or restored an archived one. */
   committed(datasetId: number): void;
   /** Called after an export whose e-mail is due has completed. */
   mailDue(): void;
@@ -81,7 +81,7 @@ export class TaskRunner {
     return [...this.#running.values()];
   }
 
-  /** The running task with this id. */
+  /** Returns the running task with this id; undefined if the task is not running. */
   runningTaskOf(taskId: number): RunningTask | undefined {
     return this.#running.get(taskId);
   }
@@ -122,8 +122,8 @@ export class TaskRunner {
   }
 
   /**
-   * Stops background tasks at once and users' tasks after `graceMs`, and queues them again. Tasks that are being published are
-   * finished.
+   * Stops background tasks at once and users' tasks after `graceMs`, and queues them again. Waits, for a limited time, until these tasks
+   * have stopped and tasks that are being published are finished.
    */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
@@ -184,7 +184,10 @@ export class TaskRunner {
     await this.fileRemover.removeAllFiles(task);
   }
 
-  /** Repeats work until it succeeds, so that what it writes is not lost; only a full or failing disk can make the work fail. */
+  /**
+   * Repeats work until it succeeds, so that what it writes is not lost; only a full or failing disk can make the work fail. Gives up after
+   * a failure if the runner is closing, and throws if the task was deleted or has ended.
+   */
   async persist(work: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
@@ -269,7 +272,10 @@ export class TaskRunner {
     });
   }
 
-  /** Writes how a task ended. If the task was canceled or deleted meanwhile, only removes its files. */
+  /**
+   * Runs the work that writes how an attempt ended, until it succeeds. If the task was canceled or deleted meanwhile, only removes its
+   * files.
+   */
   async #settle(task: TaskRow, work: () => Promise<void>): Promise<void> {
     try {
       await this.persist(work);

@@ -33,8 +33,8 @@ interface VerifyOptions {
 }
 
 /**
- * Checks a data folder that is not in use (threats, section 12: 2, 4 and 5): every file that the logs or the catalogue refer to exists and
- * is undamaged, there are no other files, and the logs, the catalogue and the record counts agree.
+ * Checks a data folder that is not in use (threat catalogue, section 12: 2, 4 and 5): every file that the logs or the catalogue refer to
+ * exists and is undamaged, there are no other files, and the logs, the catalogue and the record counts agree.
  */
 export async function verifyFolder(parts: VerifyOptions): Promise<readonly FolderInconsistency[]> {
   const found: FolderInconsistency[] = [];
@@ -110,7 +110,7 @@ async function verifyCounts(
 ): Promise<void> {
   const place = `dataset ${dataset.id}`;
   const snapshot = await store.snapshot(dataset.id).catch(() => undefined);
-  if (snapshot === undefined) return; // the damage of the segment has been reported
+  if (snapshot === undefined) return; // the damage has been reported
   for (const problem of countDifferences(snapshot, dataset)) report(place, problem);
   const last = publications.at(-1)?.recordsTotal ?? 0;
   if (last !== snapshot.rows) {
@@ -228,7 +228,7 @@ async function verifyRejected(parts: VerifyOptions, report: ReportProblem): Prom
   await reportUnreferencedFiles(parts, 'rejected', referenced, report);
 }
 
-/** Checks that the scratch folder has only files of open tasks: inline records, and chunks of earlier attempts. */
+/** Checks that the scratch folder has only files of open tasks: inline records, and chunks or parts of earlier attempts. */
 async function verifyScratch(parts: VerifyOptions, report: ReportProblem): Promise<void> {
   const { data, catalog } = parts;
   const referenced = new Set<string>();

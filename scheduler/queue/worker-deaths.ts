@@ -53,7 +53,7 @@ export class WorkerDeaths {
     for (const id of taskIds) this.#suspects.delete(id);
   }
 
-  /** Forgets a task that has ended. */
+  /** Forgets a task that has ended or was deleted. */
   forgetTask(taskId: number): void {
     this.#records.delete(taskId);
     this.#suspects.delete(taskId);

@@ -48,7 +48,10 @@ export async function parse(job: ChunkJob): Promise<Outcome<ChunkResult>> {
   return outcomeOf(() => runChunk(job));
 }
 
-/** Copies rows of a dataset to a segment for another dataset, in the task's scratch folder. */
+/**
+ * Writes a chunk of the records of a query, converted to the columns of another table, to a segment: for a migration or a table of computed
+ * fields.
+ */
 export async function migrate(job: MigrationChunk): Promise<Outcome<MigratedChunk>> {
   return outcomeOf(() => migrateChunk(job));
 }
@@ -60,7 +63,7 @@ export async function partition(
   return outcomeOf(() => partitionRows(order));
 }
 
-/** Merges small segments. */
+/** Merges neighbouring segments into one, or rewrites one segment, for example without its deleted rows. */
 export async function merge(job: MergeJobInput): Promise<Outcome<Segment>> {
   return outcomeOf(() => mergeSegments(job.sources, job.columns, job.file, job.dropsDeleted));
 }

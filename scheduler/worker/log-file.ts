@@ -7,7 +7,9 @@ import { LineFile, rotateFiles } from '../../engine/core/file-writer.js';
 
 /** Number of earlier log files that are kept. */
 const keptLogFiles = 4;
-/** Maximum size in bytes of the lines that wait while the disk is full; further lines are dropped and counted. */
+/**
+ * Maximum size in bytes of the lines that wait to be written, for example while the disk is full; further lines are dropped and counted.
+ */
 const maxPendingBytes = 8 << 20;
 const maxWriteBytes = 1 << 20;
 const openRetryMs = 1_000;
@@ -36,7 +38,7 @@ export class LogFile {
   #waitingBytes = 0;
   #lostLines = 0;
   #isToReopen = false;
-  /** Whether the last attempt to write failed; a failure is reported once. */
+  /** Whether the last attempt to write, rotate or reopen the file failed and was reported; a failure is reported once. */
   #hasFailed = false;
   #retry: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
@@ -70,7 +72,10 @@ export class LogFile {
     }
   }
 
-  /** Adds a line and returns at once. A line that is not a JSON object, such as the last output of a dying process, is converted to one. */
+  /**
+   * Adds a line, unless it is empty, and returns at once. A line that is not a JSON object, such as the last output of a dying process, is
+   * converted to one.
+   */
   write(line: string): void {
     if (line === '') return;
     const isEvent = line.startsWith('{') && line.endsWith('}');
@@ -131,7 +136,10 @@ export class LogFile {
     }
   }
 
-  /** Returns the number of waiting lines that are written at once: at least one, and not more than fit into the file. */
+  /**
+   * Returns the number of waiting lines that are written at once: at least one, otherwise as many as fit into the file and into one write
+   * of `maxWriteBytes`.
+   */
   #linesThatFit(): number {
     const room = this.#maxBytes === 0 ? maxWriteBytes : this.#maxBytes - this.#file.bytes;
     let bytes = 0;

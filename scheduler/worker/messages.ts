@@ -12,7 +12,7 @@ export interface WorkerConfig {
   readonly memoryMb: number;
   /** Interval between heartbeats, in milliseconds. */
   readonly heartbeatMs: number;
-  /** The hosts that may be contacted, and the limits of fetches. */
+  /** The hosts that may be contacted although they are not public, and the limits of fetches. */
   readonly fetching: FetchSettings;
   /** Whether the plans of queries are written to the log. */
   readonly logsPlans: boolean;

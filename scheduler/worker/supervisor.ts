@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { forEachLine, type LogFile } from './log-file.js';
 
-/** Exit code of a process that must not be started again, because its configuration or its data folder is wrong. */
+/** Exit code of a process whose restart cannot help: its configuration or its data folder is wrong, or its address is in use. */
 export const refusedExitCode = 78;
 
 interface SupervisorOptions {
@@ -15,7 +15,9 @@ interface SupervisorOptions {
   readonly message: (message: unknown) => void;
   /** Time in milliseconds after which a process counts as started successfully. */
   readonly healthyMs: number;
-  /** Number of consecutive start-up failures after which the supervisor gives up. */
+  /**
+   * Number of ends in a row after which the supervisor gives up. The end of a process that had started successfully is the first of a row.
+   */
   readonly maxFailures: number;
   readonly pauseMs: number;
   /** Time in milliseconds between SIGTERM and SIGKILL. */
@@ -45,8 +47,9 @@ export const bufferHeavyNodeFlags = ['--external-memory-accounted-in-global-limi
 const cacheProcessNodeFlags = [...bufferHeavyNodeFlags, '--external-memory-max-growing-factor=1.1'];
 
 /**
- * Runs `entry` as a child process until it ends by itself, and starts it again whenever it dies. Resolves with the exit code for this
- * process. SIGINT, SIGTERM and, without a log file, SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
+ * Runs `entry` as a child process. If it ends in another way than by a signal to this process or with the exit code 0 or `refusedExitCode`,
+ * it is started again, until it has failed `maxFailures` times in a row. Resolves with the exit code for this process. SIGINT, SIGTERM and,
+ * without a log file, SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
  */
 export function superviseProcess(
   entry: string,

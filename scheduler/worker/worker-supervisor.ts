@@ -24,7 +24,10 @@ const allocatorEnvironment = { MALLOC_ARENA_MAX: '2' };
 /** Events of the worker process. */
 export interface WorkerEvents {
   message(message: MessageFromWorker): void;
-  /** Called when the worker process has died, or was killed because it was stuck, with all its tasks; a new process is being started. */
+  /**
+   * Called when the worker process, and with it each of its tasks, has ended in any way except by `close`, or could not be started; a new
+   * process is being started.
+   */
   lost(reason: string, pid: number | undefined): void;
 }
 
@@ -167,10 +170,13 @@ export function startWorker(
   };
 }
 
-/** A send fails only if the worker is dying; `lost` is called in that case. */
+/** Ignores the error of a send: a send fails only if the worker is dying, and then `lost` is called. */
 function ignoreSendError(): void {}
 
-/** Half of the worker's memory is for the JavaScript heap; buffers, WebAssembly and DuckDB allocate outside it. */
+/**
+ * Returns the flags of Node for the worker. Half of its memory is for the JavaScript heap of its main thread; buffers, WebAssembly and
+ * DuckDB allocate outside it.
+ */
 function workerNodeFlags(config: WorkerConfig): string[] {
   return [
     `--max-old-space-size=${Math.max(128, Math.floor(config.memoryMb / 2))}`,

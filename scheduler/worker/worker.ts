@@ -29,7 +29,10 @@ interface RunningJob {
   readonly calls: JobHostCalls;
 }
 
-/** Returns the handler of messages to the worker: it runs the `run` half of a task, or cancels it. */
+/**
+ * Returns the handler of messages to the worker: it calls `run` of a task or aborts it, passes on answers to calls of expressions, and
+ * notes commits.
+ */
 export function createMessageHandler(
   parts: WorkerDependencies,
 ): (message: MessageToWorker) => Promise<void> {

@@ -30,7 +30,7 @@ export interface AnnotationRequest {
   readonly targetDataset?: string;
 }
 
-/** The records that one record became, the number of fields that failed, and the first errors. */
+/** The records that one record became, the number of errors in all of them, and the first error. */
 export interface AnnotatedRecord {
   readonly records: readonly PyDict[];
   /** For each record, whether it has errors of this annotation. */
@@ -47,13 +47,13 @@ export class Annotation {
   readonly #fields: readonly CompiledField[];
   readonly #pre: Expression | undefined;
   readonly #post: Expression | undefined;
-  /** The fields whose expressions call dataset functions, and the fields on which these expressions depend. */
+  /** The fields that `prefetchCalls` computes: all if `#postAhead` is defined, otherwise those that `fieldsToPrefetch` returns. */
   readonly #ahead: readonly CompiledField[];
   readonly #postAhead: Expression | undefined;
   readonly #values: readonly (PyValue | undefined)[];
   readonly #declared: readonly string[];
 
-  /** Throws an `AppError` for a syntax error, which names the field, and for fields that depend on each other in a circle. */
+  /** Throws an `AppError` that names the field for an invalid expression, and one for fields that depend on each other in a circle. */
   constructor(request: AnnotationRequest) {
     this.#request = request;
     const dataNames = Array.from(request.data?.map.keys() ?? [], String);
@@ -222,7 +222,7 @@ function addErrorMessage(
   errors?.set(name, (expression?.locateError(expressionError) ?? expressionError).text);
 }
 
-/** Returns the fields whose expressions call dataset functions, and the fields on which these expressions depend. */
+/** Returns the fields whose expressions call dataset functions, and the fields that these expressions read, directly or through others. */
 function fieldsToPrefetch(fields: readonly CompiledField[]): readonly CompiledField[] {
   const found: CompiledField[] = [];
   for (const one of fields.toReversed()) {

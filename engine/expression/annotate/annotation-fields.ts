@@ -19,8 +19,8 @@ export interface AnnotationField {
   /** Whether the field is None, without an evaluation, in records that have none of the values that its expression reads. */
   readonly needsInput?: boolean;
   /**
-   * The dotted names of fields that each record has as its key; a value of theirs counts for `needsInput` only if the expression reads no
-   * other.
+   * The dotted names of fields that each record has as its key; their values count for `needsInput` only if the expression reads no other
+   * fields.
    */
   readonly keyNames?: readonly string[];
 }
@@ -59,8 +59,8 @@ export function compileFields(
 }
 
 /**
- * Returns the paths of the values of which a record must have one for the field to be computed; null if the field is computed in any case:
- * unless it has `needsInput`, and if its expression reads no value, or may read any.
+ * Returns the paths of the values of which a record must have one for the field to be computed; null if the field is computed in any case,
+ * because it does not have `needsInput`, or its expression reads no value or may read any.
  */
 export function neededPathsOf({ field, expression }: CompiledField): readonly MemberPath[] | null {
   const paths = expression?.pathsRead ?? 'all';

@@ -54,7 +54,7 @@ export function castResult(
   return isList === true ? new PyList([castValue]) : castValue;
 }
 
-/** If an element is itself a list, its first element is cast instead, except for `auto`. */
+/** Casts an element of a list. If it is itself a list, its first element is cast instead, except for `auto`. */
 function castElement(runtime: Runtime, item: PyValue, type: CastType): PyValue {
   let element = item;
   if (type !== 'auto') while (element instanceof PyList) element = element.items[0] ?? null;

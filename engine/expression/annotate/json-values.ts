@@ -6,7 +6,8 @@ import type { PyValue } from '../values/python-values.js';
 
 /**
  * Reads JSON as values of the expression language: a number with a point or an exponent is a float, any other number is an int of full
- * precision, and objects keep the order of all their keys (specification of expressions, section 4.3). Throws a `JsonError`.
+ * precision, and objects keep the order of all their keys (specification of expressions, section 4.3). As in Python, `NaN`, `Infinity` and
+ * `-Infinity` are read, too. Throws a `JsonError`.
  */
 export function valueOfJson(text: string): PyValue {
   return new JsonValueReader(text).parseDocument();

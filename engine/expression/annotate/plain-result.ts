@@ -70,7 +70,7 @@ function toPlainKey(key: PyValue): string {
   throw typeError(`keys must be str, int, float, bool or None, not ${typeName(key)}`);
 }
 
-/** Returns a deep copy of the mutable parts of a value. */
+/** Returns a copy of a value with copies of all lists, tuples and dicts in it; other parts are shared. */
 export function copyValue(value: PyValue): PyValue {
   if (typeof value !== 'object' || value === null || value instanceof Float) return value;
   if (value instanceof PyList) return new PyList(value.items.map(copyValue));

@@ -8,8 +8,8 @@ type FieldPath = readonly string[];
 type FieldTree = Map<string, FieldTree>;
 
 /**
- * Makes records match the fields of their dataset: JSON omits members of objects that are null and does not distinguish 1.0 from 1, but
- * expressions need both.
+ * Makes records match the fields of their dataset: the JSON text of a record omits members of objects that are null and does not
+ * distinguish 1.0 from 1, but expressions have to see these members as None, and floats as floats.
  */
 export class RecordSchema {
   readonly #objects: FieldTree = new Map();
@@ -80,7 +80,7 @@ export function convertToFloats(value: PyValue, path: FieldPath, depth = 0): PyV
   return value;
 }
 
-/** Removes the member at a path. */
+/** Removes the member at a path, also from the objects in lists. */
 export function removePath(value: PyValue | undefined, [name = '', ...rest]: FieldPath): void {
   if (value instanceof PyList) for (const item of value.items) removePath(item, [name, ...rest]);
   if (!(value instanceof PyDict)) return;

@@ -99,7 +99,7 @@ const builtinRows: readonly (readonly [signature: string, text: string, example:
   ['repr(object)', 'The text of a value as Python writes it.', 'repr(record.vaf)'],
 ];
 
-/** All built-in functions and types: those of Python, with the same meaning. */
+/** All built-in functions and types of the language; each has the meaning that it has in Python. */
 export const builtinDeclarations: readonly BuiltinDeclaration[] = builtinRows.map(
   ([signature, text, example]) => {
     const name = signature.slice(0, signature.indexOf('('));

@@ -18,7 +18,7 @@ import type { Keywords, PyValue, Runtime } from '../values/python-values.js';
 import { add } from '../operators/arithmetic.js';
 import { sortItems } from '../methods/sorting.js';
 
-/** `any` or `all`: returns `stopsAt` as soon as the truth value of an item equals `stopsAt`. */
+/** Declares `any` or `all`, which returns `stopsAt` as soon as the truth value of an item equals `stopsAt`. */
 function quantifierFunction(stopsAt: boolean): NativeDeclaration {
   return exactArguments(1, (runtime, values: PyValue) => {
     const iterator = iterate(runtime, values);
@@ -44,7 +44,7 @@ function sum(runtime: Runtime, values: PyValue, start: PyValue | undefined): PyV
   return total;
 }
 
-/** `max` and `min` of an iterable or of the arguments. */
+/** Declares `max` or `min`, of an iterable or of the arguments. */
 function extremeFunction(name: 'max' | 'min'): NativeDeclaration {
   const operator = name === 'max' ? '>' : '<';
   return variadicArguments((runtime, args, keywords) => {
@@ -197,7 +197,7 @@ function reversed(runtime: Runtime, value: PyValue): PyIterator {
   return new PyIterator(name, () => (at > 0 ? items[--at] : undefined));
 }
 
-/** The length of a value. */
+/** Returns the number of items of a collection, or of characters of a text, which `textLength` counts. Throws a TypeError otherwise. */
 export function lengthOf(value: PyValue, textLength: (text: string) => number): number {
   if (typeof value === 'string') return textLength(value);
   if (value instanceof PyList || value instanceof PyTuple) return value.items.length;

@@ -132,7 +132,7 @@ function absolute(_runtime: Runtime, x: PyValue): PyValue {
   return int < 0 ? toInt(-BigInt(int)) : int;
 }
 
-/** `round(x, digits)`: half to even, on the exact value of a float. */
+/** Evaluates `round(x, digits)`: half to even, on the exact value of a float. */
 function round(_runtime: Runtime, x: PyValue, digits: PyValue | undefined): PyValue {
   const places = digits === undefined || digits === null ? undefined : toIndex(digits);
   if (x instanceof Float) {

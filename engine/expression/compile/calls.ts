@@ -21,7 +21,10 @@ import { PyRange, PySet, PyTuple } from '../values/python-values.js';
 import type { CompiledNode, ActivationFrame, Keywords, PyValue } from '../values/python-values.js';
 import type { EvaluationState, NodeCompiler, NameScope } from './scope.js';
 
-/** Compiles a call. Calls of built-in functions and methods with plain arguments create no array of arguments. */
+/**
+ * Compiles a call. If a built-in function, or a method of a text or dict, that is not variadic is called with at most three arguments by
+ * position, no array of arguments is created.
+ */
 export function compileCall(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'call' },
@@ -62,7 +65,7 @@ export function compileCall(
   };
 }
 
-/** Returns the codes of the arguments if all are positional and none is unpacked. */
+/** Returns the codes of the arguments if all are positional and none is unpacked; otherwise undefined. */
 function plainArguments(
   compiler: NodeCompiler,
   args: readonly Argument[],
@@ -114,8 +117,8 @@ function compileNativeCall(
 }
 
 /**
- * Compiles arguments, some of which are given by name, to a function that returns their values in the order of the parameters. Undefined if
- * only the call itself can assign them.
+ * Compiles arguments, some of which are given by name, to a function that returns their values in the order of the parameters. Returns
+ * undefined for a variadic function, and if arguments are unpacked or do not fit the parameters; the call itself then assigns them.
  */
 function compileInParameterOrder(
   compiler: NodeCompiler,

@@ -12,7 +12,7 @@ import { getPath, readPathOf } from './record-fields.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 import { compileSplitPart } from './split-part.js';
 
-/** Returns the index in `state.fields` of the value that a node reads from the record; undefined for other nodes. */
+/** Returns the index in `state.fields` of the value that a node reads from the record; undefined if it has none. */
 function fieldSlotOf(
   compiler: NodeCompiler,
   node: SyntaxNode,
@@ -45,8 +45,8 @@ function fieldReader(
 }
 
 /**
- * Returns code that reads a value of the record from its slot in `state.fields`. A value that is missing is left to `general`, which throws
- * the right error.
+ * Returns code that reads a value of the record from its slot in `state.fields`. If the slot is undefined, the code runs `general`, which
+ * finds the value, or the default or error for a missing value. Without a slot, returns `general`.
  */
 function readSlotOrElse(
   compiler: NodeCompiler,
@@ -153,7 +153,10 @@ function compileGeneralSubscript(
   };
 }
 
-/** Slicing a text between two constants creates no slice object. */
+/**
+ * Compiles `object[start:stop:step]`. Without a step, and with bounds that are missing or constants that are not negative, slicing a list,
+ * or a text without surrogates, creates no slice object.
+ */
 function compileConstantSlice(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'subscript' },

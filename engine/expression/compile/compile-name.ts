@@ -34,7 +34,7 @@ export function compileName(compiler: NodeCompiler, name: string, scope: NameSco
   }
 }
 
-/** The NameError for an undeclared name. */
+/** Returns the NameError for a name without a value. */
 function undefinedNameError(name: string, suggest?: () => readonly string[]): ExpressionError {
   return new ExpressionError('NameError', `name '${name}' is not defined`, suggest);
 }

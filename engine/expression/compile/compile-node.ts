@@ -20,7 +20,7 @@ import {
 } from './operators.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 
-/** Compiles a node to a closure. */
+/** Compiles a node to a closure that does not add the position of the node to errors; `NodeCompiler.compile` adds it. */
 export function compileNode(
   compiler: NodeCompiler,
   node: SyntaxNode,

@@ -60,7 +60,7 @@ export function compileComprehension(
     };
   if (node.result === 'generator')
     return (frame) => {
-      // As in Python, the generator throws for a value that cannot be iterated before its first item is requested.
+      // As in Python, a value that cannot be iterated is an error when the generator is created, not when its first item is requested.
       const source = iterate(state, iterable(frame));
       return generateItems(state, clauses, source, enter(frame), element);
     };
@@ -130,7 +130,7 @@ export function compileComprehension(
   };
 }
 
-/** Compiles the iterable of a `for`; if its value cannot be iterated, the error has its position. */
+/** Compiles the iterable of a `for`; if its value cannot be iterated, the error has the position of the iterable. */
 function compileIterable(compiler: NodeCompiler, node: SyntaxNode, scope: NameScope): CompiledNode {
   const code = compiler.compile(node, scope);
   if (!compiler.addsPositions) return code;

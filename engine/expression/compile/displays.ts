@@ -78,7 +78,7 @@ function compileItems(
   };
 }
 
-/** Compiles a dict display. */
+/** Compiles a dict display: of equal keys, the first key and the last value are kept, as in Python. */
 export function compileDict(
   compiler: NodeCompiler,
   items: readonly DictItem[],
@@ -114,7 +114,7 @@ export function compileDict(
   };
 }
 
-/** Compiles an f-string. */
+/** Compiles an f-string, or the format specification of one of its fields. */
 export function compileTemplate(
   compiler: NodeCompiler,
   parts: readonly TemplatePart[],
@@ -158,7 +158,7 @@ function compileTemplatePart(
   const places = /^\.(\d)f$/.exec(constant ?? '')?.[1];
   return (frame) => {
     const shownValue = value(frame);
-    // `toFixed` rounds like Python, unless the value may lie halfway between two results; see fixedPointText.
+    // `toFixed` rounds like Python, unless the value may lie halfway between two results; see `isEasilyFixed`.
     if (places !== undefined && shownValue instanceof Float && conversion === '') {
       const count = Number(places);
       const isEasy = isEasilyFixed(Math.abs(shownValue.value), count);

@@ -24,7 +24,7 @@ interface Operand {
 /**
  * Evaluates an expression for many records at once, operator by operator. Returns undefined unless the expression consists of numbers,
  * arithmetic, comparisons, `and`, `or`, `not` and conditionals over members of the record that are columns of numbers. Steps and memory are
- * not counted, because far fewer are used than any limit allows.
+ * not counted, because for each record, far less is used than any limit allows.
  */
 export function evaluateNumbers(
   root: SyntaxNode,
@@ -123,7 +123,7 @@ const comparisons: Partial<Record<ComparisonOperator, Operation>> = {
   '>=': (a, b) => truthValue(a, b, a >= b),
 };
 
-/** An int that a double holds exactly; -0 becomes 0, because ints have no negative zero. */
+/** Returns an int if a double holds it exactly, otherwise NaN; -0 becomes 0, because ints have no negative zero. */
 function safeInteger(value: number): number {
   return Number.isSafeInteger(value) ? value + 0 : Number.NaN;
 }
@@ -178,12 +178,15 @@ function comparisonColumn(
   return all;
 }
 
-/** `first and rest` or `first or rest`; undefined if the operands are of different kinds of number. */
+/** Evaluates `first and rest` or `first or rest`; undefined if the operands are of different kinds of number. */
 function booleanOperation(kind: 'and' | 'or', first: Operand, rest: Operand): Operand | undefined {
   return kind === 'and' ? choiceColumn(first, rest, first) : choiceColumn(first, first, rest);
 }
 
-/** `a if test else b`. A record whose test or chosen value is NaN is evaluated on its own. */
+/**
+ * Evaluates `a if test else b`; undefined if `a` and `b` are of different kinds of number. A record whose test or chosen value is NaN is
+ * evaluated on its own.
+ */
 function choiceColumn(test: Operand, a: Operand, b: Operand): Operand | undefined {
   if (a.kind !== b.kind) return undefined;
   const tests = test.values;

@@ -96,7 +96,7 @@ export function compileBinary(
   }
 }
 
-/** Compiles a unary operator; the sign of a number literal becomes part of the constant. */
+/** Compiles a unary operator; a minus before a number literal becomes part of the constant. */
 export function compileUnary(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'unary' },
@@ -173,7 +173,7 @@ const comparisonOperations: Readonly<Record<ComparisonOperator, ComparisonOperat
   'is not': (_, a, b) => !isIdentical(a, b),
 };
 
-/** Compiles a comparison; in a chain each operand is evaluated once and the first false comparison decides. */
+/** Compiles a comparison; in a chain, each operand is evaluated at most once, and the first false comparison decides. */
 export function compileComparison(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'comparison' },

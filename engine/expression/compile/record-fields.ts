@@ -50,8 +50,8 @@ export function readPathOf(node: SyntaxNode): MemberPath | undefined {
 }
 
 /**
- * Returns the path of the record whose value a node returns; undefined if there is none, and for a call of the function `get`, whose path
- * may be longer than its literal keys.
+ * Returns the path of the record whose value a node returns; undefined if there is none, and for a call of the function `get`, because its
+ * path may be longer than the part that `getPath` returns.
  */
 export function memberPathOf(node: SyntaxNode): MemberPath | undefined {
   return node.kind === 'call' ? methodPath(node) : memberChainPath(node);
@@ -73,7 +73,7 @@ function attributeName({ name }: SyntaxNode & { readonly kind: 'attribute' }): s
   return methodOfType('dict', name) === undefined ? name : undefined;
 }
 
-/** Returns a constant text; undefined for other nodes, and for a text with a zero byte, which is left to the general code. */
+/** Returns a constant text; undefined for other nodes, and for a text with U+0000, which is left to the general code. */
 function constantTextOf(node: SyntaxNode | undefined): string | undefined {
   const value = node?.kind === 'constant' ? node.value : undefined;
   return typeof value === 'string' && !value.includes('\0') ? value : undefined;
@@ -83,7 +83,7 @@ function isRecord(node: SyntaxNode | undefined): boolean {
   return node?.kind === 'name' && node.name === 'record';
 }
 
-/** The path of `record.a.get('b')`, whose default value, if there is one, is a constant. */
+/** Returns the path of `record.a.get('b')`, whose default value, if there is one, is a constant; undefined for other calls. */
 function methodPath({
   callee,
   args,

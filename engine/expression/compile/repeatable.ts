@@ -4,7 +4,7 @@ import { childrenOf } from '../syntax/children.js';
 import type { SyntaxNode } from '../syntax/syntax-tree.js';
 import { memberPathOf, type MemberPath } from './record-fields.js';
 
-/** Methods that change a list, a set or an object. */
+/** Methods that change a list, a set or a dict. */
 const mutatingMethods: ReadonlySet<string> = new Set(
   'add append clear discard extend insert pop popitem remove reverse setdefault sort update'.split(
     ' ',
@@ -86,7 +86,7 @@ function unconditionalDatasetCall(node: SyntaxNode): SyntaxNode | undefined {
   return undefined;
 }
 
-/** The child nodes that are evaluated whenever the node is; conditional children are left out. */
+/** Returns child nodes that are evaluated whenever the node is: no conditional ones, and none of a comprehension or lambda. */
 function unconditionalChildren(node: SyntaxNode): readonly SyntaxNode[] {
   const children = childrenOf(node);
   switch (node.kind) {

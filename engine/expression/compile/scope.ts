@@ -22,7 +22,7 @@ export class EvaluationState {
    * loaded.
    */
   readonly fields: (PyValue | undefined)[] = [];
-  /** The fields of the record, used for paths whose value in `fields` is undefined. */
+  /** The fields of the record, used for paths of several names whose value in `fields` is undefined. */
   recordFields: RecordFields = noFields;
   record: PyDict | undefined;
 
@@ -31,20 +31,20 @@ export class EvaluationState {
     this.variables = Array.from({ length: variables }, () => undefined);
   }
 
-  /** The names of the fields of the record. */
+  /** Returns the names of the fields of the record. */
   fieldNames(): Iterable<unknown> {
     return this.record?.map.keys() ?? this.recordFields.names();
   }
 }
 
-/** The fields of a record that is not loaded as a whole. */
+/** The fields of a record, by name; a field may be loaded only when it is looked up. */
 export interface RecordFields {
-  /** The value of a field; undefined if the record lacks it. */
+  /** Returns the value of a field; undefined if the record lacks it. */
   lookUp(name: string): PyValue | undefined;
   names(): Iterable<string>;
 }
 
-/** The fields of no record; also used if the whole record is loaded. */
+/** The fields of no record. */
 export const noFields: RecordFields = { lookUp: () => undefined, names: () => [] };
 
 /** The number of slots of a frame; it grows while the code of the frame is compiled. */
@@ -59,8 +59,8 @@ export interface SlotAddress {
 }
 
 /**
- * The names declared in an expression, a comprehension or a lambda. A comprehension shares the frame of the code around it unless closures
- * need one of its own.
+ * The names declared in an expression, a comprehension or a lambda. A comprehension shares the frame of the code around it, unless it is a
+ * generator or closures need a frame of its own.
  */
 export class NameScope {
   readonly #names = new Map<string, number>();
@@ -81,7 +81,7 @@ export class NameScope {
     return slot;
   }
 
-  /** The names that are visible in this scope. */
+  /** Returns the names that are declared in this scope and in those around it. */
   names(): string[] {
     return [...this.#names.keys(), ...(this.#parent?.names() ?? [])];
   }
@@ -108,7 +108,7 @@ export interface NodeCompiler {
   readonly state: EvaluationState;
   compile(node: SyntaxNode, scope: NameScope): CompiledNode;
   resolveName(name: string, scope: NameScope): NameResolution;
-  /** Names that are similar to an unknown name. */
+  /** Returns names that an unknown name may stand for. */
   suggestions(name: string, scope: NameScope): readonly string[];
   /** Returns code whose errors get this position, unless they already have one. If `addsPositions` is false, returns the code unchanged. */
   withPosition<A extends readonly unknown[], R>(
@@ -122,6 +122,6 @@ export interface NodeCompiler {
   readonly addsPositions: boolean;
   /** Whether the expression reads only paths of the record, so that the record itself is not needed. */
   readonly readsPaths: boolean;
-  /** The index of a path in `state.fields`; undefined if the expression does not read it. */
+  /** Returns the index of a path in `state.fields`; undefined if these do not contain its value. */
   pathIndex(path: MemberPath): number | undefined;
 }

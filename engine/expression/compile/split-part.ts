@@ -7,8 +7,8 @@ import type { CompiledNode } from '../values/python-values.js';
 import type { NodeCompiler, NameScope } from './scope.js';
 
 /**
- * Compiles `text.split('separator')[index]` with constants. The code creates no list: it finds the part, and charges what the list would
- * have cost. Undefined for other nodes.
+ * Compiles `text.split('separator')[index]` with constants. For a text, the code creates no list: it finds the part, and charges what the
+ * list would have cost. Returns undefined for other nodes, and if the positions of errors are added.
  */
 export function compileSplitPart(
   compiler: NodeCompiler,

@@ -6,7 +6,7 @@ import {
 } from '../values/float-text.js';
 import type { Runtime } from '../values/python-values.js';
 
-/** Formats a positive double as a presentation type of `%` and of format specifications demands. */
+/** Formats a double that is not negative as a presentation type of `%` and of format specifications demands. */
 export function floatDigits(
   runtime: Runtime,
   value: number,
@@ -37,7 +37,7 @@ export function floatDigits(
   return generalFormat(value, Math.max(1, places), letter, isAlternate, 0);
 }
 
-/** Formats a positive double without a presentation type: like `repr`, or with a precision, nearly like `g`. */
+/** Formats a double that is not negative without a presentation type: like `repr`, or with a precision, nearly like `g`. */
 export function untypedDigits(
   runtime: Runtime,
   value: number,
@@ -55,7 +55,7 @@ export function untypedDigits(
   return positionalFormat(digits, exponent, true);
 }
 
-/** The maximum number of digits of the exact value of a double; all further digits are zeros. */
+/** An upper bound for the number of digits of the exact value of a double; all further digits are zeros. */
 const maxExactDigits = 1100;
 
 function fixedDigits(value: number, places: number): string {

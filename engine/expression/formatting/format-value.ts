@@ -51,7 +51,7 @@ function groupingError(grouping: string, type: string): Error {
   return valueError(`Cannot specify '${grouping}' with '${type}'.`);
 }
 
-/** The base, the prefix and the group size of each integer type. */
+/** The base, the prefix and the group size of each presentation type of integers except `c`. */
 const integerTypes: Readonly<Record<string, { base: number; prefix: string; group: number }>> = {
   b: { base: 2, prefix: '0b', group: 4 },
   o: { base: 8, prefix: '0o', group: 4 },

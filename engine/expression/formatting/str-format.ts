@@ -17,9 +17,9 @@ import { formatValue } from './format-value.js';
 /** The values for the fields of a format text. */
 interface FormatArguments {
   readonly positional: readonly PyValue[];
-  /** The value of a named argument; undefined if there is no such argument. */
+  /** Returns the value of a named argument; undefined if there is no such argument. */
   readonly named: (name: string) => PyValue | undefined;
-  /** Whether positional fields exist at all: `format_map` has none. */
+  /** Whether the values are the mapping of `format_map`, which allows no positional fields. */
   readonly isMapping: boolean;
 }
 
@@ -165,7 +165,7 @@ class TextFormatter {
   }
 }
 
-/** In a format text, an attribute can only be a field of a record or object. */
+/** Returns an attribute of a value in a format text, where it can only be a field of a record or object. */
 function attributeOf(value: PyValue, name: string): PyValue {
   if (name.startsWith('__')) throw attributeError(`attribute '${name}' is not allowed`);
   if (!(value instanceof PyDict))
@@ -183,7 +183,7 @@ export function missingRecordFieldError(
   return attributeError(`record has no field '${name}'`, suggest);
 }
 
-/** Returns the error for a field that a dict does not have; its message calls the record by that name. `methods` are suggested as well. */
+/** Returns the error for a field that a dict does not have; its message calls the record `record`. `methods` are suggested as well. */
 export function missingFieldError(
   dict: PyDict,
   name: string,

@@ -64,7 +64,7 @@ export function formatDateTime(
   );
 }
 
-/** Returns the host's current time in a zone; `EST` is UTC-05:00 all year. */
+/** Returns the text of the host's current time in a zone; `EST` is UTC-05:00 all year. `standard` is the format without a `template`. */
 export function currentTime(
   runtime: Runtime,
   zone: PyValue | undefined,

@@ -1,4 +1,4 @@
-/** The documentation of a library function, and the kind of host function if the host provides it. */
+/** The documentation of a library function, and the kind of a dataset or genome function, which the host provides. */
 interface FunctionDeclaration {
   readonly signature: string;
   readonly text: string;

@@ -89,7 +89,7 @@ function missingFunctionError(
   );
 }
 
-/** The names of the parameters of a signature, and the number of required ones. */
+/** Returns the names of the parameters of a signature, and the number of required ones. */
 function parametersOf(signature: string): { readonly names: string[]; readonly min: number } {
   const list = /\((.*)\)$/.exec(signature)![1]!.replaceAll(/\[[^\]]*\]/g, '');
   const parameters = list === '' ? [] : list.split(', ');

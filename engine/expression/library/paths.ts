@@ -28,7 +28,7 @@ function stepInto(value: PyValue, step: PyValue): PyValue | undefined {
   return value.items[index < 0 ? index + value.items.length : index];
 }
 
-/** The steps of a path: a list of keys, an int, or text with `.` between the keys, `[n]` for lists and `\.` for a dot. */
+/** Returns the steps of a path: a list of keys, an int, or text with `.` between the keys, `[n]` for lists and `\.` for a dot. */
 function pathStepsOf(runtime: Runtime, path: PyValue): readonly PyValue[] {
   if (path instanceof PyList || path instanceof PyTuple) return itemsIn(runtime, path);
   if (typeof path !== 'string') return [path];

@@ -106,7 +106,8 @@ export function splitByPattern(
 }
 
 /**
- * Yields all matches from left to right; an empty match may directly follow another match, but no two matches begin at the same position.
+ * Yields all matches from left to right. As in Python, an empty match may directly follow another match, and another match may begin where
+ * an empty one is; but no two empty matches are at the same position.
  */
 function* allMatches(
   runtime: Runtime,

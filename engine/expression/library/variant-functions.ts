@@ -78,9 +78,9 @@ function regionId(text: string): string | undefined {
 }
 
 /**
- * Returns a variant in the form of an identifier. If the reference bases are given (`BUILD-CHROM-START-STOP-REF-ALT` or VCF-like text),
- * bases that both alleles share are trimmed, first from the end, then from the start, but each allele keeps at least one base. The variant
- * is not shifted to the left, which would need the reference sequence.
+ * Returns a variant in the form of an identifier. If the reference bases are given (`BUILD-CHROM-START-STOP-REF-ALT`, or VCF-like text
+ * without a build), bases that both alleles share are trimmed, first from the end, then from the start, but each allele keeps at least one
+ * base. The variant is not shifted to the left, which would need the reference sequence.
  */
 export function normalizeVariant(runtime: Runtime, variant: PyValue): PyValue {
   if (variant === null) return null;
@@ -156,7 +156,7 @@ const aminoAcidCodeByName = new Map(
   ]),
 );
 
-/** An amino acid change in the form `p.Val600Glu`, from one-letter or three-letter codes or from a position with `ref` and `alt`. */
+/** Returns an amino acid change as `p.Val600Glu`, from one-letter or three-letter codes or from a position with `ref` and `alt`. */
 export function normalizeAminoAcidChange(
   runtime: Runtime,
   change: PyValue,

@@ -62,7 +62,7 @@ function countMutation(runtime: Runtime): void {
   runtime.budget.mutations += 1;
 }
 
-/** The methods of `dict`. */
+/** The declarations of the methods of `dict`, by name. */
 export const dictMethods: Readonly<Record<string, NativeDeclaration>> = {
   clear: exactArguments(0, (runtime, dict: PyDict) => {
     dict.map.clear();

@@ -108,7 +108,7 @@ export const listMethods: Readonly<Record<string, NativeDeclaration>> = {
   }),
 };
 
-/** The methods of `tuple`. */
+/** The declarations of the methods of `tuple`, by name. */
 export const tupleMethods: Readonly<Record<string, NativeDeclaration>> = {
   count: exactArguments(1, countEqualItems),
   index: argumentRange(1, 3, (runtime, tuple: PyTuple, value: PyValue, start, stop) => {
@@ -118,7 +118,7 @@ export const tupleMethods: Readonly<Record<string, NativeDeclaration>> = {
   }),
 };
 
-/** The methods of `range`. */
+/** The declarations of the methods of `range`, by name. */
 export const rangeMethods: Readonly<Record<string, NativeDeclaration>> = {
   count: exactArguments(1, (runtime, self: PyRange, value: PyValue) =>
     contains(runtime, value, self) ? 1 : 0,

@@ -35,7 +35,7 @@ function countMutation(runtime: Runtime): null {
   return null;
 }
 
-/** The methods of `set` and `frozenset`. */
+/** The methods that both `set` and `frozenset` have. */
 const commonMethods: Readonly<Record<string, NativeDeclaration>> = {
   copy: exactArguments(0, (runtime, set: PySet) => {
     runtime.budget.chargeElements(set.map.size);
@@ -62,10 +62,10 @@ const commonMethods: Readonly<Record<string, NativeDeclaration>> = {
   ),
 };
 
-/** The methods of `frozenset`. */
+/** The methods of `frozenset`, by name: those of `set` that do not change it. */
 export const frozenSetMethods = commonMethods;
 
-/** The methods of the expression type `set`, by name. */
+/** The methods of `set`, by name; those of Python whose names end with `_update` are left out. */
 export const setMethods: Readonly<Record<string, NativeDeclaration>> = {
   ...commonMethods,
   add: exactArguments(1, (runtime, set: PySet, value: PyValue) => {

@@ -68,17 +68,17 @@ const methodsByType: Readonly<Record<string, ReadonlyMap<string, Native>>> = {
 
 const noMethods: ReadonlyMap<string, Native> = new Map();
 
-/** The methods of a type by name; none for a type that has no methods. */
+/** Returns the methods of a type by name; none for a type that has no methods. */
 export function methodsOfType(type: string): ReadonlyMap<string, Native> {
   return Object.hasOwn(methodsByType, type) ? methodsByType[type]! : noMethods;
 }
 
-/** A method of a type. */
+/** Returns a method of a type; undefined if the type does not have it. */
 export function methodOfType(type: string, name: string): Native | undefined {
   return methodsOfType(type).get(name);
 }
 
-/** Returns the methods of a value by name: the only attributes that a value has, except for the keys of a dict. */
+/** Returns the methods of a value by name; undefined for a value of a type without methods. */
 export function methodsOf(value: PyValue): ReadonlyMap<string, Native> | undefined {
   if (typeof value === 'string') return methodsByType['str'];
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')

@@ -7,10 +7,10 @@ const asciiPattern = /^[\x20-\x7e\t\n\r]*$/;
 const upperCasePattern = /\p{Uppercase}/u;
 const lowerCasePattern = /\p{Lowercase}/u;
 const titleCasePattern = /\p{Lt}/u;
-/** Digits that are not decimal digits: superscripts, circled digits and the like. */
+/** Digits that are not decimal digits, such as superscripts and circled digits. */
 const nonDecimalDigitPattern =
   /[\u00b2\u00b3\u00b9\u1369-\u1371\u19da\u2070\u2074-\u2079\u2080-\u2089\u2460-\u2468\u2474-\u247c\u2488-\u2490\u24ea\u24f5-\u24fd\u24ff\u2776-\u277e\u2780-\u2788\u278a-\u2792]/;
-/** Chinese characters that are numbers. */
+/** Chinese characters, of which `hanNumerals` are those that are numbers. */
 const hanCharacterPattern = /[\u3400-\u9fff]/;
 const hanNumerals = new Set(
   '㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹夀幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零',
@@ -100,7 +100,7 @@ function lengthPreservingMethod(change: (text: string) => string): NativeDeclara
   });
 }
 
-/** A method that tests each character; `whenEmpty` is its result for no characters. */
+/** Declares a method that tests each character; `whenEmpty` is its result for no characters. */
 function characterTest(test: (one: string) => boolean, whenEmpty = false): NativeDeclaration {
   return exactArguments(0, (runtime: Runtime, text: string) => {
     runtime.budget.charge(text.length >>> 4);

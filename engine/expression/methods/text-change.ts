@@ -203,7 +203,7 @@ function translationKey(key: PyValue): PyValue {
   return int;
 }
 
-/** The methods of `str` that return a changed text. */
+/** The methods of `str` that replace, remove, pad or format parts of a text. */
 export const strTransformMethods: Readonly<Record<string, NativeDeclaration>> = {
   replace: argumentRange(2, 3, replace),
   removeprefix: exactArguments(1, (runtime, text: string, prefix: PyValue) => {

@@ -76,7 +76,7 @@ function splitBy(text: string, separator: string, most: number): string[] {
 
 function splitByRight(text: string, separator: string, most: number): string[] {
   if (most < 0) {
-    // `rsplit` counts occurrences from the end; overlapping ones then differ from those found from the start.
+    // `rsplit` searches from the end, where it may find other overlapping occurrences than `split`; single characters do not overlap.
     if (separator.length === 1) return text.split(separator);
   }
   const parts: string[] = [];
@@ -195,7 +195,7 @@ function stripMethod(name: string, left: boolean, right: boolean): NativeDeclara
   });
 }
 
-/** The methods of `str` that split a text or join texts. */
+/** The methods of `str` that split, join or strip texts. */
 export const splitMethods: Readonly<Record<string, NativeDeclaration>> = {
   split: namedArguments(0, 2, ['sep', 'maxsplit'], (runtime, text: string, separator, most) =>
     split(runtime, text, separator, most, false),

@@ -1,10 +1,10 @@
 import { toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
 
-/** The quotient of two ints, rounded down. The divisor is not zero. */
+/** Returns the quotient of two ints, rounded down. The divisor must not be zero. */
 export function intFloorDivide(a: PyInt, b: PyInt): PyInt {
   if (typeof a === 'number' && typeof b === 'number') {
-    // If the operands are below 2^53, a quotient that is not an integer is too far from the next integer to be rounded to it.
+    // If the sizes of the operands add up to less than 2^53, a quotient that is not an integer is too far from one to be rounded to it.
     if (Math.abs(a) + Math.abs(b) <= Number.MAX_SAFE_INTEGER) return Math.floor(a / b) + 0;
     // The remainder of doubles is exact, and so is the division of a multiple of the divisor.
     const remainder = a % b;
@@ -17,7 +17,7 @@ export function intFloorDivide(a: PyInt, b: PyInt): PyInt {
   return toInt(quotient * y !== x && x < 0n !== y < 0n ? quotient - 1n : quotient);
 }
 
-/** The remainder of two ints with the sign of the divisor, which is not zero. */
+/** Returns the remainder of two ints with the sign of the divisor, which must not be zero. */
 export function intModulo(a: PyInt, b: PyInt): PyInt {
   if (typeof a === 'number' && typeof b === 'number') {
     if (Math.abs(a) + Math.abs(b) <= Number.MAX_SAFE_INTEGER) return a - Math.floor(a / b) * b + 0;

@@ -6,8 +6,8 @@ import { BoundMethod, PyDict, PyRange, PyType } from '../values/python-values.js
 import type { PyValue } from '../values/python-values.js';
 
 /**
- * Evaluates `value.name`: a method of the value's type, else a key of a dict, and nothing else (specification of expressions, section 4.4).
- * Functions, iterators and values of other types have no attributes.
+ * Evaluates `value.name` (specification of expressions, section 4.4): a method of the value's type, else a key of a dict, `start`, `stop`
+ * or `step` of a range, or a method of a type. Functions, iterators and values of other types have no attributes.
  */
 export function getAttribute(value: PyValue, name: string): PyValue {
   const method = methodsOf(value)?.get(name);

@@ -54,7 +54,7 @@ function floatPower(base: number, exponent: number): number {
   return result;
 }
 
-/** `pow(base, exponent, modulus)` of ints. */
+/** Evaluates `pow(base, exponent, modulus)`; throws a TypeError unless all are ints. */
 export function modularPower(runtime: Runtime, a: PyValue, b: PyValue, c: PyValue): PyValue {
   const base = asInt(a);
   const exponent = asInt(b);

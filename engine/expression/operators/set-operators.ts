@@ -4,19 +4,19 @@ import { itemsIn } from '../values/iteration.js';
 import { PyDict, PySet } from '../values/python-values.js';
 import type { PyValue, Runtime } from '../values/python-values.js';
 
-/** `a - b` of sets; undefined for other values. */
+/** Evaluates `a - b` of sets; undefined for other values. */
 export function setDifference(runtime: Runtime, a: PyValue, b: PyValue): PySet | undefined {
   const pair = setOperands(runtime, a, b);
   return pair && difference(pair[0], pair[1]);
 }
 
-/** `a & b` of sets; undefined for other values. */
+/** Evaluates `a & b` of sets; undefined for other values. */
 export function setIntersection(runtime: Runtime, a: PyValue, b: PyValue): PySet | undefined {
   const pair = setOperands(runtime, a, b);
   return pair && intersection(pair[0], pair[1]);
 }
 
-/** `a | b` of sets or of dicts; undefined for other values. */
+/** Evaluates `a | b` of sets or of dicts; undefined for other values. */
 export function setUnion(runtime: Runtime, a: PyValue, b: PyValue): PySet | PyDict | undefined {
   if (a instanceof PyDict && b instanceof PyDict) {
     runtime.budget.chargeElements(a.map.size + b.map.size);
@@ -28,7 +28,7 @@ export function setUnion(runtime: Runtime, a: PyValue, b: PyValue): PySet | PyDi
   return pair && union(pair[0], pair[1]);
 }
 
-/** `a ^ b` of sets; undefined for other values. */
+/** Evaluates `a ^ b` of sets; undefined for other values. */
 export function setSymmetricDifference(
   runtime: Runtime,
   a: PyValue,
@@ -38,21 +38,21 @@ export function setSymmetricDifference(
   return pair && union(difference(pair[0], pair[1]), difference(pair[1], pair[0]));
 }
 
-/** The members of `a` that are not in `b`. */
+/** Returns the members of `a` that are not in `b`, as a set of the type of `a`. */
 export function difference(a: PySet, b: PySet): PySet {
   const result = new PySet(a.isFrozen);
   for (const [key, value] of a.map) if (!b.map.has(key)) result.map.set(key, value);
   return result;
 }
 
-/** The members of `a` that are in `b`. */
+/** Returns the members of `a` that are in `b`, as a set of the type of `a`. */
 export function intersection(a: PySet, b: PySet): PySet {
   const result = new PySet(a.isFrozen);
   for (const [key, value] of a.map) if (b.map.has(key)) result.map.set(key, value);
   return result;
 }
 
-/** The union of two sets. */
+/** Returns the union of two sets, as a set of the type of `a`. */
 export function union(a: PySet, b: PySet): PySet {
   const result = new PySet(a.isFrozen);
   for (const [key, value] of a.map) result.map.set(key, value);
@@ -60,7 +60,7 @@ export function union(a: PySet, b: PySet): PySet {
   return result;
 }
 
-/** Returns two operands as sets. If one of them is a view of the keys or items of a dict, the other may be any iterable. */
+/** Returns two operands as sets, else undefined. If one is a view of the keys or items of a dict, the other may be any iterable. */
 function setOperands(
   runtime: Runtime,
   a: PyValue,

@@ -33,7 +33,7 @@ export function subscript(runtime: Runtime, container: PyValue, key: PyValue): P
   throw typeError(`'${typeName(container)}' object is not subscriptable`);
 }
 
-/** The KeyError for a missing key, whose text is the key's `repr()`; `keys` are the existing keys. */
+/** Returns the KeyError for a missing key, whose text is the key's `repr()`; `keys` are the existing keys. */
 export function keyError(
   runtime: Runtime,
   key: PyValue,

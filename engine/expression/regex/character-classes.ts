@@ -35,7 +35,7 @@ export function lowerCaseCode(code: number): number {
   return lower.codePointAt(0)! > 0xffff === (lower.length === 2) ? lower.codePointAt(0)! : code;
 }
 
-/** Returns `code` and all code points that differ from it only in letter case. */
+/** Returns `code` and its forms in lower and upper case, if these are single code points; the same code may be returned repeatedly. */
 export function caseVariants(code: number): readonly number[] {
   const character = String.fromCodePoint(code);
   const singleCode = (text: string) =>

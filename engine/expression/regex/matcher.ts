@@ -3,13 +3,16 @@ import { isWordCode } from './character-classes.js';
 import type { RegexProgram } from './program.js';
 import type { Assertion } from './regex-tree.js';
 
-/** The bounds of the groups of a match, in code units; -1 for a group that did not participate. */
+/**
+ * The bounds of the groups of a match, in code units; -1 for a group that did not participate. Elements 2n and 2n + 1 are the bounds of
+ * group n; the elements after those of the groups are state of the matcher.
+ */
 export type MatchSlots = readonly number[];
 
 /**
  * Matches a program against a text by backtracking that never visits a pair of instruction and position twice: a pair that has failed fails
- * again, because the rest of the match depends only on the pair. Therefore, a search takes time in proportion to the lengths of pattern and
- * text, whatever the pattern; a look-around is a separate search at each position. The first alternative wins, as in Python. Every eight
+ * again, because the rest of the match depends only on the pair. Therefore, a search takes time at most in proportion to the product of the
+ * lengths of program and text; a look-around is a separate search at each position. The first alternative wins, as in Python. Every eight
  * visits count as a step.
  * In loops whose passes may match nothing, the rest also depends on which of the enclosing passes have matched nothing so far. A pass
  * begins no earlier than the enclosing one, so these are the innermost passes; their number, with the pair, forms a state.

@@ -3,14 +3,14 @@ import type { ExpressionError } from '../values/expression-errors.js';
 import { caseVariants, categoryTests, lowerCaseCode } from './character-classes.js';
 import type { Assertion, ParsedRegex, RegexFlags, RegexNode } from './regex-tree.js';
 
-/** The longest pattern, in characters. */
+/** Maximum length of a pattern, in UTF-16 code units. */
 const maxPatternLength = 1000;
 const maxDepth = 100;
 const maxRepeat = 1000;
 
 /**
- * Parses a regular expression of Python. Back-references, conditionals, atomic groups and possessive quantifiers are refused, because they
- * cannot be matched in linear time or are not needed in expressions. Throws a `FunctionError`.
+ * Parses a regular expression of Python. Back-references, conditionals, atomic groups, possessive quantifiers and the flag `a` are refused,
+ * because they cannot be matched in linear time or are not needed in expressions. Throws a `FunctionError`.
  */
 export function parseRegex(pattern: string, flags: RegexFlags): ParsedRegex {
   if (pattern.length > maxPatternLength)
@@ -18,7 +18,7 @@ export function parseRegex(pattern: string, flags: RegexFlags): ParsedRegex {
   return new RegexParser(pattern, flags).parse();
 }
 
-/** The error of a malformed or unsupported pattern. */
+/** Returns the error for a malformed or unsupported pattern. */
 export function regexError(reason: string): ExpressionError {
   return functionError(`Invalid regular expression: ${reason}`);
 }

@@ -15,7 +15,7 @@ type Instruction =
       readonly op: 'look';
       readonly program: RegexProgram;
       readonly isNegative: boolean;
-      /** For a look-behind, the number of characters that it reads; -1 for other assertions. */
+      /** For a look-behind, the number of characters that it reads; -1 for a look-ahead. */
       readonly width: number;
     }
   | { readonly op: 'match' };
@@ -31,14 +31,14 @@ export interface RegexProgram {
   /** For each instruction, the slots of the enclosing loops whose passes may match nothing, from the outermost. */
   readonly loops: readonly (readonly number[])[];
   readonly names: ReadonlyMap<string, number>;
-  /** The character with which every match begins; undefined if matches can begin with different characters. */
+  /** The character with which every match begins; undefined if there is none, or if it is not known. */
   readonly firstCharacter: string | undefined;
 }
 
-/** The limit is needed because counted repetitions are copied, so a program may be much longer than its pattern. */
+/** Maximum number of instructions. Counted repetitions are copied, so a program may be much longer than its pattern. */
 const maxInstructions = 10_000;
 
-/** Compiles a parsed regular expression. */
+/** Compiles a parsed regular expression. Throws a `FunctionError` if the program is too long or a look-behind has no fixed width. */
 export function compileRegex({ root, groups, names }: ParsedRegex): RegexProgram {
   return assembleProgram({ kind: 'group', index: 0, body: root }, groups, names);
 }

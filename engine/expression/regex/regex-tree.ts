@@ -1,4 +1,4 @@
-/** A parsed regular expression. */
+/** A node of the tree of a parsed regular expression. */
 export type RegexNode =
   | { readonly kind: 'empty' }
   | { readonly kind: 'character'; readonly code: number }
@@ -20,7 +20,7 @@ export type RegexNode =
       readonly isNegative: boolean;
     };
 
-/** An assertion about a position. */
+/** An assertion about a position; `last-line-end` is the end of the text, or the line feed at its end. */
 export type Assertion =
   | 'text-start'
   | 'text-end'
@@ -30,7 +30,7 @@ export type Assertion =
   | 'word-boundary'
   | 'not-word-boundary';
 
-/** The flags of a regular expression. */
+/** The flags of a regular expression: `i`, `s`, `m` and `x` of Python. */
 export interface RegexFlags {
   readonly ignoreCase: boolean;
   readonly dotAll: boolean;
@@ -38,7 +38,7 @@ export interface RegexFlags {
   readonly verbose: boolean;
 }
 
-/** A parsed pattern with its groups: index 0 is the whole match. */
+/** A parsed pattern; `groups` is the number of its groups without group 0, the whole match. */
 export interface ParsedRegex {
   readonly root: RegexNode;
   readonly groups: number;

@@ -1,6 +1,6 @@
 import type { SyntaxNode, TemplatePart } from './syntax-tree.js';
 
-/** The direct children of a node, in the order in which they are evaluated. */
+/** Returns the direct children of a node in the order of their evaluation; the arguments of a call are in the order of the source. */
 export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
   switch (node.kind) {
     case 'constant':
@@ -52,7 +52,10 @@ function templateFieldNodes(parts: readonly TemplatePart[]): SyntaxNode[] {
   );
 }
 
-/** Returns the number of nodes that run each time a node runs. Nodes inside comprehensions and lambdas are counted there. */
+/**
+ * Returns the maximum number of nodes that run each time a node runs. Nodes inside comprehensions and in bodies of lambdas are counted when
+ * these run; default values of lambdas are never counted.
+ */
 export function stepCostOf(node: SyntaxNode): number {
   let cost = 0;
   const open = [node];

@@ -35,7 +35,7 @@ export function parseClauses(parser: ExpressionParser): ComprehensionClause[] {
   return clauses;
 }
 
-/** Parses the targets of a `for`: one target, or several separated by commas, to which the items are unpacked. */
+/** Parses the targets of a `for`: one target, or several separated by commas, to which each item is unpacked. */
 function parseTargets(parser: ExpressionParser): AssignmentTarget {
   const { cursor } = parser;
   const position = cursor.currentPosition();
@@ -145,7 +145,7 @@ function parseArgument(parser: ExpressionParser, isFirst: boolean): Argument {
   return { kind: 'positional', value: generator };
 }
 
-/** Parses a lambda. */
+/** Parses a lambda, beginning with its keyword. */
 export function parseLambda(parser: ExpressionParser): SyntaxNode {
   const { cursor } = parser;
   const position = cursor.currentPosition();

@@ -17,9 +17,9 @@ import type {
 } from './syntax-tree.js';
 
 /**
- * Parses an expression (specification of expressions, sections 1 and 2). Binary operators are parsed by binding power: `binary(n)` parses
- * all operators that bind tighter than n. Comparisons, `not`, `and`, `or` and the conditional bind less tightly, in this order; each has a
- * loop of its own, because its nodes have more than two operands. Throws syntax errors and errors of exceeded limits.
+ * Parses an expression (specification of expressions, sections 1 and 2). Binary operators are parsed by binding power: `parseBinary(n)`
+ * parses all operators that bind tighter than n. Comparisons, `not`, `and`, `or` and the conditional bind less tightly, in this order, and
+ * have methods of their own. Throws syntax errors and errors of exceeded limits.
  */
 export function parseExpression(text: string): SyntaxNode {
   const source = new SourceText(text);
@@ -28,7 +28,7 @@ export function parseExpression(text: string): SyntaxNode {
   return node;
 }
 
-/** The binding power of each binary operator. */
+/** The binding power of each binary operator except `**`, which `#unary` parses. */
 const bindingPowers: Readonly<Record<string, number>> = {
   '|': 1,
   '^': 2,
@@ -52,7 +52,7 @@ class Parser implements ExpressionParser {
     this.cursor = new TokenCursor(source, from, to, depth);
   }
 
-  /** Parses the whole text: one expression, or a tuple without parentheses. */
+  /** Parses the whole text of this parser: one expression, or a tuple without parentheses. */
   parseWholeText(): SyntaxNode {
     const node = this.parseTuple('end');
     if (this.cursor.token.kind !== 'end') throw this.cursor.unexpectedTokenError();

@@ -12,8 +12,9 @@ export interface SourceToken {
 /** The source of an expression with the positions of its lines. A part of an f-string has positions in the whole source. */
 export class SourceText {
   readonly text: string;
-  /** The offset of each line, and of the second code unit of each surrogate pair. */
+  /** The offset of each line. */
   readonly #lines: number[] = [0];
+  /** The offset of the second code unit of each surrogate pair. */
   readonly #pairs: number[] = [];
 
   constructor(text: string) {
@@ -23,7 +24,7 @@ export class SourceText {
     for (const { index } of text.matchAll(/[\u{10000}-\u{10ffff}]/gu)) this.#pairs.push(index + 1);
   }
 
-  /** A syntax error at a position in code units. */
+  /** Returns a syntax error at a position in code units. */
   syntaxErrorAt(reason: string, at: number): ExpressionSyntaxError {
     return new ExpressionSyntaxError(reason, this.positionAt(at));
   }
@@ -55,7 +56,7 @@ const stringStartPattern = /([A-Za-z]{0,2})('''|"""|'|")/y;
 const numberPattern =
   /0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|(?:\d(?:_?\d)*)?\.\d(?:_?\d)*(?:[eE][+-]?\d(?:_?\d)*)?|\d(?:_?\d)*\.?(?:[eE][+-]?\d(?:_?\d)*)?/y;
 
-/** Splits a source into tokens; newlines are white space and `#` starts a comment. Throws syntax errors. */
+/** Splits a source into tokens; newlines are white space and `#` starts a comment. Throws syntax errors and errors of exceeded limits. */
 export function tokenize(source: SourceText, from = 0, to = source.text.length): SourceToken[] {
   const { text } = source;
   if (text.length > maxSourceLength)
@@ -133,7 +134,7 @@ function readNumberToken(source: SourceText, at: number, text: string): SourceTo
   return { kind: 'number', text: text.replaceAll('_', ''), at, end };
 }
 
-/** The end of a string literal whose content begins at `from`. */
+/** Returns the end of a string literal, after its quotes; its content begins at `from`. */
 function findStringEnd(
   source: SourceText,
   at: number,

@@ -54,7 +54,10 @@ const characterNames: Readonly<Record<string, string>> = {
   SPACE: ' ',
 };
 
-/** Decodes the escapes in the content of a literal, which begins at `at` in the source. An unknown escape stays unchanged. */
+/**
+ * Decodes the content of a literal, which begins at `at` in the source: every line end becomes a line feed, and escapes are decoded unless
+ * the literal is raw. An unknown escape stays unchanged.
+ */
 export function decodeEscapes(
   source: SourceText,
   content: string,

@@ -1,17 +1,18 @@
 import type { SyntaxPosition } from '../values/expression-errors.js';
 import type { PyValue } from '../values/python-values.js';
 
-/** The binary operators. */
+/** The binary operators of arithmetic and of bits. */
 export type BinaryOperator =
   '+' | '-' | '*' | '/' | '//' | '%' | '**' | '<<' | '>>' | '&' | '^' | '|';
 
-/** The comparison operators. */
+/** The operators of comparisons, including membership and identity. */
 export type ComparisonOperator =
   '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'is' | 'is not';
 
 /**
- * A node of the tree of an expression, as plain data. Its position is the one to which an error of the node refers: the operator, the name
- * of an attribute or called function, the bracket of a subscript, the `for` of a comprehension, and otherwise the beginning of the node.
+ * A node of the tree of an expression, as plain data. Its position is the one to which an error of the node refers: the operator of a unary
+ * or binary node, the first operator of a comparison, the name of an attribute, the position of what is called, the bracket of a subscript,
+ * the `for` of a comprehension, and otherwise the beginning of the node.
  */
 export type SyntaxNode = SyntaxPosition & SyntaxNodeKinds;
 
@@ -92,7 +93,7 @@ export interface ComprehensionClause {
   readonly conditions: readonly SyntaxNode[];
 }
 
-/** The target to which a `for` assigns the items. */
+/** The target to which a `for` assigns the items; `starred` is the index of the target with a `*`, or -1. */
 export type AssignmentTarget =
   | { readonly kind: 'name'; readonly name: string }
   | (SyntaxPosition & {
@@ -101,14 +102,14 @@ export type AssignmentTarget =
       readonly starred: number;
     });
 
-/** A parameter of a lambda. */
+/** A parameter of a lambda; `rest` is `*args`, and `keywords` is `**kwargs`. */
 export interface Parameter {
   readonly name: string;
   readonly kind: 'positional-only' | 'positional' | 'rest' | 'keyword-only' | 'keywords';
   readonly defaultValue: SyntaxNode | undefined;
 }
 
-/** An argument of a call. */
+/** An argument of a call; `unpacked` is written `*value`, and `unpacked-keywords` `**value`. */
 export type Argument =
   | { readonly kind: 'positional' | 'unpacked' | 'unpacked-keywords'; readonly value: SyntaxNode }
   | { readonly kind: 'keyword'; readonly name: string; readonly value: SyntaxNode };

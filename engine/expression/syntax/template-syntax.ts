@@ -4,7 +4,7 @@ import type { StringLiteral } from './string-literal.js';
 import type { SourceText } from './source-tokenizer.js';
 import type { SyntaxNode, TemplatePart } from './syntax-tree.js';
 
-/** Parses adjacent string literals, which become one text, or one template if an f-string is among them. */
+/** Parses adjacent string literals, which become one text, or one template if an f-string with fields is among them. */
 export function parseStrings(parser: ExpressionParser): SyntaxNode {
   const { cursor } = parser;
   const position = cursor.currentPosition();
@@ -140,7 +140,7 @@ class TemplateReader {
     return conversionLetter;
   }
 
-  /** The position of the end of a field's expression: a `}`, `!`, `:` or `=` outside brackets and quotes. */
+  /** Returns the end of a field's expression: a `}`, `!`, `:` or `=` outside brackets and quotes, and outside comparison operators. */
   #expressionEnd(): number {
     const { content } = this.#literal;
     let depth = 0;

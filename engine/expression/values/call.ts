@@ -12,7 +12,7 @@ import {
 } from './python-values.js';
 import type { Keywords, PyValue, Runtime } from './python-values.js';
 
-/** Calls a value with positional and keyword arguments; throws a TypeError if the value is not a function. */
+/** Calls a value with positional and keyword arguments; throws a TypeError if the value is not callable. */
 export function callValue(
   runtime: Runtime,
   callee: PyValue,
@@ -27,7 +27,7 @@ export function callValue(
   throw typeError(`'${typeName(callee)}' object is not callable`);
 }
 
-/** Calls a value with one argument. */
+/** Calls a value with one argument. For a lambda with one plain parameter, no array of arguments is created. */
 export function callWithOneArgument(runtime: Runtime, callee: PyValue, arg: PyValue): PyValue {
   if (callee instanceof PyLambda && hasPlainParameters(callee, 1)) {
     const frame = enterLambda(runtime, callee);
@@ -164,7 +164,7 @@ export function callNative(
   return native.code(runtime, ...bindArguments(native, args, keywords));
 }
 
-/** Calls a method on a value. */
+/** Calls a method on `self`, whose type is not checked; `args` are the other arguments. */
 export function callMethod(
   runtime: Runtime,
   self: PyValue,

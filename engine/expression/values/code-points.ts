@@ -1,4 +1,4 @@
-/** For longer texts, the result of the first scan is remembered, so that a loop over positions does not scan the text repeatedly. */
+/** Of texts that are longer, the result of the last scan is kept, so that a loop over positions does not scan the text repeatedly. */
 const maxUncachedLength = 64;
 let lastPlainText = '';
 let lastCodePoints: readonly string[] = [];
@@ -17,7 +17,7 @@ export function hasNoSurrogates(text: string): boolean {
   return true;
 }
 
-/** The number of code points. */
+/** Returns the number of code points of a text. */
 export function codePointLength(text: string): number {
   return hasNoSurrogates(text) ? text.length : codePointsOf(text).length;
 }
@@ -40,7 +40,7 @@ export function sliceText(text: string, start: number, stop: number): string {
     : codePointsOf(text).slice(start, stop).join('');
 }
 
-/** The code unit where code point `index` begins. */
+/** Returns the offset in code units at which code point `index` begins. */
 export function codeUnitOffset(text: string, index: number): number {
   if (hasNoSurrogates(text)) return index;
   let unit = 0;
@@ -49,7 +49,7 @@ export function codeUnitOffset(text: string, index: number): number {
   return unit;
 }
 
-/** The number of code points before a code unit. */
+/** Returns the number of code points before an offset in code units. */
 export function codePointOffset(text: string, unit: number): number {
   return hasNoSurrogates(text) ? unit : Array.from(text.slice(0, unit)).length;
 }

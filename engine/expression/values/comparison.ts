@@ -37,7 +37,7 @@ export function isSameOrEqual(runtime: Runtime, a: PyValue, b: PyValue): boolean
   return a === b || isEqual(runtime, a, b);
 }
 
-/** The double or bigint of a number. */
+/** Returns the double or bigint of a number or bool; undefined for other values. */
 function numberOf(value: PyValue): number | bigint | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return value;
   if (value instanceof Float) return value.value;
@@ -93,7 +93,7 @@ export function isSetView(value: PyValue): value is DictView {
   return value instanceof DictView && value.part !== 'values';
 }
 
-/** A set, or a view of the keys or items of a dict as a set; undefined for other values. */
+/** Returns a set, or a view of the keys or items of a dict as a set; undefined for other values. */
 export function asSet(value: PyValue): PySet | undefined {
   if (value instanceof PySet) return value;
   if (!isSetView(value)) return undefined;

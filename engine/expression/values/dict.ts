@@ -28,7 +28,7 @@ export function deleteItem(dict: PyDict, key: PyValue): PyValue | undefined {
   return value;
 }
 
-/** The key object that was used when the item was added. */
+/** Returns the key that was given when the item was added, for its map key. */
 export function originalKey(dict: PyDict, mapped: MapKey): PyValue {
   return dict.originals?.get(mapped) ?? (mapped as PyValue);
 }
@@ -46,7 +46,7 @@ export function itemsOf(dict: PyDict): PyTuple[] {
   return Array.from(dict.map, ([key, value]) => new PyTuple([originalKey(dict, key), value]));
 }
 
-/** A dict with the same items. */
+/** Returns a dict with the same items. */
 export function copyDict(dict: PyDict): PyDict {
   const copy = new PyDict();
   for (const [key, value] of dict.map) copy.map.set(key, value);
@@ -72,7 +72,7 @@ export function dictOf(entries: Iterable<readonly [string, PyValue]>): PyDict {
   return dict;
 }
 
-/** A set of values. */
+/** Returns a set of the values; of equal values, the first is kept. */
 export function setOf(values: Iterable<PyValue>, isFrozen = false): PySet {
   const set = new PySet(isFrozen);
   for (const value of values) addMember(set, value);

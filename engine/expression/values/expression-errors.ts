@@ -107,7 +107,7 @@ export function valueError(message: string): ExpressionError {
   return new ExpressionError('ValueError', message);
 }
 
-/** The error for a number that is too large for a float or an index. */
+/** Returns the error for a number that is too large for a float or an index. */
 export function overflowError(message: string): ExpressionError {
   return new ExpressionError('OverflowError', message);
 }

@@ -4,7 +4,7 @@ import { ExpressionError } from './expression-errors.js';
 export interface ExpressionLimits {
   readonly steps: number;
   readonly timeoutMs: number;
-  /** The time limit for each function that `runOutsideTimeLimit` runs. */
+  /** The total time of functions that `runOutsideTimeLimit` has run beyond which it runs no further one. */
   readonly outsideMs: number;
   readonly stringLength: number;
   readonly collectionLength: number;
@@ -27,12 +27,12 @@ export const defaultLimits: ExpressionLimits = {
   datasetCalls: 100,
 };
 
-/** The longest source text, in characters. */
+/** Maximum length of a source text, in UTF-16 code units. */
 export const maxSourceLength = 100_000;
-/** The deepest nesting of brackets and of the tree. */
+/** Maximum depth of nested parts of a source, and of the syntax tree. */
 export const maxNesting = 200;
 
-/** The error for an exceeded limit, which it names. */
+/** Returns the error for an exceeded limit, which its message names. */
 export function limitExceededError(what: string): ExpressionError {
   return new ExpressionError('LimitError', `Expression limit exceeded: ${what}`);
 }
@@ -79,7 +79,7 @@ export class Budget {
     if (this.remainingSteps < 0) throw limitExceededError(`more than ${this.limits.steps} steps`);
   }
 
-  /** Whether the current or last evaluation may have taken more than a moment. */
+  /** Whether the current or last evaluation may have taken long: it has read the clock, or has run functions outside the time limit. */
   get mayHaveTakenLong(): boolean {
     return this.#deadline > 0 || this.#outside > 0;
   }

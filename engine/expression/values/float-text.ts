@@ -1,4 +1,4 @@
-/** The decimal digits of a positive double and the exponent of the first digit: 0.00123 is `123` and -3. */
+/** The decimal digits of a double that is not negative, and the exponent of the first digit: 0.00123 is `123` and -3. */
 interface DecimalDigits {
   readonly digits: string;
   readonly exponent: number;
@@ -22,13 +22,13 @@ export function exponentText(exponent: number, letter = 'e'): string {
   return `${letter}${exponent < 0 ? '-' : '+'}${size}`;
 }
 
-/** The shortest digits of a positive double that read back as the same double. */
+/** Returns the shortest digits of a positive double that read back as the same double. */
 export function shortestDecimal(value: number): DecimalDigits {
   const [mantissa, exponent] = value.toExponential().split('e') as [string, string];
   return { digits: mantissa.replace('.', ''), exponent: Number(exponent) };
 }
 
-/** Formats a positive double with `places` digits after the point, rounded half to even on its exact value. */
+/** Formats a positive double or zero with `places` digits after the point, rounded half to even on its exact value. */
 export function fixedPointText(value: number, places: number): string {
   if (isEasilyFixed(value, places)) return value.toFixed(places);
   const text = scaledDigits(value, places)
@@ -79,7 +79,7 @@ function scaledDigits(value: number, places: number): bigint {
   return divideHalfEven(numerator, denominator);
 }
 
-/** The quotient of two integers that are not negative, rounded half to even. */
+/** Returns the quotient of two integers that are not negative, rounded half to even. */
 export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
   const quotient = numerator / denominator;
   const twiceRemainder = 2n * (numerator - quotient * denominator);

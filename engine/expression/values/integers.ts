@@ -12,7 +12,7 @@ export function toInt(value: bigint): PyInt {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
 }
 
-/** The number of bits of the absolute value. */
+/** Returns the number of bits of the absolute value. */
 export function bitLength(value: PyInt): number {
   if (typeof value === 'number') {
     const size = Math.abs(value);

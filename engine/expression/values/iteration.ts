@@ -6,7 +6,7 @@ import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from '.
 import type { PyValue, Runtime } from './python-values.js';
 import { ExpressionError } from './expression-errors.js';
 
-/** An iterator over a value; throws a TypeError for one that cannot be iterated. */
+/** Returns an iterator over a value; throws a TypeError for one that cannot be iterated. */
 export function iterate(runtime: Runtime, value: PyValue): PyIterator {
   if (value instanceof PyIterator) return value;
   if (value instanceof PyList) return iterateItems('list_iterator', value.items);
@@ -78,7 +78,7 @@ function iterateSet(set: PySet): PyIterator {
   });
 }
 
-/** The characters of a text as values. */
+/** Returns the characters of a text as values. */
 function charactersOf(runtime: Runtime, text: string): PyValue[] {
   runtime.budget.chargeElements(text.length);
   return hasNoSurrogates(text) ? text.split('') : codePointsOf(text).slice();
@@ -94,7 +94,7 @@ export function itemsIn(runtime: Runtime, value: PyValue): readonly PyValue[] {
   return drainIterator(runtime, iterate(runtime, value));
 }
 
-/** All items of a value in a new array. */
+/** Returns all items of a value in a new array. */
 export function copyItems(runtime: Runtime, value: PyValue): PyValue[] {
   const items = itemsIn(runtime, value);
   if (!(value instanceof PyList || value instanceof PyTuple)) return items as PyValue[];

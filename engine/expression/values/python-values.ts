@@ -23,7 +23,7 @@ type PyObject =
   | BoundMethod
   | PyType;
 
-/** A float. */
+/** A float; it is an object, to distinguish 1.0 from 1. */
 export class Float {
   readonly value: number;
   constructor(value: number) {
@@ -31,7 +31,7 @@ export class Float {
   }
 }
 
-/** A list. */
+/** A list, whose `items` change in place. */
 export class PyList {
   readonly items: PyValue[];
   constructor(items: PyValue[]) {
@@ -39,7 +39,7 @@ export class PyList {
   }
 }
 
-/** A tuple. */
+/** A tuple, whose items never change. */
 export class PyTuple {
   readonly items: readonly PyValue[];
   constructor(items: readonly PyValue[]) {
@@ -83,7 +83,7 @@ export class PyRange {
   }
 }
 
-/** A slice object. */
+/** A slice object; a part that is not given is None. */
 export class PySlice {
   readonly start: PyValue;
   readonly stop: PyValue;
@@ -115,7 +115,7 @@ export class DictView {
   }
 }
 
-/** The variables of one activation: of the expression, of a call of a lambda, or of a generator. */
+/** The variables of one activation: of the expression, of a call of a lambda, or of a comprehension that has a frame of its own. */
 export class ActivationFrame {
   readonly slots: (PyValue | undefined)[];
   readonly up: ActivationFrame | undefined;
@@ -128,7 +128,7 @@ export class ActivationFrame {
 /** A node compiled to a closure. */
 export type CompiledNode = (frame: ActivationFrame) => PyValue;
 
-/** A parameter list. In the frame of a call, slots 0, 1, … hold the parameters in this order, then `*args`, then `**kwargs`. */
+/** A parameter list. The first slots of the frame of a call hold `names`, then `keywordOnly`, then `*args` and `**kwargs`, if present. */
 interface LambdaParameters {
   readonly names: readonly string[];
   readonly positionalOnly: number;
@@ -252,7 +252,7 @@ export interface ExpressionHost {
   readonly user?: () => { readonly name: string; readonly email: string };
   /** Functions of the host by name. The arguments are values in the order of the declaration, undefined for one that is not given. */
   readonly functions?: ReadonlyMap<string, HostFunction>;
-  /** Collects calls that are to be answered together; set only while an evaluation runs to find its calls. */
+  /** Collects calls that are to be answered together; absent in `ahead.host` itself. */
   readonly ahead?: CallPrefetcher;
 }
 
@@ -301,8 +301,8 @@ export interface TemplateCallAnswers {
 /** A call that was noted instead of answered. */
 export interface PendingCall {
   /**
-   * Returns the value of the call. Undefined if it is not known yet, or is too long to be stored in the `PendingCall`: the evaluation then
-   * has to execute the call.
+   * Returns the value of the call. Undefined if the answer is not known yet, or has more than `maxPendingValueLength` characters: the
+   * evaluation then has to execute the call.
    */
   value(runtime: Runtime): PyValue | undefined;
   /** Stores the answer, so that a later evaluation that executes the call gets it; needed if `value` is not used. */

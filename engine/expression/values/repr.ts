@@ -73,7 +73,7 @@ function escapeOf(code: number): string {
   return code < 0x10000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
 }
 
-/** Writes nested values like `repr()`; a collection that contains itself is written as `[...]`. */
+/** Writes nested values like `repr()`. A list, tuple or dict that contains itself is written there as `[...]`, `(...)` or `{...}`. */
 class ReprWriter {
   readonly #runtime: Runtime;
   readonly #open = new Set<object>();

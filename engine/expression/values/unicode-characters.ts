@@ -1,5 +1,5 @@
 /**
- * Whether Python's `str.isprintable` accepts a code point: separators other than the space, and code points without a glyph, are refused.
+ * Whether Python's `str.isprintable` accepts a code point: it refuses the categories Other and Separator of Unicode, except for the space.
  */
 export function isPrintable(code: number): boolean {
   if (code < 0x7f) return code >= 0x20;
@@ -9,8 +9,8 @@ export function isPrintable(code: number): boolean {
 const notPrintablePattern = /^[\p{C}\p{Z}]$/u;
 
 /**
- * Whether a code point is white space for `str.strip`, `str.split` and `str.isspace`; in contrast to JavaScript, U+001C to U+001F are, and
- * U+FEFF is not.
+ * Whether a code point is white space for `str.strip`, `str.split` and `str.isspace`; in contrast to JavaScript, U+001C to U+001F and
+ * U+0085 are, and U+FEFF is not.
  */
 export function isWhiteSpace(code: number): boolean {
   if (code < 0x80)
@@ -45,8 +45,8 @@ export function asciiDigits(text: string): string {
 }
 
 /**
- * Returns the value of a decimal digit. The digits of a script are a block of ten that begins with zero, and the code point before a zero
- * does not belong to the block.
+ * Returns the value of a decimal digit. The digits of a script are a block of ten that begins with zero, and the code point before the zero
+ * is no decimal digit, except among the mathematical digits.
  */
 function digitValue(code: number): number {
   let zero = code;

@@ -53,8 +53,8 @@ const regionPattern = /^(?:GRCH3[78]|T2T-CHM13)-\S+-\d+-\d+$/i;
 // Choice: the thresholds of the tests for entity types were set on sample files of every format; test/engine/ingest/entities/decisions.txt
 // lists the results.
 const testByEntityType: Readonly<Record<EntityType, EntityTest>> = {
-  // Samples of values truncate long alleles, so the allele is not checked. rs ids and HGVS do not count, because queries do not accept them
-  // as variants.
+  // Samples of values truncate long alleles, so the allele is not checked. rs ids and HGVS do not count, because queries look variants
+  // up by their coordinates.
   variant: (values) => countIfShareMatches(values, 0.9, (value) => variantPattern.test(value)),
   genomic_region: (values) =>
     countIfShareMatches(values, 0.9, (value) => regionPattern.test(value)),
@@ -81,8 +81,8 @@ const nonGeneWords =
   );
 
 /**
- * The number of distinct symbols needed if the name of the field has no gene word, because codes of two or three letters can be symbols by
- * chance.
+ * The number of distinct symbols needed if the name of the field has no gene word, or also a word of `nonGeneWords`, because codes of two
+ * or three letters can be symbols by chance.
  */
 const minUnnamedSymbols = 10;
 

@@ -95,7 +95,7 @@ function isSeparator(byte: number | undefined): boolean {
   return byte === 0x09 || byte === newline;
 }
 
-/** Whether the name at an offset of `bytes` is that of `name[from..to)`. */
+/** Whether the name at an offset of `bytes` equals `name[from..to)`. */
 function isNameAt(
   bytes: Uint8Array,
   at: number,

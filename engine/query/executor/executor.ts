@@ -22,9 +22,12 @@ export type Selection = Pick<
 export interface SelectedRows {
   readonly total: number;
   readonly rows: readonly RowRef[];
-  /** One JSON text per facet, in the order of the request; null if no facets were requested. */
+  /** One JSON text per facet, in the order of the request; null if no facets were requested, or if a `facets` step finds them. */
   readonly facets: readonly string[] | null;
-  /** The cursor position after the last row of the page; absent if the row itself determines it, and on an empty page. */
+  /**
+   * The cursor position after the last row of the page, if the selection has a cursor; absent if the row itself determines it, and on an
+   * empty page.
+   */
   readonly position?: Position | undefined;
   /** The records of the page in the layout of the selection; absent unless the executor returned them with the rows. */
   readonly records?: PageRecords | undefined;
@@ -32,7 +35,7 @@ export interface SelectedRows {
   readonly access?: SegmentAccess | undefined;
 }
 
-/** The numbers of segments, by the index that determined their matching rows. */
+/** The numbers of segments, by what determined their matching rows. */
 export interface SegmentAccess {
   /** Segments whose rows all sort after those of the page, by the bounds of the sort key in the log. */
   readonly bounds: number;
@@ -48,7 +51,10 @@ export interface SegmentAccess {
   readonly columns: number;
 }
 
-/** The matching rows of one segment: all, or a list of ascending numbers. */
+/**
+ * The matching rows of one segment: all, if none is deleted, or a list of row numbers. The list ascends, unless a `sort` step has sorted
+ * rows whose row ids do not ascend.
+ */
 export interface SegmentRows {
   readonly segment: number;
   readonly rows: 'all' | Int32Array;

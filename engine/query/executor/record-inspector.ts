@@ -18,7 +18,8 @@ export interface RecordInspector {
   /** Returns the stored values next to an interval, among the records that satisfy `scope`; undefined if no record stores the field. */
   valuesAround(interval: Interval, scope: Predicate): Promise<ValuesAround | undefined>;
   /**
-   * Returns a few stored strings within an edit distance of 1 to 3 (depending on the length of `text`), ignoring case, the nearest first.
+   * Returns a few stored strings within an edit distance of 1 to 3 (depending on the length of `text`), ignoring case, the nearest first;
+   * none for a text of more than 64 characters.
    */
   similarStrings(field: FieldRef, text: string): Promise<readonly string[]>;
   /** Returns the most frequent values of a string field among the first 1,000 records that satisfy `scope`; none for a list. */
@@ -43,7 +44,7 @@ export interface Interval {
   readonly high: Scalar | null;
 }
 
-/** The stored values next to an interval, and the least and the greatest of all stored values. */
+/** The stored values next to an interval, and the least and the greatest stored value, all among the records of a scope. */
 export interface ValuesAround {
   readonly field: FieldRef;
   /** The largest stored value below the interval and the smallest above it; null if there is none. */

@@ -8,7 +8,10 @@ export interface RunOptions {
   readonly timeoutMs?: number | undefined;
   /** What is being read, for the message about a missing or damaged file: `dataset 4812`. */
   readonly subject?: string | undefined;
-  /** True if the work may take seconds. It then queues with other heavy work, so that light queries start at once. */
+  /**
+   * True if the work may take seconds. Such work holds at most half of the connections of the SQL engine, so that light queries start at
+   * once.
+   */
   readonly isHeavy?: boolean | undefined;
   /** True if no client waits for the result. The threads of the columns then work on the query only while they are idle. */
   readonly isIdle?: boolean | undefined;

@@ -1,4 +1,4 @@
-/** The executor of a step: the log of the table, the text index, columns in memory, SQL over Parquet, or the record reader. */
+/** The executor of a step: the log of the dataset, the text index, columns in memory, SQL over Parquet, or the record reader. */
 export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
 
 /**
@@ -8,8 +8,8 @@ export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
  * - `sort` sorts the rows of a `find` step by their row ids, which the record reader reads;
  * - `weigh` finds how rare the ranked conditions are, for a later `select` or `find` step that ranks;
  * - `facets` finds only the facets;
- * - `read` turns the page's rows into records. Pieces of the page that the executor refuses are read by the record reader; the request is not
- *   planned again, because earlier pieces may have been sent.
+ * - `read` turns the page's rows into records. Pieces of the page that the executor refuses are read by the record reader; the request is
+ *   not planned again, because earlier pieces may have been sent.
  */
 export type StepKind = 'select' | 'find' | 'sort' | 'weigh' | 'facets' | 'read';
 

@@ -13,7 +13,10 @@ export interface EmptinessCauses {
   readonly excluding: readonly ExplainGroup[];
 }
 
-/** Finds why a node matches no record. In an AND, the cause is its nodes that match none; in an OR, all of its nodes. */
+/**
+ * Finds why a node matches no record. In an AND, the causes are its nodes that match none or, if each matches some, the AND itself; in an
+ * OR, they are all of its nodes.
+ */
 export function findEmptinessCauses(
   node: ExplainNode,
   counts: ReadonlyMap<ExplainNode, NodeCounts>,

@@ -12,10 +12,16 @@ export interface Cause {
   readonly hint: string;
   /** A condition that matches records, in the syntax of the request. */
   readonly instead?: string;
-  /** Number of records that satisfy `instead` alone (`matches`), and together with the rest of the request (`left`). */
+  /**
+   * Number of records that satisfy the correction alone (`matches`), and together with the rest of the request (`left`). In the cause
+   * `removes_last`, `left` is the number of records that match without the condition.
+   */
   readonly matches?: number;
   readonly left?: number;
-  /** Stored values that illustrate the cause. */
+  /**
+   * Stored values that illustrate the cause; names of similar fields in `unknown_field`, and the path of the other condition in
+   * `never_together`.
+   */
   readonly values?: readonly unknown[];
 }
 

@@ -36,7 +36,7 @@ interface CauseScope {
 const maxSearchedLeaves = 20;
 const maxVerifiedGuesses = 200;
 
-/** Returns the causes for which a query matches no record. Each has been verified on the records. */
+/** Returns the causes for which a query matches no record. A corrected condition is among them only if records satisfy it. */
 export async function findCausesOfNoMatch(
   scope: CauseScope,
   explaining: ExplainedRequest,
@@ -48,7 +48,8 @@ export async function findCausesOfNoMatch(
   try {
     await searchCauses(scope, explaining, findEmptinessCauses(explaining.root, counts), found);
   } catch (error) {
-    // The query itself has been answered; a search for causes that exceeds its time or memory is only omitted from the answer.
+    // The query itself has been answered, so an error that ends the search for causes, such as an exceeded time limit, only becomes a
+    // cause.
     if (!(error instanceof AppError) || error.code === 'canceled') throw error;
     found.push({ path: '', condition: '', cause: 'not_known', hint: `The search for causes ended early: ${error.message}` }); // prettier-ignore
   }
@@ -179,7 +180,7 @@ function genomeBuildsIn(predicate: Predicate): readonly string[] {
   });
 }
 
-/** Returns the causes of a condition without a confirmed guess: the nearest stored values, or that the field has no values. */
+/** Returns the causes of a condition without a confirmed guess: the nearest stored values, similar ones, or that there are none. */
 async function findNearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
   const around = await findValuesAround(scope, leaf.predicate, all);
   if (around)
@@ -217,7 +218,7 @@ async function findValuesAround(
   return interval && inspector.valuesAround(interval, among);
 }
 
-/** Returns the interval that a condition on a number or date asks for: of alternatives the first, and of listed values the first. */
+/** Returns the interval that a condition on a number or date asks for. Of alternatives and of listed values, only the first counts. */
 function intervalOf(predicate: Predicate): Interval | undefined {
   const first = alternativesOf(predicate)[0]!;
   const [field] = fieldsRead(first);
@@ -227,7 +228,10 @@ function intervalOf(predicate: Predicate): Interval | undefined {
   return value === undefined ? undefined : { field, low: value, high: value };
 }
 
-/** The maximum number of text fields in which similar values are searched; a term without a field concerns all of them. */
+/**
+ * Maximum number of string fields in which similar values are searched, and of fields that the cause names; a term without a field concerns
+ * all string and text fields.
+ */
 const maxSearchedFields = 5;
 const maxSearchedStrings = 3;
 

@@ -21,7 +21,7 @@ interface CountRequest {
 export interface MatchCounts {
   /** For each guess, the number of records that satisfy the corrected conditions, and of those that then satisfy the whole request. */
   readonly guesses: readonly { readonly matches: number; readonly left: number }[];
-  /** For each condition, the number of records that have a value in any of its fields. */
+  /** For each condition of `empty`, the number of records that have a value in any of its fields. */
   readonly present: ReadonlyMap<ExplainLeaf, number>;
   readonly clashes: readonly ClashingGroup[];
 }
@@ -31,14 +31,14 @@ export interface ClashingGroup {
   readonly group: ExplainGroup;
   /** Pairs of nodes that no record satisfies together. */
   readonly apart: readonly (readonly [ExplainNode, ExplainNode])[];
-  /** For each node, the number of records that the request would match without it. */
+  /** For each of the first `maxPairedNodes` nodes, the number of records that the request would match without it. */
   readonly without: ReadonlyMap<ExplainNode, number>;
 }
 
 /** The maximum number of nodes of an AND that are compared in pairs; the number of pairs grows with the square. */
 const maxPairedNodes = 30;
 
-/** Counts everything that `request` asks for in one pass over the records. */
+/** Counts everything that a `CountRequest` asks for in one pass over the records. */
 export async function countMatches(
   inspector: RecordInspector,
   root: ExplainGroup,

@@ -21,7 +21,10 @@ export interface ExplainScope {
   readonly access?: SegmentAccess | undefined;
   /** The stored case variants of the values in the predicate, as far as they are known. */
   readonly caseVariants: CaseVariants;
-  /** Counts the matches of the nodes by the executor that answered the query. If it is unsupported, the inspector counts. */
+  /**
+   * Counts the matches of the nodes by columns in memory if a step other than `read` used them, otherwise by SQL. If the result is
+   * unsupported, the inspector counts.
+   */
   readonly countNodes: (root: ExplainGroup) => Promise<CountsByNode | Unsupported>;
   readonly inspector: RecordInspector;
 }

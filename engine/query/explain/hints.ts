@@ -127,7 +127,10 @@ function elementFilterText(
     : stringifyJson({ any: { path: list.name, filters } });
 }
 
-/** Returns the lists of objects that contain the field of a condition, from the outermost; empty for a condition that names no field. */
+/**
+ * Returns the lists of objects that contain the field of a condition, from the outermost; empty unless the condition is a filter, or a term
+ * with a field.
+ */
 function enclosingListFields(
   { source, predicate }: ExplainLeaf,
   index: FieldIndex,

@@ -14,7 +14,10 @@ import type { Predicate } from '../predicate/predicate.js';
 const positionNamePattern = /(^|[._ ])(start|stop|end|pos|position)$/i;
 const startNamePattern = /(^|[._ ])(start|pos|position)$/i;
 
-/** Shifts all positions in a request by one, because the request may count from 0 and the records from 1, or the reverse. */
+/**
+ * Returns guesses that shift by one either the start positions or all positions in the filters of a request, because the request may count
+ * from 0 and the records from 1, or the reverse.
+ */
 export function shiftPositions(
   leaves: readonly ExplainLeaf[],
   context: ExplainContext,

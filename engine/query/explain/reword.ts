@@ -55,7 +55,7 @@ export function rewordLeaf(
     : reparseSource({ ...source, value } as ExplainSource, context);
 }
 
-/** Parses a filter or a pair of entity type and value again; returns undefined if it is not valid. */
+/** Parses a filter or a pair of entity type and value again; returns undefined if it is not valid, and for other sources. */
 export function reparseSource(
   source: ExplainSource,
   context: ExplainContext,

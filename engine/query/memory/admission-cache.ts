@@ -1,10 +1,10 @@
 /**
  * A cache with a limit in bytes that one large query cannot empty. A new entry enters a window, from which the least recently used entry is
- * removed first. An entry removed from the window enters the main part only if more of the latest queries asked for it than for each entry
- * that it would replace. So queries that together need more than the limit still find part of their columns in the cache, where a
- * least-recently-used cache would have none. A value may need that of another key, its base, as a column needs its dictionary: it is
- * removed with its base, and a use of it is a use of its base. The method is W-TinyLFU: G. Einziger, R. Friedman and B. Manes, "TinyLFU: A
- * Highly Efficient Cache Admission Policy", ACM Transactions on Storage 13(4), 2017.
+ * removed first. An entry that is removed from the window, or is too large for it, enters the main part only if more of the latest queries
+ * asked for it than for each entry that it would replace. So queries that together need more than the limit still find part of their
+ * columns in the cache, where a least-recently-used cache would have none. A value may need that of another key, its base, as a column
+ * needs its dictionary: it is removed with its base, and a use of it is a use of its base. The method is W-TinyLFU: G. Einziger, R.
+ * Friedman and B. Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", ACM Transactions on Storage 13(4), 2017.
  */
 export class AdmissionCache {
   readonly #window: CachePart;
@@ -12,7 +12,7 @@ export class AdmissionCache {
   /** The entries of all keys that recent queries asked for, whether the cache has a value for them or not. */
   readonly #entries = new Map<string, CacheEntry>();
   #query = 0;
-  /** The number of uses since the last halving of keys that had been used before. */
+  /** The number of uses, since the last halving, of keys that had been used before. */
   #repeatedUses = 0;
   readonly #counts: CacheStats;
 
@@ -90,8 +90,8 @@ export class AdmissionCache {
   }
 
   /**
-   * Adds or replaces a value of `bytes` bytes, unless the values that it would displace are used more. A value that needs the value of
-   * another key, `base`, is not added without that value.
+   * Adds or replaces a value of `bytes` bytes. If a value that it would displace is used at least as much, the key is left without a value.
+   * A value that needs the value of another key, `base`, is not added without that value.
    */
   set(key: string, value: unknown, bytes: number, base?: string): void {
     const entry = this.#entry(key);
@@ -137,8 +137,8 @@ export class AdmissionCache {
   }
 
   /**
-   * Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace. Its base is in
-   * the main part as well, because leaving the window it would otherwise take entries of the main part with it.
+   * Adds an entry to the main part if there is room, or if fewer queries used each of the entries that it would displace; otherwise evicts
+   * its value. Its base is moved to the main part as well, because a base that leaves the window takes the entries that need it with it.
    */
   #admit(entry: CacheEntry): void {
     const main = this.#main;
@@ -198,12 +198,15 @@ const maxCountedUses = 15;
  * nothing.
  */
 const repeatedUsesPerEntry = 10;
-/** The smallest number of values for which repeated uses are expected: a few large columns need as long a history. */
+/** The smallest number of values by which `repeatedUsesPerEntry` is multiplied: a cache of a few large columns needs as long a history. */
 const minHalvingEntries = 64;
-/** If more keys than this are counted, and more than four for each value, those that are of no use are forgotten. */
+/**
+ * If more keys than this are counted, and more than four for each value, those without a value that at most one recent query asked for are
+ * forgotten.
+ */
 const minMaxKeys = 1 << 15;
 
-/** A key, its number of uses, and its links in the part of the cache that holds its value. */
+/** The value of a key, its number of uses, and its links in the part of the cache that holds the value. */
 class CacheEntry {
   value: unknown;
   bytes = 0;

@@ -49,7 +49,10 @@ export function cachedRecords(
 
 /** Records are scattered if they form runs of neighbours with fewer records than this, on average. */
 const minRowsPerNeighbourhood = 8;
-/** Two consecutive rows of a result are neighbours if their numbers differ by at most this; most pages have more rows. */
+/**
+ * Two consecutive rows of a result are neighbours if they are in one segment and their numbers differ by at most this; most Parquet pages
+ * have more rows.
+ */
 const neighbourhoodRows = 256;
 
 function areRowsScattered(rows: readonly RowRef[]): boolean {

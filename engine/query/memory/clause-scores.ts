@@ -96,8 +96,8 @@ export function competitiveRows(
 }
 
 /**
- * Returns a score that is too low for the requested page (`isWanted` is false), close to the greatest such score. `greatest` is a score
- * that is high enough.
+ * Returns a score that is too low for the requested page (`isWanted` is false), close to the greatest such score; 0 if there is none.
+ * `greatest` is a score that is high enough.
  */
 function greatestUncompetitiveScore(
   greatest: number,
@@ -131,14 +131,14 @@ function selectRowsScoringAbove(
 }
 
 /**
- * Returns whether a satisfied clause adds the tier: the constant of relevance.ts that ranks by the number of satisfied clauses. A clause
- * does not if it is the only one and its conditions have scores.
+ * Returns whether a satisfied clause adds the tier (`rankingClausesAndTier`), by which records that satisfy more clauses come first. A
+ * clause does not if it is the only one and any of its conditions has a score.
  */
 function hasTierScore({ leaves }: RankedClause, clauses: readonly RankedClause[]): boolean {
   return clauses.length > 1 || leaves.every(([, { most }]) => most === 0);
 }
 
-/** Returns the scores of rows over all clauses, by the same operations in the same order as relevance.ts. */
+/** Returns the scores of rows over all clauses, by the same operations in the same order as relevance-sql.ts. */
 export function scoresByRow(
   clauses: readonly RankedClause[],
   tier: number,

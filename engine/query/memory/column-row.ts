@@ -9,8 +9,8 @@ import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
 /**
  * Returns the value of a leaf in one row as a Parquet page of that row alone. The value comes from the leaf's column in memory; `row` is
- * the number in the row group. Undefined if the column does not determine the levels of the row: if it is a list, or if an object that
- * contains the leaf may be missing.
+ * the number in the row group. Undefined if the leaf stores another type, or if the column does not determine the levels of the row: if it
+ * is a list, or if the row has no value and an object that contains the leaf may be missing.
  */
 export function rowOfColumn(
   { offsets, present, values }: MemoryColumn,

@@ -3,7 +3,7 @@ interface CooperativeTask<T> {
   readonly work: Generator<void, T>;
   readonly done: (result: T) => void;
   readonly failed: (error: unknown) => void;
-  /** Whether the task runs only while there are no other tasks. */
+  /** Whether the task runs only while this thread has no tasks but idle ones. */
   readonly isIdle?: boolean;
 }
 

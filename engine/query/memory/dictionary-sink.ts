@@ -8,7 +8,10 @@ import type { GrowingDictionary } from './growing-dictionary.js';
 /** The distinct indices count as few if each occurs at least this often on average. */
 const minMeanOccurrences = 16;
 
-/** Collects the strings of a dictionary-encoded file as indices of the dataset's dictionary. */
+/**
+ * Collects the strings of a dictionary-encoded column as indices of the field's dictionary, which all segments of the dataset share (below:
+ * the dataset's dictionary).
+ */
 export class DictionarySink implements ValueSink {
   /** The collected indices. They are copied to a narrower array at the end, when the greatest index is known. */
   readonly #indices: Int32Array;

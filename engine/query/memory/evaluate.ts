@@ -51,7 +51,7 @@ export function compileMatchers(
 
 /**
  * Returns why the memory executor does not support a selection; undefined if it does, as far as the schema shows. Restrictions that depend
- * on values are reported by the matcher instead.
+ * on values are found while the query runs.
  */
 export function unsupportedSelection(
   { predicate, scores, ordering, facets, cursor }: Selection,

@@ -23,8 +23,9 @@ export type FieldKeys = Readonly<
 const maxFieldsWithKeys = 32;
 
 /**
- * Returns the cache keys of a field, given by its `fieldCacheKey`. The path of the scope's list is a prefix of the field's path. The key
- * strings are stored and reused, because queries use the same few fields in every segment, and a reused string is hashed only once.
+ * Returns the cache keys of a field, given by its `fieldCacheKey`. If the fields belong to a list of objects, its path is a prefix of the
+ * field's path. The key strings are stored and reused, because queries use the same few fields in every segment, and a reused string is
+ * hashed only once.
  */
 export function fieldKeysOf(
   { snapshot, segment, depth, keys }: FieldKeyCache,

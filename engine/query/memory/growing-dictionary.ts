@@ -43,7 +43,7 @@ export class GrowingDictionary implements Dictionary {
     return { kind: 'strings', bytes: this.#bytes, offsets: this.#ends };
   }
 
-  /** True if no further entry can be added to the dictionary. */
+  /** True if the dictionary has the maximum number of entries. */
   get isFull(): boolean {
     return this.strings.length >= this.#most;
   }

@@ -11,7 +11,8 @@ const maxDatasets = 32;
 const maxFields = 256;
 
 /**
- * The columns that recent queries have used. A starting server loads them before the first query. A missing or wrong entry only costs time.
+ * The columns that recent queries have used. A server that starts loads them in advance (api/warm.ts). A missing or wrong entry only costs
+ * time.
  */
 export class HotColumns {
   readonly #datasets = new LruCache<number, LruCache<string, true>>(maxDatasets);
@@ -41,7 +42,10 @@ export class HotColumns {
     return Buffer.from(list);
   }
 
-  /** Parses the bytes that `takeChangedBytes` returned; for any other bytes, the list is empty. */
+  /**
+   * Parses the bytes that `takeChangedBytes` returned. Entries that are not valid are left out; if the bytes are no JSON array, the list is
+   * empty.
+   */
   static parse(bytes: Uint8Array): HotColumns {
     const columns = new HotColumns();
     for (const { dataset, fields } of parseHotDatasets(bytes).toReversed())

@@ -18,7 +18,8 @@ export function keyBoundFinder({ field, descending }: OrderKey): (segment: Store
     if (nulls === segment.rows) return null;
     const statistic = descending ? max : min;
     if (statistic === undefined) return undefined;
-    // A string may have another order than its bytes only if it is not well-formed, and an upper bound that was shortened has no exact value.
+    // A string may have another order than its bytes only if it is not well-formed, and an upper bound that was shortened has no exact
+    // value.
     if (isString && typeof statistic === 'string')
       return statistic.isWellFormed() && !statistic.endsWith(aboveAllStrings)
         ? statistic
@@ -27,13 +28,13 @@ export function keyBoundFinder({ field, descending }: OrderKey): (segment: Store
   };
 }
 
-/** Returns whether the values of a column have the same order, and no other values, if they are read as those of a field. */
+/** Returns whether reading values of type `column` as values of type `field` changes neither the values nor their order. */
 function isStoredAs(column: string, field: string): boolean {
   const areIntegers = (column === 'integer' || column === 'long') && field === 'long';
   return column === field || areIntegers || (column === 'float' && field === 'double');
 }
 
-/** Returns the segments in the order of the bounds of their sort keys; those without a bound come first. */
+/** Returns the segments in the order of the bounds of their sort keys; those whose bound is not known come first. */
 export function inOrderOfBounds<S>(
   segments: readonly S[],
   boundOf: (segment: S) => KeyBound,

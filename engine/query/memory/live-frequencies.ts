@@ -4,7 +4,10 @@ import type { FieldRef } from '../predicate/predicate.js';
 import type { SegmentView } from './match/column.js';
 import type { TextFrequencies } from './shard-protocol.js';
 
-/** Counts the occurrences of phrases in the texts of a field in a segment, without deleted rows. */
+/**
+ * Returns the numbers of records and tokens of a text field in a segment, and for each phrase the number of rows that contain it, without
+ * deleted rows.
+ */
 export function liveFrequencies(
   matcher: ColumnMatcher,
   view: SegmentView,

@@ -35,10 +35,10 @@ export function fieldsOfPlainScan(
 /**
  * Returns a view of a segment without its deleted rows, which has these fields alone, and no text indexes, hashes or lists of objects.
  * Queries of a version whose segments have many deleted rows then take as long as if these rows had never been there: statistics of five
- * million records, a fifth of whose rows were replaced, half the time. Its columns are copies of whole columns in memory, which versions in
- * which the same rows of the segment are deleted share. Undefined if few rows are deleted, or unless each column is there or can be copied:
- * several of the latest queries asked for it when all were in memory, and there is room for all copies in the cache. Strings without a
- * dictionary are not copied.
+ * million records, a fifth of whose rows were replaced, take half the time. The columns of the view are copies of whole columns in memory;
+ * versions in which the same rows of the segment are deleted share them. Undefined if few rows are deleted, or if a column has not been
+ * copied and cannot be: columns are copied only if all of them are in memory, several of the latest queries asked for each, and there is
+ * room for all copies in the cache. Strings without a dictionary are not copied.
  */
 export function liveViewOf(
   segments: SegmentCache,

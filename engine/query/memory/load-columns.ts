@@ -8,8 +8,8 @@ import type { SegmentCache } from './segment-cache.js';
 import type { ShardSnapshot } from './shard-protocol.js';
 
 /**
- * Opens the files of segments, at most those to which warming may give a part of the cache, and reads their footers. Returns, for each
- * field, the number of bytes of these files that `loadColumns` would read.
+ * Opens the files of segments and reads their footers, until these take the part of the cache that warming may give to files
+ * (`maxWarmedFileBytes`). Returns, for each field, the number of bytes of these files that `loadColumns` would read.
  */
 export function* openSegmentFiles(
   cache: SegmentCache,
@@ -74,7 +74,10 @@ export function* loadColumns(
   return loaded;
 }
 
-/** Maximum time in milliseconds for which a query waits while columns are loaded; loading one column of a segment may exceed it. */
+/**
+ * Maximum time in milliseconds for which a query waits while columns are loaded; loading one column of a segment, or a whole segment whose
+ * file is not kept in the cache, may exceed it.
+ */
 const maxLoadingStepMs = 2;
 
 /** Returns the text index with which a field is searched; undefined for fields that are not text, and if there is none. */

@@ -31,7 +31,8 @@ export function recordLevel(rows: number): RowLevel {
 
 /**
  * Reads the column of a leaf, given by its physical path; undefined if the segment lacks it, so that no row has a value. Strings become
- * indices of `dictionary`, if it is given, the file stores them with dictionaries and it has room for the entries. Throws `damaged`.
+ * indices of `dictionary` if one is given, the file stores all of them with dictionaries, and `dictionary` has room for the entries. Throws
+ * `damaged`.
  */
 export function loadColumn(
   file: SegmentFile,
@@ -129,7 +130,10 @@ function createNumberSink(
   return numberSink(leaf.physical, chunks, capacity);
 }
 
-/** Returns the number of values to allocate: one per row for a leaf in no list, else one per value that is not null. */
+/**
+ * Returns the number of values to allocate: one per row if there is no list between the rows and the leaf, else one per value that is not
+ * null.
+ */
 function capacityOf(
   { maxRepetition }: SegmentLeaf,
   chunks: readonly SegmentColumnChunk[],
@@ -182,7 +186,7 @@ export function* pagesOf(
   }
 }
 
-/** Reads a leaf that has one value per row: there is no list between row and leaf. */
+/** Reads a leaf that has at most one value per row: there is no list between row and leaf. */
 class SingleValueReader {
   readonly #leaf: SegmentLeaf;
   readonly #level: RowLevel;

@@ -76,8 +76,9 @@ export interface MemoryExecutor extends Executor {
 }
 
 /**
- * For a page that ends before this row, every shard collects rows at once. For a later page, the matches of each segment are counted first;
- * then the rows come only from the segments that contain the page.
+ * If a page in the order of the segments ends after this row and does not begin at the position of a cursor, the matches of each segment
+ * are counted first; then the rows come only from the segments that contain the page. For any other page, every shard collects rows at
+ * once.
  */
 const maxOneStepRows = 2_000;
 

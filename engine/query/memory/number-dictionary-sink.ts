@@ -10,7 +10,7 @@ const maxEntries = 1 << 16;
 /** If more than one in this many numbers is distinct, working per distinct number takes about as long as working per number. */
 const minMeanOccurrences = 32;
 
-/** Collects the doubles of a dictionary-encoded file as indices of the distinct doubles. */
+/** Collects the doubles of a dictionary-encoded column as indices of the distinct doubles. */
 export class NumberDictionarySink implements ValueSink {
   /** The collected indices. They are copied to a narrower array at the end, when the number of entries is known. */
   readonly #indices: Uint16Array;

@@ -41,14 +41,17 @@ export function numberSink(
   }
 }
 
-/** Returns true if all values are at least `from` and below `to`. */
+/** Returns true if all values, according to the statistics, are at least `from` and below `to`. */
 function areRangesWithin(chunks: readonly SegmentColumnChunk[], from: bigint, to: bigint): boolean {
   return chunks.every(({ range, slots, nulls }) =>
     range === undefined ? slots === nulls : range[0] >= from && range[1] < to,
   );
 }
 
-/** Depths, counts and qualities mostly fit into bytes, which take a quarter of the memory and of the comparison time of 32-bit integers. */
+/**
+ * Returns the sink for integers of at most 32 bits. Depths, counts and qualities mostly fit into bytes, which take a quarter of the memory
+ * and of the comparison time of 32-bit integers.
+ */
 function wholeNumberSink(
   chunks: readonly SegmentColumnChunk[],
   capacity: number,
@@ -197,7 +200,7 @@ function decodePlainLongs(bytes: Uint8Array, doubles: Float64Array, to: number):
   }
 }
 
-/** Collects 64-bit values as pairs of 32-bit words: doubles, and integers that doubles cannot hold. */
+/** Collects 64-bit values as pairs of 32-bit words: doubles, and integers some of which doubles cannot hold exactly. */
 class Int64Sink implements ValueSink {
   readonly #words: Int32Array;
   readonly #finish: (words: Int32Array) => ColumnValues;

@@ -122,7 +122,7 @@ function memoryColumnOf(
   }
 }
 
-/** Returns the values of a page as indices of the page's own dictionary, so that conditions test each distinct string once. */
+/** Returns the values of a page as indices of a dictionary of this page alone, so that conditions test each distinct string once. */
 function dictionaryValues(
   page: DecompressedPage,
   count: number,
@@ -154,7 +154,7 @@ function dictionaryValues(
   return { kind: 'dictionary', indices: narrow, dictionary };
 }
 
-/** Moves the values to their rows. A row without a value gets an arbitrary one. */
+/** Returns the values at the indices of their rows. A row without a value gets an arbitrary one. */
 function insertNullsBetweenValues(
   decoded: DecodedValues,
   present: Uint8Array,

@@ -40,7 +40,7 @@ const maxConsecutiveMisses = 4;
 export class PageMatcher {
   readonly #query: PageQuery;
   readonly #match: Matcher;
-  /** The number of segments since the last one in which only few pages were read. */
+  /** The number of segments with too many candidate pages since the last one with few. */
   #misses = 0;
 
   constructor(query: PageQuery, match: Matcher) {
@@ -49,7 +49,8 @@ export class PageMatcher {
   }
 
   /**
-   * Returns the matching rows of a segment; none of them if many pages may contain a match, or if looking at single pages gains nothing.
+   * Returns the matching rows of a segment, or that it is to be evaluated as a whole, because many pages may contain a match or because
+   * looking at single pages gains nothing.
    */
   findMatches(
     pages: SegmentPages,
@@ -119,7 +120,7 @@ export class PageMatcher {
   }
 }
 
-/** Returns the rows of some pages; undefined if these could not be evaluated. */
+/** Returns the matches that were found in some pages; undefined if the pages could not be evaluated. */
 function matchesBy(
   by: PageMatches['by'],
   found: SelectionVector | undefined,

@@ -164,8 +164,8 @@ interface SearchedPages {
 
 /**
  * Returns the pages of some row groups of a segment that may contain a match, according to the statistics of the pages and to a search of
- * the content of pages of strings for the bytes that conditions require, which takes half
- * the time of reading the column. Undefined if the file lacks the page index.
+ * the content of pages of strings for the bytes that conditions require, which takes half the time of reading the column. Undefined if the
+ * file lacks the page index.
  */
 export function pagesBySearch(
   file: SegmentFile,
@@ -183,7 +183,9 @@ export function pagesBySearch(
   return { pages, areFew: pages.length <= maxSinglePages(pageCountOf(indexed)) };
 }
 
-/** Returns the statistics of the pages; those of strings consist of a search for bytes (`mayHoldBytes`) at least. */
+/**
+ * Returns the statistics of the pages; those of strings that are stored without a dictionary include a search for bytes (`mayHoldBytes`).
+ */
 function statisticsWithSearch(
   file: SegmentFile,
   { group, firstRows, leaves }: IndexedGroup,
@@ -234,8 +236,8 @@ function searchPages(
 }
 
 /**
- * Returns the rows of a segment that may contain a match, according to the statistics of the pages, if all columns that the predicate reads
- * are in memory. Undefined if evaluating the predicate over all rows takes about as long, or if the file lacks the page index.
+ * Returns the rows of a segment that may contain a match, according to the statistics of the pages, for a predicate whose columns are all
+ * in memory. Undefined if evaluating the predicate over all rows takes about as long, or if the file lacks the page index.
  */
 export function spansToRead(
   file: SegmentFile,
@@ -267,7 +269,7 @@ interface IndexedGroup {
 
 type PageStats = StoredRows['stats'][string];
 
-/** Returns the page index of each row group; undefined if a chunk has none. */
+/** Returns the page index of each row group; undefined if a chunk has none, or if the segment stores none of the leaves. */
 function indexedGroups(
   file: SegmentFile,
   query: PageQuery,

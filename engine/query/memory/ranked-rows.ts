@@ -11,9 +11,12 @@ import { competitiveRows, constantHits, maxScore, noHits, scoresByRow, type Leaf
 import type { SegmentView } from './match/column.js';
 import { isSparse, rowNumbers, type SelectionVector } from './match/selection-vector.js';
 
-/** The conditions that rank the matching rows. The objects in the lists are identical, so they can be compared by identity. */
+/**
+ * The conditions that rank the matching rows. A condition that is in several of the lists is the same object in each, so that conditions
+ * can be compared by identity.
+ */
 export interface Relevance {
-  /** The conditions in the clauses that do not concern text fields. */
+  /** The conditions of the clauses, without those on text fields. */
   readonly conditions: readonly Predicate[];
   readonly clauses: readonly RankedClause[];
   /** The tier of a clause, as in `rankingClausesAndTier`: what a clause adds to the score of records that satisfy it. */
@@ -39,7 +42,7 @@ export class RankedRows {
 
   /**
    * Adds the matching rows of a segment; `satisfying` has, for each condition, the rows that satisfy it. Returns a reason if the segment
-   * lacks the index of a text field that ranks.
+   * lacks the index of a text field that ranks, or if the index cannot answer a condition.
    */
   add(
     segment: number,

@@ -53,7 +53,7 @@ export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicat
   return { ...selection, predicate: rest(selection.predicate, false), scores };
 }
 
-/** Returns true if all ranking conditions are terms, phrases or wildcards of indexed fields, or conditions on fields that are not texts. */
+/** Returns true if every ranking condition on a text is on an indexed field and has the same score in the index (`hasSameScoreInIndex`). */
 export function isRankedByTerms(scores: readonly ScoreClause[], columns: Columns): boolean {
   return scores
     .flatMap(({ item }) => operandsOf(item))

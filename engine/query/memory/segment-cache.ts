@@ -38,7 +38,7 @@ export interface SegmentPages {
   peekColumn(name: string): CachedColumn | undefined;
   /**
    * Returns whether loading the whole column of a field pays: several of the latest queries, with the current one, asked for it, and a
-   * column of at least `bytes` bytes would stay in the cache.
+   * column of `bytes` bytes would stay in the cache. The call counts as a use of the column.
    */
   isWorthLoading(name: string, bytes: number): boolean;
   /**
@@ -52,13 +52,14 @@ export interface SegmentPages {
 }
 
 /**
- * Everything that a shard caches of its segments: columns and their dictionaries, elements of lists, hashes of strings, single pages, bloom
- * filters, selections, parts of text indexes, footers and page indexes of files, up to a limit in bytes. `AdmissionCache` decides which.
+ * Everything that a shard caches of its segments: columns and their dictionaries, elements of lists, hashes of strings, single pages, Bloom
+ * filters, selections, orders of rows, texts of records, parts of text indexes, footers and page indexes of files, up to a limit in bytes.
+ * `AdmissionCache` decides what stays.
  */
 export class SegmentCache {
   /**
-   * The cached values by key: a member of `FieldKeys`, a key that begins with the kind of the value, such as `filter`, or the path of a
-   * file. `absent` stands for something that the segment does not have, such as a column.
+   * The cached values by key: a member of `FieldKeys` (for a page, after the number of its first row), a key that begins with the kind of
+   * the value, such as `filter`, or the path of a file. `absent` stands for something that the segment does not have, such as a column.
    */
   readonly admissionCache: AdmissionCache;
   readonly #bytes: number;
@@ -80,7 +81,7 @@ export class SegmentCache {
     this.admissionCache.beginQuery();
   }
 
-  /** The size in bytes of the files that warming may cache, so that there is room for columns. */
+  /** Maximum memory in bytes, in total, of the opened files that warming keeps in the cache; the rest is for columns. */
   get maxWarmedFileBytes(): number {
     return this.#bytes / 4;
   }
@@ -346,8 +347,8 @@ export class SegmentCache {
   }
 
   /**
-   * Closes all files and forgets looked-up terms, so that none of them remain in memory while other work runs. What was read of a new file
-   * is cached if `keepsFiles` is true.
+   * Closes all files and forgets looked-up terms, so that no file stays open and no term in memory while other work runs. What was read of
+   * a file that is not in the cache yet is cached only if `keepsFiles` is true.
    */
   releaseIdle(keepsFiles = true): void {
     for (const [path, file] of this.#usedFiles) {

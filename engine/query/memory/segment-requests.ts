@@ -8,7 +8,7 @@ import type { ShardAnswer, ShardQuery } from './shard-protocol.js';
 import { segmentsByShard, type KnownSnapshot, type Shards } from './shards.js';
 import { candidateComparator, unpackTopRows, type KeyBound, type TopRow } from './top-rows.js';
 
-/** The data of a request to the shards: the query, and the segments that may contain matches. */
+/** What is known of a query before the shards are asked: its snapshot as they know it, and the segments that may contain matches. */
 export interface PreparedQuery {
   readonly known: KnownSnapshot;
   readonly segments: readonly number[];

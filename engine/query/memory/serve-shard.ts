@@ -5,7 +5,7 @@ import { CooperativeScheduler, type IdleTaskState } from './cooperative-tasks.js
 import type { MessageFromShard, MessageToShard } from './shard-protocol.js';
 import { Shard } from './shard.js';
 
-/** Opens a shard that answers messages. Requests for rows or records run in turns. */
+/** Opens a shard that answers messages. Requests that read data run in turns (`CooperativeScheduler`). */
 export function serveShard(
   cacheBytes: number,
   counts?: CacheStats,

@@ -19,7 +19,7 @@ import type { Unsupported } from '../unsupported.js';
 
 /** A version of a dataset, with only the segments that are assigned to one shard. */
 export interface ShardSnapshot {
-  /** Identifies the projection; the same number for all shards. */
+  /** Identifies the snapshot; the same number for all shards. */
   readonly key: number;
   readonly datasetId: number;
   readonly columns: Columns;
@@ -115,13 +115,13 @@ export interface ShardSearch extends TextSearch {
 export interface ShardAnswer {
   /** Pairs of the number of a segment and the number of its matching rows. */
   readonly counts: Float64Array;
-  /** Pairs of segment and row number, ascending, at most `ShardQuery.first` of them. Present only for queries without an ordering. */
+  /** Pairs of segment and row number, ascending, at most `ShardQuery.first` of them; empty for queries with an ordering. */
   readonly rows: Float64Array;
   /** At most `ShardQuery.first` rows, in order; none for queries without an ordering. */
   readonly candidates: PackedTopRows;
   /** The partial results of the facets; empty if the query has none. */
   readonly facets: readonly FacetPartial[];
-  /** The rows up to the end of the page, in order of relevance. Present only for queries with `relevance`. */
+  /** The rows up to the end of the page, in order of relevance; empty for queries without `relevance`. */
   readonly ranked: readonly RankedRow[];
   /** The records of the page, or of all rows of the answer (see `ShardPage.isOnly`); absent if the shard no longer knows the projection. */
   readonly records?: PageRecords;
@@ -172,7 +172,7 @@ export type MessageToShard =
   | { readonly kind: 'forget'; readonly snapshot: number }
   | {
       readonly kind: 'projection';
-      /** The key of the snapshot, the same for all shards. */
+      /** The key of the projection, the same for all shards. */
       readonly key: number;
       readonly projection: readonly ProjectedColumn[];
     }

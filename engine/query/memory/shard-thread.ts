@@ -63,7 +63,8 @@ export async function openShardThread(
       try {
         return await threads.run<MessageFromShard>('answer', message);
       } catch (error) {
-        // A message that cannot be cloned is a bug. Every other rejection means that the thread exited; the pool does not tell it otherwise.
+        // A message that cannot be cloned is a bug. Every other rejection means that the thread exited; the pool does not tell it
+        // otherwise.
         if (error instanceof AppError || (error as Error).name === 'DataCloneError') throw error;
         return { exitReason: String(error) };
       }

@@ -47,8 +47,8 @@ import { SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from '../../store/segment-file.js';
 
 /**
- * Answers queries for some of the segments in one thread, and caches their columns. A segment is always assigned to the same shard, so
- * nothing is cached twice.
+ * Answers queries for some of the segments in one thread, and caches their columns. A segment keeps its shard as long as `Shards` remembers
+ * it, so none is cached twice.
  */
 export class Shard {
   readonly #cache: SegmentCache;
@@ -84,7 +84,7 @@ export class Shard {
     const inFileOrder = snapshot.segments.filter(({ number }) => wanted.has(number));
     const keyBounds = new Map(query.keyBounds?.map((bound, i) => [query.segments[i]!, bound]));
     const boundOf = ({ number }: ShardSegment): KeyBound => keyBounds.get(number);
-    // The segments that may have the first rows come first, so that the others are skipped.
+    // The segments that may have the first rows come first, so that others can be skipped.
     const segments =
       keyBounds.size > 0 && query.facets === null
         ? inOrderOfBounds(inFileOrder, boundOf, query.ordering[0]!)
@@ -276,7 +276,7 @@ export class Shard {
     return yield* loadColumns(this.#cache, snapshot, query.fields);
   }
 
-  /** Evaluates a condition, and closes all files whenever it yields. */
+  /** Runs a generator, and closes all files whenever it yields. */
   *#interruptibly<T>(work: Generator<void, T>): Generator<void, T> {
     for (let step = work.next(); ; step = work.next()) {
       if (step.done) return step.value;
@@ -290,7 +290,10 @@ export class Shard {
     return result;
   }
 
-  /** Returns the records of a page in row order, without yielding: there are so few that other work can wait. */
+  /**
+   * Returns the records of a page in the order of the requested rows. Does not yield while it reads: there are so few that other work can
+   * wait.
+   */
   *records(query: ShardRecordsRequest): Generator<void, PageRecords | Unsupported> {
     yield;
     const snapshot = this.#snapshots.get(query.snapshot);
@@ -342,12 +345,12 @@ const forgottenSnapshot: Unsupported = {
 };
 
 /**
- * If a shard finds at most this many rows, it returns their records with them, to save a second request. Some of these may not be on the
- * page, because other shards may have earlier rows.
+ * If one of several shards finds at most this many rows, it returns their records with them, to save a second request. Some of these may
+ * not be on the page, because other shards may have earlier rows.
  */
 const maxRowsWithRecords = 16;
 
-/** Appends the first selected rows of a segment to `rows` as pairs of segment and row, up to the size of the page. */
+/** Appends the first selected rows of a segment to `pairs`, as pairs of segment and row, until there are `first` pairs. */
 function collectRowPairs(
   pairs: number[],
   found: SelectionVector,

@@ -10,7 +10,7 @@ import type { CacheStats } from './admission-cache.js';
 import type { MessageFromShard, ShardSnapshot, MessageToShard } from './shard-protocol.js';
 import type { ShardEvents, ShardThread } from './shard-thread.js';
 
-/** Maximum number of versions of datasets that the shards know at the same time. */
+/** Maximum number of snapshots that the shards know at the same time. */
 const maxKnownSnapshots = 64;
 /** Maximum number of projections that the shards know at the same time. */
 const maxKnownProjections = 64;
@@ -22,7 +22,7 @@ type CancellableMessage = Extract<
   MessageToShard,
   { readonly kind: 'select' | 'count' | 'frequencies' | 'search' | 'open' | 'load' | 'records' }
 >;
-/** A message without its sequence number. */
+/** A message without its number and `isIdle`, which `askShards` adds. */
 type ShardRequest = CancellableMessage extends infer R
   ? R extends CancellableMessage
     ? Omit<R, 'id' | 'isIdle'>

@@ -52,7 +52,7 @@ export class StringSink implements ValueSink {
     }
   }
 
-  /** A row without a value has an empty string, so its offsets are equal. */
+  /** Moves the strings to their rows. A row without a value has an empty string, so its offsets are equal. */
   insertNulls(from: number, count: number, slots: number, present: Uint8Array): void {
     const { offsets } = this.#strings;
     let value = from + count;

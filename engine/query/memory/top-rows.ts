@@ -14,7 +14,9 @@ export const rowIdKey: OrderKey = {
 /** The sort key of a row; null if it has no value. */
 type SortValue = number | bigint | string | null;
 
-/** The value of a sort key before which no record of a segment sorts; undefined if it is not known. */
+/**
+ * The value of a sort key before which no record of a segment sorts; null if no record has a value, undefined if the bound is not known.
+ */
 export type KeyBound = SortValue | undefined;
 
 /** A row that may be among the first rows, with its sort keys. */
@@ -136,8 +138,8 @@ export class TopRows {
   }
 
   /**
-   * Returns whether no row of a segment is among the first rows, because as many rows sort before all that have no first sort key before
-   * `bound`.
+   * Returns whether no row of a segment can be among the first rows, because `count` rows are kept that sort before every row of this
+   * segment whose first sort key is `bound` or sorts after it.
    */
   isBehind(segment: number, bound: KeyBound): boolean {
     if (bound === undefined || this.#firstRowIds !== undefined) return false;
@@ -226,7 +228,8 @@ export class TopRows {
       };
       if (!numbers.some(mayBeKept)) return;
     }
-    // The first key of the last row that is kept, in a local variable for the loop; NaN, which compares as neither, unless it is a number.
+    // The first key of the last row that is kept, in a local variable for the loop; NaN, with which both comparisons are false, if it is
+    // not a number.
     let last = numberOrNaN(before);
     for (let row = 0; row < rows; row++) {
       if (selected !== undefined && selected[row] === 0) continue;

@@ -18,9 +18,9 @@ interface VersionRows {
 
 /**
  * Returns, for each added row, the index of the removed row with the same `_id` and another `_commit`; -1 if there is none. A record that
- * was replaced has kept its row id, so its rows are found by row ids and confirmed by their `_id`s while these are read. Only rows that
- * have no such partner are matched by `_id`: row ids occur again after a rollback, and a record that was deleted and added again has
- * another one. Takes a few bytes of memory per row, and holds at most `budgets.comparedIds` `_id`s at a time. Throws `budget` if these have
+ * was replaced has kept its row id, so its rows are found by row ids and then confirmed by their `_id`s. Only rows that have no such
+ * partner are matched by `_id`: row ids occur again after a rollback, and a record that was deleted and added again has another row id.
+ * Takes a few bytes of memory per row, and holds at most `budgets.comparedIds` `_id`s at a time. Throws `budget` if the held `_id`s have
  * more than 2 GB.
  */
 export async function matchChangedRows(

@@ -19,7 +19,7 @@ export interface ComparedVersions {
   readonly fields: readonly DatasetField[];
 }
 
-/** The records in which two versions differ, in the order of their pages. */
+/** The records in which two versions differ. A page lists removed records first, then changed ones, then added ones. */
 interface RecordChanges {
   /** Records of `from` whose `_id` no record of `to` has, in insertion order. */
   readonly removed: RowSequence;
@@ -53,7 +53,7 @@ export async function computeRecordChanges(
   options: RunOptions,
 ): Promise<RecordChanges> {
   const { difference } = versions;
-  comparedDifferences.get(difference); // is a use, so that the comparison is not evicted next
+  comparedDifferences.get(difference); // counts as a use, so that another comparison is evicted first
   let run = comparisons.get(difference);
   if (run === undefined || run.hasFailed) {
     run = new SharedRun((signal) =>

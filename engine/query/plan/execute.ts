@@ -66,7 +66,7 @@ export function planFor(
   refused: ReadonlyMap<string, string>,
 ): Plan {
   return planQuery(request, snapshot, {
-    // Only an engine without columns in memory finds rows in batches.
+    // Columns in memory and the text index do not find rows in batches.
     memory: request.isBatched ? undefined : engine?.memory,
     index: request.isBatched ? undefined : engine?.memory?.index,
     // A getter, because few plans need this value.
@@ -77,7 +77,10 @@ export function planFor(
   });
 }
 
-/** When the data show that an executor cannot carry out a step, the request is planned again without that step. */
+/**
+ * Plans a request and carries it out. If the data show that an executor cannot carry out a step, the request is planned again without that
+ * step.
+ */
 async function carryOut(
   execution: PlanExecution,
   refused: ReadonlyMap<string, string>,
@@ -116,7 +119,7 @@ function executorNamed(name: StepExecutor, engine: QueryEngine | undefined): Exe
   return executor;
 }
 
-/** Carries out one step. Returns why if the data show that the executor cannot. */
+/** Carries out one step. If the data show that the executor cannot, returns the reason; otherwise undefined. */
 type StepRunner = (
   execution: PlanExecution & { readonly plan: Plan },
   executor: StepExecutor,
@@ -166,7 +169,7 @@ const stepRunners: Readonly<Record<Exclude<StepKind, 'read'>, StepRunner>> = {
   },
 };
 
-/** Returns the same execution for all matching rows, segment by segment. */
+/** Returns the execution, changed so that it finds all matching rows, segment by segment. */
 function allInSegmentOrder({ snapshot, request, ...rest }: PlanExecution): PlanExecution {
   return {
     ...rest,

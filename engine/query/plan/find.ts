@@ -6,7 +6,7 @@ import type { RunOptions } from '../executor/run-options.js';
 import type { PlanRequest } from './plan.js';
 import type { QueryEngine } from './query-engine.js';
 
-/** Returns true if the plan needs an executor. If false, the log determines the rows, and `findRows` needs no engine. */
+/** Returns true if the plan needs an executor other than the log. If false, the log determines the rows, and `findRows` needs no engine. */
 export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean {
   const batched = { engine: undefined, snapshot, request: batchedRequest(request) };
   return planFor(batched, new Map()).steps[0]?.executor !== 'log';

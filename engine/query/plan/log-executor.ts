@@ -5,7 +5,7 @@ import { emptyAnswerJson } from '../results/facet-answer.js';
 import type { Executor, SegmentRows, Selection } from '../executor/executor.js';
 import { rowNumbers } from './rows-by-segment.js';
 
-/** The executor that reads no data: the log of the table shows that every record matches, or that none can. */
+/** The executor that reads no data: the log of the dataset shows that every record matches, or that none can. */
 export const logExecutor: Executor = {
   async select(snapshot, selection) {
     const { predicate, facets, cursor } = selection;

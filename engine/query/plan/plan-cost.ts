@@ -8,12 +8,16 @@ type RowSelection = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit
 /*
  * Estimated times in milliseconds on an idle machine. They are for two threads and columns in memory, and were measured on five million
  * records (benchmarks/README.md): a condition takes 1 to 20 ms, a facet 4 to 20 ms, a sort 9 ms. The same requests took SQL 23 to 500 ms,
- * because columns have to be decoded first. So the costs choose no executor: memory answers what it supports. They decide which queries are heavy.
+ * because columns have to be decoded first. So the costs choose no executor: memory answers what it supports. They decide which queries are
+ * heavy.
  */
 
 /** Time in nanoseconds per record for one facet without nested facets, in addition to the condition. */
 const facetNsPerRecord = 3;
-/** Time in nanoseconds per record for one facet with nested facets, in addition to the condition. */
+/**
+ * Time in nanoseconds per record for one facet with nested facets, in addition to the condition and the nested facets. A facet of the kind
+ * `count` or `percentiles` takes twice as long.
+ */
 const nestedFacetNsPerRecord = 12;
 /** Time in nanoseconds per record for one sort key, in addition to the condition. */
 const sortNsPerRecord = 2;
@@ -28,7 +32,7 @@ const rowIdSortNsPerRecord = 20;
 const readMsPerRecord = 0.02;
 /** Time in nanoseconds per record of the segments for ranking by the text index. */
 const indexRankNsPerRecord = 2;
-/** A plan with a higher estimated time, in milliseconds, queues with other heavy work. */
+/** A plan over many records with a higher estimated time, in milliseconds, is heavy (`Plan.isHeavy`). */
 export const minHeavyPlanMs = 150;
 
 /** Returns the estimated cost of finding the rows and facets with columns in memory, over `rows` records, in milliseconds. */

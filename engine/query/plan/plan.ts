@@ -22,7 +22,7 @@ export interface Plan {
   readonly segments: number;
   /** The number of records in the segments that can contain a match. */
   readonly rows: number;
-  /** True if the plan may keep a processor busy for seconds; such queries wait for each other. */
+  /** True if the plan may keep a processor busy for seconds; such queries hold at most half of the connections of the SQL engine. */
   readonly isHeavy: boolean;
 }
 
@@ -83,8 +83,8 @@ export function planQuery(
 }
 
 /**
- * Returns true if the order of the page depends on relevance. Cursor positions then hold the relevance of the record; but in an interleaved
- * snapshot in which all records have the same relevance, they hold row ids.
+ * Returns true if the page is ordered by relevance, which its cursor positions then hold. With a cursor, records that all have the same
+ * relevance count as ordered by it, except in an interleaved snapshot, whose positions hold row ids.
  */
 export function isRanked(
   { ordering, scores, limit, predicate, cursor }: Selection,
@@ -178,7 +178,7 @@ class QueryPlanner {
     );
   }
 
-  /** Returns the step that finds the rows by columns in memory for this reason or, if they do not support that, by SQL. */
+  /** Returns the step that finds the rows: by columns in memory, with `reason`, or, if `unsupported` says why these cannot, by SQL. */
   #rowStepOf(unsupported: string | undefined, reason: string): PlanStep {
     return unsupported === undefined
       ? this.#rowStep('memory', memoryCostMs(this.#request, this.#rows), reason)

@@ -9,7 +9,7 @@ import type { Plan } from './plan.js';
 /** Receives each plan before it is carried out, for the debug log. */
 export type PlanListener = (plan: Plan, snapshot: Snapshot, predicate: Predicate) => void;
 
-/** The executors of queries and the reader of records. */
+/** The SQL executor, the executor with columns in memory if there is one, and what observes the plans. */
 export interface QueryEngine {
   readonly sql: SqlExecutor;
   readonly memory: MemoryExecutor | undefined;
@@ -34,7 +34,7 @@ export async function openQueryEngine(
   return queryEngine(await openSqlEngine(options), options);
 }
 
-/** Returns a query engine with the given SQL engine. */
+/** Returns a query engine with the given SQL engine, which is closed with it. */
 export function queryEngine(
   sql: SqlEngine,
   { memory, onPlan, hot }: QueryEngineOptions = {},

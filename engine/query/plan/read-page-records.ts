@@ -11,13 +11,16 @@ import {
   type RunOptions,
 } from '../executor/run-options.js';
 
-/** The number of records in a piece of a page; an Arrow record batch has one piece. */
+/** Maximum number of records in a piece of a page; an Arrow record batch has one piece. */
 export const maxRecordsPerPiece = 500;
 
 /** The number of pieces that the threads produce in advance. */
 const readsAhead = 3;
 
-/** Yields the records of a page in the order of `rows`, in one or more pieces. Pieces are produced only as they are consumed. */
+/**
+ * Yields the records of a page in the order of `rows`, in one or more pieces. At most `readsAhead` pieces are produced before they are
+ * consumed, and none if there are no columns in memory.
+ */
 export async function* readPageRecords<F extends PageFormat>(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -57,7 +60,7 @@ export async function* readPageRecords<F extends PageFormat>(
   }
 }
 
-/** Produces pieces of a page in the calling thread, one after the other; other work can run between two pieces. */
+/** Returns a reader that produces pieces of a page in the calling thread, one after the other; other work can run between two pieces. */
 function readerInThisThread<F extends PageFormat>(
   snapshot: Snapshot,
   layout: PageLayout<F>,

@@ -63,7 +63,7 @@ export class RowSequence {
     return this.#order?.length ?? this.#parts.at(-1)?.end ?? 0;
   }
 
-  /** The bytes of the order of the rows, which the sequence has in addition to the rows that were given. */
+  /** The size in bytes of the order that the sequence keeps besides the rows that it was given; 0 if it keeps none. */
   get orderBytes(): number {
     return this.#order?.byteLength ?? 0;
   }

@@ -29,7 +29,7 @@ export async function groupRowsBySegment(
   });
 }
 
-/** Returns the numbers of the rows of a segment, ascending. */
+/** Returns the numbers of the rows of a segment, in their order; `all` stands for all rows that are not deleted, ascending. */
 export function rowNumbers(rows: SegmentRows['rows'], segment: Segment): Int32Array {
   return rows === 'all' ? rowsOfRecords(segment.deletion, 0, liveRowCount(segment)) : rows;
 }

@@ -93,8 +93,8 @@ export async function streamQuery(
 
 /**
  * Runs a query. Returns the number of matching records, and functions that return the records of the page as JSON texts or as bytes of JSON
- * lines.
- * These functions take the fields to include, by default those of the request, and produce the records in parts as they are consumed.
+ * lines. These functions take the fields to include, by default those of the request, and produce the records in parts as they are
+ * consumed.
  */
 export async function openQueryResult(
   engine: QueryEngine,
@@ -151,7 +151,7 @@ export async function runFacets(
   return { facets: found.facets!, took: Math.round(performance.now() - startedAt) };
 }
 
-/** Returns the records with these `_id`s as a JSON array, in the order of `ids`; unknown ids are left out. */
+/** Returns the records with these `_id`s as a JSON array, in the order of `ids` and each once; unknown ids are left out. */
 export async function lookupRecords(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -198,7 +198,8 @@ const everyRecordRequest: Omit<QueryRequest, 'limit'> = {
 };
 
 /**
- * Carries out the plan. For a page of at most one piece, an executor may return the records along with the rows, in the format `format`.
+ * Plans the query, and carries out all steps except `read`. For a page of at most one piece, an executor may return the records along with
+ * the rows, in the format `format`.
  */
 function planAndExecute(
   query: QueryArguments,
@@ -223,7 +224,10 @@ function planAndExecute(
 
 const textsFormat = { kind: 'texts' } as const;
 
-/** Yields the records of the page in pieces, in the format that was passed to `planAndExecute`. */
+/**
+ * Yields the records of the page in pieces. If the executor has already returned the records, `format` must be the one that was passed to
+ * `planAndExecute`.
+ */
 async function* readPageRecordsOf<F extends PageFormat>(
   query: QueryArguments,
   { rows, records }: Pick<ExecutedPlan, 'rows' | 'records'>,

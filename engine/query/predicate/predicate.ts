@@ -17,8 +17,8 @@ export function fieldKey({ path }: FieldRef): string {
 }
 
 /**
- * A value in the form of its field's type: bigint for `integer` and `long` (so that 64-bit values stay exact), number for
- * `float` and `double`, microseconds since 1970 as a bigint for `date`.
+ * A value in the form of its field's type: bigint for `integer` and `long` (so that 64-bit values stay exact), number for `float` and
+ * `double`, microseconds since 1970 as a bigint for `date`.
  */
 export type Scalar = string | number | bigint | boolean;
 
@@ -107,7 +107,10 @@ export type PredicateOfKind<K extends Predicate['kind']> = Extract<Predicate, { 
 /** A condition on the terms of its field, which has a relevance score and which the text index answers for texts. */
 export type ScoredCondition = PredicateOfKind<'terms' | 'phrase' | 'wildcard'>;
 
-/** For comparisons that ignore letter case: the stored values that each predicate matches, if they are known. */
+/**
+ * For comparisons that ignore letter case: spellings among which are all stored values that the predicate matches; absent if they are not
+ * known.
+ */
 export type CaseVariants = ReadonlyMap<Predicate, readonly string[]>;
 
 /** A clause of the relevance score: records that satisfy `item` get a higher score, in proportion to `boost`. */
@@ -148,7 +151,7 @@ export function any(field: FieldRef, item: Predicate): Predicate {
   return item.kind === 'none' ? none : freezePredicate({ kind: 'any', field, item });
 }
 
-/** Freezes a predicate. Every predicate is created by this function. */
+/** Freezes a predicate and its list of items or values. Other members, such as `terms`, are not frozen. */
 export function freezePredicate(predicate: Predicate): Predicate {
   if ('items' in predicate) Object.freeze(predicate.items);
   if ('values' in predicate) Object.freeze(predicate.values);

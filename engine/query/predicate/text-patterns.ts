@@ -4,7 +4,7 @@ import type { ScoredCondition, WildPart } from './predicate.js';
 import { isToken, separators } from '../../text/text-tokenizer.js';
 import { impliesMatchingTerm } from '../../text/wildcard-patterns.js';
 
-/** Matches a whole string that spells a number in the syntax of requests; spaces around it are allowed. */
+/** Matches a number in the syntax of requests; spaces around it are allowed. It must be matched with a whole string. */
 export const numberTextPattern =
   '[ \\t]*[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \\t]*';
 
@@ -20,7 +20,8 @@ type TermQuery = FoldedTerms & { readonly kind: 'terms' | 'phrase' };
 
 /**
  * Returns a condition on terms in the form that the text index answers. Undefined for a wildcard pattern that the index cannot answer,
- * because values may match it as a whole: it contains separators, or begins and ends with wildcards between which it is not a single text.
+ * because values may match it as a whole: it contains separators or no text, or it begins and ends with wildcards and is not a single text
+ * between asterisks.
  */
 export function toTextQuery(condition: ScoredCondition): TermQuery | undefined {
   if (condition.kind !== 'wildcard')

@@ -98,11 +98,11 @@ export function boundOrderOf(type: FieldRef['type']): BoundOrder<unknown> | unde
     case 'float':
       return floatOrder as BoundOrder<unknown>;
     default:
-      return undefined; // booleans have no statistics, and values of other types have no order
+      return undefined; // statistics have no bounds of booleans, and values of other types have no order
   }
 }
 
-/** The suffix that stats.ts appends to an upper bound that it has shortened: it sorts after any removed characters. */
+/** The suffix that `segmentStats` appends to an upper bound that it has shortened: it sorts after any removed characters. */
 export const aboveAllStrings = '\u{10FFFF}';
 
 /** The order of strings: by their bytes in UTF-8. */

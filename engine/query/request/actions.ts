@@ -63,8 +63,8 @@ function declareAction(
 }
 
 /**
- * The actions on the number of a field's values, such as `__length__gte`: numeric actions that are applied to that number. They read no
- * value of the field, so they apply to every type.
+ * The actions on the number of a field's values, such as `__length__gte`: equality, `in` and the range actions, applied to that number.
+ * They read no value of the field, so they apply to every type.
  */
 const lengthActionByName: ReadonlyMap<string, FilterAction> = new Map(
   [...actionsByName].flatMap(([name, { types, build, description }]): [string, FilterAction][] => {
@@ -127,7 +127,7 @@ const replacementByActionName: ReadonlyMap<string, string> = new Map([
   ...['endswith', 'suffix', 'iendswith'].map((name) => [name, '[FIELD__regexp, ".*VALUE"]'] as const), // prettier-ignore
 ]);
 
-/** Returns the end of the message about an unknown action: the action that may be meant, or all actions. */
+/** Returns the end of the message about an unknown action: what to use instead, the action that may be meant, or the known actions. */
 function unknownActionAdvice(name: string): string {
   const form = replacementByActionName.get(name.toLowerCase().replaceAll('_', ''));
   if (form !== undefined) return ` Use ${form}.`;

@@ -24,7 +24,7 @@ export interface ExplainGroup {
   readonly nodes: readonly ExplainNode[];
 }
 
-/** The part of the request that a condition was parsed from. It can be parsed again with another value. */
+/** The part of the request that a condition was parsed from. A filter, an entity or a term can be parsed again with another value. */
 export type ExplainSource =
   | { readonly kind: 'filter'; readonly key: string; readonly value: unknown }
   | { readonly kind: 'entity'; readonly type: string; readonly value: unknown }
@@ -33,7 +33,7 @@ export type ExplainSource =
   | { readonly kind: 'presence' }
   | { readonly kind: 'element' };
 
-/** Returns a group of nodes. */
+/** Returns a group of nodes, with the predicate that combines theirs. */
 export function newExplainGroup(
   kind: ExplainGroup['kind'],
   path: string,

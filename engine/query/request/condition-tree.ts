@@ -99,7 +99,7 @@ function entityNodes(input: unknown, { index, names }: ExplainContext): ExplainN
 const maxTextLength = 300;
 const maxListLength = 10;
 
-/** Returns a part of the request as JSON of at most 300 characters, with at most 10 members of each list. */
+/** Returns a part of the request as JSON, cut after 300 characters; of lists outside objects, it has the first 10 members. */
 export function truncatedJson(value: unknown): string {
   const text = stringifyJson(truncateValue(value));
   return text.length > maxTextLength ? `${text.slice(0, maxTextLength).toWellFormed()}…` : text;

@@ -217,7 +217,10 @@ function genePredicate(name: string, fields: FieldIndex, { genes }: EntityNames)
   return entityFieldsEqualAny(fields, 'gene', symbol === undefined ? [name] : [name, symbol]);
 }
 
-/** Matches records of a variant, given as readers name it, `BUILD-CHROMOSOME-START-STOP-ALLELE`, or in a common notation. */
+/**
+ * Matches records with a variant that is stored as readers name it, `BUILD-CHROMOSOME-START-STOP-ALLELE`, or with both alleles,
+ * `CHROMOSOME-START-REFERENCE-ALTERNATE`, or as one of `written`.
+ */
 function variantPredicate(
   { build, chromosome, start, reference, alternate }: Extract<GenomicNotation, { kind: 'variant' }>,
   fields: FieldIndex,

@@ -44,7 +44,7 @@ export function parseBins(interval: unknown, scale: unknown, type: StoredType | 
   return isWhole ? wholeBins(size, interval) : realBins(size, interval);
 }
 
-/** Returns the JSON text of a bin's key, from the text of the value by which the statement groups. */
+/** Returns the JSON text of a bin's key, from the text of the value by which the executor groups. */
 export function binKey(bins: Bins, text: string): string {
   if (bins.kind === 'whole') return decimalText(BigInt(text) * bins.digits, bins.scale);
   if (bins.kind !== 'log') return text;

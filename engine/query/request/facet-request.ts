@@ -45,8 +45,8 @@ export function facetFields(facet: Facet): readonly FieldRef[] {
 }
 
 /**
- * Parses `facets` (query language 3.1): an object from field name to options, a list of names or one name. Returns null if the
- * request has none. Throws an `invalid` error under the key `facets`.
+ * Parses `facets` (query language 3.1): an object from field name to options, a list of names or one name. Returns null if the request has
+ * none. Throws an `invalid` or `budget` error under the key `facets`.
  */
 export function parseFacets(input: unknown, fields: FieldIndex): readonly Facet[] | null {
   return parseFacet(input, fields, 'facets', 1, { total: 0 });

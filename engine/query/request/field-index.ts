@@ -20,8 +20,8 @@ export function unknownFieldMessage(name: string, fields: FieldIndex): string {
 }
 
 /**
- * Indexes the fields of a dataset by name. A field whose own name contains a dot takes precedence over a field inside an
- * object. The reserved fields `_id` and `_commit` are included unless `hasReserved` is false.
+ * Indexes the fields of a dataset by name. A field whose own name contains a dot takes precedence over a field inside an object. The
+ * reserved fields `_id` and `_commit` are included unless `hasReserved` is false.
  */
 export function indexFields(rows: readonly DatasetField[], hasReserved = true): FieldIndex {
   const cachedIndex = hasReserved ? indexesByFields.get(rows) : undefined;
@@ -54,7 +54,7 @@ function indexBelowDepth(
 
 /**
  * Returns the fields inside a list of objects by their names in the list: `GT` for the field `sample.GT` in the list `sample`. Undefined if
- * the field is not a list of objects.
+ * the field is not a list of objects, or has no fields inside.
  */
 export function elementFields({ rows }: FieldIndex, list: DatasetField): FieldIndex | undefined {
   if (list.dataType !== 'object' || list.isList !== true) return undefined;

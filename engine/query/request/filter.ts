@@ -18,7 +18,7 @@ export function parseFilters(
   return and(readFilters(input, 'filters', 1, { fields, rules, size: { nodes: 0 } }));
 }
 
-/** How filters on documents of the catalogue differ from filters on a dataset. */
+/** How filters in a query of a file differ from filters on a dataset. */
 export interface FilterRules {
   /** Actions that are not available. */
   readonly refused: ReadonlySet<string>;

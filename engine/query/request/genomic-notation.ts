@@ -13,8 +13,8 @@ interface Locus {
 }
 
 /*
- * Matches a region: a build, a chromosome (any name after `chr`; else a number, X, Y, M, MT or the accession of a contig), and positions
- * with or without commas.
+ * Matches a region: an optional build, a chromosome (any name after `chr`; else a number, X, Y, M, MT or the accession of a contig), and
+ * one or two positions with or without commas.
  */
 const regionPattern =
   /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z_.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?):(\d[\d,]{0,14})(?:(?:-|\.\.)(\d[\d,]{0,14}))?$/i;
@@ -42,7 +42,7 @@ export function genomicNotation(text: string): GenomicNotation | undefined {
   return { kind: 'region', ...locusOf(named, on!, start!), stop: parsePosition(stop ?? start!) };
 }
 
-/** The builds by their names and short names, in upper case. */
+/** The names of builds, in upper case, by their names and short names in lower case. */
 const buildsByAlias: Readonly<Record<string, string>> = {
   grch37: 'GRCH37',
   hg19: 'GRCH37',

@@ -10,7 +10,7 @@ export class Problem extends Error {
   }
 }
 
-/** Returns the error `400 {"<key>": ["<message> (at <path>)"]}`. */
+/** Returns the error `400 {"<key>": ["<message> (at <path>)"]}`; if the path is the key, the message does not repeat it. */
 export function errorOfProblem(key: string, path: string, problem: Problem): AppError {
   const message = path === key ? problem.message : `${problem.message} (at ${path})`;
   return new AppError(problem.isOverBudget ? 'budget' : 'invalid', message, { [key]: [message] });

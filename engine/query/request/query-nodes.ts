@@ -76,13 +76,13 @@ function sourceOf(atom: Exclude<Atom, { kind: 'group' }>): ExplainSource {
   return atom.kind === 'exists' || atom.kind === 'missing' ? { kind: 'presence' } : { kind: 'term', atom }; // prettier-ignore
 }
 
-/** Returns the predicate of a single term, phrase or range. */
+/** Returns the predicate of a single atom, such as a term, phrase or range. */
 export function atomPredicate(atom: Atom, index: FieldIndex): Predicate {
   // prettier-ignore
   return compileQueryString({ alternatives: [[{ sign: 'none', atom, boost: 1 }]] }, index).predicate;
 }
 
-/** Returns a term, phrase or range in the syntax of query strings. */
+/** Returns an atom in the syntax of query strings; a condition on an element as it was written. */
 export function atomText(atom: Exclude<Atom, { kind: 'group' }>): string {
   if (atom.kind === 'element') return atom.text;
   if (atom.kind === 'exists' || atom.kind === 'missing')

@@ -263,7 +263,7 @@ function refuseAnnotation(body: RequestBody): void {
       throw invalidError('annotator_params', `${key} ${why}`);
 }
 
-/** Returns false for null, an empty string and an empty list, which clients send for optional parts that they do not use. */
+/** Returns false for undefined, null, and an empty string, list or object, which clients send for optional parts that they do not use. */
 function isNonEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return false;
   if (typeof value === 'object') return Object.keys(value).length > 0;

@@ -45,8 +45,8 @@ export function readFloor(value: unknown): bigint {
 }
 
 /**
- * Parses a string as `digits / 10^scale`. Undefined if it spells no number, or one with a point or an exponent that exceeds the range of
- * doubles.
+ * Parses a string as `digits / 10^scale`. Undefined if it spells no number, has more than 400 characters, or has a point or an exponent and
+ * exceeds the range of doubles.
  */
 function parseDecimal(
   text: string,

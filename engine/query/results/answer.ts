@@ -24,7 +24,7 @@ export interface SerializedRecordsPage extends Pick<QueryAnswer, 'total' | 'offs
   readonly results: readonly string[];
 }
 
-/** Limits of a query. */
+/** Limits of a query, and its priority. */
 export interface QueryOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;

@@ -69,7 +69,7 @@ function schemaMessageLength({ buffer, byteOffset }: Uint8Array): number {
 }
 
 /**
- * Gathers the values at `order` from columns of one type that `ResultColumnBuilder` built. It stores the value 0, or no bytes, under a
+ * Gathers the values at `order` from columns of one type that `ResultColumnBuilder` built, which stores the value 0, or no bytes, under a
  * null.
  */
 function gatherColumns(columns: readonly Data[], order: RowSourceOrder): Data {

@@ -32,7 +32,7 @@ const minBlockRows = 16;
 export class CellTextWriter {
   /** The texts of the current block. */
   readonly block = new ByteSink(64 << 10);
-  /** Texts of the entries of dictionaries and of lists of them, each of which stands in the output at least once. */
+  /** Texts of dictionary entries and of lists of them, which are kept for all blocks. */
   readonly dictionaryTexts = new ByteSink(64 << 10);
   readonly #lists: ListTextWriter;
   readonly #records: number;

@@ -26,7 +26,7 @@ export interface CellNames {
 /** The titles of fields; `cellNames` finds them by the paths of the fields. */
 export type FieldTitles = ReadonlyMap<string, string>;
 
-/** The format of cells. */
+/** How the texts of cells become a record: as a line, or as the format writes it. */
 export type CellFormat = CellLineFormat | CellRecordFormat;
 
 interface CellForms {
@@ -71,7 +71,7 @@ export function cellColumns(
   );
 }
 
-/** Returns the titles of several fields. */
+/** Returns the titles of fields, for `cellNames`. */
 export function fieldTitles(fields: readonly Pick<DatasetField, 'path' | 'title'>[]): FieldTitles {
   return new Map(fields.map(({ path, title }) => [titleKey(path), title]));
 }
@@ -91,7 +91,7 @@ function titleKey(path: readonly string[]): string {
   return path.join('\n');
 }
 
-/** Yields the leaf columns below a column. `above` wraps a column in its enclosing objects, so that it is read from inside them. */
+/** Returns the leaf columns below a column. `above` wraps a column in its enclosing objects, so that it is read from inside them. */
 function leafCells(
   column: Column,
   path: readonly string[],

@@ -11,8 +11,8 @@ export type ScalarType = Exclude<StoredType, 'object'>;
 
 /**
  * Converts the values of a leaf to the type of its column. A segment that was written before its column became wider has the narrower type:
- * whole numbers become longs or doubles, floats become doubles, and every type becomes a string. Throws a `RangeError` if the leaf cannot
- * be converted to the column's type.
+ * whole numbers become longs, floats or doubles, floats become doubles, and every type becomes a string. Throws a `RangeError` if the leaf
+ * cannot be converted to the column's type.
  */
 export function convertLeafValues(
   values: LeafValues,

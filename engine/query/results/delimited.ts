@@ -25,7 +25,10 @@ export function delimitedFormat(layout: DelimitedLayout, ends?: number[]): CellL
   };
 }
 
-/** Returns the form of cells that `quoteWrittenCell` completes. It never changes numbers, dates and booleans. */
+/**
+ * Returns the form of cells of delimited text. Strings, and the JSON of lists and objects, are quoted and prefixed by the rules of
+ * `delimitedCell`; numbers, dates and booleans never are.
+ */
 function delimitedForm(layout: DelimitedLayout): CellForm {
   const specialBytes = [quote, newline, carriageReturn, layout.delimiter.charCodeAt(0)];
   const special = new Uint8Array(256);
@@ -51,8 +54,8 @@ function delimitedForm(layout: DelimitedLayout): CellForm {
     areTexts: ({ byteValues, int32s, gapBytes, count }) => {
       if (layout.isFormulaSafe) return false;
       for (let i = 0; i < count; i++) if (int32s[i + 1]! - gapBytes === int32s[i]!) return false;
-      // The length stored before each string may by chance contain the byte of a special character; the strings are then not written
-      // unchanged.
+      // The length stored before each string may by chance contain the byte of a special character; the strings are then written one by
+      // one.
       const bytes = Buffer.from(byteValues.buffer, byteValues.byteOffset, byteValues.length);
       return !specialBytes.some((byte) => bytes.includes(byte));
     },
@@ -75,7 +78,7 @@ export function delimitedCell(
   return isQuoted ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Returns a line of delimited text. */
+/** Returns a line of delimited text, with its line end. */
 export function delimitedLine(
   cells: readonly (string | null)[],
   { delimiter, lineEnd, isFormulaSafe }: DelimitedLayout,

@@ -65,7 +65,7 @@ export async function* jsonArray(
   yield Buffer.from(']');
 }
 
-/** Returns the lines of text that were written in a `lineFormat`. */
+/** Returns records whose line end is a single byte as strings, without the line ends. */
 export function splitLines({ bytes, ends }: RecordBytes): readonly string[] {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from(ends, (end, i) => text.toString('utf8', i === 0 ? 0 : ends[i - 1]!, end - 1));

@@ -4,9 +4,9 @@ import { binKey } from '../request/facet-bins.js';
 import type { BucketFacet, Facet } from '../request/facet-request.js';
 
 /*
- * What facets answer (query language 3.2), for both executors and for searches: the order, the keys, the texts and the limits of buckets,
- * the members of statistics and their order, the keys of percentiles, and the answer if there are no values. The executors supply the JSON
- * values of single numbers.
+ * What facets answer (query language 3.2), for columns in memory, for SQL and for searches: the order, the keys, the texts and the limits
+ * of buckets, the members of statistics and their order, the keys of percentiles, and the answer if there are no values. The executors
+ * supply the JSON values of single numbers.
  */
 
 /** A facet without buckets, which has a single answer. */
@@ -41,7 +41,7 @@ export function bucketlessAnswerJson(facet: BucketlessFacet, values: readonly st
   return jsonObject([...members, ['std_deviation_bounds', bounds]]);
 }
 
-/** Returns the number of a facet's aggregates. */
+/** Returns the number of values that `bucketlessAnswerJson` takes for a facet. */
 export function aggregateCount(facet: BucketlessFacet): number {
   if (facet.kind === 'count') return 1;
   if (facet.kind === 'percentiles') return facet.percents.length;

@@ -22,8 +22,10 @@ export interface TextNode {
  */
 export type TextTarget = 'json' | 'cell' | 'elements' | 'element';
 
-/** Creates the nodes that write records as text. A cell shows one leaf, so the objects around
- * the leaf are not written: their node is that of their only member. */
+/**
+ * Creates the nodes that write records as text. A cell shows one leaf, so the objects around the leaf are not written: their node is that
+ * of their only member.
+ */
 export const textNodes: NodeFactory<TextNode, TextTarget> = {
   scalar: ({ type }, target, cursor) =>
     new ScalarNode(cursor, type as ScalarType, target === 'json' ? jsonWriters : plainTextWriters),
@@ -128,7 +130,7 @@ function memberKeyOf(column: Column): Uint8Array {
 
 /** Writes an object; members without a value are left out. */
 class ObjectNode implements TextNode {
-  /** The cursor of any leaf in the list. */
+  /** The cursor of any leaf in the object. */
   readonly #cursor: LeafCursor;
   readonly #depth: number;
   readonly #members: readonly MemberNode[];

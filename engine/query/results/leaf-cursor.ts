@@ -97,7 +97,10 @@ export class LeafCursor {
     return page.indices === undefined ? value : page.indices[value]!;
   }
 
-  /** Returns the index in `page.values` of the value of a row of a row group whose rows have one slot each; -1 if the row has none. */
+  /**
+   * Writes to `into`, for the first `length` of some rows of the row group, the index in `page.values` of the row's value, or -1 if it has
+   * none. The rows must be in the current page, and have one slot each.
+   */
   valuesAt(rows: Int32Array, length: number, into: Int32Array): void {
     const { page, firstPageRow, leaf } = this;
     const { indices, definition, valueIndexes, level } = page;

@@ -12,7 +12,7 @@ import { LeafValues, objectOverheadBytes, readLeafValues } from './leaf-values.j
 export interface LeafPage {
   /** The first slot of row i, followed by the number of slots; undefined if every row is one slot. */
   readonly rowSlots: Int32Array | undefined;
-  /** The repetition levels of the slots of lists in lists; undefined if every slot is an element of a list that is in no other list. */
+  /** The repetition level of each slot; undefined if the leaf is in at most one list, or if every row is one slot. */
   readonly repetition: Uint8Array | undefined;
   /** Definition level of each slot; undefined if all slots have the level `level`. */
   readonly definition: Uint8Array | undefined;

@@ -11,7 +11,10 @@ export const objectOverheadBytes = 500;
 /** The values of a page, or the entries of a dictionary, without nulls. Arrays that the type does not use are empty. */
 export class LeafValues {
   readonly count: number;
-  /** 32-bit numbers; low and high halves of 64-bit numbers; or the offsets of strings, followed by the end of the last string. */
+  /**
+   * 32-bit numbers; low and high halves of 64-bit numbers; or the offsets of strings, followed by the end of the last string plus
+   * `gapBytes`.
+   */
   readonly int32s: Int32Array;
   readonly floats: Float32Array;
   readonly doubles: Float64Array;

@@ -15,8 +15,8 @@ export const cellWordOffsets = {
 export const wordsPerCell = 7;
 
 /**
- * The number of bytes that one copy moves. Up to `bytesPerCopy - 1` bytes are therefore read beyond the end of a text and written beyond
- * the end of the output.
+ * The number of bytes that one copy moves. Even an empty text takes one copy, so up to `bytesPerCopy` bytes are read beyond the end of a
+ * text and written beyond the end of the output.
  */
 export const bytesPerCopy = 16;
 
@@ -34,7 +34,10 @@ const loadRecordElementSource = `
   i32.add
   i32.load`;
 
-/** Returns instructions that copy `$size` bytes from `$from` to the output, or that exit `blocks` enclosing blocks if there is no room. */
+/**
+ * Returns instructions that copy `$size` bytes from `$from` to the output, or that branch to label `blocks` (the innermost enclosing block
+ * or loop is 0) if there is no room.
+ */
 const copySource = (blocks: number): string => `
   local.get $to
   local.tee $target
@@ -65,7 +68,7 @@ const copySource = (blocks: number): string => `
 /**
  * Writes lines, beginning with that of `$record`. A line consists, for each cell (`$count` of them, at least one), of the text before the
  * cell and the cell's own text, or the text for a missing value; then of `$close`. The address of each line's end is stored in `$lineEnds`.
- * Returns the number of the first record whose line does not end before `$limit`; `$records` if all do.
+ * Returns the number of the first record whose line would end after `$limit`; `$records` if there is none.
  */
 export const linesKernel: Kernel = {
   name: 'lines',

@@ -30,8 +30,8 @@ interface LineKernels {
 const kernelMemoryBytes = 16 << 20;
 const kernelOutputBytes = 512 << 10;
 /**
- * If less memory than this remains for texts beside the fixed texts and the arrays of cells and records, lines are written without the
- * kernel.
+ * If less memory than this remains for texts beside the fixed texts, the output and the arrays of cells and records, lines are written
+ * without the kernel.
  */
 const minKernelTextBytes = 1 << 20;
 /** Minimum number of records for which it pays to copy the pages of their texts into the kernel's memory. */
@@ -70,7 +70,10 @@ export class LineWriter {
   /** If present, receives the offsets at which lines end in the output. */
   readonly #ends: number[] | undefined;
   readonly #placed = new Map<DataView, TextLocation>();
-  /** Offsets in the kernel's memory: of the arrays of lines, cells and records, of the fixed texts, of the output, and of other texts. */
+  /**
+   * Offsets in the kernel's memory: of the ends of lines, of the arrays of the cells, of the fixed texts, of the output, and of other
+   * texts.
+   */
   readonly #lineEndsAt: number;
   readonly #arraysAt: number;
   readonly #fixedAt: number;

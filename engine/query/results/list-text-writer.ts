@@ -10,14 +10,14 @@ import { jsonWriters, batchWriterOf, type CellForm, type WriteValues } from './s
 const maxCachedLists = 1 << 14;
 /** Minimum number of records for which texts of lists are cached: among fewer records, most lists occur once. */
 const minRecordsToCache = 512;
-/** Maximum size in bytes of the cached texts of lists; when it is reached, lists are written anew for each record. */
+/** If the cached texts, those of dictionary entries included, have this size in bytes or more, lists are written anew for each record. */
 const maxCachedTextBytes = 4 << 20;
 /** Stands for the offset of a text that has not been written yet. */
 const unwrittenOffset = -2;
 
 /**
- * Writes the texts of lists of scalars. A short list of entries of a small dictionary is written once and then copied; numbers without a
- * dictionary are written together. Call `release` after use.
+ * Writes the texts of lists of scalars. A short list of entries of a small dictionary is written only once; numbers without a dictionary
+ * are written together. Call `release` after use.
  */
 export class ListTextWriter {
   readonly #mostLists: number;
@@ -186,7 +186,8 @@ const closeBracket = 93;
 
 /**
  * Returns the number of the current list among all possible lists of entries of a dictionary: 0 is the null list, 1 the empty list; in
- * other lists, the entries or nulls are the digits of a number to the base `digits`. Returns -1 if the number is not below `most`.
+ * other lists, the entries or nulls are the digits, which begin with 1, of a number to the base `digits`, plus 1. Returns -1 if the number
+ * is not below `most`.
  */
 function listOfIndicesNumber({ cursor, depth }: ListNode, digits: number, most: number): number {
   const { firstSlot, endSlot } = cursor;

@@ -136,7 +136,7 @@ export function writeCells(
   return writeToSink((out) => writeBlocks(out, source, rows, columns, targets, format));
 }
 
-/** Maximum number of cells in a block, for whose texts there is room. */
+/** Maximum number of cells in a block, for whose texts there is room; a block may have 16 records in any case. */
 const maxCellsPerBlock = 1 << 20;
 
 /** Maximum number of bytes of output that are reserved in advance. */

@@ -104,7 +104,7 @@ export function writeNumbers(
   }
 }
 
-/** Minimum number of values that are written by the kernels: compiling the kernels takes some milliseconds in each thread. */
+/** Minimum number of values for which the kernels are compiled, which takes some milliseconds in each thread. */
 const minKernelNumbers = 512;
 
 /** The kernels of this thread, with views of their memory; compiled at their first use. */

@@ -73,7 +73,6 @@ const ifElse = (condition: Instructions, then: readonly Instructions[], otherwis
   [condition, 'if', ...then, ...(otherwise.length > 0 ? ['else', ...otherwise] : []), 'end'].join('\n'); // prettier-ignore
 const storeByte = (at: Instructions, byte: Instructions): Instructions =>
   op('i32.store8', at, byte);
-/** Instructions that copy 16 bytes. */
 const copy16 = (to: Instructions, from: Instructions): Instructions =>
   `${to}\n${from}\nv128.load\nv128.store`;
 /** Instructions that copy 24 bytes between ranges that do not overlap. */
@@ -163,7 +162,8 @@ const countTrailingZerosSource = ((): Instructions => {
 
 /**
  * Instructions that set `into` to the end of the rounding interval above or below the scaled double. The scaled double is the 192-bit
- * number `limb2`, `limb1`, `limb0`; the result is its upper 64 bits, of which the last is 1 if any lower bit is ("rounding to odd").
+ * number `limb2`, `limb1`, `limb0`; the result is the upper 64 bits of the end, of which the last is set if the next 64 bits exceed 1, the
+ * error of the power of ten ("rounding to odd").
  */
 const intervalEndSource = (into: string, shift: Instructions, isAbove: boolean): Instructions => {
   const back = sub64(long(63), get('shift'));
@@ -312,8 +312,8 @@ const writeSignSource: Instructions = ifElse(op('i64.lt_s', get('bits'), long(0)
 ]);
 
 /**
- * Instructions that run `body` for each of `$numbers` numbers, whose bits are in `$bits`; `body` may exit two blocks to stop. They return
- * the number of numbers written.
+ * Instructions that run `body` for each of `$numbers` numbers, with the bits of the current number in `$bits`. To end the loop before a
+ * number, `body` may branch out of the `loop` and the `block` that enclose it. They return the number of numbers written.
  */
 const forEachNumberSource = (body: Instructions): Instructions => `
   ${set('to', int(numberMemoryAddresses.texts))}

@@ -25,7 +25,7 @@ export interface PageLayout<F extends PageFormat = PageFormat> {
   readonly format: F;
 }
 
-/** Encoded records. */
+/** The records of a page, or of a part of it, as bytes. */
 export interface RecordBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The offset at which each record ends; empty for an Arrow message. */

@@ -16,7 +16,7 @@ const scannedLocationsByRowGroup = new WeakMap<RowGroup, Map<number, PageLocatio
 
 /**
  * Returns the positions of the pages of a leaf: from the chunk's OffsetIndex or, if the file has none, from the headers of the chunk's
- * pages. The headers are read once, then the positions are cached.
+ * pages and, for a list, their repetition levels. The pages are read once, then the positions are cached.
  */
 export function pageLocations(
   file: SegmentFile,
@@ -67,7 +67,7 @@ function scanPageHeaders(file: SegmentFile, group: RowGroup, leaf: SegmentLeaf):
   };
 }
 
-/** Returns the number of rows that begin in each page of a repeated leaf. */
+/** Returns the number of rows that begin in a page of a leaf in a list. */
 function countRowsOfPage(
   stored: { readonly bytes: Uint8Array; readonly isCompressed: boolean },
   { maxRepetition }: SegmentLeaf,

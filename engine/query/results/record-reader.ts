@@ -8,7 +8,7 @@ import { unpackRow, unpackPage, type LeafPage } from './leaf-page.js';
 import { readLeafValues, type LeafValues } from './leaf-values.js';
 import { pageLocations } from './page-locations.js';
 
-/** Caches decompressed pages (whose keys satisfy `isPageKey`) and dictionaries; it may drop them at any time. */
+/** Caches decoded pages (whose keys satisfy `isPageKey`) and dictionaries; it may drop them at any time. */
 export interface PageCache {
   get(key: string): unknown;
   set(key: string, value: unknown, bytes: number): void;

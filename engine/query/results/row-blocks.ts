@@ -31,7 +31,10 @@ export interface RowBlock {
 /** Maximum number of records of a block: its texts and the pages from which they are read stay in the processor's cache. */
 export const rowsPerBlock = 1024;
 
-/** Opens the files of segments, by their numbers; nothing is cached across calls. The caller must close the source. */
+/**
+ * Returns a source that opens the files of segments, by their numbers, at their first use. It shares no cache with other sources. The
+ * caller must close it.
+ */
 export function openSegments(files: readonly CheckedFile[]): SegmentSource & { close(): void } {
   const open = new Map<number, SegmentFile>();
   let last: SegmentFile | undefined;
@@ -67,7 +70,7 @@ interface ShapeReader<N> {
 
 /**
  * Calls `visit` for the records in these rows, in order, block by block, after loading the pages of the block into the cursors. `mostRows`
- * is called before each block.
+ * returns the maximum number of records of the next block.
  */
 export function forEachBlock<N, S>(
   { file: fileOf, cache }: SegmentSource,

@@ -17,7 +17,7 @@ import type { SegmentSource } from './row-blocks.js';
 /**
  * Encodes rows as a row group with these columns by copying the column chunks of a stored row group, without decoding their pages.
  * Undefined unless `rows` (pairs of a segment and a row) are exactly the rows of a stored row group, in order, which has each column with
- * the same type and a page index.
+ * the same type, a page index and a single encoding.
  */
 export function copyStoredRowGroup(
   source: SegmentSource,
@@ -78,7 +78,10 @@ function isSameLeaf(stored: SegmentLeaf, leaf: ParquetLeaf, isDate: boolean): bo
   );
 }
 
-/** Returns the footer's metadata of a chunk that will begin at `offset`; undefined if the file has no page index for it. */
+/**
+ * Returns the footer's metadata of a chunk that will begin at `offset`; undefined if the file has no page index for it, or if its pages
+ * differ in encoding.
+ */
 function copyChunk(
   file: SegmentFile,
   group: RowGroup,

@@ -15,8 +15,8 @@ const maxCachedResults = 10_000;
 type LetterCase = 'upper' | 'lower' | 'mixed';
 
 /**
- * Finds the case variants of a value that a large table stores, so that a comparison that ignores case can use `=`. For 5 million variants,
- * `=` takes 24 ms, because row group statistics leave one group to read; folding every stored value took 240 ms.
+ * Finds the case variants of a value that a large dataset stores, so that a comparison that ignores case can use `=`. For 5 million
+ * variants, `=` takes 24 ms, because row group statistics leave one group to read; folding every stored value took 240 ms.
  * - Each string column is examined once per file, in the background, after the first query that would gain from it (0.4 s for 5 million
  * variants). If the whole column is in upper case or in lower case, the values of a query are converted to that case.
  * - Otherwise, a query of the column alone searches the case variants (4 ms for 5 million genes with 2,000 names); the page, its total and
@@ -135,7 +135,7 @@ interface ComparisonInAnyCase {
   readonly values: readonly string[];
 }
 
-/** Returns the comparisons that ignore case and have a letter in a value. */
+/** Returns the comparisons that ignore case and have a letter or a character outside ASCII in a value. */
 function comparisonsInAnyCase(predicate: Predicate): readonly ComparisonInAnyCase[] {
   return allConditionsIn(predicate).flatMap((condition) => {
     const values = kindOf(condition).valuesInAnyCase?.(condition) ?? [];

@@ -17,8 +17,8 @@ export async function countNodes(
   const nodes: ExplainNode[] = [];
   const countedConditions: (readonly string[])[] = [];
   /**
-   * Adds the counts of `node` among records that satisfy all conditions in `left`, and of its descendants among those that satisfy
-   * `before`.
+   * Adds two counts for `node`: of the records that satisfy it, and of those that satisfy all conditions in `left`, which include its own.
+   * `before` has the conditions that restrict the second counts of its descendants.
    */
   const visit = (node: ExplainNode, before: readonly string[], left: readonly string[]): void => {
     if (node !== root) {
@@ -62,8 +62,9 @@ export async function countEach(
 }
 
 /**
- * Builds a counting statement of three nested SELECTs, so that each condition is evaluated once per record, no matter in how many counts it
- * is used: the innermost SELECT evaluates the conditions (`b0`…), the next derives values from them (`f0`…), and the outermost counts.
+ * Builds a counting statement of up to three nested SELECTs, so that each condition is evaluated once per record, no matter in how many
+ * counts it is used: the innermost SELECT evaluates the conditions (`b0`…), the next derives values from them (`f0`…), and the outermost
+ * counts.
  */
 class CountStatement {
   readonly #conditions: string[] = [];

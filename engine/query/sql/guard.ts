@@ -36,13 +36,13 @@ export class StatementInterrupter {
     this.signal.addEventListener('abort', this.#stop);
   }
 
-  /** Call this when `connection` starts to run the statement. */
+  /** Interrupts `connection` when the signal is aborted; must be called when the connection starts to run the statement. */
   interruptOnAbort(connection: InterruptibleConnection): void {
     this.#connection = connection;
     if (this.signal.aborted) this.#interrupt();
   }
 
-  /** Call this when the statement has ended. */
+  /** Ends the interruption of the connection; must be called when the statement has ended. */
   release(): void {
     this.signal.removeEventListener('abort', this.#stop);
     if (this.#interrupting) clearInterval(this.#interrupting);

@@ -24,7 +24,10 @@ export function relevanceSql(
   return `(${parts.join(' + ')})`;
 }
 
-/** Returns the BM25 score of one condition as SQL, with the same operations in the same order as bm25.ts. */
+/**
+ * Returns the BM25 score of one condition as SQL, with the same operations in the same order as bm25.ts; an empty list for a condition that
+ * adds nothing.
+ */
 function termScoreSql(
   statement: Statement,
   leaf: ScoredCondition,

@@ -27,7 +27,10 @@ interface RowsSelect extends SelectStatement {
   positionOf(row: readonly unknown[]): Position;
 }
 
-/** Returns the SQL statement that finds the rows of a page in their order. `scope` is the snapshot without pruned segments. */
+/**
+ * Returns the SQL statement that finds the rows of a page in their order. `scope` is the snapshot; without a cursor, it may lack pruned
+ * segments.
+ */
 export function rowsSelectStatement(
   scope: Snapshot,
   selection: Selection,
@@ -63,7 +66,7 @@ export function rowsSelectStatement(
   };
 }
 
-/** Returns true if a selection's page has a limit. */
+/** Returns whether a page has a limit; `Number.MAX_SAFE_INTEGER` stands for none. */
 function hasFiniteLimit({ limit }: Pick<Selection, 'limit'>): boolean {
   return Number.isFinite(limit) && limit < Number.MAX_SAFE_INTEGER;
 }

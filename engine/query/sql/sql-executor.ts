@@ -30,7 +30,7 @@ import { computeBm25Weights } from './bm25-weights.js';
 import { SqlRecordInspector } from './sql-record-inspector.js';
 import type { RunSelect, SqlSession } from './dialect/statement.js';
 
-/** Number of row references in a batch. */
+/** Minimum number of row references in a batch, except the last. */
 const rowsPerBatch = 16_384;
 
 /** The executor that answers by SQL over the snapshot's Parquet files. It supports every query. */
@@ -49,7 +49,7 @@ export class SqlExecutor implements Executor {
     return this.engine.language(columns).rowRef().type === 'long';
   }
 
-  /** Begins a query: finds case variants and prunes segments. */
+  /** Begins a query: compares the files with their checksums, finds case variants and prunes segments. */
   async #session(
     snapshot: Snapshot,
     predicate: Predicate,
@@ -205,8 +205,8 @@ export class SqlExecutor implements Executor {
 }
 
 /**
- * Returns the rows of the records with these ids, in the order of `ids`; unknown ids are left out. Reads the ids of every segment whose
- * statistics allow one of them.
+ * Returns the rows of the records with these ids, in the order of `ids`; unknown ids are left out. Reads the ids of segments whose
+ * statistics allow one of them, until all are found.
  */
 function findRowsByIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRef[] {
   const field = { name: '_id', path: ['_id'], type: 'string' } as const;

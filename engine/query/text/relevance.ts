@@ -3,7 +3,8 @@ import { isScoredCondition, operandsOf, type Predicate, type ScoreClause, type S
 
 /**
  * Returns true if all records that satisfy the predicate have the same score, and therefore come in insertion order. This is so if each
- * clause is a single condition that the predicate requires, on a field that is not a text; in texts, the number of occurrences counts.
+ * clause with a positive boost is a single condition that the predicate requires, on a field that is not a text; in texts, the number of
+ * occurrences counts.
  */
 export function haveAllEqualScores(predicate: Predicate, scores: readonly ScoreClause[]): boolean {
   return scores.every(({ item, boost }) => {
@@ -18,7 +19,7 @@ function requiresCondition(predicate: Predicate, item: Predicate): boolean {
   return predicate.kind === 'and' && predicate.items.some((one) => requiresCondition(one, item));
 }
 
-/** A clause with a positive boost, and its text conditions with their weights. */
+/** A clause with a positive boost, and its scored conditions with their weights. */
 export interface RankedClause {
   readonly item: Predicate;
   readonly boost: number;
@@ -30,7 +31,7 @@ export interface RankedClause {
  * conditions. The relevance of a record (query language 4.4) is the sum of boost × (tier + BM25 over all fields of the clause) over the
  * clauses that it satisfies. BM25 has k1 = 1.2 and b = 0.75, with text lengths and document frequencies of the whole snapshot. The tier is
  * larger than any sum of BM25, so that records that satisfy more clauses come first; it is omitted if there is only one clause and that has
- * scores. Both executors compute the same double: the same operations in the same order.
+ * scores. All executors compute the same double: the same operations in the same order.
  */
 export function rankingClausesAndTier(scores: readonly ScoreClause[]): {
   readonly clauses: readonly RankedClause[];

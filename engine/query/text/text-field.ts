@@ -3,7 +3,10 @@ import { reservedColumns } from '../../store/arrow-columns.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
 
-/** Returns true for a field whose segments have a text index: a stored text field, also in objects and lists. */
+/**
+ * Returns true for a field of which segments may have a text index: a stored text field, also in objects and lists. Large indexes of lists
+ * are not stored (index-writer.ts).
+ */
 export function isIndexable(columns: Columns, field: FieldRef): boolean {
   return field.type === 'text' && columnOfField(field, columns)?.type === 'text';
 }
@@ -20,7 +23,7 @@ export function columnOfField({ path }: FieldRef, columns: Columns): Column | un
   return column;
 }
 
-/** The reason why the index cannot compute the relevance of a phrase that may begin in one value of a list and end in another. */
+/** Returns the reason why the index cannot compute the relevance of a phrase that may begin in one value of a list and end in another. */
 export function unsupportedAcrossValues({ name }: FieldRef): Unsupported {
   return { unsupported: `values of ${name} that follow one another may form the phrase` };
 }

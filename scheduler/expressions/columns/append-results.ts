@@ -96,7 +96,7 @@ function storesUnchanged(dictionary: TextDictionary): boolean {
   return longestText(dictionary) <= budgets.stringBytes && hasTextOtherThanDate(dictionary);
 }
 
-/** Calls `append` with the builder of a column, unless there is none yet; returns whether it did. */
+/** Calls `append` with the builder of a column, unless the builder is null; returns whether it did. */
 function appendTo<B extends ColumnBuilder>(
   column: ValueColumn,
   builder: B | null,
@@ -171,7 +171,7 @@ function isTextOrNone(value: PyValue): boolean {
   return value === null || typeof value === 'string';
 }
 
-/** The result as a number; NaN for None. */
+/** Returns a result as a number; NaN for None. */
 function resultAsNumber(value: PyValue | undefined): number {
   if (value instanceof Float) return value.value;
   return typeof value === 'number' || typeof value === 'boolean' ? Number(value) : Number.NaN;

@@ -48,7 +48,7 @@ export class ValueAppender {
     out.addString(this.#bytes, 0, written);
   }
 
-  /** Most texts are short and ASCII: copying their characters is faster than a call of the encoder. */
+  /** Appends a text if it is ASCII, and returns whether it is. Copying short texts, as most are, is faster than calling the encoder. */
   #shortAscii(out: ValueColumn, text: string): boolean {
     const bytes = this.#bytes;
     for (let i = 0; i < text.length; i++) {

@@ -26,7 +26,7 @@ export function textColumnCodes(column: Column, data: Data): DictionaryCodes | n
 
 /**
  * Returns the codes that a table gives to the values of a column of texts, numbers or dates, or of lists of these, however many distinct
- * values there are. A table holds values of one type.
+ * values there are; null for other columns. A table holds values of one type.
  */
 export function valueTableCodes(
   column: Column,
@@ -78,7 +78,7 @@ function numberOffsets({ values, length }: Data): Int32Array {
   return offsets;
 }
 
-/** Whether a column with `size` distinct values in the rows before `row` has too many of them for codes. */
+/** Whether a column with `size` distinct values in the rows up to `row` has too many of them for codes. */
 function exceedsDictionaryLimit(size: number, row: number): boolean {
   return (
     size > maxDictionaryCodes || (row === dictionaryTrialRows && size > dictionaryTrialRows / 2)
@@ -153,7 +153,8 @@ function pairHash(a: number, b: number): number {
 }
 
 /**
- * Returns a function that says whether a row has a value. It is faster than the properties of `Data`, which are computed anew each time.
+ * Returns a function that says whether a row has a value; null if all rows have one. It is faster than the properties of `Data`, which are
+ * computed anew each time.
  */
 export function validityReader({
   nullCount,

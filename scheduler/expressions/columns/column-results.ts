@@ -14,7 +14,7 @@ export type ErrorsByRow = ReadonlyMap<number, ExpressionError>;
 interface ColumnEvaluation {
   readonly slots: RecordSlots;
   readonly rows: number;
-  /** The result of the step for one record, cast to its type, or its error. */
+  /** Returns the result of the step for one record, cast to its type, or its error. */
   resultAt(row: number): PyValue | ExpressionError;
 }
 
@@ -33,7 +33,7 @@ export function computeColumn(
   );
 }
 
-/** Returns the results of an expression that only returns a text field of the record. */
+/** Appends the results of an expression that only returns a text field of the record, which have no errors. */
 function projectColumn(
   { compiled, reads, column }: ComputationStep,
   { slots, rows }: ColumnEvaluation,
@@ -46,7 +46,7 @@ function projectColumn(
   return texts !== null && appendTextColumn(column, texts, rows) ? new Map() : null;
 }
 
-/** Computes the results of an expression that calculates with numbers. */
+/** Computes and appends the results of an expression that calculates with numbers. */
 function computeNumbers(
   { compiled, reads, column, evaluatedRows }: ComputationStep,
   { slots, rows, resultAt }: ColumnEvaluation,
@@ -76,7 +76,7 @@ function computeNumbers(
   return appendNumbers(column, kind, numbers) ? errors : null;
 }
 
-/** Casts numbers of a kind to values of a field; undefined if they have to be cast one by one. */
+/** Returns the kind that numbers have after the cast to the type of a field; undefined if they have to be cast one by one. */
 function numberKindAfterCast(
   kind: NumberKind,
   { dataType, isList }: AnnotationField,
@@ -91,7 +91,7 @@ function numberKindAfterCast(
   return dataType === (kind === 'float' ? 'double' : 'boolean') ? dataType : undefined;
 }
 
-/** Computes the results of an expression that reads columns with few distinct values: one result for each combination of values. */
+/** Computes and appends the results of an expression that reads columns with few distinct values: one for each combination of values. */
 function computeDictionary(
   { compiled, memo, column }: ComputationStep,
   { resultAt }: ColumnEvaluation,

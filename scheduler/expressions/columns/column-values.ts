@@ -29,13 +29,13 @@ export interface FieldReader {
   read(i: number): PyValue | undefined;
   readonly type: string;
   /**
-   * The codes of the values, as from `textColumnCodes`, or as from `valueTableCodes` if `table` is given; -1 also where an object lacks the
-   * value.
+   * Returns the codes of the values, as from `textColumnCodes`, or as from `valueTableCodes` if `table` is given; -1 also where an object
+   * lacks the value.
    */
   codes(table?: ValueTable): DictionaryCodes | null;
-  /** The values of a column of numbers; null for other columns. */
+  /** Returns the values of a column of the type integer, long or double; null for other columns. */
   numbers(): NumberColumn | null;
-  /** The texts of a column; null for other columns, and for members that an object may lack. */
+  /** Returns the values of a column of texts; null for other columns, and for members that an object may lack. */
   texts(): TextColumn | null;
 }
 
@@ -46,8 +46,8 @@ export interface TextColumn extends PackedTexts {
 }
 
 /**
- * Reads the member at `path` of the objects of a column, or the values of the column if `path` is empty; undefined where an object lacks
- * the member. Returns null if the column cannot be read by members, because the path leads through lists or JSON texts.
+ * Returns the reader of the member at `path` of the objects of a column, or of the values of the column if `path` is empty; undefined if
+ * all objects lack the member; null if the column cannot be read by members, because the path leads through lists or JSON texts.
  */
 export function memberReader(
   column: Column,
@@ -98,7 +98,7 @@ export function memberReader(
   };
 }
 
-/** The numbers of a column; NaN for None, for ints beyond 2^53 and for NaN itself. */
+/** Returns the numbers of a column of the type integer, long or double; NaN for None, for ints beyond 2^53 and for NaN itself. */
 function numberColumn({ type, isList }: Column, data: Data): NumberColumn | null {
   const isFloat = type === 'double';
   if (isList || !(isFloat || type === 'long' || type === 'integer')) return null;
@@ -209,14 +209,14 @@ function longReader(values: BigInt64Array): ReadValueAt {
   };
 }
 
-/** The lower and upper half of each long. */
+/** Returns the lower and upper half of each long. */
 function longHalves(values: BigInt64Array): Int32Array {
   return new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
 }
 
 /**
- * Returns a function that reads texts. The first ones are decoded one by one; when many are read, all texts are decoded as one string that
- * is then cut, which is much faster.
+ * Returns a function that reads texts. The first ones are decoded one by one; when many are read and all are ASCII, they are decoded as one
+ * string that is then cut, which is much faster.
  */
 function textReader({ values, valueOffsets, length }: Data): (i: number) => string {
   const { buffer, byteOffset, byteLength } = values as Uint8Array;

@@ -21,21 +21,21 @@ export interface ComputationStep {
   readonly evaluatedRows: Uint8Array | null;
   /** Returns the memo of an expression that depends only on columns with few distinct values; it is created at the first call. */
   readonly memo: () => ResultMemo | null;
-  /** Whether the results for all records can be computed before other steps: no other step reads them or changes what the step reads. */
+  /** Whether the step can be computed on its own: values of the input alone decide its results, which no other step reads. */
   readonly isIndependent: boolean;
   /**
-   * Whether the step may be evaluated as a join: it calls one dataset function once, with a value that nothing else reads, and no step
-   * reads its results.
+   * Whether the step may be evaluated as a join: its only value of the record is an argument of its only call of a dataset function, and no
+   * other step reads its results.
    */
   readonly isJoined: boolean;
   /** The name under which the results are kept for the job, because the step calls dataset functions; null for other steps. */
   readonly memoName: string | null;
-  /** Whether another expression may read the result and change it, because it is a list or an object. */
+  /** Whether an expression may read the result and, if it is a list or an object, change it. */
   readonly mayChange: boolean;
   readonly arguments: (PyValue | undefined)[];
   /**
-   * The results of the step that are kept for the job, by the values of whole columns; null if the step reads anything but whole columns,
-   * or if an expression may change these values.
+   * The results of the step that are kept for the job, by the values of whole columns; null if the step has no `memoName` or reads anything
+   * but whole columns of the input, or if an expression may change these values.
    */
   readonly results: RowResults | null;
   /** The column for the results; null for a field that is not stored. */
@@ -170,14 +170,14 @@ function resultDecidingSlots(
   return Array.from(new Set([...reads.map(({ slot }) => slot), ...ownSlots]));
 }
 
-/** Whether an expression calls dataset functions, reads at most three fields and nothing else, and changes nothing. */
+/** Whether an expression calls dataset functions, reads one to three values of the record but not `value`, and changes nothing. */
 function isCacheable({ expression }: CompiledField, reads: readonly SlotMember[] | null): boolean {
   if (expression === undefined || reads === null || expression.usesName('value')) return false;
   const mayKeep = expression.datasetCallCount > 0 && expression.isSideEffectFree;
   return mayKeep && reads.length > 0 && reads.length <= 3;
 }
 
-/** Returns the kept results of a step with a `memoName`, for the records of the chunk. */
+/** Returns the kept results of a step with a `memoName`; null if it reads anything but whole columns of the input that have codes. */
 function resultsByRow(
   memoName: string,
   slots: RecordSlots,

@@ -61,7 +61,7 @@ export interface ComputedBatch {
  */
 export const chunkExpressionsTimeoutMs = 300_000;
 
-/** Evaluates the expressions of an import for each record of a chunk. Only columns that the expressions read are decoded into values. */
+/** Evaluates the expressions of an import or migration for each record of a chunk. Only columns that they read are decoded into values. */
 export function computeFields(input: ComputationInput): ComputedBatch {
   return new FieldComputation(input).computeBatch();
 }
@@ -120,8 +120,8 @@ class FieldComputation {
   }
 
   /**
-   * First evaluates, column by column, the steps whose results no other step reads, which is faster; then evaluates the other steps record
-   * by record.
+   * First evaluates the independent and joined steps one after the other, by columns where possible, which is faster; then evaluates the
+   * other steps together, record by record.
    */
   #evaluate(steps: readonly ComputationStep[], kept: JobResults): void {
     const { batch, expressions, host, timeoutMs = chunkExpressionsTimeoutMs } = this.#input;
@@ -152,7 +152,7 @@ class FieldComputation {
       this.#evaluateRecords(new StepEvaluation({ ...givenInput, steps: otherSteps }));
   }
 
-  /** Computes the results of a step for all records at once, if that is possible. */
+  /** Computes the results of a step for all records at once; returns false if that is impossible. */
   #computeColumn(
     evaluation: StepEvaluation,
     step: ComputationStep,

@@ -13,9 +13,9 @@ import { valueOfJson } from '../../../engine/expression/annotate/json-values.js'
 import type { EvaluationContext } from '../host-call-protocol.js';
 import { PyDict } from '../../../engine/expression/values/python-values.js';
 
-/** The expressions of an import: plain data, from which each thread compiles them. */
+/** The expressions of an import or a migration: plain data, from which each thread compiles them. */
 export interface FieldExpressions extends EvaluationContext {
-  /** The target fields that have an expression, in the order of the request. */
+  /** The fields to compute: fields of the dataset that have an expression, then the target fields that have one, in order. */
   readonly fields: readonly JsonObject[];
   /** The names of those fields that are computed only for records with a value that their expressions read; absent for none. */
   readonly needingInput?: readonly string[];
@@ -37,7 +37,7 @@ export interface FieldExpressions extends EvaluationContext {
   readonly targetDataset: string | null;
 }
 
-/** The expressions of an import for the chunks of one source: plain data. */
+/** The expressions of an import or a migration for the chunks of one source: plain data. */
 export interface SourceExpressions extends FieldExpressions {
   /** The file name of the source; null for inline records. */
   readonly sourceFilename: string | null;
@@ -107,7 +107,7 @@ export function fieldExpressionsOf(
   };
 }
 
-/** Returns the expressions that are declared for fields of the dataset, except fields that the request computes itself. */
+/** Returns the expressions that are declared for top-level fields of the dataset, except fields that the request computes itself. */
 function expressionsOfStoredFields(
   fields: readonly FieldRow[],
   given: readonly JsonObject[],
@@ -167,7 +167,7 @@ export function annotationFieldsOf({
   });
 }
 
-/** The values of `annotator_params.data`, which every expression can use as variables. */
+/** Returns the values of `annotator_params.data`, which every expression can use as variables. */
 export function expressionData({ data }: FieldExpressions): PyDict {
   const value = valueOfJson(data);
   return value instanceof PyDict ? value : new PyDict();

@@ -10,7 +10,7 @@ import { errorsField } from './record-errors.js';
 /** The fields of the input that expressions read, or `all` if they may read any. */
 export type InputFields = ReadonlySet<string> | 'all';
 
-/** Returns the fields of the input that the expressions of an import read; each expression may read the value that its result replaces. */
+/** Returns the fields of the input that expressions read; each expression may read the value that its result replaces. */
 export function inputFieldsOf(expressions: FieldExpressions): InputFields {
   if (producesRecords(expressions)) return 'all';
   const names = new Set<string>();
@@ -23,12 +23,12 @@ export function inputFieldsOf(expressions: FieldExpressions): InputFields {
   return names;
 }
 
-/** The names of the fields that expressions compute. */
+/** Returns the names of the fields that expressions compute. */
 export function computedNames({ fields }: FieldExpressions): ReadonlySet<string> {
   return new Set(fields.map(({ name }) => String(name)));
 }
 
-/** The names under which `_errors` has the errors of these expressions; what a record stores under them is outdated by a new result. */
+/** Returns the names under which `_errors` has the errors of expressions; a new result outdates what a record stores under them. */
 export function errorNames(expressions: FieldExpressions): ReadonlySet<string> {
   const names = computedNames(expressions);
   return producesRecords(expressions)
@@ -48,7 +48,7 @@ export function outdatedFields(expressions: FieldExpressions): readonly ClearedF
     return { path, mark: mark < 0 ? null : mark };
   };
   const errors = Array.from(errorNames(expressions), (name) => cleared(name, [errorsField, name]));
-  // The expression decides which fields its records have; a field that it leaves out is not given.
+  // The post-annotation expression decides which fields its records have; a field that it leaves out is not given.
   if (postExpression !== '') return errors;
   const values = compiledExpressions(expressions).flatMap(({ field: { name, isTransient } }) =>
     isTransient ? [] : [cleared(name, [name])],
@@ -69,7 +69,10 @@ export function hasSeenOtherTypes(
   return hasDifferentTypes(chunk, final.filter(isRead), known);
 }
 
-/** `known` are the columns that expressions read as None where a chunk lacks them. */
+/**
+ * Whether the final columns of a chunk differ in type from its own; `known` are the columns that expressions read as None where a chunk
+ * lacks them.
+ */
 function hasDifferentTypes(chunk: Columns, final: Columns, known: Columns): boolean {
   const byName = new Map(chunk.map((column) => [column.name, column]));
   return final.some((column) => {

@@ -146,7 +146,10 @@ function keepAnswers(
 /** The field types to which a text is cast unchanged. */
 const textTypes: ReadonlySet<string> = new Set(['auto', 'blob', 'string', 'text']);
 
-/** Keeps the result if the answer is a list: its first text, or None if the list is empty. Returns false if the answer is anything else. */
+/**
+ * Keeps the first text of an answer that is a list as the result, or None if the list is empty. Returns false if the answer is long, is no
+ * list, or begins with anything but a text without escapes.
+ */
 function keepFirstListText(
   { codedResults: keyed }: RowResults,
   code: number,

@@ -15,7 +15,7 @@ export class RecordColumns {
   readonly #made: ValueColumn[] = [];
   #rows = 0;
 
-  /** `known` are columns whose types the values must have; `hints` have types that they are stored with from the start, if they fit. */
+  /** `known` are columns whose types the values must have, `hints` columns whose types are used from the start, if values fit. */
   constructor(known: Columns, hints: Columns, context: RecordContext) {
     this.#appender = new ValueAppender(context);
     this.#fields = createRecordFields({
@@ -39,7 +39,7 @@ export class RecordColumns {
     this.#rows++;
   }
 
-  /** Ends the columns and returns them, in the order in which they got their first values. */
+  /** Ends the columns and returns them, in the order in which `append` was first called for them. */
   finish(): Batch {
     const rows = this.#rows;
     for (const column of this.#made) column.padTo(rows);

@@ -11,14 +11,14 @@ export function dropsErrors(paths: readonly (readonly string[])[]): boolean {
 /** Maximum length in characters of an error message that is stored. */
 const maxMessageChars = 500;
 
-/** A message, shortened for storage. */
+/** Returns a message, shortened for storage if it is long. */
 export function shortenMessage(message: string): string {
   return message.length <= maxMessageChars ? message : `${message.slice(0, maxMessageChars)}…`;
 }
 
 /**
- * Returns the messages that a record stores for fields that are not computed now; those of computed fields are outdated. A value that is no
- * object has no messages.
+ * Returns the messages that a record stores for fields other than `computed`, whose messages are outdated. A value that is no object has no
+ * messages.
  */
 export function messagesOfOthers(
   stored: PyValue | undefined,
@@ -43,12 +43,12 @@ export class ExpressionErrors {
     return this.#byRow.size === 0;
   }
 
-  /** The records that have errors, in their order. */
+  /** Returns the records that have errors, in their order. */
   rowsWithErrors(): readonly number[] {
     return Array.from(this.#byRow.keys()).toSorted((a, b) => a - b);
   }
 
-  /** The messages of a record in the order of `fields`. */
+  /** Returns the messages of a record in the order of `fields`. */
   messagesOf(row: number, fields: readonly string[]): readonly (readonly [string, string])[] {
     const errors = this.#byRow.get(row);
     return fields.flatMap((field) => {

@@ -97,8 +97,8 @@ export class RecordSlots implements RecordFields {
   }
 
   /**
-   * Returns the codes of a slot's values, by record, before expressions replace them, as `textColumnCodes` does; null if no column holds
-   * the values.
+   * Returns the codes of a slot's values, by record, before expressions replace them, as `textColumnCodes` does; null if they have no
+   * codes.
    */
   codesOfSlot(slot: number): DictionaryCodes | null {
     const cachedCodes = this.#codes.get(slot);
@@ -135,7 +135,7 @@ export class RecordSlots implements RecordFields {
     return source ? source.read(this.#row) : source;
   }
 
-  /** The names of the fields that records may have. */
+  /** Returns the names of the fields that records may have. */
   names(): Iterable<string> {
     return new Set([...this.#batch.columns.map(({ name }) => name), ...this.#declared]);
   }

@@ -56,8 +56,8 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   const leavesOutErrors = dropsErrors(droppedPaths);
 
   /**
-   * Stores a record; a value that does not fit its field becomes null, and the record gets an error. If the annotation has given it no
-   * errors (`hasNewErrors`), messages that were stored before are not new ones.
+   * Stores a record; a value that does not fit its field becomes null, and the record gets an error. If `hasNewErrors` is false, the
+   * annotation has given it no errors, so messages that were stored before are not new ones.
    */
   const store = (record: PyDict, storedErrors: PyValue | undefined, hasNewErrors: boolean): void => {
     const errors = record.map.get(errorsField);

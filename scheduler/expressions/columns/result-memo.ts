@@ -2,7 +2,10 @@ import type { PyValue } from '../../../engine/expression/values/python-values.js
 import { codesOfCombinations, type DictionaryCodes } from './column-codes.js';
 import type { RecordSlots } from './record-slots.js';
 
-/** Returns the memo of an expression whose result depends only on the values of some slots; null if they have too many distinct values. */
+/**
+ * Returns the memo of an expression whose result depends only on the values of some slots; null for more than three slots, and for slots
+ * with too many distinct values or without codes.
+ */
 export function createResultMemo(
   slots: RecordSlots,
   inputs: readonly number[],
@@ -35,7 +38,7 @@ export class ResultMemo {
     this.size = size;
   }
 
-  /** The result for a record; undefined if it must be computed. */
+  /** Returns the result for a record; undefined if it must be computed. */
   findForRow(row: number): PyValue | undefined {
     const code = this.codes[row]!;
     return code < 0 ? undefined : this.#results[code];

@@ -4,7 +4,7 @@ import type { CachedResult } from './value-memo.js';
 
 /** The results of an expression in the records of a chunk, by codes that stand for the values that it reads. */
 export class RowResults {
-  /** For each record, the code of the values that the expression reads; 0 for None, and -1 for values without a code. */
+  /** For each record, the code of the values that the expression reads; -1 for values without a code. 0 is None if it reads one column. */
   readonly codes: Int32Array;
   readonly codedResults: CodedResults;
   /** The results of evaluations that did not have all answers of dataset functions, by code; undefined after an error. */
@@ -31,7 +31,7 @@ export class RowResults {
     this.codedResults.keepResult(this.codes[row]!, cached);
   }
 
-  /** Begins a pass of evaluations that find out which calls will be made. */
+  /** Begins a prefetch pass: forgets the results of the previous pass. */
   startEvaluationAhead(): void {
     this.#tried.clear();
   }

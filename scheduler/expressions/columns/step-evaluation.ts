@@ -139,7 +139,7 @@ export class StepEvaluation {
 
   /**
    * Returns the calls of a step with a `callArgumentPath`, which share a template and differ only in the text at that path; undefined if
-   * not all calls have this template.
+   * there is no template, or if evaluations may lack the memory for a call and its value.
    */
   callsSharingTemplate({
     compiled: { expression },
@@ -206,7 +206,8 @@ export class StepEvaluation {
   }
 
   /**
-   * Begins a pass of evaluations ahead. The answers to calls of the previous pass become results where the value of the call is the result.
+   * Begins a prefetch pass, or ends the last one. If the previous pass found that the result of a step for a record is the value of a
+   * call, the answer to that call is kept as the result.
    */
   #startPass(step: ComputationStep): void {
     const { results } = step;

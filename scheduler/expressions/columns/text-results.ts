@@ -25,13 +25,13 @@ export class TextResults implements TextDictionary {
     return code < this.nulls.length && this.nulls[code] === isElsewhere;
   }
 
-  /** Marks a code whose result is not stored here, so that it must be found by an evaluation. */
+  /** Marks a code whose result is not stored here: another cache has it, or an evaluation must find it. */
   markElsewhere(code: number): void {
     this.reserve(code);
     this.nulls[code] = isElsewhere;
   }
 
-  /** The result with a code; undefined if it is not stored here. */
+  /** Returns the result with a code; undefined if it is not stored here. */
   findText(code: number): string | null | undefined {
     if (!this.hasText(code)) return undefined;
     if (this.nulls[code] === isNone) return null;

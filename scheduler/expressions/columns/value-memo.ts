@@ -54,7 +54,7 @@ export class ValueMemo {
     return earlierResult;
   }
 
-  /** Keeps the result of an expression for the given values, unless a value is neither a text, a number nor None. */
+  /** Keeps the result of an expression for the given values, unless one of them is missing, a float or a collection. */
   memoize(expression: string, values: ReadValues, cached: CachedResult): void {
     const isPlain = values.every(
       (value) => value !== undefined && (typeof value !== 'object' || value === null),

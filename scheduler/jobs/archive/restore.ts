@@ -8,7 +8,7 @@ import type { Job } from '../job.js';
 import { lostVersionsError } from '../visible-data.js';
 import { byteProgressReporter, completeByteProgress, type ArchiveParams } from './archive-run.js';
 
-/** The size, checksum and other properties of the archive that a restore reads, as recorded when it was written. */
+/** The dataset to restore, and the size and checksum of its archive, as recorded when the archive was written. */
 interface RestoreParams extends ArchiveParams {
   readonly bytes: number | null;
   /** SHA-256 of the archive's manifest in hex. */
@@ -60,8 +60,8 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
       await store.restore(datasetId, folder);
       crashpoint('restore.renamed');
       try {
-        // If the dataset was archived before an upgrade, no start of this release has read its log.
-        // Without its log, the dataset comes back all the same; the next start tries again and reports the failure.
+        // The log of a dataset that was archived under an earlier release has not been read at any start of this one. A log that cannot be
+        // read does not prevent the restore; the next start tries again and reports the failure.
         await completeDeletedCommits(catalog, store, datasetId).catch(() => undefined);
         const metadata = { progress: completeByteProgress(progress) };
         await catalog.tasks.complete(task.id, { metadata, now: now() });

@@ -25,12 +25,15 @@ import { keyColumnsOf } from './key-columns.js';
 import { countMatchedRecords, sortByRowId } from './match-parts.js';
 import type { GivenSegments, RecordLocationOf, RecordChange } from './record-change.js';
 
-/** The stored records of a dataset that the records of an import name. */
+/** The stored records of a dataset that the records of an import or a migration name. */
 export interface ChangedRows {
   readonly snapshot: Snapshot;
   /** The dataset's segments that lose rows. */
   readonly update: readonly Segment[];
-  /** The rows of the dataset that records to overwrite or update name, ascending by row id; undefined for records to delete. */
+  /**
+   * The rows of the dataset that the records of `open` name to overwrite or update them, ascending by row id; undefined for records to
+   * delete.
+   */
   readonly matches: RowMatches | undefined;
   /** The given segments whose files `matches` refers to; `replacing` are the given segments that replace rows as they are. */
   readonly open: readonly Segment[];

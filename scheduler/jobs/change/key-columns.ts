@@ -60,7 +60,10 @@ function unknownKeyError(name: string, given: readonly Columns[]): AppError {
   return new AppError('input', hint === '' ? message : `${message}.${hint}`);
 }
 
-/** Whether a column can be or contain one of the key fields, whose names begin beside it; all columns of a source need not be known yet. */
+/**
+ * Whether a column can be or contain one of the fields with the dotted `names`, which begin at the level of the column. It need not be
+ * known yet whether the column has members.
+ */
 export function mayHoldKey(column: string, names: readonly string[]): boolean {
   return names.some((name) => name === column || name.startsWith(`${column}.`));
 }

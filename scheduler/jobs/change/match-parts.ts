@@ -9,10 +9,10 @@ import type { RunContext } from '../job.js';
 /** Maximum number of records in a segment that replaces rows. */
 const maxSegmentRows = 1 << 17;
 /**
- * Maximum size in memory, in bytes, of the given and the replaced records of such a segment, estimated from the averages of their files. A
- * thread holds them decoded, and beside them the records that it writes: about as much as the columns of a large chunk of an import. With a
- * lower limit there are more parts, and if parts of records come in another order than the stored ones, each part reads nearly all pages of
- * the given files.
+ * Maximum size in memory, in bytes, of the given and the replaced records of a segment that replaces rows, estimated from the averages of
+ * their files. A thread holds them decoded, and beside them the records that it writes: about as much as the columns of a large chunk of an
+ * import. With a lower limit there are more parts, and if parts of records come in another order than the stored ones, each part reads
+ * nearly all pages of the given files.
  */
 const maxPartBytes = 64 << 20;
 /**
@@ -118,7 +118,7 @@ function orderByGivenRecord(
   return ascendingOrder(numbers);
 }
 
-/** For each of the given segments, its rows without a match, ascending. */
+/** Returns for each of the given segments its rows without a match, ascending. */
 export function unmatchedRows(
   given: readonly Segment[],
   matches: RowMatches,

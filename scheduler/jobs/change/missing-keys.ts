@@ -64,7 +64,7 @@ export function withoutMissingKeys(batch: Batch, missing: Uint32Array): Batch {
   return { ...makeBatch(batch.columns, count, children), seen: batch.seen };
 }
 
-/** Returns the values of the columns on a path; undefined if the batch has no values of the last. */
+/** Returns the values of the columns on a path, from the outermost to the field; undefined if the batch lacks one of the columns. */
 function dataAlong({ columns, data }: Batch, path: Columns): readonly Data[] | undefined {
   const levels: Data[] = [];
   let [level, children]: [Columns, readonly Data[]] = [columns, data.data.children];

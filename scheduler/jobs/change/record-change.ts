@@ -48,7 +48,7 @@ export interface AppliedChange {
   readonly notFound: number;
 }
 
-/** The counts of an overwrite or an upsert in the metadata of a task. */
+/** Returns the counts of an overwrite or an upsert in the metadata of a task. */
 export function countsOfChange({
   added,
   changed,
@@ -56,7 +56,7 @@ export function countsOfChange({
   return { records_added: added, records_changed: changed };
 }
 
-/** The counts of a deletion in the metadata of a task. */
+/** Returns the counts of a deletion in the metadata of a task. */
 export function countsOfDeletion({
   removed,
   notFound,

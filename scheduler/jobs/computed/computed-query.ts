@@ -65,8 +65,8 @@ export async function querySeparations(asked: ComputedQuery): Promise<readonly S
 }
 
 /**
- * Returns the fields that must be computed for the second part of a query, in a version of the dataset, and whether they are the same for
- * every user.
+ * Returns the order for the table that the computed part of a query needs, in a version of the dataset, and whether the table is the same
+ * for every user and time.
  */
 export async function computedOrderOf(
   asked: ComputedQuery,
@@ -88,8 +88,8 @@ export async function computedOrderOf(
 }
 
 /**
- * Parses the second part of a query over a table in which the fields `computed` have values; returns undefined if this part can be answered
- * only over all records.
+ * Parses the computed part of a query over a table in which the fields `computed` have values. The table may have only the records that the
+ * stored part finds; returns undefined if the computed part can be answered only over all records.
  */
 export async function parseComputedPart(
   asked: ComputedQuery,
@@ -101,7 +101,8 @@ export async function parseComputedPart(
     const request = parseQuery(parts.computed, fields, await loadGenesForQuery(parts.computed));
     return parts.paths !== null && isRanking(request) ? undefined : { request, fields };
   } catch (error) {
-    // The error may be due to the records of the first part, in which a field may be missing or have another type, so it is ignored here.
+    // The error may be due to the selection of records by the stored part: a field may be missing in them or have another type. So it is
+    // ignored here, and the query is tried over all records.
     if (parts.paths !== null && error instanceof AppError) return undefined;
     throw error;
   }

@@ -25,7 +25,7 @@ interface ComputedRequest {
 
 /** Tables of computed fields, which the worker creates on demand. */
 export interface ComputedTables {
-  /** Calls `work` with the table for a request, like `TableCache.use`. Throws the error of the task that creates the table. */
+  /** Calls `work` with the table for a request, as `TableCache.withTable` does. Throws the error of the task that creates the table. */
   use<T>(
     request: ComputedRequest,
     signal: AbortSignal,
@@ -33,7 +33,7 @@ export interface ComputedTables {
   ): Promise<T>;
 }
 
-/** The tables of computed fields that a cache keeps. */
+/** Returns the tables of computed fields that `cache` keeps. */
 export function createComputedTables(cache: TableCache, queue: TaskQueue): ComputedTables {
   let requests = 0;
   return {

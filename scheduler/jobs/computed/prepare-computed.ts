@@ -24,8 +24,8 @@ const lenientValidation = {
 } as const;
 
 /**
- * Plans the table of computed fields as a migration that keeps the ids of the records. The request has already checked the permission to
- * read the dataset.
+ * Plans the table of computed fields as a migration that keeps the ids of the records. The caller, or the request that it serves, has
+ * checked the permission to read the dataset.
  */
 export async function prepareComputedTable(
   task: Pick<TaskRow, 'userId' | 'createdAt'>,

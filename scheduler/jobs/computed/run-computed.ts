@@ -37,7 +37,7 @@ export async function runComputedTable(
   }
 }
 
-/** Writes the table to an empty folder. Throws `budget` if the table takes too much space. */
+/** Writes the table to a folder, from which all other files are removed. Throws `budget` if the table takes too much space. */
 export async function writeComputedTable(
   params: ComputedParams,
   folder: string,
@@ -90,7 +90,7 @@ function computationTimeoutError({ names, timeoutMs }: ComputedParams): AppError
 export const narrowQueryAdvice =
   'narrow the query with filters on stored fields, or store the field with a migration and query that';
 
-/** Returns the first names of a list of fields, for messages. */
+/** Returns the first three names of a list of fields, for messages. */
 export function joinFieldNames(names: readonly string[]): string {
   const shownNames = names.slice(0, 3).join(', ');
   return names.length > 3 ? `${shownNames} and others` : shownNames;

@@ -104,7 +104,10 @@ export async function publishCopy(
   return 'published';
 }
 
-/** Returns the copy that a task makes. Throws if the user of the task has lost the permission to read the source or to write the target. */
+/**
+ * Returns the copy that a task makes. Throws if the user of the task has lost the permission to read the source or to write the target, or
+ * if the target folder is gone.
+ */
 async function requireAuthorizedCopy(task: TaskRow, tables: Tables): Promise<ObjectCopyRow> {
   const copy = await tables.objectCopies.get(task.resourceId);
   if (copy === undefined) throw notFoundError();

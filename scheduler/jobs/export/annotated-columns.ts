@@ -65,8 +65,8 @@ export function annotatedColumns(
 }
 
 /**
- * Returns the declared columns except those that a dotted name declares within objects: the computed fields of a record are at its top
- * level.
+ * Returns the declared columns of the fields `names`, which are at the top level of a record. A declaration by a dotted name is left out,
+ * except that a stored column is returned as it is stored.
  */
 function topLevelColumns(
   declared: Columns,

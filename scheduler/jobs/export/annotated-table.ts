@@ -42,8 +42,9 @@ interface AnnotationSource {
 }
 
 /**
- * Annotates records into a table. If parts disagree about a type, a second pass finds and annotates the records of those parts again, so
- * that no rows are kept in memory. `annotated` is called with the number of records that have been read.
+ * Annotates records into a table. If parts disagree about a type, a second pass finds all records again and annotates those of the parts
+ * whose types differ from the common ones, so that no rows are kept in memory. `annotated` is called with the number of records that the
+ * first pass has annotated so far.
  */
 export async function createAnnotatedTable(
   source: AnnotationSource,

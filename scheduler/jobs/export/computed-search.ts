@@ -55,7 +55,7 @@ export async function findComputedRows(
   throw new AppError('internal', 'no part of the query finds its records');
 }
 
-/** A context that changes the progress before it is reported. */
+/** Returns a context that changes the progress before it is reported. */
 export function mapProgress(
   context: RunContext,
   change: (progress: Progress) => Progress,

@@ -4,7 +4,7 @@ import { isTerminal, type Job } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
 import { runExport } from './run-export.js';
 
-/** Exports the records of a query to a file for download. */
+/** Exports the records of a query, or those that a commit has changed, to a file for download. */
 export const exportJob: Job<'export', ExportParams, ExportResult> = {
   kind: 'export',
   type: 'datasets.DatasetExport',

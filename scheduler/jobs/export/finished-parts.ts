@@ -8,8 +8,8 @@ import { readCodeVersion, Journal, readJournal } from '../journal.js';
 import { encodedPartBytes, type PartJob } from './part.js';
 
 /**
- * Number of bytes of the file after which the finished parts are recorded. A kill loses at most these bytes and the parts that are being
- * encoded.
+ * Number of bytes of the file after which the finished parts are recorded. A kill loses about as many bytes, and the parts that are being
+ * encoded or recorded.
  */
 const bytesPerRecord = 16 << 20;
 
@@ -22,7 +22,7 @@ interface ArrayLocation {
 /** A part that an attempt has written to its file. */
 interface FinishedPart {
   readonly key: string;
-  /** The part as JSON, with each byte array replaced by the index of its location. */
+  /** The part as plain data in which an object with the index of its location replaces each byte array (`byteArrayIndexKey`). */
   readonly part: unknown;
   readonly locations: readonly ArrayLocation[];
 }
@@ -107,8 +107,8 @@ export class ResumableParts {
   }
 
   /**
-   * Called after each piece of the file has been written, when the bytes of its parts may be released. Throws if the journal could not be
-   * made durable earlier.
+   * Notes a piece that has been written to the file. If it is an array of a part, releases its memory, and records the finished parts from
+   * time to time. Throws if the journal could not be made durable earlier.
    */
   recordWrittenPiece(piece: Uint8Array, output: FileWriter): void {
     if (this.#error !== undefined) throw this.#error;

@@ -31,7 +31,10 @@ export interface ExportAnnotation extends EvaluationContext {
 export interface PartJob extends PartRows {
   readonly format: string;
   readonly context: FileContext;
-  /** Number of records that precede this part in the exported file. */
+  /**
+   * Number of records that the export found before those of this part; also that of the records before it in the file, unless `annotation`
+   * changes it.
+   */
   readonly first: number;
   /** The expressions to evaluate; null if no field is computed, or if the records already contain the results. */
   readonly annotation: ExportAnnotation | null;

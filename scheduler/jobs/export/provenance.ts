@@ -7,7 +7,7 @@ import type { ExportResult } from './export-types.js';
 /** The version of the software, as in package.json. */
 export const softwareVersion = '0.1.0';
 
-/** The provenance of an export as far as it is known before its file is written; it is stored in files whose format allows it. */
+/** Returns the provenance of an export as far as it is known before its file is written; it is stored in files whose format allows it. */
 export async function createProvenance(
   row: ExportRow,
   format: string,
@@ -24,7 +24,7 @@ export async function createProvenance(
     dataset_full_path: await readDatasetPath(catalog, row.datasetId),
     dataset_version: version,
     commit_id: commit?.id ?? null,
-    // The content is either what a query finds in the version or what one commit wrote.
+    // The content is either what a query finds in the version or what one commit changed.
     content: ofCommit === undefined ? 'query' : 'commit',
     query,
     target_fields: row.targetFields ?? [],

@@ -89,8 +89,8 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
 }
 
 /**
- * Plans the tables of computed fields, one of which will find the records. They are limited by the time and the space that an export may
- * use.
+ * Plans the tables of computed fields, one of which will find the records. Their time is limited like that of the query of an export, and
+ * their size is not limited.
  */
 async function planComputedSearch(
   asked: ComputedQuery,
@@ -217,7 +217,7 @@ async function publishToTargetPath(
 
 /**
  * Returns the vault, folder and file name of `target_full_path`. The extension is appended if it is missing. Throws
- * `invalid('target_full_path', …)` if the user may not write to the folder.
+ * `invalid('target_full_path', …)` if the user may not write to the vault, or if the path names no file.
  */
 async function resolveExportTarget(
   tables: Tables,

@@ -184,7 +184,7 @@ interface SavedPart {
   readonly rows: PartRows['rows'];
 }
 
-/** Yields parts and saves each of them in a new file, as its length in four bytes and its serialized form. */
+/** Yields parts and appends each of them to a new file, as its length in four bytes and its serialized form. */
 async function* saveParts(
   parts: AsyncIterable<PartRows>,
   path: string,

@@ -34,7 +34,7 @@ interface SourceFeed {
 /**
  * Processes the chunks of several sources, one source after another, at most `parallel` chunks at a time. This bounds memory for sources of
  * any size, and the first chunks of a source are processed together with the last ones of the previous source. After a `stop` or a failure
- * no chunk is started; chunks in progress are finished, and the results of chunks after a `stop` are ignored.
+ * no chunk is started; chunks in progress are finished, and failures of chunks after a `stop` are ignored.
  */
 export class ChunkFlow {
   readonly #parallel: number;
@@ -60,8 +60,9 @@ export class ChunkFlow {
   }
 
   /**
-   * Starts `work` for every chunk of the next source, unless `work` returns `skip` for the chunk. Resolves with the number of chunks when
-   * the last one has been started. Chunks after `last`, or after a chunk with the outcome `end`, are ignored together with their failures.
+   * Calls `work` for every chunk of the next source; `work` starts the processing, or returns `skip` if the chunk needs none. Resolves with
+   * the number of chunks when the last one has been started. Chunks after `last`, or after a chunk with the outcome `end`, are ignored
+   * together with their failures.
    */
   async feedChunks(
     chunks: () => ChunkStream | Promise<ChunkStream>,
@@ -99,7 +100,7 @@ export class ChunkFlow {
     if (first !== undefined) throw first.error;
   }
 
-  /** Waits while `parallel` chunks are in progress. */
+  /** Adds a chunk to those in progress, and waits while `parallel` chunks are in progress. */
   async #add(feed: SourceFeed, index: number, working: Promise<ChunkOutcome>): Promise<void> {
     const done = this.#settle(feed, index, working).finally(() => this.#inProgress.delete(done));
     this.#inProgress.add(done);

@@ -34,7 +34,7 @@ export interface ImportRunContext {
   readonly isUrgent: boolean;
   /** Whether no segments are written. */
   readonly isDryRun: boolean;
-  /** Whether the written segments are only read by the import itself, and never committed. */
+  /** Whether the written segments are only read by the import itself and never committed, except those that replace stored rows at once. */
   readonly isIntermediate: boolean;
   /**
    * Returns the stored records that the records of a small import may replace as soon as a chunk is read; undefined if they are replaced

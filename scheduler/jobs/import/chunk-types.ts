@@ -43,14 +43,14 @@ export interface ChunkJob {
   readonly key?: readonly string[] | undefined;
   /** The key without which records are rejected; absent if the import fails because of such a record, or adds it. */
   readonly requiredKey?: RequiredKey | undefined;
-  /** How string fields are sampled for the detection of entity types; null if they are not. */
+  /** How fields are sampled for the detection of entity types; null if they are not. */
   readonly sampling: SamplingOptions | null;
   readonly commitId: number;
   /** Absolute path of the segment to write, in the task's scratch folder. */
   readonly file: string;
   /** Whether no segment is written. */
   readonly isDryRun: boolean;
-  /** Whether the segment is never committed. */
+  /** Whether the segment is never committed, unless it replaces stored rows (`replaceable`). */
   readonly isIntermediate: boolean;
   /** The stored records that the new records may replace at once, which makes the segment one that can be committed. */
   readonly replaceable?: ReplaceableRows | undefined;
@@ -58,10 +58,10 @@ export interface ChunkJob {
   readonly rejectedBytes: number;
 }
 
-/** The result of `runChunk`; `read` is always `stored + rejected`. */
+/** The result of `runChunk`; `read + made` is always `stored + rejected`. */
 export interface ChunkResult {
   readonly index: number;
-  /** The segment; null if no record was stored, and in a dry run. */
+  /** The segment; null if no record was stored, in a dry run, and after an error that fails the import. */
   readonly segment: Segment | null;
   /** The rows of the dataset that the records replace; absent if they are not known yet. */
   readonly replaced?: readonly ReplacedRows[];

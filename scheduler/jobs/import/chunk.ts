@@ -43,14 +43,17 @@ import { writeRejectedPart } from './rejected-part.js';
  */
 type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
 
-/** The transforms in the order in which they are applied: those that read fields precede the one that drops fields. */
+/** The transforms in the order in which they are applied: the first drops transient fields, the second keeps only the key of a deletion. */
 const batchTransforms: readonly BatchTransform[] = [
   (batch, job) => dropColumns(batch, new Set(job.transient)),
   (batch, { key }) =>
     key === undefined ? batch : selectColumns(batch, (name) => mayHoldKey(name, key)),
 ];
 
-/** Reads a chunk and writes its records to a segment, which is not flushed. Runs in a pool thread and keeps no state but pooled buffers. */
+/**
+ * Reads a chunk and writes its records to a segment, which is not flushed. Runs in a pool thread, which keeps only pooled buffers and, for
+ * the next chunks of the same attempt, what expressions have called and computed (`callCacheOf`).
+ */
 export async function runChunk(
   job: ChunkJob,
   transforms: readonly BatchTransform[] = batchTransforms,
@@ -177,7 +180,7 @@ function rejectWithoutKey(
   return { batch: withoutMissingKeys(batch, fieldOfRow), missing: missing(), findings };
 }
 
-/** The batch with the fields that expressions compute; undefined without expressions. */
+/** Returns the batch with the fields that expressions compute; undefined without expressions. */
 function addComputedFields(
   batch: Batch,
   job: ChunkJob,

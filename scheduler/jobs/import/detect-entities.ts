@@ -14,8 +14,8 @@ export interface DetectedEntities {
 }
 
 /**
- * Detects entity types in the samples of the fields of `columns`, except fields in `fixed` (dotted names): those whose entity
- * type is given by the format or the request, and those that had data before.
+ * Detects entity types in the samples of the fields of `columns`, except fields in `fixed` (dotted names): those whose entity type is given
+ * by the format or the request or is set already, and those that had data before.
  */
 export async function detectEntities(
   sources: readonly SourceSamples[],

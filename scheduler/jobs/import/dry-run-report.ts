@@ -5,7 +5,7 @@ import type { Columns, JsonObject } from '../../../engine/core/types.js';
 import type { ImportResult } from './import-types.js';
 import { newFieldsOf } from './known-columns.js';
 
-/** The value of `metadata.dry_run`: the fields that the dataset would have, and the first records. */
+/** Returns the value of `metadata.dry_run`: the fields that the dataset would have, and the first records. */
 export function createDryRunReport(
   result: Pick<ImportResult, 'dryRun' | 'genomeBuild' | 'records'>,
   columns: Columns,

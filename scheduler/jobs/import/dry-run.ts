@@ -26,7 +26,7 @@ export interface DryRunSample {
   readonly leftOut: number;
 }
 
-/** Number of records that are shown. */
+/** Maximum number of records that are shown. */
 export const maxSampleRecords = 20;
 
 /** Returns the first records of segments in the scratch folder, in the order that they would have in the dataset, as a query does. */

@@ -8,12 +8,12 @@ import type { ImportResult } from './import-types.js';
 import { locationInSource } from './numbered-chunks.js';
 import type { SourceRun } from './source-run.js';
 
-/** Changes the stored records that the records of an import name. */
+/** Finds the stored records that the records of an import name, and prepares their change. */
 export class ImportChange {
   /**
    * Returns the stored records that chunks may replace as soon as they have been read; undefined if chunks are written as intermediate
-   * segments. If another commit follows the version with these records, the import is run again, so only short imports with one source do
-   * this.
+   * segments. These are records of the version at the beginning of the import, which is run again if another commit of records follows that
+   * version. So only an import of one source does this, and only if the source is small.
    */
   readonly findReplaceable: (() => Promise<ReplaceableRows | undefined>) | undefined;
   readonly #change: RecordChange;

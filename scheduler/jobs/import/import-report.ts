@@ -14,7 +14,7 @@ interface RecordCounts {
   readonly records_read: number;
   /** The number of records that expressions have added to those that were read; absent if the numbers are equal. */
   readonly records_made?: number;
-  /** Records without an error. They are in the dataset if `is_committed` is true. */
+  /** Records without an error. If `is_committed` is true, the commit has stored them, or has deleted the records that they name. */
   readonly records_stored: number;
   readonly records_rejected: number;
 }
@@ -46,7 +46,7 @@ export interface ImportReport extends RecordCounts {
   readonly resumed_chunks: number;
   /** False if the import stopped before the end of its sources. */
   readonly is_whole: boolean;
-  /** Whether the stored records are in the dataset. */
+  /** Whether the import has made a commit. */
   readonly is_committed: boolean;
   /** The file at `/v2/dataset_imports/<id>/rejected`; null if no record was rejected. */
   readonly rejected_file: RejectedFile | null;

@@ -21,7 +21,10 @@ import { createImportReport, type ImportReport } from './import-report.js';
 import { writeRejectedFile } from './rejected-file.js';
 import { exceededRejectionLimit, type SourceRun } from './source-run.js';
 
-/** The result of an import whose sources have been read. Throws a `TaskFailure` with the report if a record had an error. */
+/**
+ * Returns the result of an import whose sources have been read. Throws a `TaskFailure` with the report if more records have errors than may
+ * be rejected, or if new columns violate the validation rules.
+ */
 export async function createImportResult(
   params: ImportParams,
   context: RunContext,
@@ -106,7 +109,10 @@ function pathsWithValues(columns: Columns, above: readonly string[] = []): reado
   });
 }
 
-/** Returns the error of an import that could not be finished, with the report of what had been read and rejected until then. */
+/**
+ * Returns the error of an import that could not be finished, with the report of what had been read and rejected until then. An error that
+ * already has a report, a bug and a cancellation are returned unchanged.
+ */
 export async function createFailureWithReport(
   params: ImportParams,
   context: RunContext,
@@ -174,8 +180,8 @@ export function sourcesName(sources: readonly ImportSource[]): string {
 }
 
 /**
- * Returns the findings with the codes `columnName` and `newColumn`, except those about errors of expressions. Each follows the validation
- * rules of the sources that have the new columns.
+ * Returns the findings with the codes `columnName` and `newColumn`, except those about the field that stores errors of expressions. Each
+ * follows the validation rules of the sources that have the new columns.
  */
 function newColumnFindings(
   { known, expressions }: ImportParams,

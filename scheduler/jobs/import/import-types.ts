@@ -15,7 +15,7 @@ export interface ImportParams {
   readonly change: RecordChange | null;
   /** The sources, at least one, in the order in which their records are stored. */
   readonly sources: readonly ImportSource[];
-  /** The columns that the dataset already stores. */
+  /** The columns that the dataset already stores, and the column of given ids; of a deletion, only those that values must fit. */
   readonly stored: Columns;
   /** The columns whose types the import must keep: stored ones, and those of declared fields. */
   readonly known: Columns;
@@ -29,7 +29,7 @@ export interface ImportParams {
   readonly fixedEntities: readonly string[];
   /** Whether a client waits for the result: chunks are read before those of other imports, and nothing is recorded for a resume. */
   readonly isUrgent: boolean;
-  /** For a dry run, which writes no segments: the dataset's fields and the descriptions of new ones. Null for an import. */
+  /** For a dry run: the dataset's fields and the descriptions of new ones. Null for an import, and for a dry run of a deletion by `_id`. */
   readonly dryRun: {
     readonly fields: readonly FieldRow[];
     readonly described: readonly Partial<NewField>[];
@@ -50,7 +50,7 @@ export interface ImportResult {
   /** Number of records read. */
   readonly records: number;
   readonly metadata: JsonObject;
-  /** The change of stored records; present if the import replaces or deletes records. */
+  /** The change of stored records; present if the import updates, replaces or deletes records. */
   readonly change?: AppliedChange;
   readonly dryRun?: {
     readonly sample: DryRunSample;

@@ -9,8 +9,8 @@ export type FieldDeclaration = Pick<NewField, 'name' | 'dataType' | 'isList'>;
 
 /**
  * Returns the columns whose types an import must keep: the stored ones, then those of declared fields. The name of a field inside an object
- * is dotted, but a field of a flat file may also have a dot in its name; a dotted name is therefore declared both ways, unless it is that
- * of a stored member that such a file may fill, which those in lists are not.
+ * is dotted, but a field of a flat file may also have a dot in its name; a dotted name is therefore declared both ways. It is not declared
+ * again if it is the name of a stored member of objects that are not in lists, because a flat file fills that member.
  */
 export function knownColumns(stored: Columns, declarations: readonly FieldDeclaration[]): Columns {
   return declarations
@@ -44,7 +44,7 @@ export function markDeclaredColumns(
   });
 }
 
-/** Returns the declarations that the catalogue has for fields without data. */
+/** Returns the declarations that the catalogue has for fields without data and without an expression. */
 export function declarationsOf(fields: readonly FieldRow[]): readonly FieldDeclaration[] {
   return fields.filter(({ isValid, expression }) => !isValid && expression === null);
 }

@@ -17,7 +17,7 @@ export interface ManifestEntry {
   readonly validationParams: JsonObject | null;
 }
 
-/** The files of a manifest, in order. */
+/** Returns the files of a manifest, in order. */
 export function manifestEntries(manifest: JsonObject): readonly ManifestEntry[] {
   const files = Array.isArray(manifest['files'])
     ? (manifest['files'] as readonly JsonObject[])

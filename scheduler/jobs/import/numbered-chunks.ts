@@ -12,7 +12,7 @@ export interface NumberedChunk<R extends ChunkCounts = ChunkCounts> {
   readonly result: R;
   /** The name of the source. */
   readonly source: string;
-  /** The lines before the chunk, and the records that were read from them and stored. */
+  /** The number of lines before the chunk, and the numbers of records that were read from these lines and stored. */
   readonly before: { readonly lines: number; readonly read: number; readonly stored: number };
 }
 

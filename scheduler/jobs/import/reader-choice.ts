@@ -12,7 +12,7 @@ import {
 import type { Reader } from '../../../readers/reader.js';
 import { removeCompressionExtension } from '../../../readers/source/compression.js';
 
-/** The reader for a file: the one that `reader_params` names, or else the one for the file's extension. */
+/** Returns the reader for a file: the one that `reader_params` names, or else the one for the file's extension. */
 function readerForFilename(filename: string, params: JsonObject | null): Reader {
   const readerParam = params?.['reader'];
   return typeof readerParam === 'string' && readerParam !== ''
@@ -74,7 +74,7 @@ function checkKnownParameters(
   }
 }
 
-/** Throws `invalid` for a parameter that no reader has; inline records have no reader of their own. */
+/** Throws `invalid` for a parameter that no reader has. This is the check of inline records, for which the request chooses no reader. */
 export function checkParameterNames(params: JsonObject | null): void {
   checkKnownParameters(inlineReader, params, readers);
 }
@@ -94,8 +94,9 @@ export interface FileHints {
 }
 
 /**
- * The name of the reader for a file of a manifest: the first of the file's `reader_params.reader`, the file's `format`, the import's
- * `reader_params.reader`, and the reader for one of the file's names. `general` are the parameters of the import.
+ * Returns the name of the reader for a file of a manifest: the first of the file's `reader_params.reader`, the file's `format`, the
+ * import's `reader_params.reader`, and the reader for one of the file's names. Also returns whether one of the first three names it.
+ * `general` are the parameters of the import.
  */
 export function readerByHints(
   { names, format, readerParams }: FileHints,

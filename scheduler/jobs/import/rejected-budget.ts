@@ -8,7 +8,7 @@ import { budgets } from '../../../engine/core/budgets.js';
 export class RejectedBudget {
   readonly #bytesByChunk = new Map<number, number>();
 
-  /** Upper limit of the bytes that chunk number `chunk` may keep. */
+  /** Returns the upper limit of the bytes that chunk number `chunk` may keep. */
   byteLimitOfChunk(chunk: number): number {
     let bytesLeft: number = budgets.rejectedFileBytes;
     for (const [index, bytes] of this.#bytesByChunk) if (index < chunk) bytesLeft -= bytes;

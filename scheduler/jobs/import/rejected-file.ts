@@ -10,7 +10,7 @@ import { shiftedLine } from '../../../engine/ingest/rejected-lines.js';
 import type { RunContext } from '../job.js';
 import type { RejectedPart } from './rejected-part.js';
 
-/** Name of the file of rejected records in the scratch folder, where it stays until the task ends. */
+/** Name of the file of rejected records in the scratch folder, where it stays until `keepRejected` moves it or the task ends. */
 const rejectedFileName = 'rejected.jsonl.gz';
 
 /** The properties of the file of rejected records, with the keys of the import report. */

@@ -67,7 +67,7 @@ export class ImportResume {
 
   /**
    * Returns the result of a chunk from an earlier attempt, with its files moved to the scratch folder of this attempt; undefined if no
-   * attempt has finished the chunk.
+   * attempt has finished the chunk, or if its files are damaged.
    */
   async restoreChunk(key: string): Promise<ChunkResult | undefined> {
     for (const { folder, entry } of this.#earlier.get(key) ?? []) {
@@ -84,7 +84,7 @@ export class ImportResume {
     await this.#journal.append(key, result);
   }
 
-  /** Moves a file that an earlier attempt has downloaded to the path `file`; returns undefined if there is none. */
+  /** Moves a file that an earlier attempt has downloaded to the path `file`; returns undefined if there is none, or if it is damaged. */
   async restoreDownload(key: string, file: string): Promise<FetchedFile | undefined> {
     for (const { folder, entry } of this.#earlier.get(key) ?? []) {
       const { name, bytes, md5 } = (await entry.read()) as FetchedFile & { readonly name: string };
@@ -140,7 +140,7 @@ async function isIntact(folder: string, { segment, rejectedPart }: ChunkResult):
   return bytes === rejectedPart.bytes && hex === rejectedPart.md5;
 }
 
-/** Returns a key that identifies a chunk within its source. */
+/** Returns a key that identifies a chunk within its source, together with its number. */
 export function chunkKey(ref: ChunkRef): string {
   if (ref.kind === 'bytes') return `bytes ${ref.bytes.length}`;
   return `${ref.kind} ${ref.from} ${ref.to}`;

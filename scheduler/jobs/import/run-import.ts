@@ -26,7 +26,7 @@ import { exceededRejectionLimit, SourceRun, type SourceToRead } from './source-r
 
 /**
  * Reads sources into segments in the scratch folder. The first pass infers the types of each chunk. The second pass reads again those
- * chunks whose types differ from the types unified over all chunks.
+ * chunks whose types differ from the types unified over all chunks, or whose records may lack a required key.
  */
 export async function runImport(params: ImportParams, context: RunContext): Promise<ImportResult> {
   // Urgent imports are small, so recording their chunks would cost more than reading them again.

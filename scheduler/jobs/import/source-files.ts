@@ -55,14 +55,14 @@ export class SourceFiles {
     return [...this.#received.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Size of a source that is being downloaded, as announced by its host; null if it is not known. */
+  /** Returns the size of a source that is being downloaded, as announced by its host; null if it is not known. */
   announcedBytes(number: number): number | null {
     return this.#received.get(number)?.total ?? null;
   }
 
   /**
-   * Takes hold of the sources that are in the data folder; from then on, they can be deleted. Returns the size of each source as far as it
-   * is known before the downloads: from the file or the manifest, or else 0.
+   * Links the sources that are in the data folder into the scratch folder, so that their deletion does not affect the import. Returns the
+   * size of each source as far as it is known before the downloads: from the file or the manifest, or else 0.
    */
   async open(): Promise<readonly number[]> {
     return Promise.all(
@@ -136,7 +136,7 @@ export class SourceFiles {
     return { completeFile: file, bytes, md5, identity: `md5 ${md5}` };
   }
 
-  /** Called for every received piece of a download. */
+  /** Notes the progress of a download. Called for every received piece. */
   #report(number: number, received: ReceivedBytes): void {
     this.#received.set(number, received);
     const now = performance.now();

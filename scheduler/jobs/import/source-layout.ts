@@ -13,7 +13,7 @@ export interface SourceLayout {
   /** Warnings about the file as a whole; complete when all its chunks have been enumerated. */
   readonly warnings: readonly string[];
   readonly chunkBytes: number;
-  /** Whether the file has at most two chunks for each thread. */
+  /** Whether the estimated decoded size is less than two chunks of the usual size for each thread. */
   readonly isSmall: boolean;
 }
 
@@ -41,7 +41,7 @@ export async function readLayout(
   return { ...layout, header: { ...header, warnings: [warning, ...header.warnings] } };
 }
 
-/** The chunks of an open source. */
+/** Returns the chunks of an open source. */
 export function chunksOf(
   { reader, params, header, chunkBytes }: SourceLayout,
   source: Source,
@@ -61,8 +61,8 @@ const chunkSizeBytes = { least: 2 << 20, usual: 8 << 20, most: 32 << 20 };
 const maxChunkMemoryBytes = 96 << 20;
 
 /**
- * Returns the target size of the chunks of a source, in decoded bytes: even a small file has at least one chunk for each thread, and a huge
- * file does not have too many segments. `memoryPerByte` is `Header.memoryPerByte`.
+ * Returns the target size of the chunks of a source, in decoded bytes: a file has at least one chunk for each thread, unless the chunks
+ * would be smaller than `chunkSizeBytes.least`, and a huge file does not have too many segments. `memoryPerByte` is `Header.memoryPerByte`.
  */
 export function targetChunkBytes(
   source: Pick<Source, 'bytes' | 'compression'>,
@@ -77,8 +77,8 @@ function usualChunkBytes(source: Pick<Source, 'bytes' | 'compression'>, threads:
   const bytes = decodedBytes(source);
   const { least, usual, most } = chunkSizeBytes;
   if (bytes < usual * threads * 2) {
-    // Fewer chunks have less overhead, because each has its own dictionaries and files. A compressed file is decoded sequentially; with
-    // more chunks, more of the decoding overlaps with the reading.
+    // Fewer chunks have less overhead, because each has its own dictionaries and files. Most compressed files are decoded sequentially;
+    // with more chunks, more of the decoding overlaps with the reading.
     const rounds = source.compression === 'plain' && bytes <= 1.5 * usual * threads ? 1 : 2;
     return Math.max(least, Math.ceil(bytes / (threads * rounds)));
   }

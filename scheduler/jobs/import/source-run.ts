@@ -41,7 +41,7 @@ import type { RejectingSource } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';
 import { chunksOf, readLayout, type SourceLayout } from './source-layout.js';
 
-/** A source to be read by `SourceRun.read`. */
+/** A source to be read by `SourceRun.readSource`. */
 export interface SourceToRead {
   readonly source: ImportSource;
   /** Number of the source's first chunk within the import. */
@@ -205,7 +205,7 @@ export class SourceRun {
     await this.#readAgain(outdatedChunks, flow, (chunk) => this.#readSecond(chunk, settings, 'b'));
   }
 
-  /** For a dry run, writes the segments of the first chunks that together have `records` records. */
+  /** Writes, for a dry run, the segments of the first chunks that together have at least `records` records. */
   async writeSampleSegments(
     columns: Columns,
     flow: ChunkFlow,
@@ -241,7 +241,7 @@ export class SourceRun {
     return this.#chunks.restoredChunkNumbers.size;
   }
 
-  /** The results of the chunks that have been read, in order, up to the end of the records. */
+  /** Returns the results of the chunks that have been read, in order, up to the end of the records. */
   results(): readonly ChunkResult[] {
     return this.#results.filter((chunk, index) => chunk !== undefined && index <= this.#last);
   }
@@ -256,7 +256,7 @@ export class SourceRun {
     return isDamaged ? 0 : maxRejectedRecords(this.source.validation);
   }
 
-  /** The columns of each chunk. */
+  /** Returns the columns of each chunk. */
   columnsOfChunks(): readonly Columns[] {
     return this.results().map((chunk) => chunk.columns);
   }
@@ -266,7 +266,7 @@ export class SourceRun {
     return this.results().map(({ inputs }) => inputs ?? []);
   }
 
-  /** The findings of all chunks, with line numbers of the file. */
+  /** Returns the findings of all chunks, with line numbers of the file. */
   findings(): Findings {
     let linesBefore = this.layout.header.bodyLine;
     const parts = this.#results.flatMap(({ findings, lateFindings, lines }, index) => {
@@ -285,12 +285,12 @@ export class SourceRun {
     return resolveTypeDependentWarnings(mergeFindings(parts), this.columnsOfChunks());
   }
 
-  /** The chunks, with their positions in the source. */
+  /** Returns the chunks, with their positions in the source. */
   numberedChunks(): readonly NumberedChunk<ChunkResult>[] {
     return numberChunks(this.results(), this.source.name, this.layout.header.bodyLine);
   }
 
-  /** The rejected records of the chunks. */
+  /** Returns the rejected records of the chunks. */
   rejectingSource(): RejectingSource {
     const parts = this.numberedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
       part === null ? [] : [{ part, linesBefore: before.lines }],
@@ -298,7 +298,7 @@ export class SourceRun {
     return { name: this.source.name, rejected: this.rejectedRecordCount, parts };
   }
 
-  /** The samples for the detection of entity types; null if the source requests none. */
+  /** Returns the samples for the detection of entity types; null if the source requests none. */
   samples(): SourceSamples | null {
     const [rules, samples] = [this.#rules, this.#samples];
     return rules === null || samples === null ? null : { rules, samples: samples.result() };
@@ -338,7 +338,7 @@ export class SourceRun {
     return 'stop';
   }
 
-  /** The settings of the second pass, with the final columns. */
+  /** Returns the settings of the second pass, with the final columns. */
   #finalSettings(columns: Columns): ChunkSettings {
     const { expressions } = this.#import;
     const { requiredKey: key } = this.#settings;

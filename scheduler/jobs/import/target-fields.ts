@@ -63,7 +63,7 @@ function describedProperties(field: JsonObject): Partial<NewField> {
   };
 }
 
-/** The properties that target fields set on fields which the dataset already has. */
+/** Returns the properties that target fields set on fields which the dataset already has. */
 export function fieldEditsOf(
   targetFields: readonly JsonObject[],
   fields: readonly FieldRow[],
@@ -77,14 +77,14 @@ export function fieldEditsOf(
   });
 }
 
-/** The names of target fields that are read and not stored. */
+/** Returns the names of target fields that are read and not stored. */
 export function transientFieldNames(targetFields: readonly JsonObject[]): readonly string[] {
   return targetFields.flatMap(({ name, is_transient: isTransient }) =>
     isTransient === true && typeof name === 'string' ? [name] : [],
   );
 }
 
-/** Dotted names of the fields whose entity type is not detected: it is set or requested, or the field has data. */
+/** Returns the dotted names of the fields whose entity type is not detected: it is set or requested, or the field has data. */
 export function fieldsWithFixedEntity(
   fields: readonly FieldRow[],
   targetFields: readonly JsonObject[],

@@ -7,7 +7,7 @@ import type { MergeJobInput } from '../thread-jobs.js';
 import type { Job } from '../job.js';
 import { sortSegments } from './sort-segments.js';
 
-/** The neighbouring segments that a merge replaces. Their files remain, because earlier versions of the dataset need them. */
+/** The segments that a merge replaces. Their files remain, because earlier versions of the dataset need them. */
 interface MergeParams extends Mergeable {
   readonly datasetId: number;
 }
@@ -34,10 +34,10 @@ interface CompactionInfo {
 }
 
 /**
- * Merges small neighbouring segments of a dataset into one, or sorts the rows of segments whose row ids overlap. The segments are chosen
- * from the log when the task starts, so the task stores only the dataset. The dataset's lock is held only while the log entry is written:
- * imports continue during the merge, and their segments follow the merged one. A change that has found its rows before the merge is not
- * outdated (`Store.rebase`).
+ * Merges small neighbouring segments of a dataset into one, rewrites a segment with many deleted rows or an earlier format, or sorts the
+ * rows of segments whose row ids overlap. The segments are chosen from the log when the task starts, so the task stores only the dataset.
+ * The dataset's lock is held only while the log entry is written: imports continue during the merge, and their segments follow the merged
+ * one. A change that has found its rows before the merge is not outdated (`Store.rebase`).
  */
 export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
   kind: 'merge',

@@ -42,7 +42,7 @@ function nullableAppender(column: Column, data: Data): AppendValueAt {
   const append = nonNullAppender(column, data);
   if (column.type === 'json') return append;
   const valueAt = nullableReader(column, data);
-  // A column of JSON texts accepts every value, so no cast can fail.
+  // A column of JSON texts accepts every value, so a cast to it cannot fail.
   return (out, i) => {
     if (out.storesJson) appendText(out, stringifyJson(valueAt(i)));
     else append(out, i);

@@ -20,20 +20,23 @@ export interface ChunkRows {
   readonly order?: Int32Array;
 }
 
-/** Maximum estimated size in bytes of a chunk, which a pool thread holds decoded in memory together with one row group. */
+/**
+ * Maximum size in bytes, in segment files, of a chunk that is not a single segment, estimated from the average size of a record. A pool
+ * thread holds the chunk decoded in memory together with one row group.
+ */
 const maxChunkBytes = 16 << 20;
 const maxChunkValues = 4_000_000;
-/** Minimum number of rows of a chunk, even if its records are wide. */
+/** Lower limit of the maximum number of rows of a chunk; it applies if the records are wide. */
 const minChunkRows = 256;
 
-/** The number of records of a chunk. */
+/** Returns the number of records of a chunk. */
 export function countRows({ segments, order }: ChunkRows): number {
   return order ? order.length / 2 : segments.reduce((sum, one) => sum + segmentRowCount(one), 0);
 }
 
 /**
- * Cuts the rows that a query finds, in their order, into chunks. Consecutive rows of a segment stay in one chunk, which is a whole segment
- * if the query finds all of its rows; small segments share a chunk.
+ * Cuts the rows that a query finds, in their order, into chunks. Rows that come in batches of one segment stay in one chunk, which small
+ * segments share. Rows that come as references, in an order of their own, fill chunks with an `order`.
  */
 export async function* cutRowsIntoChunks(
   batches: AsyncIterable<RowBatch>,

@@ -35,7 +35,7 @@ export interface MigratedCounts {
 
 /**
  * Writes the chunks of a migration in the threads of the pool, in any order, and keeps their results in the order of the query. If chunks
- * disagree about a type, a second pass writes the affected chunks again.
+ * disagree about a type, or records may lack a required key, a second pass writes the affected chunks again.
  */
 export class ChunkWriter {
   readonly #params: MigrationParams;
@@ -72,7 +72,7 @@ export class ChunkWriter {
     return last === -1 ? knownResults : knownResults.slice(0, last + 1);
   }
 
-  /** The samples for the detection of entity types; empty if none is detected. */
+  /** Returns the samples for the detection of entity types; empty if none is detected. */
   samples(): readonly SourceSamples[] {
     const { entityDetection } = this.#params;
     if (entityDetection === null || this.#samples === null) return [];
@@ -96,7 +96,7 @@ export class ChunkWriter {
     };
   }
 
-  /** The completed chunks, with their positions among the records of the query. */
+  /** Returns the completed chunks, with their positions among the records of the query. */
   numberedChunks(): readonly NumberedChunk<MigratedChunk>[] {
     return numberChunks(this.completedChunks, this.#params.sourceName);
   }
@@ -122,7 +122,8 @@ export class ChunkWriter {
       if (this.#mayChange) this.#rows[index] = rows;
       await this.#write(rows, index, 'a');
     });
-    // A migration that fails needs no final types. Under strict validation, a second pass would not reject a record again either.
+    // A migration that fails needs no final types. A second pass would even lose errors: it does not treat warnings as errors, as strict
+    // validation does in the first pass.
     const isRefused = this.countRecords().rejected > maxRejectedRecords(this.#params.validation);
     if (isWhole && !isRefused) await this.#writeAgain();
     this.#report(this.#done);
@@ -157,7 +158,10 @@ export class ChunkWriter {
     );
   }
 
-  /** Runs the second pass: writes those chunks again whose types differ from the unified types of all chunks. */
+  /**
+   * Runs the second pass: writes those chunks again whose types differ from the unified types of all chunks, or whose records may lack the
+   * required key.
+   */
   async #writeAgain(): Promise<void> {
     const { stored, columns, expressions } = this.#params;
     if (!this.#mayChange) return;

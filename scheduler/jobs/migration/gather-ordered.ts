@@ -18,7 +18,6 @@ const partitionFanOut = 32;
 /** Number of divisions that are prepared together. The order of their rows is in memory, eight bytes for each row. */
 const maxDivisionsInMemory = 16;
 
-/** The options for gathering chunks. */
 interface GatherOptions {
   readonly snapshot: Snapshot;
   /** The columns of the source to read, without the reserved ones. */
@@ -34,8 +33,8 @@ interface GatherOptions {
  * rows are spread over all segments, and reading all segments for each chunk would take quadratic time. Therefore the rows are first
  * divided by chunk, as in an external distribution sort: each segment is read once, and its rows are written, in the order of the chunks,
  * to one file for each of at most `fanOut` ranges of chunks; then the files of each range are divided in the same way, until a range is one
- * chunk. Every round reads and writes each row once, a chunk's worth of rows at a time, and the number of rounds is logarithmic in the
- * number of chunks. The files are intermediate segments: uncompressed, and never flushed or committed.
+ * chunk. Every round reads and writes each row once, at most about as many rows at a time as a chunk has, and the number of rounds is
+ * logarithmic in the number of chunks. The files are intermediate segments: uncompressed, and never flushed or committed.
  */
 export async function* gatherOrdered(
   chunks: AsyncIterable<ChunkRows>,
@@ -115,7 +114,7 @@ class RowDistributor {
     yield* this.#below(await this.#divideSource(all, span), all, span);
   }
 
-  /** Yields the chunks of all partitions, one partition after another; each partition has `span` chunks. */
+  /** Yields the chunks of all partitions, one partition after another; each partition but the last has `span` chunks. */
   async *#below(
     partitions: readonly (readonly IntermediateSegment[])[],
     { first, end }: IndexRange,

@@ -96,8 +96,8 @@ export interface MigratedChunk {
 }
 
 /**
- * Reads the rows of a chunk column by column, casts the columns that have another type in the target, and writes a segment that is not
- * flushed yet.
+ * Reads the rows of a chunk column by column, casts the columns that have another type in the target, computes those with expressions, and
+ * writes a segment that is not flushed yet.
  */
 export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> {
   dropCacheOfOtherScope(job.calls?.scope);

@@ -29,7 +29,8 @@ export interface MigrationOutcome {
 }
 
 /**
- * The outcome of a migration. Throws a `TaskFailure` with the report if more records have errors than the limit on rejected records allows.
+ * Returns the outcome of a migration. Throws a `TaskFailure` with the report if more records have errors than the limit on rejected records
+ * allows, or if new columns violate the validation rules.
  */
 export function migrationOutcome(
   params: MigrationParams,

@@ -63,7 +63,7 @@ export interface MigrationResult {
   /** Number of records that the query found. */
   readonly records: number;
   readonly metadata: JsonObject;
-  /** Present if the migration replaces or deletes records. */
+  /** The change of stored records; present if the migration updates, replaces or deletes records. */
   readonly change?: AppliedChange;
   readonly dryRun?: {
     readonly sample: DryRunSample;

@@ -59,7 +59,7 @@ export class RowOrderFile {
     await this.#writer!.write(bytesOfInts(sorted));
   }
 
-  /** Must be called after the last chunk has been added and before anything is read. */
+  /** Ends the writing. Must be called after the last chunk has been added and before anything is read. */
   async finishWriting(): Promise<void> {
     await this.#writer!.closeUnflushed();
     this.#writer = undefined;
@@ -85,7 +85,7 @@ export class RowOrderFile {
     );
   }
 
-  /** The segment of each record of a chunk, in order. */
+  /** Returns the segment of each record of a chunk, in order. */
   readSegmentsOf(chunk: number): Promise<Int32Array> {
     return this.#read(this.#chunks[chunk]!.at, this.#chunks[chunk]!.rows);
   }

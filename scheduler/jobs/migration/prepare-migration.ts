@@ -48,7 +48,7 @@ import { migratedColumns, type MigratedColumn } from './column-plan.js';
 import type { MigrationExpressions } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
 
-/** The source column whose values become `givenIdColumn`, by which the records to delete or replace are found. */
+/** The source column whose values become `givenIdColumn`, by which the records to change or delete are found. */
 const storedIdColumn: Column = { name: '_id', physical: '_id', type: 'string', isList: false };
 const migratedIdColumn: MigratedColumn = { from: storedIdColumn, to: givenIdColumn, isCast: false };
 
@@ -63,7 +63,7 @@ export async function prepareMigration(
   const { catalog, store } = context;
   const row = await requireAuthorizedMigration(task, context);
   if (task.sourceObjectId === null) {
-    // The source was deleted while an earlier attempt published its result, which then was outdated or did not get that far.
+    // The source was deleted while an earlier attempt published its result, and that attempt did not complete.
     await catalog.tasks.cancel(task.id, { errorMessage: sourceDeletedMessage });
     return null;
   }
@@ -193,7 +193,10 @@ function namesBuilds({ name, entityType }: Partial<NewField>): boolean {
   return isCoordinate || entityType === 'variant' || entityType === 'genomic_region';
 }
 
-/** Returns the columns that expressions read, and the column of stored errors, of which those of other fields are kept. */
+/**
+ * Returns the columns that expressions read, and the column of stored errors if it is selected, because the stored errors of fields that
+ * are not computed are kept.
+ */
 function withErrorsColumn(inputs: Columns, selected: Columns): Columns {
   const isRead = inputs.some(({ name }) => name === errorsField);
   return isRead ? inputs : inputs.concat(selected.filter(({ name }) => name === errorsField));
@@ -275,7 +278,7 @@ function storedProjection(
   }).filter(({ column }) => !reservedNames.has(column.name));
 }
 
-/** The paths of the stored fields that the query does not select. */
+/** Returns the paths of the stored fields that the query does not select. */
 function droppedPaths(
   { columns }: Snapshot,
   projection: readonly ProjectedColumn[],

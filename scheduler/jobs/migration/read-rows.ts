@@ -10,9 +10,9 @@ import { readColumns } from '../../../engine/store/read-columns.js';
 import { countRows, type ChunkRows, type ChunkSegment } from './chunk-rows.js';
 
 /**
- * Minimum share of the rows of a segment above which the whole segment is read; below it, only the pages with wanted rows are read.
- * `minOrderedShareToReadWhole` applies to rows in an order of their own: they are spread over all pages, and reading them page by page would keep
- * every page in memory.
+ * Minimum share of the rows of a chunk's segments from which on the segments are read as a whole; below it, only the pages with wanted rows
+ * are read. `minOrderedShareToReadWhole` applies to rows in an order of their own: they are spread over all pages, and reading them page by
+ * page would keep every page in memory.
  */
 const minShareToReadWhole = 1 / 8;
 const minOrderedShareToReadWhole = 1 / 1024;
@@ -23,14 +23,14 @@ export function columnsOfChunk({ segments }: ChunkRows, columns: Columns): Colum
   return presentColumns(columns, stored).flatMap(dropEmptyObjects);
 }
 
-/** The column without objects that have no members in this file, because Parquet cannot store such objects. */
+/** Returns the column without objects that have no members in the chunk, because Parquet cannot store such objects. */
 function dropEmptyObjects(column: Column): Columns {
   if (column.children === undefined) return [column];
   const children = column.children.flatMap(dropEmptyObjects);
   return children.length === 0 ? [] : [{ ...column, children }];
 }
 
-/** The values of the rows of a chunk as Arrow columns, one for each of `columns`, which at least one of the segments has. */
+/** Returns the values of the rows of a chunk as Arrow columns, one for each of `columns`, which at least one of the segments has. */
 export async function readRows(rows: ChunkRows, columns: Columns): Promise<readonly Data[]> {
   const { segments, order } = rows;
   if (columns.length === 0) return [];
@@ -77,7 +77,7 @@ function alternateNumbers(pairs: Int32Array, from: 0 | 1): Int32Array {
   return numbers;
 }
 
-/** The chunk without the records whose byte in `dropped` is 1. */
+/** Returns the chunk without the records whose byte in `dropped` is 1. */
 export function dropRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows {
   const { segments, order } = rows;
   if (order !== undefined)

@@ -123,7 +123,7 @@ function withDetections(
   return { ...result, described: [...described, ...fields], metadata: { ...metadata, validation } };
 }
 
-/** The first records of a chunk. */
+/** Returns the first records of a chunk, at most `most`. */
 function takeFirstRows(rows: ChunkRows, most: number): ChunkRows {
   const { segments, order } = rows;
   if (order !== undefined) return { segments, order: order.subarray(0, 2 * most) };

@@ -25,7 +25,7 @@ export interface RollbackCheck {
   /** The reason why the commit cannot be rolled back, or what a rollback would do. */
   readonly detail: string;
   readonly isBlocked: boolean;
-  /** The newest commits in the way, at most `budgets.blockingCommits`, oldest first. */
+  /** The newest commits that prevent the rollback, at most `budgets.blockingCommits`, oldest first. */
   readonly blocking: readonly BlockingCommit[];
 }
 
@@ -36,7 +36,7 @@ interface BlockingCommit {
   readonly commit: CommitRow | undefined;
   /**
    * Number of records that both commits changed; `exampleId` is the `_id` of one of them, null if a merge has left out all of them. Both
-   * are null if the mode does not depend on the records.
+   * are null if the commit prevents the rollback whichever records it changed.
    */
   readonly records: number | null;
   readonly exampleId: string | null;
@@ -48,9 +48,9 @@ interface RollbackContext {
   readonly store: Store;
   readonly queryEngine: QueryEngine;
   readonly scheduler: {
-    /** Repeats work until it succeeds; for work that must follow a commit to a log. */
+    /** Repeats work that must follow a commit to a log, as `TaskRunner.persist` does. */
     persist(work: () => Promise<void>): Promise<void>;
-    /** Called after a commit to a dataset. */
+    /** Must be called after a commit to a dataset. */
     committed(datasetId: number): void;
   };
 }

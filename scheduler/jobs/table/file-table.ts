@@ -20,7 +20,7 @@ export interface FileTable {
   readonly isAllText: boolean;
 }
 
-/** The fields of a table's columns; members of objects have dotted names. */
+/** Returns the fields of a table's columns; members of objects have dotted names. */
 export function fieldsOfTable(
   columns: Columns,
   above: readonly string[] = [],

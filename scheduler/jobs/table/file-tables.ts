@@ -13,7 +13,7 @@ export interface FileTables {
    * if it is not in the cache. Concurrent callers wait for the same table; when all of them have aborted, its creation is canceled.
    */
   use<T>(file: TableFile, signal: AbortSignal, work: (table: FileTable) => Promise<T>): Promise<T>;
-  /** Drops the tables of an object whose file was replaced or deleted, or of a deleted dataset. */
+  /** Drops the tables of a file that was replaced or deleted, or the tables of computed fields of a deleted dataset. */
   drop(objectId: number): Promise<void>;
 }
 
@@ -21,11 +21,11 @@ export interface FileTables {
 interface FileTablesOptions {
   readonly queue: TaskQueue;
   report(message: string): void;
-  /** Called once for each file, when its table is complete, with the number of its records. */
+  /** Called once for each table that is created, when it is complete, with the number of its records. */
   counted(file: TableFile, records: number): Promise<void>;
 }
 
-/** The tables of uploaded files that a cache keeps. */
+/** Returns the tables of uploaded files that `cache` keeps. */
 export function createFileTables(
   cache: TableCache,
   { queue, report, counted }: FileTablesOptions,

@@ -58,8 +58,9 @@ interface CachedTable {
 }
 
 /**
- * A cache of tables in the API process, which the worker creates on demand. Its size is limited to `budgets.fileTableBytes`; the least
- * recently used tables are removed first. Nothing else refers to the folders of the tables, so the cache is empty when the server starts.
+ * A cache of tables in the API process, which the worker creates on demand. Its size is limited to `budgets.fileTableBytes`, apart from
+ * tables in use; the least recently used tables are removed first. Nothing else refers to the folders of the tables, so the cache is empty
+ * when the server starts.
  */
 export class TableCache {
   readonly #options: TableCacheOptions;

@@ -7,7 +7,8 @@ import { runTable, type TableResult } from './run-table.js';
 
 /**
  * The job that makes a file table: the records of an uploaded file as segments, for queries of files that were not imported. A query waits
- * for it, so it precedes merges, and small files precede the chunks of imports. The tables are deleted when the process ends.
+ * for it, so it precedes merges, and small files precede the chunks of imports. The table lasts until the cache removes it, at the latest
+ * when the server next starts.
  */
 export const tableJob: Job<'table', TableFile, TableResult> = {
   kind: 'table',

@@ -3,7 +3,7 @@ import { toErrorValue } from '../../../engine/core/errors.js';
 import type { Store } from '../../../engine/store/store.js';
 import type { TaskQueue } from '../index.js';
 
-/** Options of a `UpkeepTrigger`. */
+/** Options of an `UpkeepTrigger`. */
 interface UpkeepTriggerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
@@ -29,9 +29,7 @@ export class UpkeepTrigger {
   /** Datasets that have had no commit for `quietMs`. */
   readonly #quiet = new Set<number>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
-  /**
-   * The upkeep, as `<kind> <dataset>`, that failed although neither a commit nor a user caused it; it is not tried again before `until`.
-   */
+  /** The upkeep, as `<kind> <dataset>`, that failed with the code `damaged` or `internal`; it is not tried again before `until`. */
   readonly #paused = new Map<string, { readonly pauseMs: number; readonly until: number }>();
   #running: Promise<void> | null = null;
   #isClosing = false;

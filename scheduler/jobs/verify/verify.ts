@@ -112,7 +112,8 @@ export const verifyJob: Job<'verify', VerifyParams, VerifyResult> = {
     } catch (error) {
       const { code, message: problem } = toErrorValue(error);
       if (code !== 'damaged') throw error;
-      // The log could be read when the attempt began: since then it was damaged, or it was archived, and then the verification runs again.
+      // The log could be read when the verification began: since then it was damaged, or the dataset was archived, and then `publish` runs
+      // the verification again.
       const differences = [{ path: logFolderName, problem }];
       return { version, ...nothingRead, differences, lastMove };
     }

@@ -109,7 +109,7 @@ describe('every key that creates a resource changes it, or is refused by its nam
     const setId = idOf(await ann.post('/v2/beacon_sets', { title: `of ${name}` }));
     const beacon = { beacon_set_id: setId, vault_object_id: datasetId, title: 'b' };
     const records = [{ gene: 'x' }];
-    const newIds: Readonly<Record<string, () => Promise<number> | number>> = {
+    const idGetters: Readonly<Record<string, () => Promise<number> | number>> = {
       vaults: () => vaultId,
       objects: () => fileId,
       datasets: () => datasetId,
@@ -124,8 +124,8 @@ describe('every key that creates a resource changes it, or is refused by its nam
     };
     // Any other resource can be created from the required keys of its example.
     const requiredBody = Object.fromEntries(Object.entries(example as object).filter(([key]) => required.includes(key)));
-    const newId = newIds[name] ?? (async () => idOf(await ann.post(`/v2/${name}`, requiredBody)));
-    const path = `/v2/${name}/${await newId()}`;
+    const getId = idGetters[name] ?? (async () => idOf(await ann.post(`/v2/${name}`, requiredBody)));
+    const path = `/v2/${name}/${await getId()}`;
     for (const key of Object.keys(properties)) {
       const before = (await ann.get(path)).json;
       const value = differentJson(before[key]);

@@ -314,12 +314,12 @@ describe('the rest of the server', () => {
       [3, 'y'],
     ] as const) {
       // prettier-ignore
-      const bytes = letter.repeat(900) + String(number).repeat(150);
-      const { json } = await putFile('parts.bin', null, { size: 1050, md5: md5Of(bytes) });
+      const content = letter.repeat(900) + String(number).repeat(150);
+      const { json } = await putFile('parts.bin', null, { size: 1050, md5: md5Of(content) });
       expect(json).toMatchObject({ id, is_multipart: true, version_count: number, size: 1050 });
       const parts = [];
       for (const part of json['presigned_urls'] as Record<string, number | string>[]) {
-        const piece = bytes.slice(Number(part['start_byte']), Number(part['end_byte']) + 1);
+        const piece = content.slice(Number(part['start_byte']), Number(part['end_byte']) + 1);
         const partAnswer = await sendRequest('', 'PUT', String(part['upload_url']), piece);
         parts.push({ part_number: part['part_number'], etag: partAnswer.headers.get('etag') });
       }
@@ -327,7 +327,7 @@ describe('the rest of the server', () => {
       expect(await downloadCurrentContent(id)).toBe(previous);
       const { upload_id, upload_key: physical_object_id } = json;
       const done = await ann.post('/v2/complete_multi_part', { upload_id, physical_object_id, parts }); // prettier-ignore
-      expect([done.status, await downloadCurrentContent(id)]).toEqual([200, bytes]);
+      expect([done.status, await downloadCurrentContent(id)]).toEqual([200, content]);
     }
     const { json } = await putFile('parts.bin', null, { size: 2000 });
     const [part] = json['presigned_urls'] as Record<string, string>[];

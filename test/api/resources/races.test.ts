@@ -47,7 +47,7 @@ async function makeRaceFixture(): Promise<RaceFixture> {
   };
 }
 
-type RaceAction = (world: RaceFixture) => Promise<Answer>;
+type RaceAction = (fixture: RaceFixture) => Promise<Answer>;
 
 /** Requests that create or read something below a dataset, a folder, a file or a vault. */
 const requestActions: Readonly<Record<string, RaceAction>> = {
@@ -108,7 +108,7 @@ test.each(Object.entries(deleteActions))(
     const next = seededRandom(seed);
     const rounds = caseCountByTier(1, 12);
     for (let round = 0; round < rounds; round++) {
-      const newWorld = await makeRaceFixture();
+      const fixture = await makeRaceFixture();
       // In the slow tier, each request is sent twice.
       const copies = byTier([requestActions], [requestActions, requestActions]);
       const all = copies.flatMap((each) => Object.entries(each));
@@ -117,7 +117,7 @@ test.each(Object.entries(deleteActions))(
       const starting = orders.map(async ([name, act]) => {
         const turns = Math.floor(next() * maxEventLoopTurns);
         for (let turn = 0; turn < turns; turn++) await setImmediate();
-        return { name, answer: await act(newWorld) };
+        return { name, answer: await act(fixture) };
       });
       const answers = await Promise.all(starting);
       for (const { name, answer } of answers) {

@@ -262,18 +262,18 @@ describe('groups', () => {
 
   test('give their members the highest permission, until they leave, and show no other vaults (A3)', async () => {
     const { id, permissions } = await newVault();
-    const readers = await newGroup(ben);
-    const writers = await newGroup(ben, adminClient);
-    await ann.put(permissions, { group_id: readers, permission: 'read' });
+    const readerGroupId = await newGroup(ben);
+    const writerGroupId = await newGroup(ben, adminClient);
+    await ann.put(permissions, { group_id: readerGroupId, permission: 'read' });
     expect(await fetchEffectivePermissions(ben, id)).toBe('read');
-    await ann.put(permissions, { group_id: writers, permission: 'write' });
+    await ann.put(permissions, { group_id: writerGroupId, permission: 'write' });
     expect(await fetchEffectivePermissions(ben, id)).toBe('read write');
     const ownPermission = idOf(
       await ann.put(permissions, { user_id: ben.user.id, permission: 'admin' }),
     );
     expect(await fetchEffectivePermissions(ben, id)).toBe('read write admin');
     await ann.delete(`${permissions}/${ownPermission}`);
-    expect(listOf(await ben.get(`/v1/groups/${writers}/vaults`))).toEqual([
+    expect(listOf(await ben.get(`/v1/groups/${writerGroupId}/vaults`))).toEqual([
       expect.objectContaining({
         id,
         permission: 'write',
@@ -283,17 +283,21 @@ describe('groups', () => {
     ]);
     const withoutMember = (group: number): Promise<Answer> =>
       ben.get(`/v2/vaults?id=${id}&exclude_group_id=${group}`);
-    expect(listOf(await withoutMember(writers))[0]).toMatchObject({ permissions: { read: true, write: false } }); // prettier-ignore
-    expect(listOf(await withoutMember(readers))[0]).toMatchObject({ permissions: { write: true } });
-    await adminClient.delete(`/v1/groups/${writers}/memberships/${ben.user.id}`);
-    expect((await withoutMember(readers)).json['total']).toBe(0);
+    expect(listOf(await withoutMember(writerGroupId))[0]).toMatchObject({ permissions: { read: true, write: false } }); // prettier-ignore
+    expect(listOf(await withoutMember(readerGroupId))[0]).toMatchObject({
+      permissions: { write: true },
+    });
+    await adminClient.delete(`/v1/groups/${writerGroupId}/memberships/${ben.user.id}`);
+    expect((await withoutMember(readerGroupId)).json['total']).toBe(0);
     expect(await fetchEffectivePermissions(ben, id)).toBe('read');
-    await adminClient.delete(`/v1/groups/${readers}`);
+    await adminClient.delete(`/v1/groups/${readerGroupId}`);
     expect(await fetchEffectivePermissions(ben, id)).toBe('');
-    expect(listOf(await ann.get(permissions)).map((row) => row['group_id'])).toEqual([writers]);
+    expect(listOf(await ann.get(permissions)).map((row) => row['group_id'])).toEqual([
+      writerGroupId,
+    ]);
     // A vault that the user may not read is not counted either.
-    expect((await ben.get(`/v1/groups/${writers}`)).json).toMatchObject({ memberships_count: 1, vaults_count: 0 }); // prettier-ignore
-    expect(listOf(await ben.get(`/v1/groups/${writers}/vaults`))).toEqual([]);
+    expect((await ben.get(`/v1/groups/${writerGroupId}`)).json).toMatchObject({ memberships_count: 1, vaults_count: 0 }); // prettier-ignore
+    expect(listOf(await ben.get(`/v1/groups/${writerGroupId}/vaults`))).toEqual([]);
   });
 
   test('have users of their account as members, once', async () => {

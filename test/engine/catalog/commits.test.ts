@@ -24,24 +24,24 @@ let createdCommitIds: readonly number[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strandlake-commits-'));
   const file = join(folder, 'catalog.sqlite');
-  const newWorld = new CatalogFixture(await openCatalog(file));
-  const ann = await newWorld.createUserOf('ann@example.org');
-  datasetId = await newWorld.createDataset(ann);
-  const otherDataset = await newWorld.createDataset(ann, 'other');
+  const catalogFixture = new CatalogFixture(await openCatalog(file));
+  const ann = await catalogFixture.createUserOf('ann@example.org');
+  datasetId = await catalogFixture.createDataset(ann);
+  const otherDataset = await catalogFixture.createDataset(ann, 'other');
   const commitIds: number[] = [];
   for (const [i, time] of commitTimes.entries()) {
     for (const id of [datasetId, otherDataset]) {
-      const task = await newWorld.queueImport(ann, id);
-      await newWorld.catalog.tasks.claim();
+      const task = await catalogFixture.queueImport(ann, id);
+      await catalogFixture.catalog.tasks.claim();
       // Every second version is a merge.
       const change = { logVersion: 2 * i, time, recordsModified: 1 + i };
-      const publication = await publicationOf(newWorld.catalog, task, change);
-      await newWorld.catalog.publish(publication);
+      const publication = await publicationOf(catalogFixture.catalog, task, change);
+      await catalogFixture.catalog.publish(publication);
       if (id === datasetId) commitIds.push(publication.commitId);
     }
   }
   createdCommitIds = commitIds;
-  await newWorld.catalog.close();
+  await catalogFixture.catalog.close();
   db = new SqliteDatabase(file);
   commits = commitTable(db);
 });

@@ -178,8 +178,8 @@ test('C2b: a replay after a restart completes a task that was queued again, or e
     const publication = await publicationOf(catalog, task, { logVersion: version });
     await (meanwhile === 'cancel' ? catalog.tasks.cancel(task.id) : catalog.tasks.requeue(task.id));
     await catalog.publish(publication);
-    const done = await catalog.tasks.get(task.id);
-    expect(done).toMatchObject({
+    const completedTask = await catalog.tasks.get(task.id);
+    expect(completedTask).toMatchObject({
       status: 'completed',
       cancelRequested: false,
       isPublishing: false,

@@ -28,13 +28,13 @@ let datasetId: number;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strandlake-plans-'));
   const file = join(folder, 'catalog.sqlite');
-  const world = new CatalogFixture(await openCatalog(file));
-  const ann = await world.createUserOf('ann@example.org');
-  viewer = await world.readViewer(ann.user.id);
+  const catalogFixture = new CatalogFixture(await openCatalog(file));
+  const ann = await catalogFixture.createUserOf('ann@example.org');
+  viewer = await catalogFixture.readViewer(ann.user.id);
   accountId = ann.user.accountId;
-  datasetId = await world.createDataset(ann);
-  await world.queueImport(ann, datasetId);
-  await world.catalog.close();
+  datasetId = await catalogFixture.createDataset(ann);
+  await catalogFixture.queueImport(ann, datasetId);
+  await catalogFixture.catalog.close();
   db = new SqliteDatabase(file);
 });
 afterAll(async () => {

@@ -44,11 +44,11 @@ test('permissions of an older catalogue are kept, and can be changed', async () 
 
 test('a user has the highest of all that was granted to them and their groups', async () => {
   const randomBelow = seededRandomBelow(seed);
-  const newWorld = await CatalogFixture.openInMemory();
-  const { catalog } = newWorld;
-  const owner = await newWorld.createUserOf('owner@example.org');
-  const newPeople = await Promise.all(
-    ['a', 'b', 'c'].map((name) => newWorld.createUserOf(`${name}@example.org`)),
+  const catalogFixture = await CatalogFixture.openInMemory();
+  const { catalog } = catalogFixture;
+  const owner = await catalogFixture.createUserOf('owner@example.org');
+  const users = await Promise.all(
+    ['a', 'b', 'c'].map((name) => catalogFixture.createUserOf(`${name}@example.org`)),
   );
   const groups = await Promise.all(
     ['x', 'y', 'z'].map((name) => catalog.groups.create({ accountId: owner.account.id, name })),
@@ -63,7 +63,7 @@ test('a user has the highest of all that was granted to them and their groups', 
   const granted = new Map<string, Permission | null>();
   const members = new Set<string>();
   for (let step = 0; step < 400; step += 1) {
-    const person = newPeople[randomBelow(3)]!;
+    const person = users[randomBelow(3)]!;
     const group = groups[randomBelow(3)]!;
     const vault = vaults[randomBelow(2)]!;
     if (randomBelow(2) === 0) {
@@ -80,7 +80,7 @@ test('a user has the highest of all that was granted to them and their groups', 
       granted.set(`${vault.id} ${isUser ? `u${person.user.id}` : `g${group.id}`}`, permission);
       await catalog.transaction((tx) => shareVault(tx, owner.user, vault, holder, permission));
     }
-    for (const { user } of newPeople) {
+    for (const { user } of users) {
       for (const { id } of vaults) {
         const grantedLevel = granted.get(`${id} u${user.id}`) ?? null;
         const shared = groups

@@ -79,9 +79,9 @@ test('A7: no file of the catalogue contains the secret of a token', async () => 
 });
 
 test('A9: tokens end by revocation and expiry, and authenticate only with the right secret and key', async () => {
-  const newWorld = await CatalogFixture.openInMemory();
-  const { tokens } = newWorld.catalog;
-  const { user } = await newWorld.createUserOf('ann@example.org');
+  const catalogFixture = await CatalogFixture.openInMemory();
+  const { tokens } = catalogFixture.catalog;
+  const { user } = await catalogFixture.createUserOf('ann@example.org');
   const now = Date.now();
   const { row, secret } = await tokens.create(
     { userId: user.id, expiresAt: now + 1_000, scope: 'read' },
@@ -100,13 +100,13 @@ test('A9: tokens end by revocation and expiry, and authenticate only with the ri
   expect(revoked?.revokedAt).not.toBeNull();
   expect(await tokens.authenticate(secret, tokenHashKey, now)).toBeUndefined();
   expect((await tokens.revoke(row.id))?.revokedAt).toBe(revoked?.revokedAt);
-  await newWorld.catalog.close();
+  await catalogFixture.catalog.close();
 });
 
 test('a chosen secret must have 30 characters and be unused', async () => {
-  const newWorld = await CatalogFixture.openInMemory();
-  const { user } = await newWorld.createUserOf('ann@example.org');
-  const { tokens } = newWorld.catalog;
+  const catalogFixture = await CatalogFixture.openInMemory();
+  const { user } = await catalogFixture.createUserOf('ann@example.org');
+  const { tokens } = catalogFixture.catalog;
   const secret = 'x'.repeat(30);
   await tokens.create({ userId: user.id, secret }, tokenHashKey);
   await expect(tokens.create({ userId: user.id, secret }, tokenHashKey)).rejects.toThrow(
@@ -122,13 +122,13 @@ test('a chosen secret must have 30 characters and be unused', async () => {
       'exactly 30',
     );
   }
-  await newWorld.catalog.close();
+  await catalogFixture.catalog.close();
 });
 
 test('the last use of a token is recorded at most once a minute', async () => {
-  const newWorld = await CatalogFixture.openInMemory();
-  const { tokens } = newWorld.catalog;
-  const { user } = await newWorld.createUserOf('ann@example.org');
+  const catalogFixture = await CatalogFixture.openInMemory();
+  const { tokens } = catalogFixture.catalog;
+  const { user } = await catalogFixture.createUserOf('ann@example.org');
   const { row } = await tokens.create({ userId: user.id }, tokenHashKey);
   const lastUsed = async (): Promise<number | null> => (await tokens.get(row.id))!.lastUsedAt;
   await tokens.touch(row, 100_000);
@@ -137,13 +137,13 @@ test('the last use of a token is recorded at most once a minute', async () => {
   expect(await lastUsed()).toBe(100_000);
   await tokens.touch((await tokens.get(row.id))!, 160_000);
   expect(await lastUsed()).toBe(160_000);
-  const otherUser = await newWorld.createUserOf('bob@example.org');
+  const otherUser = await catalogFixture.createUserOf('bob@example.org');
   await tokens.create({ userId: otherUser.user.id }, tokenHashKey);
   expect((await tokens.list({ userId: user.id }, allRowsPage)).rows.map((one) => one.id)).toEqual([
     row.id,
   ]);
   expect((await tokens.list({}, allRowsPage)).total).toBe(2);
-  await newWorld.catalog.close();
+  await catalogFixture.catalog.close();
 });
 
 test('an account has a domain of its own', async () => {

@@ -39,7 +39,7 @@ export interface SearchingUser {
 
 /** A catalogue of random vaults, permissions and objects. */
 export interface RandomCatalogue {
-  readonly world: CatalogFixture;
+  readonly catalogFixture: CatalogFixture;
   /** The documents in the order of a search: vaults first, then objects, each from the oldest to the newest. */
   readonly documents: readonly ModelDocument[];
   readonly searchers: readonly SearchingUser[];
@@ -70,26 +70,26 @@ export const timeTexts = ['2015-01-10T00:00:00.000', '2016-05-01T12:30:00.125', 
 export async function randomCatalogue(random: Random, objects: number): Promise<RandomCatalogue> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-search-'));
   const file = join(folder, 'catalog.sqlite');
-  const newWorld = new CatalogFixture(await openCatalog(file));
-  const newPeople = [
-    await newWorld.createUserOf('ann@acme.org', 'acme', 'primary_owner'),
-    await newWorld.createUserOf('bob@acme.org', 'acme'),
-    await newWorld.createUserOf('cy@acme.org', 'acme'),
-    await newWorld.createUserOf('dee@other.org', 'other'),
+  const catalogFixture = new CatalogFixture(await openCatalog(file));
+  const users = [
+    await catalogFixture.createUserOf('ann@acme.org', 'acme', 'primary_owner'),
+    await catalogFixture.createUserOf('bob@acme.org', 'acme'),
+    await catalogFixture.createUserOf('cy@acme.org', 'acme'),
+    await catalogFixture.createUserOf('dee@other.org', 'other'),
   ];
-  const vaults = await randomVaults(newWorld, random, newPeople);
+  const vaults = await randomVaults(catalogFixture, random, users);
   const documents: WritableDocument[] = vaults.map(({ document }) => document);
-  for (let i = 0; i < objects; i++) documents.push(await randomObject(newWorld, random, vaults, documents, newPeople)); // prettier-ignore
-  await randomDeletions(newWorld, random, documents);
+  for (let i = 0; i < objects; i++) documents.push(await randomObject(catalogFixture, random, vaults, documents, users)); // prettier-ignore
+  await randomDeletions(catalogFixture, random, documents);
   setRandomTimes(file, random, documents);
   const closeAll = async (): Promise<void> => {
-    await newWorld.catalog.close();
+    await catalogFixture.catalog.close();
     rmSync(folder, { recursive: true, force: true });
   };
   const searchers = await Promise.all(
-    newPeople.map((person) => searchingUserOf(newWorld, person, vaults)),
+    users.map((person) => searchingUserOf(catalogFixture, person, vaults)),
   );
-  return { world: newWorld, documents: sortDocuments(documents), searchers, close: closeAll };
+  return { catalogFixture, documents: sortDocuments(documents), searchers, close: closeAll };
 }
 
 type WritableDocument = { -readonly [K in keyof ModelDocument]: ModelDocument[K] };
@@ -103,11 +103,11 @@ interface ModelVault {
 }
 
 async function randomVaults(
-  world: CatalogFixture,
+  catalogFixture: CatalogFixture,
   random: Random,
   people: readonly CreatedUser[],
 ): Promise<readonly ModelVault[]> {
-  const { vaults } = world.catalog;
+  const { vaults } = catalogFixture.catalog;
   const found: ModelVault[] = [];
   for (const owner of people) {
     const { id, name } = owner.vault;
@@ -141,7 +141,7 @@ async function randomVaults(
     for (const { user } of people) {
       if (user.id === owner.user.id || !random.chance(0.3)) continue;
       granted.add(user.id);
-      await world.catalog.vaultPermissions.grant(
+      await catalogFixture.catalog.vaultPermissions.grant(
         id,
         { userId: user.id },
         random.pick(['read', 'write', 'admin'] as const),
@@ -184,7 +184,7 @@ function vaultDocument(
 }
 
 async function randomObject(
-  world: CatalogFixture,
+  catalogFixture: CatalogFixture,
   random: Random,
   vaults: readonly ModelVault[],
   documents: readonly WritableDocument[],
@@ -208,7 +208,7 @@ async function randomObject(
     tags: ownTags,
     ...(description !== null && { description }),
   };
-  const { catalog } = world;
+  const { catalog } = catalogFixture;
   const createdObject =
     type === 'dataset'
       ? (await catalog.datasets.create({ ...givenObject, storageClass: storage! })).object
@@ -237,7 +237,7 @@ async function randomObject(
 
 /** Deletes a few objects with everything below them. */
 async function randomDeletions(
-  world: CatalogFixture,
+  catalogFixture: CatalogFixture,
   random: Random,
   documents: WritableDocument[],
 ): Promise<void> {
@@ -245,7 +245,7 @@ async function randomDeletions(
     const objects = documents.filter(({ type }) => type !== 'vault');
     if (objects.length === 0) return;
     const { id, full_path: path } = random.pick(objects);
-    await world.catalog.objects.delete(id);
+    await catalogFixture.catalog.objects.delete(id);
     const isGone = (one: WritableDocument): boolean => one.id === id || one.full_path.startsWith(`${path}/`); // prettier-ignore
     documents.splice(0, documents.length, ...documents.filter((one) => !isGone(one)));
   }
@@ -278,7 +278,7 @@ function sortDocuments(documents: readonly WritableDocument[]): readonly ModelDo
 
 /** Returns a searcher; implements the rules of contract 5.2 and of the access rules in the specification independently of the code. */
 async function searchingUserOf(
-  world: CatalogFixture,
+  catalogFixture: CatalogFixture,
   { user }: CreatedUser,
   vaults: readonly ModelVault[],
 ): Promise<SearchingUser> {
@@ -289,5 +289,5 @@ async function searchingUserOf(
       readable.set(document.id, 'own'); // prettier-ignore
     else if (isPublic) readable.set(document.id, 'public');
   }
-  return { name: user.email, viewer: await world.readViewer(user.id), readable };
+  return { name: user.email, viewer: await catalogFixture.readViewer(user.id), readable };
 }

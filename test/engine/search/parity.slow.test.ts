@@ -148,7 +148,7 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
       parseQuery(body, fields),
     );
     const answer = await searchCatalog(
-      catalogue.world.catalog.search,
+      catalogue.catalogFixture.catalog.search,
       searcher!.viewer,
       parseSearch(body),
     );

@@ -23,7 +23,11 @@ afterEach(async () => {
 });
 
 async function searchAs(searcher: SearchingUser, body: object): Promise<SearchAnswer> {
-  return searchCatalog(catalogue!.world.catalog.search, searcher.viewer, parseSearch(body));
+  return searchCatalog(
+    catalogue!.catalogFixture.catalog.search,
+    searcher.viewer,
+    parseSearch(body),
+  );
 }
 
 function idsOfAnswer({ documents }: SearchAnswer): readonly string[] {
@@ -128,7 +132,7 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
   catalogue = await randomCatalogue(new Random(2), 20);
   const [searcher] = catalogue.searchers;
   const request = parseSearch({});
-  const { search: table } = catalogue.world.catalog;
+  const { search: table } = catalogue.catalogFixture.catalog;
   const abortedSearch = searchCatalog(table, searcher!.viewer, request, {
     signal: AbortSignal.abort(),
   });
@@ -162,7 +166,7 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
 test('what is deleted while a search goes on is left out of its page, and changes no other', async () => {
   catalogue = await randomCatalogue(new Random(3), 20);
   const [searcher] = catalogue.searchers;
-  const { catalog } = catalogue.world;
+  const { catalog } = catalogue.catalogFixture;
   const goneFile = catalogue.documents.find(
     (one) => one.type === 'file' && searcher!.readable.has(one.vault_id),
   )!;

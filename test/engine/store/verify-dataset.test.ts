@@ -78,10 +78,10 @@ async function writeAsEarlierRelease(
 
 test(`a bit that flips anywhere in a log entry is noticed, also in its last line (STRANDLAKE_SEED=${seed})`, async () => {
   const [id, next] = [1_000, seededRandom(seed)];
-  const sorted = await makeDataset(id, 12);
+  const sortedVersion = await makeDataset(id, 12);
   const store = newStore();
   expect(await store.verify(id)).toEqual([]);
-  for (const version of [0, sorted]) {
+  for (const version of [0, sortedVersion]) {
     const path = folder.logEntry(id, version);
     const whole = await readFile(path);
     const lastLine = whole.lastIndexOf('\n', whole.length - 2) + 1;
@@ -100,22 +100,26 @@ test(`a bit that flips anywhere in a log entry is noticed, also in its last line
 
 test('entries of earlier releases, whose last line has no checksum, are read, and verification looks at their origins', async () => {
   const id = 2_000;
-  const sorted = await makeDataset(id, 12);
+  const sortedVersion = await makeDataset(id, 12);
   const store = newStore();
   const before = await store.snapshot(id);
   for (let version = 0; version < 12; version++)
     await writeAsEarlierRelease(id, version, () => undefined);
   expect(await newStore().snapshot(id)).toEqual(before);
   expect(await store.verify(id)).toEqual([]);
-  const { origins } = (await readCommitInfo(id, sorted)).strandlake;
+  const { origins } = (await readCommitInfo(id, sortedVersion)).strandlake;
   const damagedOrigins: readonly unknown[] = [
     (origins as unknown[]).slice(1),
     (origins as unknown[]).map(() => 'AAAA'),
     (origins as unknown[]).map(() => encodeOrigins({ sources: Uint32Array.of(0), rows: Int32Array.of(1_000) })), // prettier-ignore
   ];
   for (const other of damagedOrigins) {
-    await writeAsEarlierRelease(id, sorted, ({ strandlake }) => (strandlake.origins = other));
-    expect(await store.verify(id)).toEqual([{ path: `_delta_log/${logEntryName(sorted)}`, problem: expect.stringContaining('origins') }]); // prettier-ignore
+    await writeAsEarlierRelease(
+      id,
+      sortedVersion,
+      ({ strandlake }) => (strandlake.origins = other),
+    );
+    expect(await store.verify(id)).toEqual([{ path: `_delta_log/${logEntryName(sortedVersion)}`, problem: expect.stringContaining('origins') }]); // prettier-ignore
   }
 });
 

@@ -117,7 +117,7 @@ test('an export that gives each element of a list its own column runs its query 
     stream: (...statement) => ((statementCount += 1), sql.stream(...statement)),
     close: () => sql.close(),
   });
-  const countedJob: typeof exportJob = {
+  const statementCountingJob: typeof exportJob = {
     ...exportJob,
     run: (params, context) =>
       exportJob.run(params, {
@@ -128,10 +128,12 @@ test('an export that gives each element of a list its own column runs its query 
           ),
       }),
   };
-  const countedJobs: Jobs = jobs.map((job) => (job === exportJob ? countedJob : job));
+  const jobsCountingStatements: Jobs = jobs.map((job) =>
+    job === exportJob ? statementCountingJob : job,
+  );
   scheduler = await lake.startScheduler({
-    jobs: countedJobs,
-    startWorker: (...args) => startWorkerInProcess(...args, countedJobs),
+    jobs: jobsCountingStatements,
+    startWorker: (...args) => startWorkerInProcess(...args, jobsCountingStatements),
   });
   const statementsOf = async (format: string, lines: readonly string[]): Promise<number> => {
     statementCount = 0;

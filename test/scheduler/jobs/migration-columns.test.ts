@@ -54,13 +54,13 @@ async function findCallsPerRecord(more: Partial<NewDatasetMigration>): Promise<r
   await session.post('Profiler.takePreciseCoverage'); // begins to count again
   await waitUntilCompleted(lake.queueMigration(sourceId, target, more));
   const { result } = await session.post('Profiler.takePreciseCoverage');
-  const found = result.flatMap(({ url, functions }) => {
+  const frequentFunctions = result.flatMap(({ url, functions }) => {
     const [, file] = /\/dist\/((?:api|engine|readers|scheduler|writers)\/.*)\.js$/.exec(url) ?? [];
     if (file === undefined) return [];
     const often = functions.filter(({ ranges: [whole] }) => whole!.count >= recordCount * 0.9);
     return often.map(({ functionName }) => `${file} ${functionName}`);
   });
-  return found.toSorted();
+  return frequentFunctions.toSorted();
 }
 
 /** Encoding and decoding pages calls functions for each value, which make no objects. */

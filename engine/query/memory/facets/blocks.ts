@@ -12,8 +12,8 @@ const compactedBuffer = new Float64Array(blockLength);
 const indicesBuffer = new Uint32Array(blockLength);
 
 /**
- * Returns one byte for each value of a column: 1 if the value is present and its row is selected. Returns undefined if all bytes would be
- * 1, and null if none would be.
+ * Returns one byte for each value of a column: 1 if the value is present and its row is selected. Returns undefined if `selection` is `all`
+ * and `column.present` is undefined, and null if `selection` is `none` or the column has no rows.
  */
 export function selectedValues(
   column: MemoryColumn,
@@ -27,8 +27,8 @@ export function selectedValues(
 }
 
 /**
- * Writes the offsets of the selected values between `from` and `to`, at most a block, to the beginning of `into`; returns their number. It
- * has no branch, because selections are unpredictable.
+ * Writes the selected indices between `from` and `to`, at most a block, to the beginning of `into`, as offsets that count from `from`;
+ * returns their number. The loop has no branch that depends on the selection, because selections are unpredictable.
  */
 export function listSelected(
   selected: Uint8Array | undefined,
@@ -49,7 +49,10 @@ export function valueCount({ rows, offsets }: MemoryColumn): number {
   return offsets ? offsets[rows]! : rows;
 }
 
-/** Returns the values from `from` to `to`, at most a block, as doubles. The next call overwrites the array. */
+/**
+ * Returns the values from `from` to `to`, at most a block, as doubles. If they are not finite numbers, sets the reason in `overflow`
+ * instead. The next call overwrites the array.
+ */
 export function doublesOf(
   { values }: MemoryColumn,
   from: number,

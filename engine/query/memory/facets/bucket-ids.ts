@@ -1,7 +1,9 @@
 import { maxDistinctNumbers } from './number-ids.js';
 import type { FacetOverflow } from './overflow.js';
 
-/** Numbers and counts the buckets of a nested facet: pairs of the parent bucket and a key id, in order of appearance. */
+/**
+ * Numbers and counts the buckets of a facet in a tree of nested facets: pairs of the parent bucket and a key id, in order of appearance.
+ */
 export class BucketIds {
   #table = new Uint32Array(1 << 10);
   #parents = new Uint32Array(1 << 9);
@@ -62,7 +64,7 @@ export class BucketIds {
     return number;
   }
 
-  /** The hash table has twice as many slots as there is room for buckets. */
+  /** Doubles the room for buckets. The hash table has twice as many slots. */
   #grow(): void {
     const length = 2 * this.#ids.length;
     this.#parents = growArray(this.#parents, length);

@@ -1,7 +1,10 @@
 import { isOrderedByCount } from '../../results/facet-answer.js';
 import type { MergedBuckets } from './merge-facets.js';
 
-/** Groups buckets by their parent, in no order. */
+/**
+ * Groups the buckets below the parents `above` by parent, not yet in the order of the answer. A facet outside a tree of nested facets has
+ * one group, of parent 0, without the keys that no row has.
+ */
 export function bucketsByParent(
   { parents, counts }: MergedBuckets,
   above: readonly number[],
@@ -21,7 +24,7 @@ export function bucketsByParent(
   return new Map([[0, all.subarray(0, size)]]);
 }
 
-/** Up to this many requested buckets are selected without sorting all buckets. */
+/** If the order is by count, up to this many requested buckets are selected without sorting all buckets. */
 const maxPartialSortBuckets = 100;
 
 /** Returns at most `limit` buckets in the order of the answer. */
@@ -56,7 +59,7 @@ export function orderedBuckets(
   return sorted;
 }
 
-/** Sorts with a comparator, which is cheaper than ranking all keys where the buckets are few. */
+/** Sorts with a comparator, which is cheaper than an array with an element for each key if the buckets are few. */
 function sortFewBuckets(
   { facet, keyOf, counts }: MergedBuckets,
   buckets: ArrayLike<number>,

@@ -50,8 +50,8 @@ export class DoubleBins implements NumberGrouping {
       // slow path.
       if (!(id < end && Math.abs(estimate - id - 0.5) < half)) slow += 1;
     }
-    // The rare values close to an edge are counted in a second loop: a call within the first loop would make it twice as slow even if never
-    // executed.
+    // The rare values close to an edge or without a direct id are assigned in a second loop: a call within the first loop would make it
+    // twice as slow even if never executed.
     for (let i = 0; i < slow; i++) {
       const at = edgeValueIndices[i]!;
       into[at] = this.#exactly(values[start + at]!);

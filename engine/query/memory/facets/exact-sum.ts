@@ -53,8 +53,8 @@ const doubleBits = new DataView(new ArrayBuffer(8));
 export function nearestQuotient(numerator: bigint, denominator: bigint, scale: number): number {
   const size = numerator < 0n ? -numerator : numerator;
   const length = size.toString(2).length - denominator.toString(2).length;
-  // The quotient gets 64 bits, and one more bit that tells whether the division has a remainder, so that a value just above a half is not
-  // rounded as a half.
+  // The quotient gets at least 64 bits, and one more bit that tells whether the division has a remainder, so that a value just above a half
+  // is not rounded as a half.
   const shift = 64 - length;
   const [top, bottom] =
     shift > 0 ? [size << BigInt(shift), denominator] : [size, denominator << BigInt(-shift)];

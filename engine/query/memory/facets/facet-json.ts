@@ -13,7 +13,8 @@ import type { FacetPartial } from './partial.js';
 
 /**
  * Returns the JSON text of each facet's answer, merged from the partial results of the threads; it equals the answer of the SQL executor.
- * Callers must pass the threads in the same order every time, because merged dictionaries are cached by their order.
+ * `partials` should have the same order of threads in every call: the cache of merged dictionaries finds an entry only if the dictionaries
+ * of the threads are equal in the same order.
  */
 export function facetJson(
   facets: readonly Facet[],
@@ -25,14 +26,17 @@ export function facetJson(
   return shown.map((root) => facetAnswerJson(root, 0));
 }
 
-/** The buckets of a facet that the answer contains, in order, grouped by parent bucket. */
+/**
+ * The buckets of a facet from which its answer is made, grouped by parent bucket: those in the answer, in order; for `count` and
+ * `percentiles`, all buckets, in no order.
+ */
 interface AnswerBuckets {
   readonly node: MergedFacet;
   readonly below: ReadonlyMap<number, ArrayLike<number>>;
   readonly nested: readonly AnswerBuckets[];
 }
 
-/** Returns the buckets that the answer contains, and adds them to `count`. */
+/** Returns the buckets from which the answer of a facet and of its nested facets is made, and adds those in the answer to `count`. */
 function answerBuckets(
   node: MergedFacet,
   parents: readonly number[],

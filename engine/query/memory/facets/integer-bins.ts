@@ -41,7 +41,8 @@ export class IntegerBins implements NumberGrouping {
       largeValueIndices[slow] = i;
       if (!(id >= 0 && id < end && Math.abs(product) < maxExactInteger)) slow += 1;
     }
-    // The rare values of large ids are counted in a second loop: a call within the first loop would make it slower even if never executed.
+    // The rare values without a direct id are assigned in a second loop: a call within the first loop would make it slower even if never
+    // executed.
     for (let i = 0; i < slow; i++) {
       const at = largeValueIndices[i]!;
       const product = values[start + at]! * factor;

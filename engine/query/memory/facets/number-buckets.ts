@@ -17,7 +17,7 @@ const bucketIdsBuffer = new Uint32Array(blockLength);
 const occurringValuesBuffer = new Float64Array(blockLength);
 const occurrencesBuffer = new Uint32Array(blockLength);
 
-/** Counts the rows for each number of a field, or for each bin of its numbers. */
+/** Counts the values of a field for each number, or for each bin of numbers. */
 export class NumberBuckets {
   readonly #field: FieldRef;
   readonly #ids: NumberIds;
@@ -71,7 +71,7 @@ export class NumberBuckets {
     }
   }
 
-  /** Counts the dictionary indices first, and then groups each entry that occurs once, with its count. */
+  /** Counts the dictionary indices first, and then assigns each entry that occurs to its group only once, with its count. */
   #addEntries(
     { indices, entries }: NumberDictionary,
     selected: Uint8Array | undefined,
@@ -91,7 +91,7 @@ export class NumberBuckets {
     this.#addWeighted(count);
   }
 
-  /** Adds the first `count` numbers of `occurringValuesBuffer`, each with its weight. */
+  /** Adds the first `count` numbers of `occurringValuesBuffer`, each as often as `occurrencesBuffer` says. */
   #addWeighted(count: number): void {
     this.#grouping.assign(occurringValuesBuffer, 0, count, bucketIdsBuffer);
     this.#counts.ensureCapacity(this.#ids.size);
@@ -149,7 +149,10 @@ export class NumberBuckets {
   }
 }
 
-/** Compares the tag instead of using `instanceof`, because each thread and sandbox has its own constructors. */
+/**
+ * Returns whether the numbers are bytes or mostly small 32-bit integers. Compares the tag instead of using `instanceof`, because each
+ * thread and sandbox has its own constructors.
+ */
 function areSmallIntegers(numbers: Numbers['numbers']): numbers is Int32Array | Uint8Array {
   const tag = numbers[Symbol.toStringTag];
   return tag === 'Uint8Array' || (tag === 'Int32Array' && areMostlySmall(numbers as Int32Array));

@@ -1,8 +1,8 @@
 import type { FacetOverflow } from './overflow.js';
 
 /**
- * Maximum number of distinct numbers, or of buckets of a nested facet, in one thread. The main thread is blocked while it merges them;
- * beyond the limit, the SQL executor counts.
+ * Maximum number of distinct numbers without a direct id (`hasDirectId`), or of buckets of a facet in a tree of nested facets, in one
+ * thread. The main thread is blocked while it merges them; beyond the limit, the SQL executor counts.
  */
 export const maxDistinctNumbers = 200_000;
 
@@ -17,7 +17,10 @@ const doubleHalves = new Uint32Array(doubleBuffer.buffer);
 export interface NumberGrouping {
   /** Writes into `into` the ids of `count` numbers from index `start` on. */
   assign(values: Float64Array, start: number, count: number, into: Uint32Array): void;
-  /** Returns the key of an id: a number itself, the number of an integer or logarithmic bin, or the lower edge of any other bin. */
+  /**
+   * Returns the key of an id: the number itself, the number of a bin of integers or of a logarithmic bin, or the lower edge of any other
+   * bin.
+   */
   key(id: number): number;
 }
 
@@ -93,7 +96,7 @@ export class NumberIds {
     return number;
   }
 
-  /** The hash table has twice as many slots as there is room for keys. */
+  /** Doubles the room for keys. The hash table has twice as many slots. */
   #grow(): void {
     const keys = new Float64Array(2 * this.#keys.length);
     keys.set(this.#keys);

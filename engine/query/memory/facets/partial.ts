@@ -1,6 +1,6 @@
 import type { Facet } from '../../request/facet-request.js';
 
-/** A facet whose answer consists of counts of keys: every kind except statistics. */
+/** A facet whose answer is computed from counts of keys: every kind except statistics. */
 export type BucketedFacet = Exclude<Facet, { kind: 'stats' }>;
 
 /**
@@ -15,9 +15,9 @@ export interface PartialBuckets {
   readonly keys: PartialKeys;
   /** For each bucket, the number of its key; undefined if bucket i has key i for all i. */
   readonly keyOf: Uint32Array | undefined;
-  /** For each bucket, the number of its parent bucket; undefined for a top-level facet. */
+  /** For each bucket, the number of its parent bucket; undefined for a top-level facet without nested facets. */
   readonly parents: Uint32Array | undefined;
-  /** Number of rows of each bucket; a bucket with 0 is not part of the answer. */
+  /** Number of rows of each bucket (in histograms and percentiles of a list, of values); a bucket with 0 is not part of the answer. */
   readonly counts: Uint32Array;
   readonly nested: readonly FacetPartial[];
 }
@@ -48,7 +48,7 @@ export interface StatsPartial {
 export interface StatsMomentSums {
   readonly squares: Float64Array;
   readonly squareRests: Float64Array;
-  /** For each group, one of its values; NaN for a group without values. */
+  /** For each group, one of its values that are not huge; NaN for a group without such values. */
   readonly pivots: Float64Array;
   readonly offs: Float64Array;
   readonly offRests: Float64Array;

@@ -52,7 +52,7 @@ export class SmallIntegers {
   }
 }
 
-/** Returns true if at least half of the first numbers are small. */
+/** Returns true if at least half of the first 256 numbers are small. */
 export function areMostlySmall(numbers: Int32Array): boolean {
   const count = Math.min(numbers.length, 256);
   let small = 0;

@@ -8,7 +8,7 @@ import {
 import { scaledInteger } from './exact-sum.js';
 import type { HugeValues, StatsPartial, StatsMomentSums } from './partial.js';
 
-/** The absolute value from which sums of values, or of their squares, may overflow. */
+/** The absolute value below which sums of values, and of their squares, do not overflow. */
 const hugeMagnitude = 2 ** 400;
 
 /**
@@ -43,8 +43,8 @@ export class Stats {
     if (count === 0) return;
     let smallest = this.#smallest[0]!;
     let largest = this.#largest[0]!;
-    // Two sums, of every second value each, because an addition waits for the one before it. `twoSum` is inlined, because a call would
-    // write a module variable.
+    // Every second value is added to a sum of its own, because an addition waits for the one before it. `twoSum` is inlined, because a call
+    // would write a module variable.
     let sum = 0;
     let rest = 0;
     let sum2 = 0;
@@ -134,7 +134,7 @@ export class Stats {
     this.#sumRests[0] = twoSumError;
   }
 
-  /** Adds each of `count` values to its group. Overwrites `values`. */
+  /** Adds each of `count` values to its group. May overwrite `values` and `groups`. */
   addGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
     let most = 0;
     for (let i = 0; i < count; i++) if (groups[i]! > most) most = groups[i]!;
@@ -245,7 +245,11 @@ export class Stats {
     [this.#offSquares[0], this.#offSquareRests[0]] = merged.squares;
   }
 
-  /** Sums, without rounding, the differences from the first value of each group, and their squares (Dekker 1971). */
+  /**
+   * Sums the differences of values from the pivot of their group, which is its first value unless it has one, the squares of these
+   * differences, and the squares of the values, each with a second sum of the rounding errors (Dekker 1971). Replaces `values` by their
+   * squares.
+   */
   #spreadGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
     const pivots = this.#pivots;
     const [offs, offRests] = [this.#offs, this.#offRests];

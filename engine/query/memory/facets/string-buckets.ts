@@ -39,7 +39,7 @@ export class StringBuckets {
     countOncePerRow(column, selection, ids, this.#countsOf(isKnown).firstTable);
   }
 
-  /** Counts the selected strings of a column without lists that are not indices of the field's dictionary. */
+  /** Counts the selected strings of a column without lists whose values are not indices of the field's dictionary. */
   #addTexts(column: MemoryColumn, selected: Uint8Array | undefined): void {
     this.#forEachBlock(column, selected, (_, count) => {
       this.#countsOf(false).add(this.#blockIds, count);
@@ -55,7 +55,10 @@ export class StringBuckets {
     return ids;
   }
 
-  /** Calls `visit` for each block with its first value and the number of selected values, whose offsets and ids are in the two arrays. */
+  /**
+   * Calls `visit` for each block with the index of its first value and the number of its selected values, whose offsets are in `#blockRows`
+   * and whose ids are in `#blockIds`.
+   */
   #forEachBlock(
     column: MemoryColumn,
     selected: Uint8Array | undefined,
@@ -119,8 +122,9 @@ const joinedKeysByDictionary = new WeakMap<
 >();
 
 /**
- * Returns all entries of a dictionary, even those with a count of zero, unless they are too many; then undefined. `merged-keys.ts`
- * recognises an unchanged dictionary in the next query and need not merge it again.
+ * Returns all entries of a dictionary, even those with a count of zero: `merged-keys.ts` recognises an unchanged dictionary in the next
+ * query and need not merge it again. Returns undefined if the entries are too many or too long, or if few entries of a large dictionary
+ * occur.
  */
 function dictionaryKeys(dictionary: Dictionary, counts: Uint32Array): PartialKeys | undefined {
   const size = dictionary.strings.length;

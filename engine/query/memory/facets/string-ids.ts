@@ -9,7 +9,7 @@ import { blockLength, indicesOf } from './blocks.js';
  * instead of 381 by SQL, ten terms 67 instead of 55; where most rows differ, ten terms take SQL half as long.
  */
 const maxDistinctStrings = 200_000;
-/** Maximum total size of these strings, in bytes and in characters; a partial result joins them. */
+/** Maximum total size of the distinct strings of a facet in one thread, in bytes and in characters; a partial result joins them. */
 const maxDistinctStringBytes = 64 << 20;
 
 /**
@@ -100,7 +100,7 @@ export class StringIds {
     }
   }
 
-  /** Returns the strings that no index of the field's dictionary names. */
+  /** Returns the table of the strings that segments store outside the field's dictionary; it is created at its first use. */
   #textTable(): StringTable {
     return (this.#table ??= new StringTable(
       maxDistinctStrings,
@@ -123,7 +123,7 @@ export function facetKeysOfStrings(strings: readonly string[]): PartialKeys | un
   return { kind: 'strings', joined: strings.join(''), ends };
 }
 
-/** Returns strings as the keys of a partial result. If they are too many or too long, records that and returns undefined. */
+/** Returns strings as the keys of a partial result. If they are too many or too long, sets the reason in `overflow` and returns no keys. */
 export function facetKeysOfStringsWithin(
   strings: readonly string[],
   overflow: FacetOverflow,

@@ -95,7 +95,7 @@ export class StringTable {
     return number;
   }
 
-  /** The hash table has twice as many slots as there is room for strings. */
+  /** Doubles the room for strings. The hash table has twice as many slots. */
   #grow(): void {
     const [ends, hashes] = [this.#ends, this.#hashes];
     this.#ends = new Uint32Array(2 * ends.length);

@@ -1,10 +1,12 @@
 import { instantiate, type Kernel } from '../../../core/wasm-assembler.js';
 
-/** Size of the kernel's memory in pages of 64 KiB; longer texts are searched without the kernel. */
+/** Size of the kernel's memory in pages of 64 KiB; `holdsBytes` searches longer texts without the kernel. */
 const memoryPages = 16;
-/** Number of bytes that the kernel may read beyond the last position that it tests. */
+/**
+ * Number of positions that the kernel tests at a time. It may read up to this many bytes more than the text and the sequence have together.
+ */
 const vectorBytes = 16;
-/** Maximum length of a byte sequence that the kernel searches for; longer ones are searched for by Node. */
+/** Maximum length of a byte sequence that the kernel searches for; `holdsBytes` leaves longer ones to Node's search. */
 const maxWantedBytes = 1024;
 /** If there is more than one candidate in this many bytes, comparing the candidates takes longer than Node's search. */
 const minBytesPerCandidate = 64;
@@ -30,7 +32,7 @@ const compareBytesSource = (offset: string, i: number): string => `
 /**
  * Returns the first position from `at` on where the four given bytes occur: at the position itself, and at the offsets `second`, `third`
  * and `last` from it. The bits of `fold` of a byte are set in the text before it is compared. If `high` is 0xffff, positions of bytes above
- * 127 are returned, too; it is 0 otherwise. Returns a position beyond `end` if there is none.
+ * 127 are returned, too; it is 0 otherwise. Returns a position of at least `end` if there is none before it.
  */
 const candidateKernel: Kernel = {
   name: 'candidate',
@@ -121,7 +123,7 @@ export function holdsBytes(text: Uint8Array, wanted: Buffer): boolean {
 
 /**
  * Calls `each` with the positions in `bytes[from..to)` where `wanted`, ASCII in lower case, may occur in any letter case, and with those of
- * bytes outside ASCII. `each` returns the position at which the search goes on. For texts that `maySearchFolded` accepts.
+ * bytes outside ASCII. `each` returns the position at which the search goes on. `wanted` must be a text that `maySearchFolded` accepts.
  */
 export function searchFolded(
   bytes: Uint8Array,

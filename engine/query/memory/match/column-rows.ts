@@ -1,6 +1,6 @@
 import type { ColumnValues, MemoryColumn, Utf8Strings } from './column.js';
 
-/** Returns the rows `from` to `to` of a column as a column of their own that shares its values; a list gets new offsets. */
+/** Returns the rows `from` to `to` (exclusive) of a column as a column of their own that shares its values; a list gets new offsets. */
 export function sliceColumn(column: MemoryColumn, from: number, to: number): MemoryColumn {
   const rows = to - from;
   if (column.offsets === undefined) {
@@ -32,7 +32,7 @@ function sliceValues(values: ColumnValues, from: number, to: number): ColumnValu
 
 /** Values that `pickRows` copies: all but strings without a dictionary. */
 type PickableValues = Exclude<ColumnValues, Utf8Strings>;
-/** A column of such values. */
+/** A column whose rows `pickRows` copies. */
 export type PickableColumn = MemoryColumn & { readonly values: PickableValues };
 
 /** Returns whether `pickRows` copies rows of a column. */
@@ -40,7 +40,7 @@ export function canPickRows(column: MemoryColumn): column is PickableColumn {
   return column.values.kind !== 'strings';
 }
 
-/** Returns these rows of a column, ascending, as a column of their own, which shares its dictionary. */
+/** Returns the given rows of a column, in the given order, as a column of their own, which shares its dictionary. */
 export function pickRows(column: PickableColumn, rows: Int32Array): MemoryColumn {
   const offsets = column.offsets && new Int32Array(rows.length + 1);
   let picked = rows;

@@ -3,21 +3,25 @@ import type { ColumnMatcher } from '../../../text/column-matcher.js';
 import type { Unsupported } from '../../unsupported.js';
 
 /**
- * One leaf of a segment's schema in memory, complete and without definition or repetition levels. It is loaded from a Parquet file when a
- * query first needs it; the file remains the only durable copy.
+ * The values of one leaf of a segment's schema in memory, without definition or repetition levels. The rows are the records of the segment
+ * or of a page, or the elements of a list of objects. A column is loaded from a Parquet file when a query first needs it, or in advance
+ * (`load-columns.ts`); the file remains the only durable copy.
  */
 export interface MemoryColumn {
   readonly rows: number;
   /**
-   * For a leaf in a list: row r has the values `offsets[r]` to `offsets[r + 1]` (exclusive), without nulls. Undefined for other leaves, and
-   * if every row has exactly one value, so that value r belongs to row r.
+   * If there is a list between the rows and the values: row r has the values `offsets[r]` to `offsets[r + 1]` (exclusive), without nulls.
+   * Undefined otherwise; may be undefined, too, if every row has exactly one value, so that value r belongs to row r.
    */
   readonly offsets: Int32Array | undefined;
-  /** For a leaf in no list: 1 for each row with a value, 0 for a row without. Undefined if all rows have a value. */
+  /**
+   * If there is no list between the rows and the values: 1 for each row with a value, 0 for a row without; undefined only if all rows have
+   * a value. Undefined for lists.
+   */
   readonly present: Uint8Array | undefined;
   /** The values; the value at a row whose `present` is 0 has no meaning. */
   readonly values: ColumnValues;
-  /** Size in memory without the dictionary, in bytes. */
+  /** Size in memory in bytes, without a dictionary of strings that other columns share. */
   readonly bytes: number;
 }
 
@@ -26,8 +30,8 @@ export type ColumnValues =
   Numbers | NumberDictionary | Longs | Flags | DictionaryValues | Utf8Strings;
 
 /**
- * Integers and dates (microseconds since 1970) that doubles hold exactly, doubles, and floats. Integers are in the narrowest array that
- * holds all of them.
+ * Integers and dates (microseconds since 1970) that doubles hold exactly, doubles, and floats. In a column that was loaded as a whole,
+ * integers are in the narrowest array that holds all of them.
  */
 export interface Numbers {
   readonly kind: 'numbers';
@@ -37,8 +41,8 @@ export interface Numbers {
 }
 
 /**
- * Doubles as indices of the column's distinct doubles. These take a quarter of the memory, and work that depends on the number alone is
- * done once for equal numbers.
+ * Doubles as indices of the column's distinct doubles. The indices take at most a quarter of the memory, and work that depends on the
+ * number alone is done once for equal numbers.
  */
 export interface NumberDictionary {
   readonly kind: 'number-dictionary';
@@ -59,7 +63,9 @@ interface Flags {
   readonly flags: Uint8Array;
 }
 
-/** Strings as indices of a dictionary that all segments of the dataset share in this thread. */
+/**
+ * Strings as indices of a dictionary: that of the field, which all segments of the dataset share in this thread, or one of a single page.
+ */
 export interface DictionaryValues {
   readonly kind: 'dictionary';
   readonly indices: Uint8Array | Uint16Array | Uint32Array;
@@ -76,7 +82,8 @@ export interface Utf8Strings {
 }
 
 /**
- * The distinct strings of a field of a dataset that the thread has loaded so far. Entries are appended, never changed or removed.
+ * The distinct strings of a field of a dataset that the thread has loaded so far, or those of a single page. Entries are appended, never
+ * changed or removed.
  */
 export interface Dictionary {
   readonly strings: readonly string[];
@@ -92,9 +99,11 @@ export type DistinctStrings = Pick<DictionaryValues, 'dictionary'> & {
 /** The columns of one segment, as conditions and facets access them. */
 export interface SegmentView {
   readonly rows: number;
-  /** Returns the row of the segment that a row of a view without deleted rows is; absent if they are the same. */
+  /** Returns the number in the segment of a row of a view that leaves deleted rows out; absent if the numbers are the same. */
   rowOf?(row: number): number;
-  /** The deleted rows of the segment, ascending, which no predicate selects; absent if the view has none. */
+  /**
+   * The deleted rows of the segment, ascending, which matchers leave out of their results (`compileMatchers`); absent if the view has none.
+   */
   readonly deleted?: Int32Array | undefined;
   /** Returns the column of a field; undefined if the segment does not store it, so that no row has a value. */
   column(field: FieldRef): MemoryColumn | undefined;
@@ -117,7 +126,7 @@ export interface SegmentView {
   text?(field: FieldRef): ColumnMatcher | 'absent' | Unsupported;
   /** Returns the rows in the order of the row ids that the segment stores; undefined if these ascend. */
   rowOrder?(): Int32Array | undefined;
-  /** Selections of earlier queries; absent if none are cached. */
+  /** The cache of selections of earlier queries; absent if the view has none. */
   readonly selections?: SelectionCache;
 }
 

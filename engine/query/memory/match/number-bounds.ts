@@ -13,7 +13,7 @@ export function isIntegerType(type: FieldRef['type']): boolean {
 
 const minLong = -(2n ** 63n);
 const largestLong = 2n ** 63n - 1n;
-/** The size up to which doubles hold all whole numbers exactly. */
+/** The magnitude up to which doubles hold all whole numbers exactly. */
 const maxExactInteger = 2n ** 53n;
 
 /** Returns the whole numbers in a range. */
@@ -43,7 +43,7 @@ export function safeIntegersOfRange({
   };
 }
 
-/** Returns the finite doubles in a range, whose bounds are first rounded to the field's type. */
+/** Returns a range as doubles, for a column without NaN and infinities. The bounds are first rounded to the field's type. */
 export function doublesOfRange({
   field,
   low,

@@ -4,7 +4,7 @@ import { isSparse, type SelectionVector } from './selection-vector.js';
 /** The widest range of numbers for which a table is used instead of a set. */
 const maxTableRange = 4_000_000;
 
-/** Selects the values that are in a list of numbers; 0 and -0 are equal. */
+/** Returns a function that selects the values that are in a list of numbers; 0 and -0 are equal. */
 export function selectListedNumbers(
   wanted: readonly number[],
 ): (values: Numbers['numbers'], count: number, within: SelectionVector) => SelectionVector {

@@ -5,9 +5,9 @@ import type { ValueTest } from './row-test.js';
 import { perEntryTest, filterSparse, stringTest } from './string-test.js';
 
 /**
- * Selects the strings that denote a region or variant sharing a base with the given region. A string is parsed byte by byte with the result
- * of the regular expression of the SQL dialects, `^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$`, in any letter case: with
- * the shortest chromosome with which the whole string matches, and without `chr` if possible.
+ * Returns the test that selects the strings that denote a region or variant sharing a base with the given region. A string is parsed byte
+ * by byte with the result of the regular expression of the SQL dialects, `^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$`, in
+ * any letter case: with the shortest chromosome name with which the whole string matches, and without `chr` if possible.
  */
 export function regionOverlapTest(condition: PredicateOfKind<'overlap'>): ValueTest {
   const region = encodeRegion(condition);
@@ -93,8 +93,8 @@ function overlapsRegion(bytes: Buffer, start: number, end: number, region: Encod
 const t2tBuildName = Buffer.from('t2t-chm13');
 
 /**
- * Returns whether the build is T2T-CHM13, whose name contains a hyphen, and not the build `T2T` with a chromosome whose name begins with
- * `CHM13`.
+ * Returns whether to read the build as T2T-CHM13, whose name contains a hyphen, and not as `T2T` with a chromosome whose name begins with
+ * `CHM13`. Unless the region's chromosome begins with `chm13`, the second reading cannot match, and is not tried.
  */
 function isT2tBuild(
   bytes: Buffer,
@@ -131,7 +131,7 @@ function hasChrPrefix(bytes: Buffer, from: number, end: number): boolean {
   return c === 0x63 && h === 0x68 && r === 0x72;
 }
 
-/** Returns whether the chromosome of the region may begin at this position; false only if another chromosome certainly does. */
+/** Returns whether the chromosome of the region may begin at this position; false only if it certainly does not. */
 function mayBeginChromosome(
   bytes: Buffer,
   from: number,
@@ -148,8 +148,8 @@ function mayBeginChromosome(
 }
 
 /**
- * Returns the end of the shortest chromosome that starts at `from` and is followed by two numbers, and then by the end of the string or by
- * a part without line breaks; -1 if there is none.
+ * Returns the offset of the end of the shortest chromosome name that starts at `from` and is followed by a hyphen, a number, a hyphen and a
+ * number, and then by the end of the string, or by a hyphen and a rest without line breaks; -1 if there is none.
  */
 function chromosomeNameEnd(bytes: Buffer, from: number, end: number, lastLine: number): number {
   for (let at = from + 1; at < end; at++) {

@@ -49,7 +49,7 @@ export interface ValueTest {
   readonly probesHashes?: true;
   /** True if the test is so slow that it pays to exclude unwanted rows one by one. */
   readonly skipsUnwanted?: true;
-  /** Returns whether any of these strings satisfies the condition; absent for conditions on other values. */
+  /** Returns whether any of these strings satisfies the condition; absent unless the condition is on strings. */
   readonly isAmong?: (strings: DistinctStrings) => boolean | Unsupported;
   /** Returns the values with indices from 0 to `count` (exclusive) that satisfy the condition; correct only for values in `within`. */
   find(
@@ -97,8 +97,8 @@ interface RowRange {
 }
 
 /**
- * Returns the part of the column that contains all wanted rows if it is less than half of the column; undefined otherwise, and for lists
- * and hash lookups.
+ * Returns a part of the column that contains all wanted rows if `within` is a mask and the part is at most half of the column; undefined
+ * otherwise, and for lists and hash lookups.
  */
 function wantedRowRange(
   column: MemoryColumn,

@@ -61,7 +61,7 @@ export function countOnes(selected: Uint8Array, enough = Infinity): number {
 }
 
 /**
- * Returns the smallest range of rows that contains all selected rows; it starts at a multiple of four. It is often short, because records
+ * Returns the smallest range of rows that starts at a multiple of four and contains all selected rows. It is often short, because records
  * are often sorted by the filtered field.
  */
 export function selectedSpan(selected: Uint8Array): { readonly from: number; readonly to: number } {

@@ -99,7 +99,7 @@ export function countOf(selection: SelectionVector, rows: number): number {
   return countByComplementMask.get(selection) ?? countOnes(selection);
 }
 
-/** Returns the rows that both `a` and `b` select. May overwrite both: use only the result. */
+/** Returns the rows that both `a` and `b` select. May write into `a`, and may return either of them: use only the result. */
 export function intersection(a: SelectionVector, b: SelectionVector): SelectionVector {
   if (a === 'none' || b === 'none') return 'none';
   if (a === 'all') return b;
@@ -140,9 +140,9 @@ export function complement(
 }
 
 /**
- * Returns the selected rows without those in `others`, which are ascending row numbers. Unless `others` are few, their mask is cached by the
- * `others` object, so later calls should pass the same object. May write into `selection`. The result may be a cached mask, into which the
- * caller must not write.
+ * Returns the selected rows without those in `others`, which are ascending row numbers. Unless `others` are few, their mask is cached by
+ * the `others` object, so later calls should pass the same object. May write into `selection`. The result may be a cached mask, into which
+ * the caller must not write.
  */
 export function withoutRows(
   selection: SelectionVector,
@@ -161,7 +161,7 @@ export function withoutRows(
 
 /**
  * For a list of rows, a mask with one byte per row: 0 for the rows of the list, 1 for all other rows. Masks are cached because an `and` of
- * two masks, which takes eight rows at once, is faster than clearing many single bytes.
+ * two masks, which takes four rows at once, is faster than clearing many single bytes.
  */
 const complementMaskByRows = new WeakMap<Int32Array, Uint8Array>();
 

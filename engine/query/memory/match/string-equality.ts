@@ -49,9 +49,9 @@ export function stringEqualityTest({ values, ignoreCase }: PredicateOfKind<'in'>
   });
 }
 
-/** If at most this many strings are wanted, each value is compared with all of them without hashing it. */
+/** If the column has no hash table and at most this many strings are wanted, each value is compared with all of them without hashing it. */
 const maxUnhashedStrings = 4;
-/** If at most this many entries were added to a dictionary, they are compared one by one. */
+/** If at most this many entries were added to a dictionary, or at most as many as strings are wanted, they are compared one by one. */
 const maxUnindexedEntries = 1_000;
 
 function entriesEqualToAny(

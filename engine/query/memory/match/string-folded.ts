@@ -15,19 +15,22 @@ type SearchOutcome = 'found' | 'none' | 'unknown';
 /** A search for a text in strings, in any letter case. */
 export interface FoldedSearch {
   /**
-   * The longest literal part of the text that is searched for, in lower case: a value without it cannot match. Undefined if that part is
-   * not ASCII.
+   * The longest of the ASCII parts of the text that is searched for, in lower case: a value of ASCII characters without it cannot match.
+   * Undefined if no part is ASCII.
    */
   readonly needle: Buffer | undefined;
   /** Whether the needle must be a whole term. */
   readonly isTerm: boolean;
-  /** Searches a value that contains the needle for the whole text. */
+  /** Searches a value, which contains the needle if there is one, for the whole text. */
   readonly verify: (bytes: Buffer, start: number, end: number) => SearchOutcome;
 }
 
 /** If more than one value is examined per this many bytes, the remaining values are searched one by one. */
 const minBytesPerCandidate = 64;
-/** So many bytes are searched before the values are searched one by one. */
+/**
+ * Number of bytes that are added to those searched so far when `minBytesPerCandidate` is applied, so that a few values at the beginning do
+ * not decide.
+ */
 const denseAfterBytes = 1 << 14;
 
 /**
@@ -88,7 +91,7 @@ export function searchTerms(
   return 'found';
 }
 
-/** Creates a search for consecutive terms, with only separators between them. */
+/** Searches a value for consecutive terms, with only separators between them. */
 export function searchPhrase(
   bytes: Buffer,
   start: number,
@@ -144,7 +147,7 @@ function searchPart(
   return any < 0x80 ? 'none' : 'unknown';
 }
 
-/** Creates a search for values that match a wildcard pattern as a whole or in one term. */
+/** Tests whether a value matches a wildcard pattern as a whole or in one term; `unknown` if the value has characters outside ASCII. */
 export function searchWildcard(
   bytes: Buffer,
   start: number,

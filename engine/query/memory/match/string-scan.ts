@@ -4,7 +4,7 @@ import { rowOfValue } from './row-test.js';
 import type { SelectionVector } from './selection-vector.js';
 import { stringAt } from './string-test.js';
 
-/** If two hits are fewer bytes than this apart on average, the remaining values are searched one by one. */
+/** If consecutive hits are fewer bytes than this apart on average, the remaining values are searched one by one. */
 const denseHitDistanceBytes = 100;
 
 /** Selects the values that contain a string: searches the bytes of all values at once and maps hits to values, in 30 to 40 ms for 55 MB. */
@@ -81,8 +81,8 @@ export function scanBeginning(
     }
     return selected;
   }
-  // The last four bytes of the prefix are compared first, because many strings start alike. They may lie past the end of a value: checking
-  // its length first would be a mispredicted branch.
+  // The last four bytes of the prefix are compared first, because many strings start alike. The bytes with which they are compared may lie
+  // past the end of a value: checking its length first would be a mispredicted branch.
   const view = dataViewOf(bytes);
   const last = start.readInt32LE(length - 4);
   const end = bytes.length - length;
@@ -105,8 +105,8 @@ export function startsWithBytes(bytes: Buffer, from: number, to: number, start: 
 }
 
 /**
- * Calls `each` with every value whose last eight bytes do not rule out that it equals a wanted string, which is in lower case if case is
- * ignored. The last four exclude most values with one comparison; the four before them, most of those that end alike, as variants do.
+ * Calls `each` with every value whose last eight bytes do not rule out that it equals `text`, which is in lower case if case is ignored.
+ * The last four bytes exclude most values with one comparison; the four before them, most of those that end alike, as variants do.
  */
 export function scanEnding(
   { bytes, offsets }: Utf8Strings,
@@ -127,8 +127,8 @@ export function scanEnding(
   for (let value = 0; value < count; value++) {
     const start = end;
     end = offsets[value + 1]!;
-    // Words with characters outside ASCII always pass, because their lower case may have other bytes and another length; with -1, strings
-    // of fewer bytes pass, too.
+    // Four bytes that are not all ASCII always pass, because the lower case of other characters may have other bytes and another length;
+    // values that are too short have -1 in their place, and pass, too.
     const last = end - start < 4 ? -1 : view.getInt32(end - 4, true);
     if ((last & asciiHighBits) === 0) {
       if ((last | fold) !== wanted) continue;
@@ -193,7 +193,7 @@ function hashOfLastBytes(view: DataView, start: number, end: number): number {
   return (hash ^ (hash >>> 15)) & 0x7fff_ffff;
 }
 
-/** Returns the hash that `hashOfLastBytes` returns for longer strings, for a string of less than eight bytes. */
+/** Returns the result of `hashOfLastBytes` for a string of less than eight bytes: a hash of the whole string, or -1. */
 function hashOfShortString(view: DataView, start: number, end: number): number {
   let hash = end - start;
   for (let at = start; at < end; at++) {

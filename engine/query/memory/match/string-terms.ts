@@ -67,9 +67,9 @@ function asciiBuffers(parts: readonly string[]): readonly Buffer[] | undefined {
   return parts.every((part) => /^[\u0000-\u007f]*$/.test(part)) ? parts.map((part) => Buffer.from(part)) : undefined; // prettier-ignore
 }
 
-/** How to test candidates, which are the strings that contain the longest literal part of a condition. */
+/** How to test the values that contain the needle of a `FoldedSearch`, or all values if it has none. */
 interface CandidateTest extends Pick<FoldedSearch, 'isTerm'> {
-  /** Tests the bytes of a value; absent if the bytes alone never decide. */
+  /** Tests the bytes of a value; undefined if the bytes alone never decide. */
   readonly verify: FoldedSearch['verify'] | undefined;
   readonly test: (text: string) => boolean;
 }

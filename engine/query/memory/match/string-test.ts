@@ -53,9 +53,9 @@ export function filterSparse(
 }
 
 /**
- * Maximum number of strings that one test examines with a pattern, and of UTF-16 code units in them. For more strings, the SQL executor,
- * which uses all cores, is faster. With more code units, the worst patterns would take seconds without interruption; an ordinary pattern
- * takes 50 ms.
+ * Maximum number of strings that one call of a test examines with a pattern, and of UTF-16 code units in them (for strings in UTF-8, of
+ * bytes). For more strings, the SQL executor, which uses all cores, is faster. With more code units, the worst patterns would take seconds
+ * without interruption; an ordinary pattern takes 50 ms.
  */
 export const maxPatternStrings = 250_000;
 const maxPatternUnits = 6_000_000;
@@ -82,7 +82,7 @@ export class PatternBudget {
   }
 }
 
-/** Returns the result of a test that would have to examine more than `maxPatternStrings` strings. */
+/** Returns the result of a test that would have to examine more strings or code units than the limits allow. */
 export function tooManyStringsResult(): Unsupported {
   return {
     unsupported: `a pattern would be matched against more than ${maxPatternStrings} strings, or ${maxPatternUnits} characters`,

@@ -75,12 +75,15 @@ export const equality = valueKind<EqualityCondition>({
 const maxExactStrings = 64;
 
 /**
- * Maximum length of a list that is sorted for pruning. For longer lists, strings are not compared with bounds, and other values are
- * compared as the one range that encloses them.
+ * Maximum length of a list that is sorted for pruning. For longer lists, strings of which letter case is ignored are not compared with
+ * bounds, and other values are compared as the one range that encloses them.
  */
 const maxSortedValues = 20_000;
 
-/** Returns the values as ranges of one value in ascending order; undefined if a value has no place in the order. */
+/**
+ * Returns the values as ranges of one value in ascending order or, if they are too many, as one range; undefined if a value has no place in
+ * the order.
+ */
 function valueSpans<T>(
   values: readonly Scalar[],
   { value: valueOf, compare }: BoundOrder<T>,
@@ -149,7 +152,7 @@ function foldedEqualitySql(
 
 /**
  * Returns the values to compare with `=`, if that gives the same answer as folding every stored value, which takes ten times longer: for
- * exact comparisons, for values without letters, and if the stored case variants are known. Undefined otherwise.
+ * exact comparisons, for values of ASCII characters other than letters, and if the stored case variants are known. Undefined otherwise.
  */
 function valuesComparedExactly(
   condition: EqualityCondition,

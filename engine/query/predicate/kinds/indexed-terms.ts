@@ -18,14 +18,14 @@ export function termCost({ field }: ScoredCondition): ConditionCost {
     : rowCost(nsPerRow.terms);
 }
 
-/** Returns true for a condition whose rows only the text index finds. */
+/** Returns true for a condition whose rows the memory executor finds only by the text index. */
 export function readsTextIndex(predicate: Predicate): boolean {
   return isScoredCondition(predicate) && predicate.field.type === 'text';
 }
 
 /**
- * Returns a predicate kind for terms. Fields of type `text` are too long to be scanned, so their rows come from the text index, unless
- * `invalidReason` tells why it cannot look the condition up; other fields use `scanning`.
+ * Returns a predicate kind for terms. In memory, the values of fields of type `text` are too long to be scanned, so their rows come from
+ * the text index, and conditions for which `invalidReason` tells why it cannot look them up are not supported; other fields use `scanning`.
  */
 export function indexedTerms<C extends ScoredCondition>(
   invalidReason: (condition: C) => string | undefined,

@@ -8,8 +8,8 @@ import type { CaseVariants, FieldRef, Predicate, RangeEnd, Scalar } from '../pre
 import type { BoundStatistic } from '../value-bounds.js';
 
 /**
- * The definition of one kind of predicate, used by the whole platform. The table (index.ts) holds one entry per kind; the planner, both
- * executors, pruning, search and `explain` walk the tree of a predicate and call the entries.
+ * The definition of one kind of predicate, used by the whole platform. The table (index.ts) holds one entry per kind; the planner, the
+ * executors that evaluate conditions, pruning, search and `explain` walk the tree of a predicate and call the entries.
  *
  * An entry never calls itself for the items of a combinator: each operation passes its own recursive function.
  */
@@ -31,7 +31,7 @@ export interface PredicateKind<P extends Predicate> {
   mustHold(predicate: P, context: PruneContext): SegmentTest;
   /**
    * Returns a function that counts the records of a segment without deleted rows that satisfy the predicate, by the statistics of the log,
-   * or returns undefined if these do not tell; absent if `mayHold` and `mustHold` say all that they tell.
+   * or returns undefined if these do not tell; absent if statistics tell no more than `mayHold` and `mustHold`.
    */
   countByStatistics?(predicate: P, context: CountContext): (rows: StoredRows) => number | undefined;
   /** Returns a string that every match contains in this letter case; absent or empty if there is none. */
@@ -64,8 +64,8 @@ export interface PredicateKind<P extends Predicate> {
 }
 
 /**
- * What a predicate requires of its field, as plain data. A part is absent if the kind of predicate does not require it; all are for a
- * combinator.
+ * What a predicate requires of its field, as plain data. A part is absent if the kind of predicate does not require it; for a combinator,
+ * all parts are absent.
  */
 export interface Requirement {
   /** The values one of which the value equals, in any letter case if the predicate ignores it. */
@@ -86,7 +86,7 @@ export interface Requirement {
   readonly element?: { readonly list: FieldRef; readonly item: Predicate };
 }
 
-/** Whether an executor evaluates a predicate, and if not, why. */
+/** Whether the memory executor evaluates a predicate, and if not, why. */
 export type MemorySupport =
   | { readonly supported: true }
   | {
@@ -106,12 +106,12 @@ export function unsupportedBecause(reason: string): MemorySupport {
 export interface SupportContext {
   /** Returns the column of a field in the dataset's schema; undefined if no record stores the field. */
   column(field: FieldRef): Column | undefined;
-  /** Returns true if every segment has an index of the terms of this field. */
+  /** Returns true if segments have an index of the terms of this field, as far as the schema shows; single segments may lack it. */
   hasTextIndex(field: FieldRef): boolean;
   memorySupport(item: Predicate): MemorySupport;
 }
 
-/** Rows that are stored together and share statistics: a segment, or a page of its leaves. */
+/** Rows that are stored together and share statistics: a segment, a row group, or a page. */
 export interface StoredRows {
   readonly rows: number;
   readonly columns: Columns;
@@ -136,7 +136,7 @@ export interface StoredRows {
   readonly areVariantsPlaced?: boolean;
 }
 
-/** A decision about a segment or a page that uses its statistics only. */
+/** A decision about rows that are stored together, by their statistics. */
 export type SegmentTest = (rows: StoredRows) => boolean;
 
 /** What the pruning functions of a predicate kind may use. */

@@ -10,8 +10,8 @@ export const overlap = valueKind<PredicateOfKind<'overlap'>>({
   unsupportedOver: requireStringField,
   spans: () => undefined,
   place({ chromosome, start, stop }, mayHold) {
-    // The stored chromosome of a variant is compared without `chr`. A chromosome name with a dash could be confused with a chromosome and a
-    // position, so it is not used for pruning.
+    // Chromosomes are compared without `chr`, so both spellings of the stored chromosome are looked for. A chromosome name with a dash
+    // could be confused with a chromosome and a position, so it is not used for pruning.
     if (chromosome.includes('-')) return undefined;
     return mayHold(variantCoordinateRange([chromosome, `chr${chromosome}`], stop, start));
   },

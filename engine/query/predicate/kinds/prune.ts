@@ -53,7 +53,10 @@ const touchedSegmentsByPredicate = new WeakMap<
   { readonly snapshot: Snapshot; readonly touched: readonly number[] }
 >();
 
-/** Returns a function that is false for segments in which no record satisfies the predicate. */
+/**
+ * Returns a function that is false only for segments, or other rows that are stored together, in which by their statistics no record
+ * satisfies the predicate.
+ */
 export function segmentTest(
   predicate: Predicate,
   caseVariants: CaseVariants = new Map(),
@@ -87,7 +90,10 @@ export function statisticsCounter(predicate: Predicate): (segment: Segment) => n
   };
 }
 
-/** Returns a function that is false for segments without live rows, and for those in which no record satisfies the predicate. */
+/**
+ * Returns a function that is false for segments without live rows, and otherwise only for those in which by the statistics of the log no
+ * record satisfies the predicate.
+ */
 export function liveSegmentTest(
   predicate: Predicate,
   caseVariants: CaseVariants = new Map(),

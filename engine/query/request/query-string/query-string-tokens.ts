@@ -28,7 +28,7 @@ export function tokenizeQueryString(text: string): readonly Token[] {
 }
 
 const blankPattern = /[\s\u3000]/;
-/** The characters that end a term unless a backslash precedes them. */
+/** The characters that, besides blanks and the colon, end a term unless a backslash precedes them. */
 const specialCharacters = new Set(['(', ')', '[', ']', '{', '}', '"', '^', '~']);
 const operatorWords: Readonly<Record<string, 'and' | 'or' | 'not'>> = {
   AND: 'and',

@@ -71,8 +71,8 @@ class QueryStringCompiler {
   }
 
   /**
-   * An alternative with a `+` clause must match, and a `-` clause that is not part of a conjunction must not match. Other alternatives are
-   * optional: at least one must match, but if there is a `+` clause, they only rank.
+   * Compiles a disjunction. An alternative with a `+` clause must match, and a `-` clause that is not part of a conjunction must not match.
+   * Other alternatives are optional: at least one must match, but if there is a `+` clause, they only rank.
    */
   compileDisjunction({ alternatives }: Disjunction): CompiledQueryString {
     const required: Predicate[] = [];

@@ -132,7 +132,7 @@ function isReal(type: StoredType): boolean {
 const underflowFactor = String(2 ** -540);
 const overflowFactor = String(2 ** 540);
 
-/** Parts of a sum of doubles may overflow although the whole sum does not. */
+/** Returns SQL for a sum, null without a value. Parts of a sum of doubles may overflow although the whole sum does not. */
 function sumSql(value: string, type: StoredType, over = ''): string {
   const all = isReal(type) ? kahanSumsSql(value, over) : [`sum(toInt256(${value})) ${over}`];
   const wholeSum =

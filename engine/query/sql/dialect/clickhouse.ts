@@ -7,8 +7,8 @@ import { separators } from '../../../text/text-tokenizer.js';
 import { numberTextPattern } from '../../predicate/text-patterns.js';
 
 /**
- * Returns the SQL dialect of ClickHouse (26.7 and later) over the Delta table of a dataset, which is in the folder that `folderOf` returns.
- * For the differences in its answers, see docs/decisions/0016-two-dialects.md.
+ * Returns the factory of the SQL dialect of ClickHouse (26.7 and later) over the Delta table of a dataset, which is in the folder that
+ * `folderOf` returns. For the differences in its answers, see docs/decisions/0016-two-dialects.md.
  */
 export function clickhouseDialect(folderOf: (datasetId: number) => string): DialectFactory {
   return (columns) => {

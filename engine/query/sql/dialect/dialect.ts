@@ -7,8 +7,8 @@ import type { BoundParams, ParamType } from './params.js';
 export type DialectFactory = (columns: Columns) => Dialect;
 
 /**
- * The SQL of one engine: functions that return the text of expressions. Every argument is a placeholder, an SQL expression built in this
- * folder, or a name of the dataset's schema; never text from a request.
+ * The SQL of one engine: functions that return the text of expressions. What becomes part of such a text is a placeholder, another SQL
+ * expression, a number, or a name of the dataset's schema; never text from a request.
  */
 export interface Dialect {
   /** The placeholder of a bound value; numbers start at 1. */
@@ -85,7 +85,9 @@ export interface Dialect {
   /** SQL for 1 if the condition is true, else 0. */
   indicator(condition: string): string;
 
-  /** SQL for the JSON text of a scalar; doubles have enough digits to read back as the same number; null for null. */
+  /**
+   * SQL for the JSON text of a scalar; doubles have enough digits to read back as the same number; null for null, NaN and the infinities.
+   */
   json(value: string, type: StoredType): string;
   joinList(list: string): string;
 

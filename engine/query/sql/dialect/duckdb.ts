@@ -50,7 +50,7 @@ export function duckdbDialect(columns: Columns): Dialect {
       );
       return `(SELECT ${nulls.join(', ')} WHERE false) AS r`;
     },
-    // DuckDB may evaluate a condition by a join, which may change the order.
+    // The joins with the bitmaps of deleted rows and with the row ids may change the order.
     get keepsOrder() {
       return !isJoined && !isInterleaved;
     },
@@ -223,8 +223,8 @@ function rowsWithIdsSql(
 }
 
 /**
- * Returns the live records if a stored column hides the row numbers: rows are identified by id and commit, of which no two have both in
- * common.
+ * Returns the live records if a stored column hides the row numbers: rows are identified by `_id` and `_commit`, because no two rows have
+ * both in common.
  */
 function liveRowsByIdSql(
   stored: string,
@@ -256,7 +256,10 @@ function isReal(type: StoredType): boolean {
   return type === 'double' || type === 'float';
 }
 
-/** A compensated sum does not depend on how rows are distributed among threads. Its parts may overflow although the whole sum does not. */
+/**
+ * Returns SQL for a sum. A compensated sum does not depend on how rows are distributed among threads. Its parts may overflow although the
+ * whole sum does not.
+ */
 function sumSql(value: string, type: StoredType, over = ''): string {
   if (!isReal(type)) return `sum(${value}) ${over}`;
   const [all, scaled] = [
@@ -317,7 +320,8 @@ function jsonValueSql(value: string, type: StoredType): string {
 
 /**
  * Returns SQL for numbers and booleans as text. Doubles have 17 digits, which read back exactly, and an exponent, by which
- * `normalizeJsonNumbers` tells them from whole numbers; a cast of a 32-bit float prints the shortest digits that read back. Negative zero is 0, as ECMAScript writes it; NaN and the infinities are null, because JSON does not have them.
+ * `normalizeJsonNumbers` tells them from whole numbers; a cast of a 32-bit float prints the shortest digits that read back. Negative zero
+ * is 0, as ECMAScript writes it; NaN and the infinities are null, because JSON does not have them.
  */
 function numberTextSql(value: string, type: StoredType): string {
   if (type !== 'double' && type !== 'float') return `CAST(${value} AS VARCHAR)`;

@@ -13,7 +13,7 @@ export function paramTypeOf({ type }: FieldRef): ParamType {
 
 /** A bound value of a statement: the only way in which values of a request reach the SQL engine. */
 export interface Param {
-  /** `bits`: a bitmap of the rows of some segments, in DuckDB's format. */
+  /** `bits`: bitmaps of the deleted rows of some segments, one for each, in DuckDB's format. */
   readonly type: ParamType | 'bits';
   /** The value; a list is bound as one list value. */
   readonly value: Scalar | readonly Scalar[] | readonly Uint8Array[];

@@ -18,7 +18,7 @@ export type RunSelect = (select: SelectStatement) => Promise<readonly (readonly 
 /** The state that all statements of one query share. */
 export interface SqlSession {
   readonly language: DialectFactory;
-  /** The snapshot without the segments that contain no match. */
+  /** The snapshot without the segments that, by their statistics, contain no match. */
   readonly scope: Snapshot;
   /** The stored case variants of the values in the predicate, as far as they are known. */
   readonly caseVariants: CaseVariants;
