@@ -29,7 +29,7 @@ interface DeflatedSheetRows extends DeflatedBlock {
 const maxSheetRows = 1_048_576;
 const maxSheetColumns = 16_384;
 
-/** Creates the writer of a workbook format; each sheet has a row of titles and up to `sheetRecords` records. */
+/** Creates the writer of a workbook format; each sheet of records has a row of titles and up to `sheetRecords` records. */
 export function createExcelWriter(
   format: Pick<Writer, 'format' | 'description' | 'expandsLists'>,
   sheetRecords: number = maxSheetRows - 1,

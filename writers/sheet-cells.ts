@@ -19,7 +19,7 @@ import type { FileCell } from './writer.js';
 /** The styles of cells, by their numbers in styles.xml (workbook.ts). */
 export const cellStyles = { general: 0, header: 1, date: 2, seconds: 3, milliseconds: 4 } as const;
 
-/** Records of a sheet as XML, one row per record (ECMA-376, part 1, section 18.3.1.73). */
+/** The format of records as rows of sheets, in XML, one row per record (ECMA-376, part 1, section 18.3.1.73). */
 interface SheetRowFormat extends CellRecordFormat {
   /** For each cell of a record, the number of truncated texts in this cell, over all records that were written. */
   readonly cut: Uint32Array;
@@ -33,9 +33,9 @@ interface SheetRowFormat extends CellRecordFormat {
 export const maxCellCharacters = 32_767;
 
 /**
- * Creates the format of the rows for some records of a file, of which `first` precede them. A sheet has `sheetRecords` records, in the rows
- * from 2 on. Numbers, dates and booleans are stored as such, except values that a spreadsheet cannot represent: integers beyond 2^53, and
- * dates before March 1900 or after 9999, become texts. A text is always stored as a text, so that it is never run as a formula (threats
+ * Creates the format of the rows of some records of a file, which `first` other records precede. A sheet has `sheetRecords` records, in the
+ * rows from 2 on. Numbers, dates and booleans are stored as such, except values that a spreadsheet cannot represent: integers beyond 2^53,
+ * and dates before March 1900 or after 9999, become texts. A text is always stored as a text, so that it is never run as a formula (threat
  * D3).
  */
 export function sheetRowFormat(

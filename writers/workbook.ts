@@ -16,10 +16,7 @@ const relationshipsNamespace =
 const packageNamespace = 'http://schemas.openxmlformats.org/package/2006';
 const documentMediaType = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/**
- * Returns the XML of a sheet up to its first record: the row of titles, which stays visible when the sheet is scrolled. `columns` is at
- * least 1.
- */
+/** Returns the XML of a sheet up to its first record: the row of titles, which stays visible when the sheet is scrolled. */
 export function sheetStart(titles: readonly string[]): Buffer {
   const cells = titles.map((title, i) => textCell(i, 1, title, cellStyles.header)).join('');
   return Buffer.from(
@@ -53,8 +50,8 @@ function textCell(column: number, row: number, text: string, style: number): str
 }
 
 /**
- * Returns the documents that list the sheets, each as a pair of its name in the package and its content; the sheets of records come first,
- * then `others`.
+ * Returns the styles, the workbook, its relationships and the content types, each as a pair of its name in the package and its content. In
+ * the workbook, the sheets of records come first, then `others`.
  */
 export function workbookDocuments(
   sheets: readonly RecordSheet[],

@@ -19,7 +19,7 @@ export interface WriterOptions {
 
 /** The records of a part, in order, in each representation that a writer may use. */
 export interface RecordSource {
-  /** Number of records of the file before these records. */
+  /** Number of records of the query that precede these. It is the number in the file as well, unless expressions change it. */
   readonly first: number;
   /** Returns the records as JSON, one per line. */
   jsonLines(): Uint8Array;
@@ -81,7 +81,7 @@ export function provenanceTexts({
   ]);
 }
 
-/** A warning about values that a file does not contain as they are stored, for the metadata of its task. */
+/** A warning about values that a file does not contain as they are stored, for the metadata of the export. */
 export interface FileWarning {
   /** Name of the column with such values. */
   readonly field: string;

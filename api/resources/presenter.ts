@@ -56,7 +56,7 @@ export class Presenter {
     return row;
   }
 
-  /** The data that the views of vaults show and their rows do not have. */
+  /** Returns the data that the views of vaults show and their rows do not have. */
   async loadVaultContexts(
     rows: readonly VaultRow[],
     { isDeleted = false, viewer = viewerOf(this.caller) } = {},

@@ -20,7 +20,7 @@ function isEmpty(value: object): boolean {
   return Object.keys(value).length === 0;
 }
 
-/** Whether the value equals the present list, or is an object whose members all have their present value. */
+/** Returns whether the value equals the present list, or is an object whose members all have their present value. */
 function isContained(value: object, present: unknown): boolean {
   const changedValue = isObject(value) && isObject(present) ? { ...present, ...value } : value;
   return isDeepStrictEqual(toJsonValue(changedValue), toJsonValue(present));
@@ -30,7 +30,7 @@ function toJsonValue(value: unknown): unknown {
   return parseJson(stringifyJson(value ?? null));
 }
 
-/** The messages that tell why a key of an object or dataset cannot change. */
+/** The messages that tell why a key of an object, a dataset or a field cannot change. */
 export const unchangeableMessages = {
   vault: 'An object cannot be moved to another vault.',
   capacity: 'The capacity of a dataset cannot be changed.',

@@ -341,8 +341,8 @@ function isNumber(cell: string): boolean {
 }
 
 /**
- * Returns the names, followed by empty names up to the number n, if all sampled rows have at least n cells; n is the largest number of cells
- * of a row without the empty ones at its end.
+ * Returns the names, followed by empty names up to the number n, if all sampled rows have at least n cells; n is the largest number of
+ * cells of a row without the empty ones at its end.
  */
 function withSurplusColumns(
   names: readonly string[],

@@ -5,8 +5,8 @@ import { powersOfTen } from '../text/parse-numbers.js';
 import { KeyKind, type KeyBuilder } from './key-builder.js';
 
 /**
- * Appends an INFO value of plain numbers, or of text without escapes, in a single pass over its bytes. Most values of real files are of this
- * kind. Returns the end of the value, or -1, with nothing appended, if the value needs the general path.
+ * Appends an INFO value of plain numbers, or of text without escapes, in a single pass over its bytes. Most values of real files are of
+ * this kind. Returns the end of the value, or -1, with nothing appended, if the value needs the general path.
  */
 export function appendFastValue(
   entry: KeyBuilder,

@@ -38,7 +38,7 @@ export const applicationOperations = crudOperations('applications', {
   },
 });
 
-/** Applications (contract 18). Those of an account are visible to its users; only the owner changes them. */
+/** Applications (contract 18). They are visible to the users of their account, public ones to all users; only the owner may change one. */
 export const ApplicationsController = crudController<
   'application',
   ApplicationContext,
@@ -108,7 +108,7 @@ export const ApplicationsController = crudController<
     }),
 });
 
-/** The properties that decide which applications get tokens of users; their changes are audited. */
+/** The properties whose changes are audited, with their names in the audit log: they decide which applications get tokens of users. */
 const auditedFieldNames = {
   name: 'name',
   redirectUris: 'redirect_uris',
@@ -133,7 +133,7 @@ export const applicationSecretOperations = declareOperations('applicationSecrets
   },
 });
 
-/** The secrets of applications. */
+/** Shows and replaces the secrets of applications, for their owners. */
 @Controller()
 export class ApplicationSecretsController {
   constructor(private readonly context: AppContext) {}

@@ -154,7 +154,7 @@ export class AuditLogController {
 
 const entriesPerBatch = 1_000;
 
-/** The entries as lines of a file, read in batches. */
+/** Yields the head line of a file, if the format has one, and the entries as lines. The entries are read in batches. */
 async function* entryLines(
   log: AuditLogTable,
   presenter: Presenter,

@@ -68,7 +68,7 @@ const summaryProperties = {
 };
 const beaconProperties = beacon.schema.schema['properties'] as Readonly<Record<string, object>>;
 const beaconExample = beacon.schema.example as Readonly<Record<string, unknown>>;
-/** The keys of each beacon in the answer of a beacon set. */
+/** The keys that describe the beacon in an answer to a query. */
 const beaconAnswerProperties = Object.fromEntries(
   Object.entries(beaconProperties).map(([key, schema]) => [
     key,

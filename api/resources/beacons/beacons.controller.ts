@@ -48,7 +48,7 @@ export const beaconSetCrud: CrudResource<'beacon set', BeaconSetContext, SavedRe
 };
 export const BeaconSetsController = crudController(beaconSetCrud);
 
-/** The data that the views of beacon sets show and their rows do not have. */
+/** Returns the data that the views of beacon sets show and their rows do not have. */
 async function loadBeaconSetContexts(
   context: AppContext,
   request: ApiRequest,
@@ -106,7 +106,7 @@ export const beaconCrud: CrudResource<'beacon', BeaconContext, SavedResourceFilt
 };
 export const BeaconsController = crudController(beaconCrud);
 
-/** The data that the views of beacons show and their rows do not have. */
+/** Returns the data that the views of beacons show and their rows do not have. */
 async function loadBeaconContexts(
   context: AppContext,
   request: ApiRequest,
@@ -120,7 +120,7 @@ async function loadBeaconContexts(
   );
 }
 
-/** The beacon set of a request, which must be one of the caller's own. */
+/** Returns the beacon set of a request, which must be one of the caller's own. */
 function readOwnBeaconSet(
   context: AppContext,
   caller: Caller,
@@ -145,8 +145,8 @@ async function readBeaconDataset(
 }
 
 /**
- * Looks up the id under a key of the form. Notes a mistake if the value is not an id, or if the caller may not read the resource that it
- * names.
+ * Looks up the id under a key of the form. Adds an error with this message to the form if the value is not an id, or if `find` throws
+ * `not-found`.
  */
 async function findOrAddError<T>(
   form: Form,

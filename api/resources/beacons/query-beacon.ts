@@ -91,7 +91,7 @@ export async function queryBeacon(
 /** Number of records in the answer of one beacon. */
 const maxShownRecords = 10;
 
-/** The dataset of a beacon if the caller may read it. */
+/** Returns the dataset of a beacon if the caller may read it. */
 async function findDatasetOfCaller(
   { catalog }: AppContext,
   caller: Caller,
@@ -115,7 +115,7 @@ async function findDatasetOfOwner(
   return requireResource(catalog, owner, 'dataset', datasetId, 'read');
 }
 
-/** The part of an error body that a user without read access to the dataset may see: nothing about its fields or the beacon's filters. */
+/** Returns the part of an error body that users without read access to the dataset may see: nothing about its fields or the filters. */
 function publicErrorBody(
   body: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
@@ -165,7 +165,7 @@ function datasetQuery(
   };
 }
 
-/** The conditions that a beacon adds to every query: a list of filters, or an object with keys of a query. */
+/** Returns the conditions that a beacon adds to every query: a list of filters, or an object with keys of a query. */
 function beaconFilters(params: BeaconRow['params']): Readonly<Record<string, unknown>> {
   if (params === null) return {};
   if (Array.isArray(params)) return { filters: params };

@@ -21,7 +21,7 @@ import { commitOperations } from '../tasks/jobs.operations.js';
 import { exportCommitRecords } from './commit-file.js';
 import { readRollbackMode, rollbackCheckView } from './rollback-check.js';
 
-/** Commits: what imports have changed, and their rollbacks (contract 16). */
+/** Commits: the changes that imports and migrations have made to datasets, and rollbacks of such changes (contract 16). */
 export class CommitsController extends jobController({
   kind: 'commit',
   cancelPermission: 'read',

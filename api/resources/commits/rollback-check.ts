@@ -83,7 +83,7 @@ export function readRollbackMode(query: QueryParams, form: Form): RollbackMode {
   return rawMode ?? 'records';
 }
 
-/** The JSON of a rollback check; `show` returns the JSON of a commit. */
+/** Returns the JSON of a rollback check; `show` returns the JSON of a commit. */
 export async function rollbackCheckView(
   { isBlocked, detail, blocking }: RollbackCheck,
   show: (row: CommitRow) => Promise<object>,

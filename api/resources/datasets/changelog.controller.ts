@@ -44,7 +44,7 @@ const datasetChangeSchema = answerSchema(
 /** The schemas of the answers of the operations on changelogs. */
 export const changelogSchemas = [datasetChangeSchema];
 
-/** The changelog of datasets. */
+/** The HTTP operations on the changelog of a dataset. */
 export const changelogOperations = declareOperations('datasets', 'Datasets', {
   changelog: {
     method: 'GET',

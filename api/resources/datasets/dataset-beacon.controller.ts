@@ -86,7 +86,7 @@ export class DatasetBeaconController {
         const prefix = `${build.toUpperCase()}-${chromosome}-${start}-`;
         const begins = [`${name}__prefix`, prefix];
         if (allele === null) return begins;
-        // Escapes `.` and `*` for a glob pattern; an allele contains no other special characters.
+        // Escapes `.` and `*`, which are special in the regular expression.
         const escapeGlob = (text: string): string => text.replaceAll(/[.*]/g, '\\$&');
         return {
           and: [begins, [`${name}__regexp`, `${escapeGlob(prefix)}[0-9]+-${escapeGlob(allele)}`]],

@@ -1,7 +1,7 @@
 import { crudOperations } from '../../http/operation-row.js';
 import { dataset } from './dataset.js';
 
-/** The three spellings of a dataset's path that clients use (contract 1.1, specification "Versioning"). */
+/** Returns the three spellings of a dataset's path that clients use (contract 1.1, specification "Versioning"). */
 export function datasetPaths(rest: string): [string, ...string[]] {
   return [`/v2/datasets/:id${rest}`, `/v2/dataset/:id${rest}`, `/v1/datasets/:id${rest}`];
 }

@@ -30,7 +30,7 @@ export function signUploadTarget(
   return signer.sign('PUT', `${path}?user=${userId}`, expiresAt);
 }
 
-/** The signed path to which the user sends the bytes of a part of a version of a file. */
+/** Returns the signed path to which the user sends the bytes of a part of a version of a file. */
 export function signPartTarget(
   signer: UrlSigner,
   userId: number,
@@ -42,7 +42,7 @@ export function signPartTarget(
   return signer.sign('PUT', path, expiresAt);
 }
 
-/** The signed path of the bytes of a version of a file. */
+/** Returns the signed path of the bytes of a version of a file. */
 export function signDownloadTarget(
   signer: UrlSigner,
   userId: number,
@@ -54,7 +54,7 @@ export function signDownloadTarget(
   return signDownload(signer, userId, path, filename, expiresAt);
 }
 
-/** The signed path of an export's file, valid until the export expires. Throws as `requireExportFile` does. */
+/** Returns the signed path of an export's file, valid until the export expires. Throws as `requireExportFile` does. */
 export function signExportTarget(signer: UrlSigner, userId: number, row: ExportRow): string {
   const { filename, expiresAt } = requireExportFile(row);
   return signDownload(signer, userId, `/v2/downloads/exports/${row.id}`, filename, expiresAt);
@@ -123,12 +123,12 @@ export async function requireSignedUrl<K extends ResourceKind>(
   return row;
 }
 
-/** The id of the user for whom the address of a request was signed. */
+/** Returns the id of the user for whom the address of a request was signed. */
 export function userIdOfSignedUrl({ query }: Pick<ApiRequest, 'query'>): number {
   return readId((query as QueryParams)['user']) ?? 0;
 }
 
-/** The file name in the `Content-Disposition` that a signed address asks for; empty if there is none. */
+/** Returns the file name in the `Content-Disposition` that a signed address asks for; empty if there is none. */
 export function filenameInDisposition(disposition: unknown): string {
   const text = typeof disposition === 'string' ? disposition : '';
   return text.replace(/^attachment; filename=/, '');
@@ -145,8 +145,8 @@ export function exportFilePath(data: DataFolder, id: number, filename: string): 
 }
 
 /**
- * Whether the answer to a download request is a redirect (302): yes unless `redirect` is false or empty, as clients send it (contract
- * 11.4).
+ * Returns whether the answer to a download request is a redirect (302): yes unless `redirect` is false or empty, as clients send it
+ * (contract 11.4).
  */
 export function isRedirectRequested(query: QueryParams): boolean {
   if (!Object.hasOwn(query, 'redirect')) return true;

@@ -60,7 +60,7 @@ export async function createExport(
     throw new Error('throwIfInvalid() lets no incomplete form pass');
   requireAvailableDataset(context, dataset, 'cannot be exported', 'dataset_id');
   await requireNoSnapshot(context, dataset, 'dataset_id');
-  // For computed values, the number of records is unknown until the export runs.
+  // If the query filters or sorts by computed fields, the number of records is unknown until the export runs.
   const total = query.isComputed ? null : await countRecords(context, dataset, params, asOf?.version); // prettier-ignore
   const limit = Number(params['limit'] ?? Infinity);
   const { row } = await catalog.exports.create({
@@ -104,7 +104,7 @@ async function readParams(
   settings: AnnotationSettings | null | undefined,
 ): Promise<{ readonly params: JsonObject; readonly isComputed: boolean } | undefined> {
   const rawParams = form.raw('params') === '' ? {} : (form.object('params') ?? {});
-  // The computed fields have mistakes, which are already reported; `params` cannot be checked without the fields.
+  // The computed fields have errors, which are already in the form; `params` cannot be checked without these fields.
   if (settings === undefined) return undefined;
   try {
     const query = settings === null ? rawParams : planAnnotation(settings, rawParams, fields).query;
@@ -125,7 +125,7 @@ async function readParams(
   }
 }
 
-/** The checked settings of computed fields; null if the request has none, undefined after an error, which is added to the form. */
+/** Returns the checked settings of computed fields; null if the request has none, undefined after an error, which is added to the form. */
 function readSettings(
   form: Form,
   fields: readonly FieldRow[],

@@ -36,8 +36,9 @@ const callsParsedAtOnce = 256;
 
 /**
  * Answers a batch of calls of dataset functions, given as texts. Calls that differ only in the values of equalities are answered by one
- * query; each call gets the records that have its values. The answer is null for a call that has to be answered separately: because no
- * other call is like it, because its records cannot be recognised by these values, or because it fails.
+ * query; each call gets the records that have its values. The answer is null for a call that has to be answered separately: calls of its
+ * function are not grouped, no other call is like it, its records cannot be recognised by these values, a joint query finds too many
+ * records, or the call fails.
  */
 export async function answerHostBatch(
   scope: FunctionScope,

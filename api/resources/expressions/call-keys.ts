@@ -40,7 +40,7 @@ function callShapeOf(keys: readonly EqualityKey[], others: readonly Predicate[])
   return shape;
 }
 
-/** The conditions of a predicate that are joined by AND. */
+/** Returns the conditions of a predicate that are joined by AND. */
 export function conjuncts(predicate: Predicate): readonly Predicate[] {
   if (predicate.kind === 'all') return [];
   return predicate.kind === 'and' ? predicate.items.flatMap(conjuncts) : [predicate];
@@ -49,7 +49,7 @@ export function conjuncts(predicate: Predicate): readonly Predicate[] {
 /** The types whose values are compared by their texts. */
 const keyTypes: ReadonlySet<string> = new Set(['string', 'integer', 'long']);
 
-/** Whether a condition is an equality whose values may differ between the calls of a dataset function that are answered by one query. */
+/** Returns whether a condition is an equality whose values may differ between calls of a dataset function that one query answers. */
 export function isKeyEquality(item: Predicate): item is KeyEquality {
   return item.kind === 'in' && keyTypes.has(item.field.type);
 }
@@ -60,7 +60,7 @@ export function keyPaths({ keys }: CallSelection): readonly (readonly string[])[
   return [...new Map(paths.map((path) => [path.join('\0'), path])).values()];
 }
 
-/** A condition that holds for each record that at least one of the selections selects; they must have the same shape. */
+/** Returns a condition that holds for each record that at least one of the selections selects; they must have the same shape. */
 export function joinedPredicate(selections: readonly CallSelection[]): Predicate {
   const [{ keys, others }] = selections as [CallSelection, ...CallSelection[]];
   const keyConditions = keys.map((key, i) =>
@@ -153,7 +153,7 @@ function comparedForm(
   return `${alternative} ${!isText ? text : ignoreCase ? lowerCase(text) : text.toWellFormed()}`;
 }
 
-/** The values of a record at a path; a list contributes each of its elements. */
+/** Returns the values of a record at a path; a list contributes each of its elements. */
 export function storedValuesAt(
   value: unknown,
   path: readonly string[],

@@ -7,12 +7,12 @@ import { valueForMessage } from './opened-dataset.js';
 const maxRecords = 100_000;
 const floatTypes: ReadonlySet<string> = new Set(['float', 'double']);
 
-/** Whether the numbers of a field are floats. */
+/** Returns whether the numbers of a field are floats. */
 export function isFloat({ dataType }: FieldRow): boolean {
   return floatTypes.has(dataType);
 }
 
-/** The paths of the fields whose numbers are floats. */
+/** Returns the paths of the fields whose numbers are floats. */
 export function floatPaths(fields: readonly FieldRow[]): HostCallResult['floats'] {
   return fields.filter(isFloat).map(({ path }) => path);
 }

@@ -31,7 +31,7 @@ export interface GroupedFunction {
 
 type GroupAnswers = GroupResults<HostCallResult | null>;
 
-/** One result for each selection; null if each call has to be answered separately, `tooLarge` if a smaller group may succeed. */
+/** Results of a joint query; null if each call has to be answered separately, `tooLarge` if a smaller group may succeed. */
 type GroupResults<T> = T[] | 'tooLarge' | null;
 
 /**
@@ -125,9 +125,9 @@ async function readRecordsByCall(
 
 /** A record that at least one of the grouped calls selects. */
 interface KeyedRecord {
-  /** The record with the key fields, by which the calls that select it are found, and the fields that the request names. */
+  /** The record with only the key fields, by which the calls that select it are found, and the fields `more` of `readKeyedRecords`. */
   readonly record: unknown;
-  /** The record as text, with the fields of the request; undefined if the request names no field. */
+  /** The record as JSON, with the fields of the request; undefined if the request has an empty list of fields. */
   readonly text: string | undefined;
   readonly calls: readonly number[];
 }
@@ -171,7 +171,7 @@ export function rowLimitFor(calls: number): number {
   return Math.min(maxGroupRows, maxRowsPerCall * calls);
 }
 
-/** The result if a query finds too many records: `tooLarge` if a smaller group may find few enough. */
+/** Returns the result if a query finds too many records: `tooLarge` if a smaller group may find few enough. */
 function tooManyRecordsResult(selections: readonly CallSelection[]): 'tooLarge' | null {
   return maxRowsPerCall * selections.length > maxGroupRows ? 'tooLarge' : null;
 }
@@ -207,7 +207,7 @@ async function countByRecords(
   return counts;
 }
 
-/** Whether a record may have several values at a path, because a field on the path is a list. */
+/** Returns whether a record may have several values at a path, because a field on the path is a list. */
 function isInsideList(columns: Columns, [name, ...rest]: readonly string[]): boolean {
   const column = columns.find((one) => one.name === name);
   if (name === undefined || column === undefined) return false;

@@ -6,7 +6,7 @@ const maxCacheBytes = 64_000_000;
 /** The lookup tables of each job or request, by the signal that aborts it; they exist as long as the signal does. */
 const cacheBySignal = new WeakMap<AbortSignal, LookupCache>();
 
-/** The lookup tables of the job or request that a signal aborts. */
+/** Returns the lookup tables of the job or request that a signal aborts. */
 export function lookupCacheOf(signal: AbortSignal): LookupCache {
   let found = cacheBySignal.get(signal);
   if (found === undefined) cacheBySignal.set(signal, (found = new LookupCache()));

@@ -85,7 +85,7 @@ export class LookupTable {
     for (const list of new Set(lists)) for (const text of texts) this.#values.addText(list, text);
   }
 
-  /** The index of the list that belongs to the current key (`#take`). */
+  /** Returns the index of the list that belongs to the current key (`#take`). */
   #list(): number {
     return this.#keys.addValueCode(this.#formView, this.#range, 0, 1);
   }

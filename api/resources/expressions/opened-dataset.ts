@@ -116,9 +116,9 @@ export class OpenedDataset {
   }
 
   /**
-   * Returns the records that a query finds as two lists of JSON texts: `texts` with the fields of the query, empty if it names none, and
-   * `keys` with only the fields `keys`. Returns `tooMany` if the query finds more than its limit, `tooLarge` if the texts have more than
-   * `maxLength` characters.
+   * Returns the records that a query finds as two lists of JSON texts: `texts` with the fields of the query, empty if its list of fields is
+   * empty, and `keys` with only the fields `keys`. Returns `tooMany` if the query finds more than its limit, `tooLarge` if the texts have
+   * more than `maxLength` characters.
    */
   async readKeyedTexts(
     request: QueryRequest,

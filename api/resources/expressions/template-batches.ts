@@ -25,7 +25,7 @@ import { SelectionTemplate } from './selection-template.js';
 
 /**
  * Answers calls that share a template. If possible, the literals are looked up in a table of the records of the dataset
- * (`readFieldLookup`); otherwise each call is parsed and answered separately.
+ * (`readFieldLookup`); otherwise each call is parsed, and the calls are answered as any other batch (`answerHostBatch`).
  */
 export async function answerTemplateBatch(
   scope: FunctionScope,
@@ -128,7 +128,7 @@ async function lookUpTexts(
   };
 }
 
-/** The selection of the records that contain one of the texts in the key field. */
+/** Returns the selection of the records that contain one of the texts in the key field. */
 function selectionOf({ selection, key }: FieldLookup, batch: PackedTexts): CallSelection {
   const values = parseJson(`[${unpackTexts(batch).join(',')}]`) as readonly string[];
   const equality = { ...selection.keys[key]![0]!, values };

@@ -101,7 +101,7 @@ const definitionFields: Readonly<Record<string, ResourceField<FieldRow, unknown>
   },
 };
 
-/** The definition of a field, in a request that creates its dataset or changes it. */
+/** The definition of a field, in a request that creates its dataset, or creates or changes the field. */
 export const fieldDefinition = declareResource<FieldRow, unknown, Partial<NewFieldRow>>({
   name: 'Field',
   description: 'A field of a dataset.',
@@ -174,7 +174,7 @@ export const targetField = withReadOnlyKeys(
   field.schema,
 );
 
-/** Whether a value is a URL template that a browser may follow: only http and https are allowed (threat A12). */
+/** Returns whether a value is a URL template that a browser may follow: only http and https are allowed (threat A12). */
 function isWebAddress(template: string): boolean {
   const filledTemplate = template.replaceAll('{value}', 'x');
   return URL.canParse(filledTemplate) && /^https?:$/.test(new URL(filledTemplate).protocol);

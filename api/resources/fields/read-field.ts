@@ -43,9 +43,9 @@ export function readFieldList(
 }
 
 /**
- * Reads the changes to a field. The name, the type, and whether it is a list cannot change once set (specification, "Dataset field"); the
- * type `auto` may become another type while the field has no data. Nothing of a read-only field can change (contract 7.1). To repeat a
- * value is no change.
+ * Reads the changes to a field. The name and the type cannot change (specification, "Dataset field"), except the type `auto`, which may
+ * become another type. Whether the field is a list can change until the field holds data. Nothing of a read-only field can change (contract
+ * 7.1). A request may repeat a present value.
  */
 export function readFieldPatch(form: Form, row: FieldRow): FieldPatch {
   refuseChange(form, 'dataset_id', row.datasetId, unchangeableMessages.dataset);

@@ -133,7 +133,7 @@ export class FileVersionsController {
   }
 }
 
-/** The version of a file that a path names. */
+/** Returns the version of a file that a path names. */
 async function requireVersion(
   tables: Tables,
   object: ObjectRow,

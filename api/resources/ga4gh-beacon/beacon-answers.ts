@@ -69,8 +69,8 @@ export async function answerVariants(
 }
 
 /**
- * Returns the granularity of an answer: the requested one, or that of the dataset that shows most if it is coarser. In test mode it is
- * always the requested one.
+ * Returns the granularity of an answer: the coarsest of the requested one, that of the dataset that shows most, and, if
+ * `includeResultsetResponses` is NONE, `count`. In test mode, datasets do not limit it.
  */
 function returnedGranularity(
   { granularity, include, isTest }: BeaconRequest,
@@ -102,7 +102,7 @@ function datasetMessage({ row }: BeaconDataset, message: string): string {
   return `${row.id}: ${message}`;
 }
 
-/** The section `response` of an answer with records (Beacon v2, beaconResultsets). */
+/** Returns the section `response` of an answer with records (Beacon v2, beaconResultsets). */
 async function readResultSets(
   matches: readonly DatasetMatches[],
   request: BeaconRequest,
@@ -162,7 +162,7 @@ function resultSetOf({ row }: BeaconDataset, results: readonly object[]): object
   };
 }
 
-/** Answers a request for the datasets: a list of all (Beacon v2, beaconCollectionsResponse). */
+/** Answers a request for the datasets: a page of their list (Beacon v2, beaconCollectionsResponse). */
 export function datasetsAnswer({ beacon, request, origin }: BeaconQueryContext): object {
   const all = request.isTest ? [] : beacon.datasets;
   return {
@@ -219,7 +219,7 @@ export async function answerFilteringTerms(
   };
 }
 
-/** One page of a list. */
+/** Returns one page of a list; the whole list if `limit` is 0. */
 function pageOf<T>(list: readonly T[], { skip, limit }: BeaconRequest): readonly T[] {
   return limit === 0 ? list : list.slice(skip * limit, (skip + 1) * limit);
 }

@@ -71,7 +71,10 @@ function unsupportedTermsMessage(id: string): string {
   );
 }
 
-/** Returns the query condition for a filter. Throws an `invalid` error if the dataset does not have the field. */
+/**
+ * Returns the query condition for a filter. Throws an `invalid` error if the dataset does not have the field, or if the value for a long
+ * text has wildcards.
+ */
 export function conditionOfBeaconFilter(
   { id, operator, value }: BeaconFilter,
   fields: readonly DatasetField[],

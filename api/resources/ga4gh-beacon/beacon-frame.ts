@@ -59,7 +59,7 @@ export function informationalMeta(origin: string, domain: string, ...types: read
   return { beaconId: beaconId(origin, domain), apiVersion, returnedSchemas: types.map(entryTypeSchema) };
 } // prettier-ignore
 
-/** The section `meta` of an answer to a query. */
+/** Returns the section `meta` of an answer to a query. */
 export function responseMeta(
   origin: string,
   domain: string,
@@ -79,7 +79,7 @@ function entryTypeSchema(type: EntryType): object {
   return { entityType: type, schema: entryTypes[type].defaultSchema.id };
 }
 
-/** The section `response` of `/info` (Beacon v2, beaconInfoResults). */
+/** Returns the section `response` of `/info` (Beacon v2, beaconInfoResults). */
 export function infoBody(origin: string, account: AccountRow): object {
   return {
     id: beaconId(origin, account.domain),
@@ -93,7 +93,7 @@ export function infoBody(origin: string, account: AccountRow): object {
   };
 }
 
-/** The answer of `/service-info` (GA4GH service-info 1.0). */
+/** Returns the answer of `/service-info` (GA4GH service-info 1.0). */
 export function serviceInfoBody(origin: string, account: AccountRow): object {
   return {
     id: beaconId(origin, account.domain),
@@ -107,7 +107,7 @@ export function serviceInfoBody(origin: string, account: AccountRow): object {
   };
 }
 
-/** The section `response` of `/configuration`. */
+/** Returns the section `response` of `/configuration`. */
 export function configurationBody(): object {
   return {
     $schema: jsonSchemaDialect,
@@ -117,12 +117,12 @@ export function configurationBody(): object {
   };
 }
 
-/** The section `response` of `/entry_types`. */
+/** Returns the section `response` of `/entry_types`. */
 export function entryTypesBody(): object {
   return { entryTypes };
 }
 
-/** The section `response` of `/map`. */
+/** Returns the section `response` of `/map`. */
 export function mapBody(origin: string, domain: string): object {
   const base = `${origin}${beaconRoot}/${domain}`;
   const openAPIEndpointsDefinition = `${origin}/openapi.json`;
@@ -152,7 +152,7 @@ export function mapBody(origin: string, domain: string): object {
   };
 }
 
-/** The body of an error below the path of the beacons (Beacon v2, beaconErrorResponse); undefined for other paths. */
+/** Returns the body of an error below the path of the beacons (Beacon v2, beaconErrorResponse); undefined for other paths. */
 export function beaconErrorBody(
   { status, body }: ErrorAnswer,
   origin: string,

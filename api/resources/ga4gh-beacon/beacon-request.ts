@@ -169,7 +169,7 @@ export function readPostRequest(
   );
 }
 
-/** A parsed request in a form that GET and POST requests have in common. */
+/** The unchecked values of a request, in a form that GET and POST requests have in common. */
 interface RawRequest {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly datasetIds: unknown;

@@ -182,7 +182,7 @@ export class Ga4ghBeaconController {
     };
   }
 
-  /** Reads a request of the method GET or POST. */
+  /** Reads a GET or POST request and loads its beacon. */
   private async queryContext(
     request: ApiRequest,
     reply: ApiReply,

@@ -36,7 +36,7 @@ const exampleRequestSummary = {
   testMode: false,
 };
 
-/** The schema of an answer that describes the beacon itself, with the keys `meta` and `response`. */
+/** Returns the schema of an answer that describes the beacon itself, with the keys `meta` and `response`. */
 function frameworkAnswer(name: string, description: string, response: object): NamedSchema {
   return answerSchema(name, description, {
     meta: { type: jsonObject, example: informationalMeta(exampleOrigin, exampleAccount.domain) },
@@ -86,7 +86,7 @@ const serviceInfoAnswer = answerSchema(
   ),
 );
 
-/** An answer to a query: `meta`, `responseSummary` and, with the granularity record, `response`. */
+/** Returns the schema of an answer to a query: `meta`, `responseSummary` and, with the granularity record, `response`. */
 function entryTypeAnswer(name: string, description: string, type: 'dataset' | 'genomicVariant', example: object): NamedSchema {
   return answerSchema(name, description, {
     meta: {
@@ -156,7 +156,7 @@ const queryParameterTypes = {
   ),
   datasetIds: { type: strings, description: variantQueryParameters.datasetIds.description },
 };
-/** An object with these keys; the server reports other keys as ignored. */
+/** Returns the type of an object with these keys; the server reports other keys as ignored. */
 function openObjectType(properties: Parameters<typeof bodySchema>[2]): ValueType {
   const { example: _, ...schema } = bodySchema('', '', properties, undefined).schema;
   return { schema };

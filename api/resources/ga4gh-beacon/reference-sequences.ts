@@ -31,7 +31,8 @@ function numberedAccessions(accession: (i: number) => string): ReadonlyMap<strin
 
 /**
  * Returns the sequence that `referenceName` and `assemblyId` of a request name: `NC_000017.11`, `refseq:NC_000017.11`, `17` or `chr17`. An
- * accession needs no `assemblyId`. If they name no sequence, returns the error message.
+ * accession needs no `assemblyId`. Returns an error message if the assembly is unknown, or if the accession is one of another assembly; any
+ * other name is accepted.
  */
 export function referenceSequence(
   referenceName: string,
@@ -73,7 +74,7 @@ function chromosomeNames(plain: string): readonly string[] {
   return plain === 'MT' ? ['MT', 'M'] : [plain];
 }
 
-/** The identifier of a chromosome as a CURIE: `refseq:NC_000017.11`; `GRCh38:HLA-A` for a contig without a known accession. */
+/** Returns the identifier of a chromosome as a CURIE: `refseq:NC_000017.11`; `GRCh38:HLA-A` for a contig without a known accession. */
 export function sequenceId(build: GenomeBuild | undefined, chromosome: string): string {
   const plainName = chromosomeWithoutPrefix(chromosome);
   if (/^N[CTWG]_\d+\.\d+$/.test(plainName)) return `refseq:${plainName}`;

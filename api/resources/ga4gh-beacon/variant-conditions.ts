@@ -83,8 +83,8 @@ function textCondition(text: VariantText, variants: readonly string[]): unknown 
 }
 
 /**
- * Returns the condition of a sequence query: alleles that start at one position. An alternate allele without IUPAC codes is looked up as a
- * value, any other by a pattern.
+ * Returns the condition of a sequence query: alleles that start at one position. If the request has reference bases, an alternate allele
+ * without ambiguity codes is looked up as a value; any other query uses a pattern.
  */
 function sequenceCondition(
   { sequence, start }: Extract<QueriedLocation, { kind: 'sequence' }>,

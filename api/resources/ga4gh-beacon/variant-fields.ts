@@ -10,7 +10,7 @@ export interface VariantFields {
   readonly reference: string | undefined;
   /** The fields of the variant type, under the names that VCF, MAF and 1000 Genomes use. */
   readonly types: readonly string[];
-  /** The fields that contain variant ids. */
+  /** The fields that contain identifiers of variants as texts, such as rs ids, recognised by their names. */
   readonly ids: readonly string[];
   /** The fields that contain rs ids as numbers, such as `RS` in ClinVar and dbSNP. */
   readonly rsNumbers: readonly string[];

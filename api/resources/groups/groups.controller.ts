@@ -33,7 +33,7 @@ export const groupOperations = crudOperations('groups', {
   },
 });
 
-/** A group as the subject of an entry of the audit log. */
+/** Returns a group as the subject of an entry of the audit log. */
 export function groupSubject({ id, name, accountId }: GroupRow): AuditSubject {
   return { type: 'group', id, name, accountId };
 }

@@ -15,7 +15,7 @@ import { readFieldDefinition } from '../fields/read-field.js';
  * option that is absent or invalid.
  */
 
-/** Reads the names of the fields that identify records; null if records are identified by their `_id`. */
+/** Reads the names of the fields that identify records; returns undefined if records are identified by their `_id`. */
 export function readIdFields(form: Form, key: string): readonly string[] | null | undefined {
   const names = form.textList(key);
   if (names === undefined || names.length === 0) return undefined;
@@ -76,8 +76,9 @@ export function readTargetFields(form: Form, key: string): readonly JsonObject[]
 }
 
 /**
- * Adds an error to the form for each repeated name, and for each target field that would change the type of a field of the dataset. Its
- * other properties replace those of the dataset's field.
+ * Adds an error to the form for each repeated name, and for each target field that would change the type of a field of the dataset or, once
+ * the field holds data, make it a list, no list or transient. The other properties of the target field replace those of the dataset's
+ * field.
  */
 export function checkTargetFields(
   form: Form,

@@ -15,7 +15,7 @@ import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { importResource, serverMetadataKeys } from './import.js';
 import { answerRejectedDownload } from '../downloads/answer-download.js';
 
-/** Imports: from a file object or from records in the request (contract 10). */
+/** Imports: from file objects, URLs, or records in the request (contract 10). */
 export class ImportsController extends jobController({
   kind: 'import',
   operations: importOperations,

@@ -48,17 +48,17 @@ export interface ManifestFile {
   readonly entry: JsonObject;
   /** The number and the name of the entry, for error messages. */
   readonly label: string;
-  /** The file name of the URL or of the object; null if both are invalid. */
+  /** The file name of the URL or of the object; null unless the entry has exactly one of them and it is valid. */
   readonly filename: string | null;
 }
 
-/** Returns the file object with this id, or an error message if the caller may read no such object. */
+/** Returns the file object with this id, or an error message if there is none that the caller may read. */
 type FindFile = (objectId: unknown) => Promise<ObjectRow | string>;
 
 /**
  * Reads a manifest. All errors are added to the form, with the number and the name of their file; returns undefined if the manifest has no
- * list of files. Whether a URL may be fetched is checked only when the task runs, because its host name may resolve to another address by
- * then.
+ * list of files. Of a URL, only the form is checked; the address of its host is checked when the task runs, because the host name may
+ * resolve to another address by then.
  */
 export async function readManifest(
   form: Form,
@@ -170,8 +170,8 @@ function readEntryAttributes(entryForm: Form): JsonObject {
 }
 
 /**
- * Runs the check of one file and adds its field errors to the form, under the key `manifest` and with the label of the file. Other errors
- * are thrown.
+ * Adds the field errors of `error`, which the check of one file has thrown, to the form, under the key `manifest` and with the label of the
+ * file. Throws any other error again.
  */
 function addErrorsOf(
   form: Form,

@@ -197,8 +197,9 @@ export class InvitationsController {
   }
 
   /**
-   * Adds a mistake to the form for each group that does not belong to the account, for each vault that the caller does not administer, and
-   * for an email address that another user has.
+   * Adds an error to the form for each group that does not belong to the account, for each vault that the caller may not read, and for the
+   * email address of an active user or of a user of another account. Throws `forbidden` for a vault that the caller may read but not
+   * administer.
    */
   async #check(
     caller: Caller,

@@ -96,8 +96,8 @@ export async function readAuthorizationRequest(
 }
 
 /**
- * Returns the scope that a text of scopes separated by spaces names (RFC 6749, section 3.3); undefined if one is unknown. `write` includes
- * `read`.
+ * Returns the scope that a text of scopes separated by spaces names (RFC 6749, section 3.3); undefined if one is unknown or if there is
+ * none. `write` includes `read`.
  */
 export function scopeOf(text: string | undefined): TokenRow['scope'] | undefined {
   const names = (text ?? '').split(' ').filter(Boolean);

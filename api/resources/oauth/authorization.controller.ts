@@ -223,7 +223,7 @@ function nameAndEmail(user: UserRow): string {
   return name === user.email ? name : `${name} (${user.email})`;
 }
 
-/** The status is 303, so that the browser does not send the form to the redirection target (RFC 9700, section 4.12). */
+/** Redirects with the status 303, so that the browser does not send the form to the redirection target (RFC 9700, section 4.12). */
 function redirectTo(reply: ApiReply, location: string): string {
   reply.code(303).header('Location', location).header('Content-Type', 'text/html; charset=utf-8');
   return '';

@@ -5,16 +5,19 @@ import type { AppContext } from '../../http/app-context.js';
 import { readId } from '../../http/form.js';
 import type { ApiReply, ApiRequest } from '../../http/api-request.js';
 
-/** The parameters of a request to the token endpoint, each given once and not empty (RFC 6749, section 3.2). */
+/** The parameters of a request to the token or revocation endpoint, each given once and not empty (RFC 6749, section 3.2; RFC 7009). */
 export type OauthParameters = ReadonlyMap<string, string>;
 
-/** An error answer of the token endpoint (RFC 6749, section 5.2): 400, or 401 for a refused client that used HTTP Basic. */
+/** Returns an error of the token or revocation endpoint (RFC 6749, section 5.2): 400, or 401 for a refused client that used HTTP Basic. */
 export function oauthError(error: string, reason: string, isBasic = false): AppError {
   const fields = { error, error_description: reason };
   return new AppError(isBasic ? 'unauthenticated' : 'invalid', reason, fields);
 }
 
-/** Reads the parameters from a form-encoded or JSON body. A parameter that is repeated or is not text is an `invalid_request`. */
+/**
+ * Reads the parameters from a form-encoded or JSON body. Throws `invalid_request` for a parameter that is repeated, or is neither a text
+ * nor a number; empty parameters are left out.
+ */
 export function oauthParameters(body: unknown): OauthParameters {
   const parameters = new Map<string, string>();
   for (const [name, value] of Object.entries(body ?? {}) as [string, unknown][]) {
@@ -28,7 +31,7 @@ export function oauthParameters(body: unknown): OauthParameters {
   return parameters;
 }
 
-/** The value of a required parameter. Throws `invalid_request` if it is missing. */
+/** Returns the value of a required parameter. Throws `invalid_request` if it is missing. */
 export function requiredParameter(parameters: OauthParameters, name: string): string {
   const value = parameters.get(name);
   if (value === undefined) throw oauthError('invalid_request', `${name} is missing.`);

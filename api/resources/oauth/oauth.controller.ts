@@ -62,7 +62,7 @@ const clientAuthenticationMethods = ['client_secret_basic', 'client_secret_post'
 export class OauthController {
   constructor(private readonly context: AppContext) {}
 
-  /** The issuer is the base of all links, as in authorization responses (RFC 8414, section 3.3; RFC 9207, section 2.4). */
+  /** Returns metadata. The issuer is the base of all links, as in authorization responses (RFC 8414, section 3.3; RFC 9207, 2.4). */
   @Operation(oauthOperations.metadata)
   @Public()
   metadata(@Req() { origin }: ApiRequest): object {
@@ -110,7 +110,7 @@ export class OauthController {
     };
   }
 
-  /** Revoking either token of a grant revokes the whole grant (RFC 7009, section 2.1). An unknown token is not an error (section 2.2). */
+  /** Revokes the grant of an access or refresh token as a whole (RFC 7009, section 2.1). An unknown token is not an error (section 2.2). */
   @Operation(oauthOperations.revoke)
   @Public()
   async revoke(

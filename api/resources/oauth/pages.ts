@@ -47,7 +47,7 @@ export interface AuthorizationPage {
 const csrfField = (token: string): Markup =>
   htmlMarkup`<input type="hidden" name="csrf_token" value="${token}" />`;
 
-/** The page that asks for email address and password. */
+/** Returns the page that asks for email address and password. */
 export function signInPage(csrfToken: string, message?: string): AuthorizationPage {
   return {
     title: 'Sign in',
@@ -74,7 +74,7 @@ interface ConsentRequest {
   readonly tokensPath: string;
 }
 
-/** The page on which a user grants or refuses an application access. */
+/** Returns the page on which a user grants or refuses an application access. */
 export function consentPage(
   csrfToken: string,
   { request, owner, email, tokensPath }: ConsentRequest,
@@ -98,8 +98,8 @@ export function consentPage(
 }
 
 /**
- * The page to which a sign-in link leads. The link is used up only when the user presses the button, because programs that preview links
- * load the page.
+ * Returns the page to which a sign-in link leads. The link is used up only when the user presses the button, because programs that preview
+ * links load the page.
  */
 export function linkPage(csrfToken: string, email: string): AuthorizationPage {
   return {
@@ -111,7 +111,7 @@ export function linkPage(csrfToken: string, email: string): AuthorizationPage {
   };
 }
 
-/** A page with a message, perhaps with a link back to the application. */
+/** Returns a page with a message, perhaps with a link back to the application. */
 export function messagePage(
   title: string,
   message: string,

@@ -33,7 +33,7 @@ export async function ensureBrowserSession(
   };
 }
 
-/** Whether a form was sent by a page that this server gave to this browser. */
+/** Returns whether a form was sent by a page that this server gave to this browser. */
 export function hasValidCsrfToken({ csrfToken }: BrowserSession, body: unknown): boolean {
   const givenToken = (body as { csrf_token?: unknown } | null)?.csrf_token;
   return typeof givenToken === 'string' && isSameSecret(givenToken, csrfToken);
@@ -78,7 +78,10 @@ function sessionCookieOf(request: ApiRequest): string | undefined {
   return /^[A-Za-z0-9]{40}$/.test(value) ? value : undefined;
 }
 
-/** The cookie is `SameSite=Lax`, because users come from the pages of applications; a CSRF token protects the forms as well. */
+/**
+ * Sets the cookie of a browser session. It is `SameSite=Lax`, because users come from the pages of applications; a CSRF token protects the
+ * forms as well.
+ */
 function setCookie(request: ApiRequest, reply: ApiReply, value: string): void {
   const secure = request.origin.startsWith('https:') ? '; Secure' : '';
   reply.header(

@@ -186,7 +186,7 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
   },
 };
 
-/** The object inside a task (contract 15.1). */
+/** An object inside another resource, such as a task (contract 15.1). */
 export const objectSummary = declareResource<ObjectRow, ObjectSummaryContext>({
   name: 'ObjectSummary',
   description: 'An object inside another resource.',

@@ -237,7 +237,7 @@ async function findPendingVersion(
   );
 }
 
-/** The upload address of a version, or the addresses of its parts. */
+/** Returns the upload address of a version, or the addresses of its parts. */
 async function uploadAddressOf(
   context: AppContext,
   version: FileVersionRow,

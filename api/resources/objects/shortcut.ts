@@ -68,7 +68,7 @@ export async function readShortcutTarget(
   return { objectType: type, id: target.id };
 }
 
-/** Whether a text is a web address that a browser may follow, with or without a scheme: only http and https are allowed (threat A12). */
+/** Returns whether a browser may follow a text as a web address, with or without a scheme: only http and https are allowed (threat A12). */
 function isWebAddress(text: string): boolean {
   if (text === '' || text.length > 2048 || /[\s\p{Cc}\\]/u.test(text)) return false;
   if (!/^[a-z][a-z0-9+.-]*:/i.test(text)) return URL.canParse(`https://${text}`);

@@ -22,7 +22,7 @@ import { computedQuery } from '../../../scheduler/jobs/computed/computed-query.j
 import { computedConditions } from './computed-conditions.js';
 import { pageTypes, queryPage, loadRequestedData, refuseJsonOnlyKeys, type PageType, type TypedPage } from './query-records.js'; // prettier-ignore
 
-/** Whether the body of a query or an export has expressions: computed fields, or expressions over whole records. */
+/** Returns whether the body of a query or an export has expressions: computed fields, or expressions over whole records. */
 export function isAnnotatedQuery(body: unknown): body is JsonObject {
   if (!isObject(body)) return false;
   const { target_fields: fields, annotator_params: params } = body;

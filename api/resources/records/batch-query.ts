@@ -30,7 +30,9 @@ export async function answerBatchQuery(
   return new JsonText(`[${texts.join(',')}]`);
 }
 
-/** The queries of a body: a list, or an object with the key `queries`. */
+/**
+ * Returns the queries of a body: a list, or an object with the key `queries`. Throws `invalid` for another body and for too many queries.
+ */
 function readQueries(body: unknown): readonly unknown[] {
   const queries = isObject(body) ? body['queries'] : body;
   if (!Array.isArray(queries)) throw invalidError('queries', 'Must be a list of queries.');

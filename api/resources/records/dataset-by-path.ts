@@ -7,7 +7,7 @@ import { readId } from '../../http/form.js';
 import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 
-/** The dataset with this id or full path; throws a 404 unless it exists and the caller may read it. */
+/** Returns the dataset with this id or full path; throws a 404 unless it exists and the caller may read it. */
 export async function findDatasetByIdOrPath(
   context: AppContext,
   caller: Caller,

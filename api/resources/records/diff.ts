@@ -223,7 +223,7 @@ async function readNewestVersion(
   return { commit_id: last?.id ?? null, version: logVersion };
 }
 
-/** Returns the version before the commit of `to`; if `to` has no commit, it lies before the first commit and is -1. */
+/** Returns the version before the commit of `to`; -1 if `to` has no commit, because it then precedes the first commit. */
 async function readVersionBefore(
   { catalog }: AppContext,
   { id }: DatasetRow,

@@ -51,7 +51,7 @@ export function readCursor(body: unknown, datasetId: number, key: Uint8Array): R
   return state;
 }
 
-/** The text of a cursor, signed so that clients cannot forge one. */
+/** Returns the text of a cursor, signed so that clients cannot forge one. */
 export function writeCursor(state: CursorState, key: Uint8Array): string {
   const { after } = state;
   const encodedState = { ...state, after: after && { ...after, keys: after.keys.map(encodeValue), row: encodeValue(after.row) } }; // prettier-ignore
@@ -67,7 +67,7 @@ export function signState(state: object, kind: CursorKind, key: Uint8Array): str
   return `${payload}.${cursorSignature(payload, kind, key)}`;
 }
 
-/** The state that was passed to `signState`; undefined for any other text. */
+/** Returns the state that was passed to `signState`; undefined for any other text. */
 export function verifySignedState(text: string, kind: CursorKind, key: Uint8Array): unknown {
   const [payload = '', signed = ''] = text.split('.');
   const expected = Buffer.from(cursorSignature(payload, kind, key));

@@ -24,7 +24,7 @@ import { isObject } from '../../http/form.js';
 import { requireAvailableDataset } from '../../http/require-resource.js';
 import { ByteStream, JsonText } from '../../http/reply.js';
 
-/** The JSON answer of a query: a page of records, and facets (contract 8.2). The engine's JSON is not parsed again. */
+/** Returns the JSON answer of a query: a page of records, and facets (contract 8.2). The engine's JSON is not parsed again. */
 export async function answerQuery(
   context: AppContext,
   dataset: DatasetRow,
@@ -35,7 +35,7 @@ export async function answerQuery(
   return new JsonText(head + results + tail);
 }
 
-/** The JSON answer of a query (contract 8.2); that of a page with many records is produced while it is sent. */
+/** Returns the JSON answer of a query (contract 8.2); that of a page with many records is produced while it is sent. */
 export async function streamAnswer(
   context: AppContext,
   dataset: DatasetRow,
@@ -100,7 +100,7 @@ export async function queryPage<R>(
   };
 }
 
-/** The version of a dataset that a query asks for. */
+/** Returns the version of a dataset that a query asks for by its cursor or by `as_of`; the latest without either. */
 export async function loadRequestedData(
   context: AppContext,
   dataset: DatasetRow,
@@ -128,7 +128,7 @@ function asOfOfBody(body: unknown): unknown {
   return isObject(body) ? body['as_of'] : undefined;
 }
 
-/** The member `as_of` of an answer, with the comma after it. */
+/** Returns the member `as_of` of an answer, with the comma after it. */
 function asOfMember(asOf: AsOf | undefined): string {
   return asOf === undefined ? '' : `"as_of":${JSON.stringify(asOf)},`;
 }
@@ -238,7 +238,7 @@ export function refuseJsonOnlyKeys(
     throw invalidError('explain', `The explanation is available in the JSON answer only, not in ${type}.`); // prettier-ignore
 }
 
-/** The records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). `at` is the value of `as_of`. */
+/** Returns the records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). `at` is the value of `as_of`. */
 export async function answerLookup(
   context: AppContext,
   dataset: DatasetRow,
@@ -261,7 +261,9 @@ export async function answerLookup(
   );
 }
 
-/** The facet of one field over all records (contract 8.4); `total` is the number of distinct values, `at` the `as_of` of the request. */
+/**
+ * Returns the facet of a field over all records (contract 8.4); `total` is the number of distinct values, `at` the `as_of` of the request.
+ */
 export async function computeFieldFacets(
   context: AppContext,
   dataset: DatasetRow,
@@ -284,7 +286,7 @@ export async function computeFieldFacets(
   );
 }
 
-/** The number of records of a version, by default the latest, that match a query; its limit, offset and `as_of` are ignored. */
+/** Returns the number of records of a version, by default the latest, that match a query; its limit, offset and `as_of` are ignored. */
 export async function countRecords(
   context: AppContext,
   dataset: DatasetRow,

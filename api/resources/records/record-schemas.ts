@@ -95,7 +95,7 @@ const annotationKeys: Readonly<Record<string, Property>> = {
   debug: { type: anyType, description: 'Has no effect.' },
 };
 
-/** Keys that clients send and that the server does not support yet; a value that asks for an effect is an error. */
+/** Keys of a query that exports and migrations do not support but that clients send; a value that asks for an effect is an error. */
 const unavailableKeys: Readonly<Record<string, Property>> = {
   target_fields: { type: jsonObjects, description: 'Not available yet.' },
   annotator_params: { type: annotatorParams.type, description: 'Not available yet.' },

@@ -39,12 +39,12 @@ function requestedPageType(accept: string | undefined): PageType | undefined {
 }
 
 /**
- * Proxies and clients limit the headers of an answer, the strictest of them (nginx) to 4 kB all together. A cursor is longer only if the
- * values that order the records are.
+ * Maximum number of characters of a cursor in a header. Proxies and clients limit the total size of the headers of an answer, the strictest
+ * of them (nginx) to 4 kB. A cursor is longer only if the values by which the records are ordered are long.
  */
 const maxCursorHeaderLength = 3_000;
 
-/** The headers that say of a page what a JSON answer has beside its records. */
+/** Returns the headers with what a JSON answer contains besides the records of a page. Throws if the cursor is too long for a header. */
 function pageHeaders({ total, offset, next, asOf }: TypedPage): readonly [string, string][] {
   if (next !== null && next.length > maxCursorHeaderLength)
     throw invalidError(

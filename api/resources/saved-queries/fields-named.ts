@@ -2,8 +2,9 @@ import { lacksAction, splitKey } from '../../../engine/query/request/actions.js'
 import { isObject } from '../../http/form.js';
 
 /**
- * Returns the names of the fields that the parameters of a query mention, each once, in the order of their first mention. `isField` says
- * which names are fields, because a name may itself contain `__`; by default, all that end with no action are.
+ * Returns the names of the fields that the parameters of a query mention, each once, in the order of their first mention; the text `query`
+ * is not searched. `isField` tells whether a name is that of a field, because the name of a field may itself contain `__`; by default, a
+ * name is that of a field unless it ends with an action.
  */
 export function fieldNamesOfQuery(
   params: Readonly<Record<string, unknown>>,

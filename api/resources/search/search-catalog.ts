@@ -57,8 +57,8 @@ export async function answerSearch(
 const maxSubjects = 1_000;
 
 /**
- * Returns the datasets whose records satisfy a search, with the subjects in each. Only datasets with a global beacon that satisfy the other
- * conditions of the search are asked.
+ * Returns the datasets whose records have the entities of a search, with the subjects in each. Only datasets with a global beacon that
+ * satisfy the other conditions of the search are asked.
  */
 async function withEntities(
   context: AppContext,

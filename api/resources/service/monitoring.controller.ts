@@ -39,7 +39,7 @@ strandlake_worker_up 1
 # EOF
 `;
 
-/** The operations for administrators of the server. */
+/** The HTTP operations for monitoring the server. */
 export const monitoringOperations = declareOperations('', 'Service', {
   healthz: {
     method: 'GET',

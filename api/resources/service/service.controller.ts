@@ -86,8 +86,8 @@ pre{background:#8882;padding:.7rem;border-radius:6px;overflow:auto}
 `;
 
 /**
- * The page at the root for browsers: it says what the server is, where its description is, and how to get a token. `prefix` precedes all
- * paths.
+ * Returns the page at the root for browsers: it says what the server is, where its description is, and how to get a token. `prefix`
+ * precedes all paths.
  */
 const startPage = (prefix: string): string => `${pageHead('Strandlake')}<style>${style}</style>
 <h1>Strandlake</h1>
@@ -107,7 +107,7 @@ npm run strandlake -- user add ann@example.org</pre>
 /** The content security policy of the start page. */
 const startSecurityPolicy = contentSecurityPolicy({ style });
 
-/** Whether a request comes from the address bar of a browser, which names HTML in `Accept`; programs accept JSON or anything. */
+/** Returns whether a request comes from the address bar of a browser, which names HTML in `Accept`; programs accept JSON or anything. */
 function prefersHtml(accept: string | undefined): boolean {
   return (accept ?? '').split(',').some((range) => /^\s*text\/html\s*(;|$)/i.test(range));
 }

@@ -6,8 +6,8 @@ import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/api-request.js';
 
 /**
- * Whether a PUT or PATCH request cancels a job: by `status`, or by a path that ends in `/cancel`. Any other status is a 400 (contract
- * 15.4).
+ * Returns whether a PUT or PATCH request cancels a job: by `status`, or by a path that ends in `/cancel`. Any other status is a 400
+ * (contract 15.4).
  */
 export function isCancelRequest(body: unknown, request: ApiRequest): boolean {
   const form = new Form(body);

@@ -133,7 +133,7 @@ export class JobPresenter {
     return this.#views[kind as JobResourceKind](resourceId);
   }
 
-  /** Whether a task is that of a completed commit that is no rollback and was not rolled back. */
+  /** Returns whether a task is that of a completed commit that is no rollback and was not rolled back. */
   async #offersRollback({ kind, status, resourceId }: TaskRow): Promise<boolean> {
     if (kind !== 'commit' || status !== 'completed') return false;
     const { commits } = this.#presenter.tables;
@@ -152,7 +152,7 @@ export class JobPresenter {
     return { ...found, user, origin: this.#presenter.origin };
   }
 
-  /** Whether the caller may read an object that exists. */
+  /** Returns whether the object exists and the caller may read it. */
   async #mayRead(objectId: number | null): Promise<boolean> {
     const { tables, caller } = this.#presenter;
     const object = objectId === null ? undefined : await tables.objects.get(objectId);

@@ -17,7 +17,7 @@ import {
 import { timestampFields, userField, type WithUser } from '../common-fields.js';
 import { dataset } from '../datasets/dataset.js';
 
-/** The data that the views of imports, exports and commits show and their rows do not have. */
+/** The data that the views of jobs on datasets, such as imports and commits, show and their rows do not have. */
 export interface JobContext extends WithUser {
   /** The view of the dataset; null once it has been deleted (contract 15.5). */
   readonly dataset: object | null;
@@ -59,7 +59,7 @@ export const priorityType = withReader(integer, (form, key) => {
   return form.fail(key, 'Must be between -1,000,000 and 1,000,000.');
 });
 
-/** The fields that imports, exports and commits have in common. */
+/** The fields that imports, exports, migrations, commits and archive tasks have in common. */
 export const jobFields: Readonly<Record<string, ResourceField<JobRow, JobContext>>> = {
   id: { type: id, example: 5107 },
   task_id: { type: nullable(id), example: 5108 },

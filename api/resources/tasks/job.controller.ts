@@ -28,7 +28,7 @@ import type { JobAction } from './jobs.operations.js';
 /** The kinds of job that belong to a dataset; its permissions decide who may access the job. */
 type DatasetJobKind = Exclude<JobResourceKind, 'copy'>;
 
-/** How the tasks of a kind of job are listed and shown. */
+/** How the jobs of a kind are listed and shown. */
 interface JobListDescription<K extends DatasetJobKind> {
   readonly kind: K;
   readonly operations: Readonly<Record<'list' | 'get', OperationRow>>;
@@ -188,7 +188,7 @@ export function jobController<K extends DatasetJobKind>(
   return JobController;
 }
 
-/** The keys that the body of an operation may have. */
+/** Returns the keys that the body of an operation may have. */
 function bodyKeysOf(operation: OperationRow | undefined): readonly string[] {
   const body = operation?.body;
   return body !== undefined && 'schema' in body ? Object.keys(body.schema['properties'] as object) : []; // prettier-ignore

@@ -18,7 +18,10 @@ import { objectSummary } from '../objects/object.js';
 import { vaultSummary } from '../vaults/vault.js';
 import { taskStatuses } from './job-view.js';
 
-/** The resources that a task works on, as they are shown with the task; null for those that have been deleted. */
+/**
+ * The resources that a task works on, as they are shown with the task; null for those that have been deleted or that the caller may not
+ * read.
+ */
 interface TaskContext extends WithUser {
   readonly targetObject: object | null;
   readonly targetVault: object | null;
@@ -26,7 +29,7 @@ interface TaskContext extends WithUser {
   readonly sourceVault: object | null;
   /** Whether the task is that of a commit that can be rolled back, unless later commits prevent it. */
   readonly offersRollback: boolean;
-  /** The import, export, migration or commit; undefined where the answer leaves it out. */
+  /** The view of the job that the task executes; undefined where the answer leaves it out. */
   readonly taskObject?: object | null;
   readonly origin: string;
 }

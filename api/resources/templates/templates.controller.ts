@@ -50,7 +50,7 @@ export const TemplatesController = crudController<'template', TemplateContext, S
   },
 );
 
-/** Whether `account_id` shares the template with the account; undefined if the request does not say. */
+/** Returns whether `account_id` shares the template with the account; undefined if the request has no `account_id`. */
 function readIsShared(form: Form, { account }: Caller): boolean | undefined {
   if (!form.has('account_id')) return undefined;
   const rawAccountId = form.raw('account_id') ?? '';

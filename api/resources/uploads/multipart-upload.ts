@@ -227,7 +227,7 @@ function listNumbers(numbers: readonly number[]): string {
   return numbers.slice(0, 20).join(', ') + moreText;
 }
 
-/** The bytes of files, one after another. */
+/** Yields the bytes of files, one file after another. */
 async function* joinFiles(paths: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const path of paths) {
     const file = await openFile(path);

@@ -76,7 +76,7 @@ const refreshedAnswer = answerSchema('PresignedUrls', 'Addresses of the parts of
 /** The schemas of the bodies and answers of uploads in parts. */
 export const multipartSchemas = [completionBody, completedAnswer, refreshBody, refreshedAnswer];
 
-/** Uploads in parts. */
+/** The HTTP operations on uploads in parts. */
 export const multipartOperations = declareOperations('multipart', 'Objects', {
   refresh: {
     method: 'POST',
@@ -185,7 +185,7 @@ async function* streamKeepAliveAnswer(
   }
 }
 
-/** The parts that a request names, with their etags in lower case and without quotes. */
+/** Returns the parts that a request names, with their etags in lower case and without quotes. */
 function readParts(form: Form): readonly UploadedPart[] {
   if (form.raw('parts') === undefined) form.fail('parts', 'This field is required.');
   return (form.objectList('parts') ?? []).map((part, i): UploadedPart => {

@@ -69,7 +69,7 @@ export async function receiveBody(
   }
 }
 
-/** A new path in the scratch folder for the bytes of a file; the next start of the server removes files that remain there. */
+/** Returns a new path in the scratch folder for the bytes of a file; the next start of the server removes files that remain there. */
 export function uploadScratchPath({ data }: AppContext, objectId: number): string {
   return data.path('scratch', `upload-${objectId}-${randomUUID()}`);
 }
@@ -87,7 +87,7 @@ interface ExpectedContent {
   readonly md5s: readonly string[];
 }
 
-/** The expected size and MD5: announced when the version was created, or sent with the upload. */
+/** Returns the expected size and MD5: announced when the version was created, or sent with the upload. */
 function expectedContent(
   announced: AnnouncedContent,
   contentLength: string | undefined,

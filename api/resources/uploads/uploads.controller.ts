@@ -44,7 +44,7 @@ export class UploadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    const revision = readId(query['version']) ?? 1; // the address for a first version has no `version`
+    const revision = readId(query['version']) ?? 1; // without `version`, the first version
     const target = { id: readId(id) ?? 0, revision, number: readId(number) ?? 0 };
     return this.receive(id, request, reply, () =>
       receivePart(this.context, target, request.raw, contentMd5),

@@ -198,7 +198,7 @@ export class UsersController {
   }
 }
 
-/** The JSON of a user of the caller's account. */
+/** Returns the JSON of a user of the caller's account. */
 function userView(row: UserRow, { account }: Caller, { origin }: ApiRequest): object {
   return user.view(row, { account, origin });
 }

@@ -37,7 +37,7 @@ const usageSchema = answerSchema(
 /** The schemas of the answers of the operations on usage. */
 export const usageSchemas = [usageSchema];
 
-/** The storage that accounts use. */
+/** The HTTP operations on the storage that accounts use. */
 export const usageOperations = declareOperations('usage', 'Vaults', {
   get: {
     method: 'GET',

@@ -19,7 +19,7 @@ const vaultSyncSchema = answerSchema('VaultSyncTask', 'The synchronisation of a 
 /** The schemas of the answers of the operations on synchronisations. */
 export const vaultSyncSchemas = [vaultSyncSchema];
 
-/** The list of synchronisations. */
+/** The HTTP operations on synchronisations. */
 export const vaultSyncOperations = declareOperations('vaultSyncs', 'Vaults', {
   list: {
     method: 'GET',

@@ -52,7 +52,7 @@ export const vaultProvider = 'EDP';
 export const permissionNames: readonly Permission[] = ['read', 'write', 'admin'];
 const versioningStates = ['disabled', 'enabled', 'suspended'] as const;
 
-/** The permissions of a user in a vault, as three flags. */
+/** The permissions of a user or a group in a vault, as three flags. */
 export const permissionFlags: ValueType = {
   schema: {
     type: 'object',
@@ -111,7 +111,7 @@ export function permissionFlagsOf(permission: Permission | null): object {
   return { read: level >= 1, write: level >= 2, admin: level >= 3 };
 }
 
-/** The vault inside a task (contract 15.1). */
+/** A vault inside another resource, such as a task (contract 15.1). */
 export const vaultSummary = declareResource<VaultRow, VaultSummaryContext>({
   name: 'VaultSummary',
   description: 'A vault inside another resource.',

@@ -142,7 +142,7 @@ function vaultFilter(query: QueryParams, caller: Caller): VaultFilter {
   };
 }
 
-/** Returns the viewer of a list of vaults; if the query string excludes a group, its vaults are left out. */
+/** Returns the viewer of a list of vaults; permissions of the group that the query string excludes do not count. */
 function viewerExcludingGroup(query: QueryParams, caller: Caller): Viewer {
   const excludedGroupId = idParam(query, 'exclude_group_id');
   return { ...viewerOf(caller), ...(excludedGroupId !== undefined && { excludedGroupId }) };
