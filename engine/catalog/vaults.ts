@@ -336,8 +336,9 @@ function vaultConditions(filter: VaultFilter): Sql[] {
     // Choice: the filter `query` of vaults ignores the case of all letters in names, but only that of ASCII letters in descriptions, as
     // SQLite's LOWER does.
     const inName = containsText(sql`vaults.name_key`, foldName(filter.query));
-    const description = sql`LOWER(COALESCE(vaults.description, ''))`;
-    clauses.push(sql`(${inName} OR ${containsText(description, filter.query.toLowerCase())})`);
+    // LIKE stops at a NUL character, which a description may contain.
+    const inDescription = sql`INSTR(LOWER(vaults.description), LOWER(${filter.query})) > 0`;
+    clauses.push(sql`(${inName} OR ${inDescription})`);
   }
   return clauses;
 }

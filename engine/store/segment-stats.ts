@@ -21,9 +21,9 @@ export function segmentStats(
   return stats;
 }
 
-/** Returns the key of a leaf in `Segment.stats`: its path joined by dots. Dots in names, but not backslashes, are escaped. */
+/** Returns the key of a leaf in `Segment.stats`: its path joined by dots. Dots and backslashes in names are escaped. */
 export function leafKey(path: readonly string[]): string {
-  return path.map((name) => name.replaceAll('.', '\\.')).join('.');
+  return path.map((name) => name.replace(/[\\.]/g, '\\$&')).join('.');
 }
 
 /** Returns the statistics of a leaf. Omits both bounds if JSON or Delta cannot express one of them. */

@@ -3,7 +3,7 @@ import { findHints } from './hints.js';
 import type { ExplainGroup, ExplainNode } from '../request/condition-node.js';
 import { liveSegmentTest } from '../predicate/kinds/prune.js';
 import type { ExplainedRequest } from '../request/condition-tree.js';
-import type { Snapshot } from '../../store/store.js';
+import { liveRowCount, type Snapshot } from '../../store/store.js';
 import type { Predicate, CaseVariants } from '../predicate/predicate.js';
 import type { SegmentAccess } from '../executor/executor.js';
 import type { CountsByNode, NodeCounts, RecordInspector } from '../executor/record-inspector.js';
@@ -100,7 +100,7 @@ function segmentsTouched(
     total: segments.length,
     touched: touchedSegments.length,
     skipped: segments.length - touchedSegments.length,
-    rows: touchedSegments.reduce((sum, { rows }) => sum + rows, 0),
+    rows: touchedSegments.reduce((sum, segment) => sum + liveRowCount(segment), 0),
     paths: touchedSegments.slice(0, maxTouchedPaths).map(({ path }) => path),
     more: Math.max(0, touchedSegments.length - maxTouchedPaths),
   };

@@ -154,7 +154,11 @@ const predicateOfEntityType: Readonly<Record<EntityType, EntityPredicate>> = {
   sample: (value, fields) => entityFieldsEqualAny(fields, 'sample', [requireName(value)]),
   dataset: (value, fields) => entityFieldsEqualAny(fields, 'dataset', [requireName(value)]),
   genomic_region(value, fields, names) {
-    if (typeof value !== 'string') return overlapPredicate(parseRegion(value), fields);
+    const overlaps = (): Predicate => {
+      const region = parseRegion(value);
+      return overlapPredicate({ ...region, build: region.build ?? names.build ?? null }, fields);
+    };
+    if (typeof value !== 'string') return overlaps();
     const name = requireName(value);
     const notation = readNotation(name);
     if (notation?.kind === 'variant') {
@@ -163,7 +167,7 @@ const predicateOfEntityType: Readonly<Record<EntityType, EntityPredicate>> = {
     }
     if (notation) return predicateOfNotation(notation, fields, names);
     return names.genes?.resolve(name) === undefined
-      ? overlapPredicate(parseRegion(value), fields)
+      ? overlaps()
       : genePredicate(name, fields, names);
   },
 };
@@ -205,8 +209,8 @@ function predicateOfNotation(
 }
 
 /**
- * Matches records of a gene. Choice: if the value is a region or variant, it is looked up in the fields of genes, because the coordinates
- * of genes are not known.
+ * Matches records of a gene. Choice: a gene that is given as an entity of the type `genomic_region` or `variant` is looked up in the
+ * fields of genes, because the coordinates of genes are not known.
  */
 function genePredicate(name: string, fields: FieldIndex, { genes }: EntityNames): Predicate {
   const symbol = genes?.resolve(name);

@@ -3,7 +3,7 @@ import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { rowsPerRowGroup } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 
-/** A segment of the source, and which of its rows are in a chunk: all rows, or ascending row numbers. */
+/** A segment of the source, and which of its rows are in a chunk: all rows, or row numbers in the order of the chunk. */
 export interface ChunkSegment {
   /** The number of the segment in the snapshot, or among the files that `gatherOrdered` has written. */
   readonly number: number;

@@ -34,6 +34,8 @@ function dropEmptyObjects(column: Column): Columns {
 export async function readRows(rows: ChunkRows, columns: Columns): Promise<readonly Data[]> {
   const { segments, order } = rows;
   if (columns.length === 0) return [];
+  if (order === undefined && !segments.every(areRowsAscending))
+    return readRows({ segments, order: rowReferencePairs(rows) }, columns);
   const all = segments.reduce((sum, { segment }) => sum + segment.rows, 0);
   const count = countRows(rows);
   if (order === undefined && count >= all * minShareToReadWhole)
@@ -93,7 +95,12 @@ export function dropRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows {
   };
 }
 
-/** Returns the rows of a segment that are not in the chunk. */
+/** Returns false for a segment whose records a merge has not sorted by row id, if the rows are sorted by it. */
+function areRowsAscending({ rows }: ChunkSegment): boolean {
+  return rows === 'all' || rows.every((row, i) => i === 0 || rows[i - 1]! < row);
+}
+
+/** Returns the rows of a segment, given in ascending order, that are not in the chunk. */
 function unselectedRows({ segment, rows }: ChunkSegment): Int32Array {
   if (rows === 'all') return noRows;
   const otherRows = new Int32Array(segment.rows - rows.length);

@@ -22,7 +22,7 @@ beforeAll(async () => {
       ...annIds,
       name: 'beta',
       tags: ['x', ' y ', 'x', ''],
-      description: 'Second 100%',
+      description: 'Second 100% \u0000 Étude',
     }),
     Alpha: await vaults.create({ ...annIds, name: 'Alpha', defaultStorageClass: 'Essential' }),
     Public: await vaults.create({
@@ -67,6 +67,7 @@ test('applies the filters of the contract', async () => {
   expect(await listVaultNames({ storageClass: 'Essential' })).toEqual(['Alpha']);
   expect(await listVaultNames({ query: 'LPH' })).toEqual(['Alpha']);
   expect(await listVaultNames({ query: 'second 100%' })).toEqual(['beta']);
+  expect(await listVaultNames({ query: 'ÉTUDE' })).toEqual(['beta']);
   expect(
     await listVaultNames({ ids: [vaultsByName['beta']!.id, vaultsByName['secret']!.id] }),
   ).toEqual(['beta']);
@@ -98,7 +99,7 @@ test('a name is unique in its account, ignoring case', async () => {
     name: 'Beta',
     tags: ['z'],
     metadata: { a: [1] },
-    description: 'Second 100%',
+    description: 'Second 100% \u0000 Étude',
   });
   expect([await listVaultNames({ tag: 'x' }), await listVaultNames({ tag: 'z' })]).toEqual([
     [],

@@ -164,7 +164,9 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     });
 
     test('the build of a request is that of places without one', async () => {
-      expect(await found({ entities: ['genomic_region', '21:1-100'], genome_build: 'T2T-CHM13' })).toBe('ef'); // prettier-ignore
+      for (const region of ['21:1-100', { chromosome: '21', start: 1, stop: 100 }])
+        for (const [genome_build, expected] of [['T2T-CHM13', 'ef'], ['GRCh38', '']] as const) // prettier-ignore
+          expect(await found({ entities: ['genomic_region', region], genome_build })).toBe(expected); // prettier-ignore
       for (const [genome_build, expected] of [['GRCh37', 'b'], ['grch38', ''], [null, 'b']] as const) // prettier-ignore
         expect(await found({ entities: ['variant', '13-32890598-AT-A'], genome_build })).toBe(expected); // prettier-ignore
       const region = { entities: ['genomic_region', '13:1-99999999'] };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { deletionVector } from '../../../engine/store/deletion-vector.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { liveSegmentTest } from '../../../engine/query/predicate/kinds/prune.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/query-request.js';
@@ -271,6 +272,15 @@ describe('segments', () => {
     expect(await segments({ filters: [['gene__exact', 'ZZZ']] })).toMatchObject({ touched: 1 });
     expect(await segments({ filters: [['pmid', '99']] })).toMatchObject({ touched: 0, rows: 0 });
     expect(await segments({ query: 'bogus:1' })).toMatchObject({ touched: 0, skipped: 2 });
+  });
+
+  test('have as many rows as records that are not deleted', async () => {
+    const { snapshot, fields } = sixRecordDataset;
+    const deletion = deletionVector(Int32Array.of(0));
+    const changed = snapshot.segments.map((segment, i) => (i === 1 ? { ...segment, deletion } : segment)); // prettier-ignore
+    const dataset = { fields, snapshot: { ...snapshot, segments: changed, rows: 5 } };
+    const { explain } = await explainQuery(engineFixture, dataset, {});
+    expect([explain.records, explain.segments.rows]).toEqual([5, 5]);
   });
 });
 

@@ -31,6 +31,8 @@ const noRowNumbers = new Int32Array(0);
 test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all' }, readonly number[]]>([
   ['of whole segments', { rows: 'all' }, [0, 1, 2, 3]],
   ['of some rows', { rows: Int32Array.of(1, 3) }, [1, 3]],
+  ['of rows that do not ascend', { rows: Int32Array.of(3, 1) }, [3, 1]],
+  ['of all rows, in another order', { rows: Int32Array.of(3, 2, 1, 0) }, [3, 2, 1, 0]],
   ['in an order', { rows: 'all', order: Int32Array.of(0, 2, 0, 0, 0, 3) }, [2, 0, 3]],
 ])('the ids of the source %s stand beside the new ones', async (_, { rows, order }, wanted) => {
   const [segment] = snapshot.segments;

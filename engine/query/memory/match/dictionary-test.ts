@@ -91,21 +91,24 @@ function matchesOfTable(
   }
   if (typeof within === 'object' && isSparse(within))
     return within.filter((i) => table[indices[i]!] === 1);
-  if (indices instanceof Uint8Array) {
-    // A later segment may have added the entry; then no one-byte index of this segment refers to it.
-    if (hits === 1 && last > 0xff) return 'none';
+  // A later segment may have added the entry; then no index of this segment refers to it.
+  if (hits === 1 && last > maxIndexOf(indices)) return 'none';
+  if (indices instanceof Uint8Array)
     return hits === 1
       ? selectEqualBytes(indices, count, last)
       : selectBytesInTable(indices, count, table);
-  }
-  if (indices instanceof Uint16Array) {
+  if (indices instanceof Uint16Array)
     return hits === 1
       ? selectEqualShorts(indices, count, last)
       : selectShortsInTable(indices, count, table);
-  }
   return hits === 1
     ? selectEqualWords(indices, count, last)
     : selectWordsInTable(indices, count, table);
+}
+
+/** Returns the greatest index that the elements of an array can hold. */
+function maxIndexOf(indices: DictionaryValues['indices']): number {
+  return 2 ** (8 * indices.BYTES_PER_ELEMENT) - 1;
 }
 
 /** Tests the entries that were added to the dictionary since the previous call with this match table. */

@@ -264,6 +264,6 @@ function opensElementCondition(text: string): boolean {
 
 function fuzzyProblem(index: number): Problem {
   return new Problem(
-    `Fuzzy terms and proximity (~) are not supported, ${positionText(index)}; write \\\\~ for the character`,
+    `Fuzzy terms and proximity (~) are not supported, ${positionText(index)}; write \\~ for the character`,
   );
 }
