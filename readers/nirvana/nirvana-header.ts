@@ -73,7 +73,7 @@ async function readFirstLine(
     const end = bytes.findIndex((byte) => byte === 10 || byte === 13);
     if (end >= 0) return { bytes, end, isWhole };
     if (isWhole) return { bytes, end: bytes.length, isWhole };
-    if (size > maxHeaderBytes)
+    if (size >= maxHeaderBytes)
       throw new InputError(
         { file: source.name, line: 1 },
         `the first line is longer than ${maxHeaderBytes} bytes: Nirvana writes the header and each position on a line of its own`,

@@ -86,10 +86,8 @@ export class DatasetBeaconController {
         const prefix = `${build.toUpperCase()}-${chromosome}-${start}-`;
         const begins = [`${name}__prefix`, prefix];
         if (allele === null) return begins;
-        // Escapes `.` and `*`, which are special in the regular expression.
-        const escapeGlob = (text: string): string => text.replaceAll(/[.*]/g, '\\$&');
         return {
-          and: [begins, [`${name}__regexp`, `${escapeGlob(prefix)}[0-9]+-${escapeGlob(allele)}`]],
+          and: [begins, [`${name}__regexp`, `${escapeRegex(prefix)}[0-9]+-${escapeRegex(allele)}`]],
         };
       }),
     );
@@ -100,6 +98,11 @@ export class DatasetBeaconController {
     const askedAllele = { chromosome, coordinate: Number(start), allele, genome_build: build };
     return { query: askedAllele, exist: total > 0, total };
   }
+}
+
+/** Escapes the characters that are special in a regular expression. */
+function escapeRegex(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
 /** The allele that the query string asks for. */

@@ -75,6 +75,31 @@ describe('the beacon of a dataset', () => {
     expect([...new Set(counts)].toSorted()).toEqual([0, 1, 2, 3]);
   });
 
+  test('takes the characters of a symbolic allele as they are', async () => {
+    const symbolicAlleles = [
+      '<DEL:ME>',
+      '<A+B>',
+      '<AAB>',
+      '<(>',
+      '<[X]>',
+      '<A|B>',
+      '<A\\D>',
+      '<A^{2}$>',
+      '<A.B>',
+    ];
+    const dataset = await newDataset();
+    await runImport({
+      dataset_id: dataset,
+      records: symbolicAlleles.map((allele) => ({ variant: `GRCH38-14-7-9-${allele}` })),
+      target_fields: [{ name: 'variant', data_type: 'string', entity_type: 'variant' }],
+    });
+    for (const allele of [...symbolicAlleles, '<AB>']) {
+      const { status, json } = await askBeacon({ chromosome: '14', coordinate: '7', allele }, dataset); // prettier-ignore
+      const total = symbolicAlleles.includes(allele) ? 1 : 0;
+      expect([allele, status, json['total']]).toEqual([allele, 200, total]);
+    }
+  });
+
   test('keeps to a build', async () => {
     const givenParams = { chromosome: '13', coordinate: '32316461', allele: 'G' };
     expect((await askBeacon({ ...givenParams, genome_build: 'grch38' })).json).toEqual({

@@ -229,6 +229,11 @@ describe('F13: the layout of the file', () => {
     ['a page', '<html>', 'this is an HTML page'],
     ['blank lines first', `\n${text}`, 'the first line must hold the header'],
     [
+      'a first line of 17 MiB',
+      text.replace('{"header":{', `{"header":{"a":"${'x'.repeat(17 << 20)}",`),
+      'the first line is longer than 16777216 bytes',
+    ],
+    [
       'a position without a place',
       nirvanaText({ positions: [positionOfSchema6(0), { a: 1 }] }),
       'file, line 3: field chromosome: a position of Nirvana has',
