@@ -46,8 +46,8 @@ export function acquireUncountedBuffer<T extends TypedBuffer>(
   const smallest = length <= 1 ? 0 : Math.ceil(Math.log2(length));
   const classes = sizeClassesByType.get(type);
   if (classes?.[smallest]) classes[smallest].lastUse = ++useCount;
-  for (let power = smallest; power < (classes?.length ?? 0); power++) {
-    const buffer = classes![power]!.buffers.pop();
+  for (let exponent = smallest; exponent < (classes?.length ?? 0); exponent++) {
+    const buffer = classes![exponent]!.buffers.pop();
     if (buffer === undefined) continue;
     spareBytes -= buffer.byteLength;
     return buffer as T;
@@ -71,9 +71,9 @@ export function releaseUncountedBuffer(buffer: TypedBuffer): void {
   const type = buffer.constructor as BufferType;
   let classes = sizeClassesByType.get(type);
   if (classes === undefined) sizeClassesByType.set(type, (classes = []));
-  const power = Math.floor(Math.log2(buffer.length));
-  while (classes.length <= power) classes.push({ buffers: [], lastUse: 0 });
-  const own = classes[power]!;
+  const exponent = Math.floor(Math.log2(buffer.length));
+  while (classes.length <= exponent) classes.push({ buffers: [], lastUse: 0 });
+  const own = classes[exponent]!;
   own.lastUse = ++useCount;
   while (spareBytes + byteLength > maxSpareBytes) {
     const oldest = leastRecentlyUsed(own);

@@ -277,7 +277,7 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
     remove: [...removedSegments.values()],
     update,
     beginsDeletions: begun.includes(true),
-    isRewrite: isRewriteOfActions(actions),
+    isRewrite: areActionsOfRewrite(actions),
     origins,
     info,
     time,
@@ -285,7 +285,7 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
   };
 }
 
-function isRewriteOfActions(actions: readonly [string, LogAction][]): boolean {
+function areActionsOfRewrite(actions: readonly [string, LogAction][]): boolean {
   const dataChanges = actions.flatMap(([kind, action]) =>
     kind === 'add' || kind === 'remove' ? [action['dataChange'] === false] : [],
   );

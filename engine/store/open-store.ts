@@ -40,7 +40,7 @@ import type {
   VersionDifference,
   HistoryEntry,
   DatasetStateInCatalog,
-  Mergeable,
+  MergeInput,
   ReadVersion,
   Rewrite,
   Rollback,
@@ -139,7 +139,7 @@ class FileStore implements Store {
     return (await this.#snapshots.current(datasetId)).state.version;
   }
 
-  async mergeable(datasetId: number, isQuiet = false): Promise<Mergeable | undefined> {
+  async nextMerge(datasetId: number, isQuiet = false): Promise<MergeInput | undefined> {
     const { columns, segments } = (await this.#snapshots.current(datasetId)).snapshot;
     const dropBefore = await this.#vacuums.expiredBefore(datasetId);
     const sorted = planSort(segments, isQuiet, isMergeable);

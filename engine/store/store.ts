@@ -128,7 +128,7 @@ export interface Rewrite {
 }
 
 /** Segments to be merged, and the columns of the dataset. Between the segments may be only segments without records. */
-export interface Mergeable {
+export interface MergeInput {
   /** Whether the rows are sorted by row id; deleted rows then go into segments of their own. */
   readonly isSorted: boolean;
   /** Whether deleted rows are left out; otherwise the merged segment has them all, still deleted. */
@@ -277,7 +277,7 @@ export interface Store {
    */
   commit(datasetId: number, change: DatasetChange, scratchFolder: string): Promise<Snapshot>;
   /** Returns the next segments to be sorted (sort-plan.ts) or merged (compaction.ts); undefined if there are none. */
-  mergeable(datasetId: number, isQuiet?: boolean): Promise<Mergeable | undefined>;
+  nextMerge(datasetId: number, isQuiet?: boolean): Promise<MergeInput | undefined>;
   /**
    * Replaces segments by other segments, atomically like a commit. Other changes may have been committed since the rewrite was planned:
    * rows that they have deleted are deleted rows of `add`. Throws `conflict` if a segment to be replaced no longer exists, if rows of it or

@@ -18,7 +18,7 @@ import type { PartitionJobInput } from './migration/partition-rows.js';
 
 /** Input of a merge of segments. */
 export interface MergeJobInput {
-  /** Whether deleted rows are left out, as in `Mergeable`. */
+  /** Whether deleted rows are left out, as in `MergeInput`. */
   readonly dropsDeleted: boolean;
   readonly sources: readonly MergeSource[];
   readonly columns: Columns;

@@ -138,8 +138,8 @@ function enclosingListFields(
   const names = source.kind === 'filter' || (source.kind === 'term' && source.atom.field !== null);
   const [field] = fieldsRead(predicate);
   if (!names || field === undefined) return [];
-  const lists = field.path.slice(1).map((_, i) => field.path.slice(0, i + 1));
-  return lists.flatMap((path) => {
+  const ancestorPaths = field.path.slice(1).map((_, i) => field.path.slice(0, i + 1));
+  return ancestorPaths.flatMap((path) => {
     const row = index.rows.find((each) => each.path.length === path.length && path.every((name, i) => each.path[i] === name)); // prettier-ignore
     return row && elementFields(index, row) ? [fieldRef(row)] : [];
   });

@@ -48,12 +48,12 @@ export interface MemoryExecutor extends Executor {
   /** The executor that answers from the text index of one field, in the same threads. */
   readonly index: Executor;
   readonly countNodes: NonNullable<Executor['countNodes']>;
-  /** Returns the records of a page in the order of `rows`; `isContinued` is true for all parts of a page except the first. */
+  /** Returns the records of a page in the order of `rows`; `isContinuation` is true for all parts of a page except the first. */
   records<F extends PageFormat>(
     snapshot: Snapshot,
     rows: readonly RowRef[],
     layout: PageLayout<F>,
-    isContinued: boolean,
+    isContinuation: boolean,
     options: RunOptions,
   ): Promise<PageRecords<F> | Unsupported>;
   /** Starts the threads, and resolves when they answer. Without this call, the first query starts them. */
@@ -106,9 +106,9 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
           countInShards(shards, snapshot, predicates, options),
         ),
       ),
-    records: (snapshot, rows, layout, isContinued, options) =>
+    records: (snapshot, rows, layout, isContinuation, options) =>
       withDatasetNamedInErrors(snapshot, () =>
-        readRecordsOfShards(shards, snapshot, rows, layout, isContinued, options),
+        readRecordsOfShards(shards, snapshot, rows, layout, isContinuation, options),
       ),
     start: () => shards.start(),
     freeProcessor: () => limitIdleThreads(shared, Math.max(1, count - 1)),

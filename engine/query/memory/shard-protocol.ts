@@ -155,7 +155,7 @@ export interface ShardRecordsRequest extends ShardLayout {
   /** Pairs of the number of a segment and the number of a row in it. */
   readonly rows: Float64Array;
   /** True for all parts of a page except the first: the cache then counts all parts as one query. */
-  readonly isContinued: boolean;
+  readonly isContinuation: boolean;
 }
 
 /** A message that expects an answer. */

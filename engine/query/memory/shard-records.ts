@@ -12,7 +12,7 @@ export async function readRecordsOfShards<F extends PageFormat>(
   snapshot: Snapshot,
   rows: readonly RowRef[],
   layout: PageLayout<F>,
-  isContinued: boolean,
+  isContinuation: boolean,
   options: RunOptions,
 ): Promise<PageRecords<F> | Unsupported> {
   const { key, shardOf } = await shards.registerSnapshot(snapshot);
@@ -21,7 +21,13 @@ export async function readRecordsOfShards<F extends PageFormat>(
   const { format } = layout;
   const answers = await shards.askShards(
     asked.map(([shard, at]) => {
-      const query = { snapshot: key, rows: rowPairsAt(rows, at), projection, format, isContinued };
+      const query = {
+        snapshot: key,
+        rows: rowPairsAt(rows, at),
+        projection,
+        format,
+        isContinuation,
+      };
       return [shard, { kind: 'records', query }] as const;
     }),
     options,

@@ -298,7 +298,7 @@ export class Shard {
     yield;
     const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgottenSnapshot;
-    if (!query.isContinued) this.#cache.beginQuery();
+    if (!query.isContinuation) this.#cache.beginQuery();
     return this.#records(snapshot, rowRefsOfPairs(query.rows), query);
   }
 

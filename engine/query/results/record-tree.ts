@@ -85,12 +85,12 @@ export function buildRecordTree<N, S>(
 /** A position in the tree of stored columns. */
 interface TreePosition {
   /** Index of the column among the names in its leaves' paths; -1 above the top-level columns. */
-  readonly level: number;
+  readonly pathIndex: number;
   readonly depth: number;
   readonly repetition: number;
 }
 
-const topPosition: TreePosition = { level: -1, depth: 0, repetition: 0 };
+const topPosition: TreePosition = { pathIndex: -1, depth: 0, repetition: 0 };
 
 class TreeBuilder<N, S> {
   /** The leaves, by name of their top-level column. */
@@ -127,16 +127,16 @@ class TreeBuilder<N, S> {
     above: TreePosition,
     siblings: readonly SegmentLeaf[],
   ): N | undefined {
-    const level = above.level + 1;
-    const own = siblings.filter(({ columns }) => columns[level] === column.physical);
+    const pathIndex = above.pathIndex + 1;
+    const own = siblings.filter(({ columns }) => columns[pathIndex] === column.physical);
     const leaf = own[0];
     if (leaf === undefined) return undefined;
-    const isStoredList = leaf.lists[level]!;
-    const isStoredObject = leaf.columns.length > level + 1;
+    const isStoredList = leaf.lists[pathIndex]!;
+    const isStoredObject = leaf.columns.length > pathIndex + 1;
     if (isStoredObject !== (column.type === 'object') || (isStoredList && !column.isList))
       throw new RangeError(`column ${leaf.key} is stored in another shape than ${column.name}`);
     const inside: TreePosition = {
-      level,
+      pathIndex,
       depth: above.depth + (isStoredList ? 2 : 0) + 1,
       repetition: above.repetition + (isStoredList ? 1 : 0),
     };

@@ -79,8 +79,9 @@ function usualChunkBytes(source: Pick<Source, 'bytes' | 'compression'>, threads:
   if (bytes < usual * threads * 2) {
     // Fewer chunks have less overhead, because each has its own dictionaries and files. Most compressed files are decoded sequentially;
     // with more chunks, more of the decoding overlaps with the reading.
-    const rounds = source.compression === 'plain' && bytes <= 1.5 * usual * threads ? 1 : 2;
-    return Math.max(least, Math.ceil(bytes / (threads * rounds)));
+    const chunksPerThread =
+      source.compression === 'plain' && bytes <= 1.5 * usual * threads ? 1 : 2;
+    return Math.max(least, Math.ceil(bytes / (threads * chunksPerThread)));
   }
   return Math.min(most, Math.max(usual, Math.ceil(bytes / 500)));
 }

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { EncodedOrigins } from '../../../engine/store/origins.js';
-import { liveRowCount, type Mergeable, type Segment } from '../../../engine/store/store.js';
+import { liveRowCount, type MergeInput, type Segment } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
 import type { MergeJobInput } from '../thread-jobs.js';
 import type { Job } from '../job.js';
 import { sortSegments } from './sort-segments.js';
 
 /** The segments that a merge replaces. Their files remain, because earlier versions of the dataset need them. */
-interface MergeParams extends Mergeable {
+interface MergeParams extends MergeInput {
   readonly datasetId: number;
 }
 
@@ -50,8 +50,8 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
     const datasetId = task.targetObjectId!;
     const isQuiet = task.params?.['is_quiet'] === true;
     if ((await catalog.datasets.get(datasetId))?.availability !== 'available') return null;
-    const mergeable = await store.mergeable(datasetId, isQuiet);
-    return mergeable === undefined ? null : { datasetId, ...mergeable };
+    const input = await store.nextMerge(datasetId, isQuiet);
+    return input === undefined ? null : { datasetId, ...input };
   },
 
   async run(params, context) {

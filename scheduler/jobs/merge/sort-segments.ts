@@ -9,7 +9,7 @@ import {
   describeCountDifference,
   type FooterCounts,
 } from '../../../engine/store/read-columns.js';
-import { liveRowCount, type Mergeable, type Segment } from '../../../engine/store/store.js';
+import { liveRowCount, type MergeInput, type Segment } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 
 /** The segments in the scratch folder into which rows were sorted, and where each row comes from. */
@@ -25,7 +25,7 @@ interface SortedSegments {
  */
 export async function sortSegments(
   sources: readonly MergeSource[],
-  { columns, dropsDeleted }: Mergeable,
+  { columns, dropsDeleted }: MergeInput,
   { pool, scratch, signal }: RunContext,
 ): Promise<SortedSegments> {
   const rowsPerSpan = targetRowsPerSegment(sources.map(({ segment }) => segment));

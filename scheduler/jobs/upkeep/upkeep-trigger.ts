@@ -155,7 +155,7 @@ const upkeepKinds: readonly UpkeepKind[] = [
     description: 'Merge small segments',
     failure: 'segments were not merged',
     repeats: true,
-    isDue: async (store, id, isQuiet) => (await store.mergeable(id, isQuiet)) !== undefined,
+    isDue: async (store, id, isQuiet) => (await store.nextMerge(id, isQuiet)) !== undefined,
   },
   {
     kind: 'vacuum',

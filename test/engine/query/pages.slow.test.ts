@@ -205,8 +205,8 @@ describe('pages', () => {
     });
     for (const format of pageFormats) {
       let refusals = 0;
-      const engine = withRecordReader(threadsFixture.engine, async (...[snapshot, some, layout, isContinued, options]) => {
-        const found = await readRecordsOfShards(shards, snapshot, some, layout, isContinued, options);
+      const engine = withRecordReader(threadsFixture.engine, async (...[snapshot, some, layout, isContinuation, options]) => {
+        const found = await readRecordsOfShards(shards, snapshot, some, layout, isContinuation, options);
         if ('unsupported' in found) refusals++;
         return found;
       }); // prettier-ignore

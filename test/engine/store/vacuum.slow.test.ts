@@ -325,12 +325,12 @@ test.each(['log', 'checkpoint'])('versions and rows are kept for the whole windo
     await reopenedStore.publishCheckpoint(id, file, await writeCheckpoint(folder, id, version, file)); // prettier-ignore
   }
   const readStore = newStore(700, 0);
-  expect((await readStore.mergeable(id, true))!.dropsDeleted).toBe(false);
+  expect((await readStore.nextMerge(id, true))!.dropsDeleted).toBe(false);
   await readStore.beginVacuum(id, noVacuumNeeds);
   for (const { snapshot } of numbers.versions.slice(5))
     expect(segmentProperties(await readStore.snapshot(id, snapshot.version))).toEqual(segmentProperties(snapshot)); // prettier-ignore
   clockMs += 801;
-  expect((await readStore.mergeable(id, true))!.dropsDeleted).toBe(true);
+  expect((await readStore.nextMerge(id, true))!.dropsDeleted).toBe(true);
   expect((await readStore.beginVacuum(id, noVacuumNeeds))!.files.length).toBeGreaterThan(0);
   expect(await newStore(700, 0).verify(id)).toEqual([]);
 }); // prettier-ignore
@@ -350,13 +350,13 @@ test('the time in an archive does not count: a restored dataset keeps its versio
   expect(await store.verify(id)).toEqual([]);
   expect(await store.isVacuumDue(id)).toBe(false);
   expect(await store.beginVacuum(id, noVacuumNeeds)).toBeUndefined();
-  const { segments, dropsDeleted } = (await store.mergeable(id, true))!;
+  const { segments, dropsDeleted } = (await store.nextMerge(id, true))!;
   expect([segments.some(({ deletion }) => deletion !== undefined), dropsDeleted]).toEqual([true, false]); // prettier-ignore
   for (const [version, { snapshot }] of numbers.versions.entries())
     expect(segmentProperties(await store.snapshot(id, version))).toEqual(segmentProperties(snapshot)); // prettier-ignore
   clockMs += 200;
   expect(await store.isVacuumDue(id)).toBe(true);
-  expect((await store.mergeable(id, true))!.dropsDeleted).toBe(true);
+  expect((await store.nextMerge(id, true))!.dropsDeleted).toBe(true);
   expect((await store.beginVacuum(id, noVacuumNeeds))!.files.length).toBeGreaterThan(0);
 });
 
@@ -375,11 +375,11 @@ test.each(['is in the future, because the clock was ahead', 'is unreadable'])('a
   if (isAhead) clockMs -= 1_000_000;
   else await writeFile(folder.datasetFile(id, '_restored'), '');
   const store = newStore(700, 0);
-  expect([await store.isVacuumDue(id), (await store.mergeable(id, true))!.dropsDeleted]).toEqual([false, false]); // prettier-ignore
+  expect([await store.isVacuumDue(id), (await store.nextMerge(id, true))!.dropsDeleted]).toEqual([false, false]); // prettier-ignore
   clockMs += 699;
   expect([await store.isVacuumDue(id), await store.beginVacuum(id, noVacuumNeeds)]).toEqual([false, undefined]); // prettier-ignore
   clockMs += 102;
-  expect([await store.isVacuumDue(id), (await store.mergeable(id, true))!.dropsDeleted]).toEqual([true, true]); // prettier-ignore
+  expect([await store.isVacuumDue(id), (await store.nextMerge(id, true))!.dropsDeleted]).toEqual([true, true]); // prettier-ignore
   expect((await store.beginVacuum(id, noVacuumNeeds))!.files.length).toBeGreaterThan(0);
 }); // prettier-ignore
 

@@ -130,7 +130,7 @@ describe('a merge that is killed at', () => {
 function withoutMerges(store: Store): Store {
   return new Proxy(store, {
     get(target, name) {
-      if (name === 'mergeable') return () => Promise.resolve(undefined);
+      if (name === 'nextMerge') return () => Promise.resolve(undefined);
       const value: unknown = Reflect.get(target, name);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },

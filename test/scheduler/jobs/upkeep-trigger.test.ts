@@ -20,8 +20,8 @@ async function triedMinutes(
   let now = 0;
   const tried: number[] = [];
   const reported: string[] = [];
-  const store: Pick<Store, 'mergeable' | 'isVacuumDue' | 'isCheckpointDue'> = {
-    mergeable: async () => undefined,
+  const store: Pick<Store, 'nextMerge' | 'isVacuumDue' | 'isCheckpointDue'> = {
+    nextMerge: async () => undefined,
     isVacuumDue: async () => isDueAt(now / minute),
     isCheckpointDue: async () => false,
   };

@@ -35,8 +35,8 @@ function selectIntegersInRange(
   from: number,
   to: number,
 ): Uint8Array {
-  const mask = acquireBytes(count);
-  const words = wordsOf(mask);
+  const selected = acquireBytes(count);
+  const words = wordsOf(selected);
   // For a value below `from`, the difference wraps to a large unsigned number. `| 0` tells the compiler that the number has 32 bits.
   const first = from | 0;
   const size = (to - from) >>> 0;
@@ -48,8 +48,8 @@ function selectIntegersInRange(
       (Number((values[i + 2]! - first) >>> 0 <= size) << 16) |
       (Number((values[i + 3]! - first) >>> 0 <= size) << 24);
   }
-  for (; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
-  return mask;
+  for (; i < count; i++) selected[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
+  return selected;
 }
 
 /**
@@ -62,9 +62,9 @@ function selectBytesInRange(
   from: number,
   to: number,
 ): Uint8Array {
-  const mask = acquireBytes(count);
+  const selected = acquireBytes(count);
   const stored = wordsOf(values);
-  const words = wordsOf(mask).subarray(0, stored.length);
+  const words = wordsOf(selected).subarray(0, stored.length);
   const first = 0x01000100 - from * 0x00010001;
   const last = 0x01000100 + to * 0x00010001;
   for (let i = 0; i < words.length; i++) {
@@ -75,8 +75,8 @@ function selectBytesInRange(
       ((((even + first) & (last - even)) >>> 8) & 0x00010001) |
       ((odd + first) & (last - odd) & 0x01000100);
   }
-  for (let i = words.length << 2; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0; // prettier-ignore
-  return mask;
+  for (let i = words.length << 2; i < count; i++) selected[i] = values[i]! >= from && values[i]! <= to ? 1 : 0; // prettier-ignore
+  return selected;
 }
 
 function selectDoublesInRange(
@@ -85,8 +85,8 @@ function selectDoublesInRange(
   from: number,
   to: number,
 ): Uint8Array {
-  const mask = acquireBytes(count);
-  const words = wordsOf(mask);
+  const selected = acquireBytes(count);
+  const words = wordsOf(selected);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
     const a = values[i]!;
@@ -99,8 +99,8 @@ function selectDoublesInRange(
       ((Number(c >= from) & Number(c <= to)) << 16) |
       ((Number(d >= from) & Number(d <= to)) << 24);
   }
-  for (; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
-  return mask;
+  for (; i < count; i++) selected[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
+  return selected;
 }
 
 function selectFloatsInRange(
@@ -109,8 +109,8 @@ function selectFloatsInRange(
   from: number,
   to: number,
 ): Uint8Array {
-  const mask = acquireBytes(count);
-  const words = wordsOf(mask);
+  const selected = acquireBytes(count);
+  const words = wordsOf(selected);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
     const a = values[i]!;
@@ -123,8 +123,8 @@ function selectFloatsInRange(
       ((Number(c >= from) & Number(c <= to)) << 16) |
       ((Number(d >= from) & Number(d <= to)) << 24);
   }
-  for (; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
-  return mask;
+  for (; i < count; i++) selected[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
+  return selected;
 }
 
 /** Selects the values between two bounds, for a column that contains NaN or infinities. NaN sorts after all numbers and equals itself. */
@@ -141,9 +141,9 @@ export function selectNumbersOrderingNaN(
   const test = (value: number): boolean =>
     (low === null || isAbove(value, low, 1)) && (high === null || isAbove(value, high, -1));
   if (typeof within === 'object' && isSparse(within)) return within.filter((i) => test(values[i]!));
-  const mask = acquireBytes(count);
-  for (let i = 0; i < count; i++) mask[i] = test(values[i]!) ? 1 : 0;
-  return mask;
+  const selected = acquireBytes(count);
+  for (let i = 0; i < count; i++) selected[i] = test(values[i]!) ? 1 : 0;
+  return selected;
 }
 
 function compareNaNLast(a: number, b: number): number {
@@ -176,12 +176,13 @@ function selectLongHalvesInRange(halves: Int32Array, from: bigint, to: bigint): 
   const fromLow = Number(from & 0xffff_ffffn);
   const toHigh = Number(to >> 32n);
   const toLow = Number(to & 0xffff_ffffn);
-  const mask = new Uint8Array(halves.length >> 1);
-  for (let i = 0; i < mask.length; i++) {
+  const selected = new Uint8Array(halves.length >> 1);
+  for (let i = 0; i < selected.length; i++) {
     const low = halves[2 * i]! >>> 0;
     const high = halves[2 * i + 1]!;
     const above = Number(high > fromHigh) | (Number(high === fromHigh) & Number(low >= fromLow));
-    mask[i] = above & (Number(high < toHigh) | (Number(high === toHigh) & Number(low <= toLow)));
+    selected[i] =
+      above & (Number(high < toHigh) | (Number(high === toHigh) & Number(low <= toLow)));
   }
-  return mask;
+  return selected;
 }

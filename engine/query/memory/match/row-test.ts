@@ -97,8 +97,8 @@ interface RowRange {
 }
 
 /**
- * Returns a part of the column that contains all wanted rows if `within` is a mask and the part is at most half of the column; undefined
- * otherwise, and for lists and hash lookups.
+ * Returns a part of the column that contains all wanted rows if `within` is a selection by bytes and the part is at most half of the
+ * column; undefined otherwise, and for lists and hash lookups.
  */
 function wantedRowRange(
   column: MemoryColumn,
@@ -120,10 +120,10 @@ function shiftSelection(
 ): TestResult {
   if (selection === 'none' || isUnsupported(selection)) return selection;
   if (selection !== 'all' && isSparse(selection)) return selection.map((row) => row + from);
-  const mask = new Uint8Array(whole.rows);
-  if (selection === 'all') mask.fill(1, from, from + column.rows);
-  else mask.set(selection, from);
-  return mask;
+  const selected = new Uint8Array(whole.rows);
+  if (selection === 'all') selected.fill(1, from, from + column.rows);
+  else selected.set(selection, from);
+  return selected;
 }
 
 /** Returns a test that selects the records without a value of the field. A list that contains only nulls counts as missing. */
@@ -190,30 +190,30 @@ function valuesOfRows(
     return Int32Array.from(values);
   }
   if (!skipsUnwanted) return 'all';
-  const mask = new Uint8Array(count);
+  const selected = new Uint8Array(count);
   for (let row = 0; row < within.length; row++)
-    if (within[row] === 1) mask.fill(1, offsets[row], offsets[row + 1]);
-  return mask;
+    if (within[row] === 1) selected.fill(1, offsets[row], offsets[row + 1]);
+  return selected;
 }
 
 /** Returns the rows to which the found values belong. */
 function rowsOfValues(found: TestResult, offsets: Int32Array, rows: number): TestResult {
   if (found === 'none' || isUnsupported(found)) return found;
   if (found !== 'all' && isSparse(found)) return rowsOfListedValues(found, offsets, rows);
-  const mask = new Uint8Array(rows);
+  const selected = new Uint8Array(rows);
   let i = 0;
   for (let row = 0; row < rows; row++) {
     const end = offsets[row + 1]!;
     if (found === 'all') {
-      mask[row] = end > i ? 1 : 0;
+      selected[row] = end > i ? 1 : 0;
     } else {
       let bit = 0;
       for (; i < end; i++) bit |= found[i]!;
-      mask[row] = bit;
+      selected[row] = bit;
     }
     i = end;
   }
-  return mask;
+  return selected;
 }
 
 function rowsOfListedValues(found: Int32Array, offsets: Int32Array, rows: number): Int32Array {
@@ -265,7 +265,7 @@ function selectLengthsInRange(
 }
 
 function emptyRows(offsets: Int32Array, rows: number): Uint8Array {
-  const mask = new Uint8Array(rows);
-  for (let row = 0; row < rows; row++) mask[row] = offsets[row + 1] === offsets[row] ? 1 : 0;
-  return mask;
+  const selected = new Uint8Array(rows);
+  for (let row = 0; row < rows; row++) selected[row] = offsets[row + 1] === offsets[row] ? 1 : 0;
+  return selected;
 }

@@ -26,7 +26,7 @@ export function isSparse(selection: SelectionVector): selection is Int32Array {
   return typeof selection === 'object' && selection.BYTES_PER_ELEMENT === 4;
 }
 
-/** Rows are few, and a list of their numbers is better than a mask, if they are about one in this many rows or fewer. */
+/** Rows are few, and a list of their numbers is better than bytes, if they are about one in this many rows or fewer. */
 export const sparseDivisor = 32;
 
 /**
@@ -82,21 +82,21 @@ export function rowNumbers(selection: SelectionVector, rows: number): Int32Array
 /** Returns the selection as one byte per row, for a segment of `rows` rows. */
 export function selectionBytesOf(selection: SelectionVector, rows: number): SelectionBytes {
   if (!isSparse(selection)) return selection;
-  return selection.length === 0 ? 'none' : selectionMask(selection, rows);
+  return selection.length === 0 ? 'none' : writableBytes(selection, rows);
 }
 
-function selectionMask(selection: SelectionVector, rows: number): Uint8Array {
+function writableBytes(selection: SelectionVector, rows: number): Uint8Array {
   if (typeof selection === 'object' && !isSparse(selection)) return selection;
-  const mask = acquireBytes(rows).fill(selection === 'all' ? 1 : 0);
-  if (typeof selection === 'object') for (const row of selection) mask[row] = 1;
-  return mask;
+  const bytes = acquireBytes(rows).fill(selection === 'all' ? 1 : 0);
+  if (typeof selection === 'object') for (const row of selection) bytes[row] = 1;
+  return bytes;
 }
 
 /** Returns the number of selected rows. */
 export function countOf(selection: SelectionVector, rows: number): number {
   if (typeof selection === 'string') return selection === 'all' ? rows : 0;
   if (isSparse(selection)) return selection.length;
-  return countByComplementMask.get(selection) ?? countOnes(selection);
+  return countByComplement.get(selection) ?? countOnes(selection);
 }
 
 /** Returns the rows that both `a` and `b` select. May write into `a`, and may return either of them: use only the result. */
@@ -104,8 +104,8 @@ export function intersection(a: SelectionVector, b: SelectionVector): SelectionV
   if (a === 'none' || b === 'none') return 'none';
   if (a === 'all') return b;
   if (b === 'all') return a;
-  if (isSparse(a)) return isSparse(b) ? intersectSorted(a, b) : rowsWithMaskByte(a, b, 1);
-  if (isSparse(b)) return rowsWithMaskByte(b, a, 1);
+  if (isSparse(a)) return isSparse(b) ? intersectSorted(a, b) : rowsWithByte(a, b, 1);
+  if (isSparse(b)) return rowsWithByte(b, a, 1);
   intersectInto(a, b);
   return a;
 }
@@ -132,17 +132,17 @@ export function complement(
   if (isSparse(within)) {
     return isSparse(selection)
       ? subtractSorted(within, selection)
-      : rowsWithMaskByte(within, selection, 0);
+      : rowsWithByte(within, selection, 0);
   }
-  const mask = selectionMask(selection, rows);
-  invert(mask);
-  return mask;
+  const bytes = writableBytes(selection, rows);
+  invert(bytes);
+  return bytes;
 }
 
 /**
- * Returns the selected rows without those in `others`, which are ascending row numbers. Unless `others` are few, their mask is cached by
- * the `others` object, so later calls should pass the same object. May write into `selection`. The result may be a cached mask, into which
- * the caller must not write.
+ * Returns the selected rows without those in `others`, which are ascending row numbers. Unless `others` are few, their complement is
+ * cached by the `others` object, so later calls should pass the same object. May write into `selection`. The result may be a cached
+ * complement, into which the caller must not write.
  */
 export function withoutRows(
   selection: SelectionVector,
@@ -152,39 +152,39 @@ export function withoutRows(
   if (selection === 'none') return 'none';
   if (isSparse(selection)) return subtractSorted(selection, others);
   if (others.length * sparseDivisor <= rows)
-    return clearRows(selectionMask(selection, rows), others);
-  const rest = complementMask(others, rows);
+    return clearRows(writableBytes(selection, rows), others);
+  const rest = complementBytes(others, rows);
   if (selection === 'all') return rest;
   intersectInto(selection, rest);
   return selection;
 }
 
 /**
- * For a list of rows, a mask with one byte per row: 0 for the rows of the list, 1 for all other rows. Masks are cached because an `and` of
- * two masks, which takes four rows at once, is faster than clearing many single bytes.
+ * For a list of rows, one byte per row: 0 for the rows of the list, 1 for all other rows. These bytes are cached because an `and` of
+ * the bytes of two selections, which takes four rows at once, is faster than clearing many single bytes.
  */
-const complementMaskByRows = new WeakMap<Int32Array, Uint8Array>();
+const complementByRows = new WeakMap<Int32Array, Uint8Array>();
 
-function complementMask(others: Int32Array, rows: number): Uint8Array {
-  let rest = complementMaskByRows.get(others);
+function complementBytes(others: Int32Array, rows: number): Uint8Array {
+  let rest = complementByRows.get(others);
   if (rest === undefined) {
-    complementMaskByRows.set(others, (rest = clearRows(new Uint8Array(rows).fill(1), others)));
-    countByComplementMask.set(rest, rows - others.length);
+    complementByRows.set(others, (rest = clearRows(new Uint8Array(rows).fill(1), others)));
+    countByComplement.set(rest, rows - others.length);
   }
   return rest;
 }
 
-/** The number of selected rows of each mask in `complementMaskByRows`. */
-const countByComplementMask = new WeakMap<Uint8Array, number>();
+/** The number of selected rows of each complement in `complementByRows`. */
+const countByComplement = new WeakMap<Uint8Array, number>();
 
-function clearRows(mask: Uint8Array, others: Int32Array): Uint8Array {
-  for (let i = 0; i < others.length; i++) mask[others[i]!] = 0;
-  return mask;
+function clearRows(bytes: Uint8Array, others: Int32Array): Uint8Array {
+  for (let i = 0; i < others.length; i++) bytes[others[i]!] = 0;
+  return bytes;
 }
 
-/** Returns those of `numbers` whose byte in `mask` is `bit`. */
-function rowsWithMaskByte(numbers: Int32Array, mask: Uint8Array, bit: number): Int32Array {
-  return numbers.filter((row) => mask[row] === bit);
+/** Returns those of `numbers` whose byte in `bytes` is `bit`. */
+function rowsWithByte(numbers: Int32Array, bytes: Uint8Array, bit: number): Int32Array {
+  return numbers.filter((row) => bytes[row] === bit);
 }
 
 /** Sorts row numbers and removes duplicates. */
