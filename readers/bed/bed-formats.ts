@@ -80,10 +80,10 @@ export const bedFormatByTrackType: ReadonlyMap<string, BedFormat> = new Map([
 /**
  * Determines the format of a file from its name, the lines before its first feature, and the fields of its first features.
  *
- * Choice: a file is bedGraph, narrowPeak, broadPeak or gappedPeak if the type of its last track line before the first feature says so; else
- * if its extension does; else if all its first lines have the fields of such a format and cannot be BED: ten fields of which the last four
- * are numbers (narrowPeak), nine of which the last three are numbers but not those of BED (broadPeak), or four of which the last is a
- * number and not always an integer (bedGraph). The value `-1` for unknown is kept.
+ * Choice: the type of the last track line with a type before the first feature of a BED file determines the format (BED, bedGraph,
+ * narrowPeak, broadPeak or gappedPeak); else the extension does; else the fields of the first lines, if they cannot be BED: ten fields of
+ * which the last four are numbers (narrowPeak), nine of which the last three are numbers but not those of BED (broadPeak), or four of which
+ * the last is a number, and in some lines neither digits alone nor a dot (bedGraph). The value `-1` for unknown is kept.
  */
 export function detectBedFormat(
   filename: string,

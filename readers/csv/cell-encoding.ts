@@ -12,8 +12,9 @@ export function needsDecoding(bytes: Uint8Array, encoding: DeclaredEncoding): bo
 }
 
 /**
- * Returns the text of a cell. Choice: a cell of a delimited file that is not valid UTF-8 is read as Latin-1, with a warning, if none of its
- * characters is a valid UTF-8 character of more than one byte; in other cells, invalid bytes become U+FFFD.
+ * Returns the text of a cell. Choice: if the request declares no encoding, a cell of a delimited file that is not valid UTF-8 is read as
+ * Latin-1, with a warning, if none of its characters is a valid UTF-8 character of more than one byte; in other cells, invalid bytes become
+ * U+FFFD.
  */
 export function decodeCell(cell: Uint8Array, encoding: DeclaredEncoding): string {
   if (encoding === 'latin-1') return windows1252Decoder.decode(cell);

@@ -93,9 +93,9 @@ const knownSources: readonly KnownSource[] = [
 ]; // prettier-ignore
 
 /**
- * The interpretations of the INFO keys of a header, from the table of known sources and from the request, which has precedence. Choice:
- * keys of the known sources ClinVar, gnomAD, dbSNP, 1000 Genomes and COSMIC are split at their own separators; GENEINFO gives a list of
- * gene symbols. A file that has two keys of ClinVar counts as ClinVar for these keys.
+ * Returns the interpretations of the INFO keys of a header, from the table of known sources and from the request, which has precedence.
+ * Choice: keys of the known sources ClinVar, gnomAD, dbSNP and 1000 Genomes are split at their own separators; GENEINFO and keys of COSMIC
+ * give gene symbols. A file that has two keys of ClinVar counts as ClinVar for these keys.
  */
 export function keyMeanings(
   { info, meta }: Pick<VcfHeader, 'info' | 'meta'>,

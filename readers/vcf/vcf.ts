@@ -39,7 +39,7 @@ export const vcfReader: Reader<VcfParams, VcfHeader> = {
   },
   read(chunk, header, params, out, report, options) {
     // Choice: some headers declare the type Integer for a key whose values are fractions. The key is then stored as a double, and
-    // the chunk is read again, which happens at most once per key.
+    // the chunk is read again, which happens at most once per key, as for a key without a declaration whose flags get a value.
     const widenedFields = new Set<string>();
     for (;;) {
       const before = widenedFields.size;
