@@ -76,7 +76,7 @@ export function missingRefusals(build: string, noted: ReadonlySet<string>): read
 /**
  * Returns the expressions of a module that create the error of a refused request, or a sentence of its message, in the order of the code.
  * Expressions before a comment such as `// deleted meanwhile` are left out, because only another request at the same moment can provoke
- * them (`test/api/resources/races.test.ts` tries to).
+ * them (`test/api/resources/races.slow.test.ts` tries to).
  */
 export function refusalsIn(code: string): readonly SyntaxNode[] {
   const found = new Map<string, SyntaxNode>();
