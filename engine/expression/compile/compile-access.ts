@@ -227,7 +227,10 @@ export function compilePath(
   };
 }
 
-/** Compiles `record.a.get('b', default)` if the member is loaded by its path; `general` is the code of the call. */
+/**
+ * Compiles `record.a.get('b', default)`; `general` is the code of the call. If the value is loaded by its path, it is read from its slot.
+ * Only for a field of the record does an empty slot mean that the value is missing.
+ */
 export function compileGet(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'call' },
@@ -235,8 +238,8 @@ export function compileGet(
   general: CompiledNode,
 ): CompiledNode {
   const index = fieldSlotOf(compiler, node, scope);
-  const isOfRecord = readPathOf(node)?.length === 1;
+  const isLoadedField = index !== undefined && readPathOf(node)?.length === 1;
   const fallbackNode = node.args[1]?.value;
   const missing = fallbackNode?.kind === 'constant' ? fallbackNode.value : null;
-  return readSlotOrElse(compiler, index, isOfRecord ? () => missing : general);
+  return readSlotOrElse(compiler, index, isLoadedField ? () => missing : general);
 }

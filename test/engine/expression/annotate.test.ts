@@ -8,7 +8,7 @@ import { compileExpression } from '../../../engine/expression/expression.js';
 import { stringRepr } from '../../../engine/expression/values/repr.js';
 import { reprOf } from '../../../engine/expression/values/repr.js';
 import type { HostFunction } from '../../../engine/expression/values/python-values.js';
-import { recordOf } from './evaluated.js';
+import { evaluateText, recordOf } from './evaluated.js';
 
 function annotationFieldOf(
   name: string,
@@ -231,6 +231,23 @@ test('a value that is not at hand is looked up with its whole field', () => {
   expect(found('record.z.a')).toBe("'NoneType' object has no attribute 'a'");
   expect(found("record.z.get('a')")).toBe("'NoneType' object has no attribute 'get'");
   expect(found('record.q.a')).toBe("record has no field 'q'");
+});
+
+test.each([
+  ["record.get('x') if 'x' in record else 0", '{"x": 5}', '5'],
+  ["len(record) + record.get('x')", '{"x": 5}', '6'],
+  ["len(record) + record.get('x', 3)", '{}', '3'],
+  ["record.get('x'), record.get('y'), record.get('z', 3)", '{"x": 5}', '(5, None, 3)'],
+])('%s of %s calls the method of the record', (text, json, expected) => {
+  expect(evaluateText(text, json)).toBe(expected);
+});
+
+test('a variable may be named record', () => {
+  const expression = compileExpression("record.get('x')", {
+    hasRecord: false,
+    variables: ['record'],
+  });
+  expect(expression.evaluate(undefined, [recordOf('{"x": 5}')])).toBe(5);
 });
 
 /** Returns the result of a function, or the message of its error. */
