@@ -158,11 +158,12 @@ function compileTemplatePart(
   const places = /^\.(\d)f$/.exec(constant ?? '')?.[1];
   return (frame) => {
     const shownValue = value(frame);
-    // `toFixed` rounds like Python, unless the value may lie halfway between two results; see `isEasilyFixed`.
+    // `toFixed` rounds like Python, unless the value may lie halfway between two results (see `isEasilyFixed`); it drops the sign of -0.
     if (places !== undefined && shownValue instanceof Float && conversion === '') {
       const count = Number(places);
-      const isEasy = isEasilyFixed(Math.abs(shownValue.value), count);
-      if (isEasy) return shownValue.value.toFixed(count);
+      const number = shownValue.value;
+      const isEasy = isEasilyFixed(Math.abs(number), count) && !Object.is(number, -0);
+      if (isEasy) return number.toFixed(count);
     }
     const converted = conversion === '' ? shownValue : write(state, shownValue);
     return formatValue(state, converted, spec(frame));
