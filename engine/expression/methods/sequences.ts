@@ -1,6 +1,6 @@
 import { indexError, valueError } from '../values/expression-errors.js';
 import { isSameOrEqual } from '../values/comparison.js';
-import { toClippedSize, toSize } from '../values/integers.js';
+import { asDouble, asInt, toClippedSize, toSize } from '../values/integers.js';
 import { copyItems } from '../values/iteration.js';
 import { exactArguments, namedArguments, argumentRange } from '../values/native.js';
 import type { NativeDeclaration } from '../values/native.js';
@@ -126,10 +126,11 @@ export const rangeMethods: Readonly<Record<string, NativeDeclaration>> = {
   index: exactArguments(1, (runtime, self: PyRange, value: PyValue) => {
     if (!contains(runtime, value, self))
       throw valueError(
-        typeof value === 'number'
+        asInt(value) !== undefined
           ? `${reprOf(runtime, value)} is not in range`
           : 'sequence.index(x): x not in sequence',
       );
-    return (Number(value) - self.start) / self.step;
+    // The sum is 0 for -0, which is no int.
+    return (asDouble(value)! - self.start) / self.step + 0;
   }),
 };
