@@ -3,7 +3,7 @@ import { keysOf, itemsOf } from './dict.js';
 import { hasNoSurrogates, codePointsOf } from './code-points.js';
 import { typeName } from './type-name.js';
 import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from './python-values.js';
-import type { PyValue, Runtime } from './python-values.js';
+import type { MapKey, PyValue, Runtime } from './python-values.js';
 import { ExpressionError } from './expression-errors.js';
 
 /** Returns an iterator over a value; throws a TypeError for one that cannot be iterated. */
@@ -46,35 +46,38 @@ function iterateRange(range: PyRange): PyIterator {
 
 function iterateDict(view: DictView, name: string): PyIterator {
   const { dict, part } = view;
-  const size = dict.map.size;
   const items: readonly PyValue[] =
     part === 'keys'
       ? keysOf(dict)
       : part === 'items'
         ? itemsOf(dict)
         : Array.from(dict.map.values());
-  let i = 0;
-  return new PyIterator(name, () => {
-    if (i > size) return undefined;
-    if (dict.map.size !== size) {
-      i = size + 1;
-      throw new ExpressionError('RuntimeError', 'dictionary changed size during iteration');
-    }
-    return i < size ? items[i++] : undefined;
-  });
+  return iterateMembers(name, items, dict.map, 'dictionary');
 }
 
 function iterateSet(set: PySet): PyIterator {
-  const items = Array.from(set.map.values());
-  const size = items.length;
+  return iterateMembers('set_iterator', Array.from(set.map.values()), set.map, 'Set');
+}
+
+/**
+ * Returns an iterator over the members of a dict or set. It throws if the size of the map has changed, unless it has ended: then it stays
+ * at its end.
+ */
+function iterateMembers(
+  name: string,
+  members: readonly PyValue[],
+  map: ReadonlyMap<MapKey, PyValue>,
+  kind: 'dictionary' | 'Set',
+): PyIterator {
+  const size = members.length;
   let i = 0;
-  return new PyIterator('set_iterator', () => {
+  return new PyIterator(name, () => {
     if (i > size) return undefined;
-    if (set.map.size !== size) {
+    if (map.size !== size) {
       i = size + 1;
-      throw new ExpressionError('RuntimeError', 'Set changed size during iteration');
+      throw new ExpressionError('RuntimeError', `${kind} changed size during iteration`);
     }
-    return i < size ? items[i++] : undefined;
+    return members[i++];
   });
 }
 
