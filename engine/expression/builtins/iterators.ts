@@ -2,7 +2,7 @@ import { ExpressionError, typeError, valueError } from '../values/expression-err
 import { callWithOneArgument, invalidKeywordError, callValue } from '../values/call.js';
 import { isOrdered } from '../values/comparison.js';
 import { itemsOf, keysOf } from '../values/dict.js';
-import { toIndex } from '../values/integers.js';
+import { toIndex, toInt } from '../values/integers.js';
 import { copyItems, iterate, itemsIn } from '../values/iteration.js';
 import {
   exactArguments,
@@ -74,14 +74,15 @@ function extremeFunction(name: 'max' | 'min'): NativeDeclaration {
 }
 
 function enumerate(runtime: Runtime, values: PyValue, start: PyValue | undefined): PyIterator {
-  let index = BigInt(start === undefined ? 0 : toIndex(start));
-  const isSafe = index < 1n << 52n && index > -(1n << 52n);
-  let smallIndex = Number(index);
+  let next = start === undefined ? 0 : toIndex(start);
   const iterator = iterate(runtime, values);
   return new PyIterator('enumerate', () => {
     const item = iterator.next();
     if (item === undefined) return undefined;
-    return new PyTuple([isSafe ? smallIndex++ : index++, item]);
+    const index = next;
+    const isFollowedBySafe = typeof index === 'number' && index < Number.MAX_SAFE_INTEGER;
+    next = isFollowedBySafe ? index + 1 : toInt(BigInt(index) + 1n);
+    return new PyTuple([index, item]);
   });
 }
 
