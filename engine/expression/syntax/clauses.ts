@@ -35,14 +35,17 @@ export function parseClauses(parser: ExpressionParser): ComprehensionClause[] {
   return clauses;
 }
 
-/** Parses the targets of a `for`: one target, or several separated by commas, to which each item is unpacked. */
-function parseTargets(parser: ExpressionParser): AssignmentTarget {
+/**
+ * Parses the targets of a `for`: one target, or several separated by commas, to which each item is unpacked. To a list in brackets, the
+ * item is unpacked even if the list has only one target.
+ */
+function parseTargets(parser: ExpressionParser, isList = false): AssignmentTarget {
   const { cursor } = parser;
   const position = cursor.currentPosition();
   const { at } = cursor.token;
   const targets: AssignmentTarget[] = [];
   let starred = -1;
-  let isTuple = false;
+  let isUnpacked = isList;
   do {
     if (cursor.isAt('in') || cursor.isAt(')') || cursor.isAt(']')) break;
     if (cursor.accept('*')) {
@@ -51,10 +54,10 @@ function parseTargets(parser: ExpressionParser): AssignmentTarget {
       starred = targets.length;
     }
     targets.push(parseTarget(parser));
-    isTuple ||= cursor.isAt(',');
+    isUnpacked ||= cursor.isAt(',');
   } while (cursor.accept(','));
   if (targets.length === 0) throw cursor.unexpectedTokenError();
-  if (targets.length === 1 && !isTuple) {
+  if (targets.length === 1 && !isUnpacked) {
     if (starred >= 0)
       throw cursor.source.syntaxErrorAt('starred assignment target must be in a list or tuple', at);
     return targets[0]!;
@@ -71,10 +74,9 @@ function parseTarget(parser: ExpressionParser): AssignmentTarget {
   ] as const) {
     if (!cursor.accept(opening)) continue;
     if (cursor.accept(closing)) return { kind: 'unpack', targets: [], starred: -1, ...position };
-    const inner = cursor.withNesting(() => parseTargets(parser));
+    const inner = cursor.withNesting(() => parseTargets(parser, opening === '['));
     cursor.expect(closing);
-    const isList = opening === '[' && inner.kind === 'name';
-    return isList ? { kind: 'unpack', targets: [inner], starred: -1, ...position } : inner;
+    return inner;
   }
   const { at, text } = cursor.token;
   if (cursor.isName() && text.startsWith('__'))
