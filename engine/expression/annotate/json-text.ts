@@ -1,3 +1,4 @@
+import { textEntriesOf } from '../values/dict.js';
 import { limitExceededError } from '../values/expression-limits.js';
 import { floatRepr } from '../values/float-text.js';
 import { Float, PyDict, PyList } from '../values/python-values.js';
@@ -32,11 +33,11 @@ class JsonTextWriter {
     if (value instanceof PyList) {
       this.#items('[', value.items, (item) => this.write(item), ']');
     } else if (value instanceof PyDict) {
-      const entry = ([key, item]: readonly [unknown, PyValue]): void => {
-        this.#add(`${JSON.stringify(String(key))}:`);
+      const entry = ([key, item]: readonly [string, PyValue]): void => {
+        this.#add(`${JSON.stringify(key)}:`);
         this.write(item);
       };
-      this.#items('{', value.map, entry, '}');
+      this.#items('{', textEntriesOf(value), entry, '}');
     } else this.#add(scalarText(value));
   }
 

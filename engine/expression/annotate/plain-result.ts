@@ -1,5 +1,5 @@
 import { isOrdered } from '../values/comparison.js';
-import { originalKey } from '../values/dict.js';
+import { originalKey, setItem } from '../values/dict.js';
 import { ExpressionError, typeError } from '../values/expression-errors.js';
 import { itemsIn } from '../values/iteration.js';
 import { floatRepr } from '../values/float-text.js';
@@ -27,7 +27,7 @@ export function toPlainValue(runtime: Runtime, value: PyValue): PyValue {
     const dict = new PyDict();
     runtime.budget.chargeElements(value.map.size);
     for (const [key, item] of value.map)
-      dict.map.set(toPlainKey(originalKey(value, key)), toPlainValue(runtime, item));
+      setItem(dict, toPlainKey(originalKey(value, key)), toPlainValue(runtime, item));
     return dict;
   }
   const isSequence =

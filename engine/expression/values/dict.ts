@@ -41,6 +41,13 @@ export function keysOf(dict: PyDict): PyValue[] {
     : mappedKeys.map((key) => originalKey(dict, key));
 }
 
+/** Returns the keys and values of a dict whose keys are all texts, in their order. */
+export function textEntriesOf(dict: PyDict): Iterable<readonly [string, PyValue]> {
+  const { map, originals } = dict;
+  if (originals === undefined) return map as Map<string, PyValue>;
+  return Array.from(map, ([key, value]) => [originalKey(dict, key) as string, value]);
+}
+
 /** Returns the items of a dict in their order, as tuples. */
 export function itemsOf(dict: PyDict): PyTuple[] {
   return Array.from(dict.map, ([key, value]) => new PyTuple([originalKey(dict, key), value]));

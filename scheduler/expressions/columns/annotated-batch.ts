@@ -2,6 +2,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import type { ProjectedColumn } from '../../../engine/query/results/projection.js';
 import { reservedColumns } from '../../../engine/store/arrow-columns.js';
+import { getItem, textEntriesOf } from '../../../engine/expression/values/dict.js';
 import type { PyDict } from '../../../engine/expression/values/python-values.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { FindingCollector, type Findings } from '../../../engine/ingest/findings.js';
@@ -52,11 +53,10 @@ export function annotatedBatch(
   });
   const made = new RecordColumns([...reservedColumnsOfRecords, ...known], hints, context);
   const names = new Set<string>();
-  for (const { map } of records) {
+  for (const record of records) {
     context.recordNumber++;
-    for (const name of reservedNames) made.append(name, map.get(name) ?? null);
-    for (const [key, value] of map) {
-      const name = String(key);
+    for (const name of reservedNames) made.append(name, getItem(record, name) ?? null);
+    for (const [name, value] of textEntriesOf(record)) {
       names.add(name);
       if (!reservedNames.includes(name)) made.append(name, value);
     }

@@ -1,5 +1,6 @@
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { Value } from '../../../engine/core/types.js';
+import { textEntriesOf } from '../../../engine/expression/values/dict.js';
 import {
   Float,
   PyDict,
@@ -67,12 +68,12 @@ export class ValueAppender {
     out.endList();
   }
 
-  #object(out: ValueColumn, { map }: PyDict): void {
+  #object(out: ValueColumn, object: PyDict): void {
     const fields = out.beginObject();
     if (fields === null) return;
     const { row } = fields;
-    for (const [name, value] of map) {
-      const field = fields.field(String(name));
+    for (const [name, value] of textEntriesOf(object)) {
+      const field = fields.field(name);
       if (field === null) continue;
       field.padTo(row);
       this.append(field, value);
@@ -88,7 +89,7 @@ function jsonValue(value: PyValue): Value {
   if (value instanceof PyList) return value.items.map(jsonValue);
   if (value instanceof PyDict)
     return Object.fromEntries(
-      Array.from(value.map, ([name, item]) => [String(name), jsonValue(item)]),
+      Array.from(textEntriesOf(value), ([name, item]) => [name, jsonValue(item)]),
     );
   return value as Value;
 }

@@ -1,3 +1,4 @@
+import { textEntriesOf } from '../../../engine/expression/values/dict.js';
 import { PyDict, type PyValue } from '../../../engine/expression/values/python-values.js';
 
 /** The field with the errors of a record's expressions: an object with their messages by field. */
@@ -25,7 +26,7 @@ export function messagesOfOthers(
   computed: ReadonlySet<string>,
 ): readonly (readonly [string, PyValue])[] {
   if (!(stored instanceof PyDict)) return [];
-  return Array.from(stored.map, ([name, message]) => [String(name), message] as const).filter(
+  return Array.from(textEntriesOf(stored)).filter(
     ([name, message]) => message !== null && !computed.has(name),
   );
 }

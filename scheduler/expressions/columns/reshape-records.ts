@@ -1,5 +1,6 @@
 import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
 import { removePath } from '../../../engine/expression/annotate/record-schema.js';
+import { getItem, setItem, textEntriesOf } from '../../../engine/expression/values/dict.js';
 import { PyDict, type PyValue } from '../../../engine/expression/values/python-values.js';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
@@ -61,25 +62,25 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
    */
   const store = (record: PyDict, storedErrors: PyValue | undefined, hasNewErrors: boolean): void => {
     const errors = record.map.get(errorsField);
-    const before = !hasNewErrors && storedErrors instanceof PyDict ? storedErrors.map : undefined;
-    const found = errors instanceof PyDict ? [...errors.map] : [];
-    const messages = new Map(found.filter(([name, message]) => message !== null && message !== before?.get(name)));
+    const before = !hasNewErrors && storedErrors instanceof PyDict ? storedErrors : undefined;
+    const found = errors instanceof PyDict ? [...textEntriesOf(errors)] : [];
+    const messages = new Map(found.filter(([name, message]) => message !== null && message !== (before && getItem(before, name))));
     for (const [name, message] of messages)
-      collector.warn(context.line, codes.expressionError, String(name), shortenMessage(String(message)));
+      collector.warn(context.line, codes.expressionError, name, shortenMessage(String(message)));
     for (const path of droppedPaths) removePath(record, path);
-    for (const [name, value] of record.map) {
+    for (const [name, value] of textEntriesOf(record)) {
       if (value === null || name === errorsField) continue;
       misfit = null;
-      recordColumns.append(String(name), value);
+      recordColumns.append(name, value);
       if (misfit === null) continue;
-      collector.warn(context.line, codes.expressionError, String(name), shortenMessage(misfit));
+      collector.warn(context.line, codes.expressionError, name, shortenMessage(misfit));
       messages.set(name, misfit);
     }
     const stored = new PyDict();
     if (errors instanceof PyDict && !leavesOutErrors)
-      for (const [name, message] of messagesOfOthers(storedErrors, recomputed)) stored.map.set(name, message);
+      for (const [name, message] of messagesOfOthers(storedErrors, recomputed)) setItem(stored, name, message);
     if (expressions.includeErrors)
-      for (const [name, message] of messages) stored.map.set(String(name), shortenMessage(String(message)));
+      for (const [name, message] of messages) setItem(stored, name, shortenMessage(String(message)));
     if (stored.map.size > 0) recordColumns.append(errorsField, stored);
     recordColumns.endRecord();
   }; // prettier-ignore

@@ -2,11 +2,15 @@ import { describe, expect, test } from '@jest/globals';
 import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
 import type { AnnotationRequest } from '../../../engine/expression/annotate/annotate-record.js';
 import type { AnnotationField } from '../../../engine/expression/annotate/annotation-fields.js';
+import { jsonOfValue } from '../../../engine/expression/annotate/json-text.js';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
+import { toPlainValue } from '../../../engine/expression/annotate/plain-result.js';
 import { noFields } from '../../../engine/expression/compile/scope.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
+import { getItem } from '../../../engine/expression/values/dict.js';
 import { stringRepr } from '../../../engine/expression/values/repr.js';
 import { reprOf } from '../../../engine/expression/values/repr.js';
+import { PyDict } from '../../../engine/expression/values/python-values.js';
 import type { HostFunction } from '../../../engine/expression/values/python-values.js';
 import { evaluateText, recordOf } from './evaluated.js';
 
@@ -274,6 +278,15 @@ describe('values of JSON', () => {
     ['{"b": {"1": null}, "a": [true, false, NaN, -Infinity]}', "{'b': {'1': None}, 'a': [True, False, nan, -inf]}"], // prettier-ignore
   ])('%s', (json, repr) => {
     expect(reprOf(compileExpression('1').runtime, valueOfJson(json))).toBe(repr);
+  });
+
+  test('keys that begin with U+0000 are written as they are', () => {
+    const json = String.raw`{"\u0000k":{"\u0000":1},"k":2}`;
+    expect(jsonOfValue(valueOfJson(json), 100)).toBe(json);
+    const expression = compileExpression(String.raw`{'\x00k': {'\x00': 1}, 'k': 2}`);
+    const result = toPlainValue(expression.runtime, expression.evaluate(undefined));
+    expect(jsonOfValue(result, 100)).toBe(json);
+    expect(getItem(result as PyDict, '\0k')).toBeInstanceOf(PyDict);
   });
 
   test('a text of megabytes', () => {

@@ -5,6 +5,7 @@ import { reprOf } from '../../../engine/expression/values/repr.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import type { PyDict } from '../../../engine/expression/values/python-values.js';
 import { makeBatch } from '../../../engine/ingest/batch.js';
+import { annotatedBatch } from '../../../scheduler/expressions/columns/annotated-batch.js';
 import { annotationFieldsOf } from '../../../scheduler/expressions/columns/field-expressions.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
@@ -58,6 +59,17 @@ test('longs are exact, whatever their size', () => {
   out.release();
   expect(texts).toEqual(longs.map((long) => `${long} ${long * 10n}`));
 }); // prettier-ignore
+
+test('the fields of annotated records have the names of the keys', () => {
+  const record = valueOfJson(String.raw`{"\u0000k": 1, "b": {"\u0000m": 2}}`) as PyDict;
+  const { names, columns, release } = annotatedBatch([record], [], []);
+  release();
+  expect(names).toEqual(['\0k', 'b']);
+  expect(columns.map((one) => [one.name, one.children?.map(({ name }) => name)])).toEqual([
+    ['\0k', undefined],
+    ['b', ['\0m']],
+  ]);
+});
 
 test.each([
   ['dates', "record.d + '-02'", ['date', false], [1_704_153_600_000, 1_706_832_000_000]],
