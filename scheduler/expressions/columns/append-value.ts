@@ -82,10 +82,12 @@ export class ValueAppender {
   }
 }
 
-/** Returns a plain value as JSON represents it; infinite numbers become texts (specification of expressions, section 5.3). */
+/** Returns a plain value as JSON represents it: NaN is null, infinite numbers are texts (specification of expressions, section 5.3). */
 function jsonValue(value: PyValue): Value {
-  if (value instanceof Float)
+  if (value instanceof Float) {
+    if (Number.isNaN(value.value)) return null;
     return Number.isFinite(value.value) ? value.value : String(value.value);
+  }
   if (value instanceof PyList) return value.items.map(jsonValue);
   if (value instanceof PyDict)
     return Object.fromEntries(

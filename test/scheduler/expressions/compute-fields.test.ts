@@ -60,6 +60,15 @@ test('longs are exact, whatever their size', () => {
   expect(texts).toEqual(longs.map((long) => `${long} ${long * 10n}`));
 }); // prettier-ignore
 
+test('in a JSON column, NaN is null, infinite numbers are texts, and keys stay as they are', () => {
+  const columns = [{ name: 'x', physical: 'x', type: 'json', isList: false }] as const;
+  const field = { name: 'x', expression: String.raw`{'a': [float('nan'), float('-inf'), 0.5], '\x00k': 1}` };
+  const { batch, release } = computeTestChunk(makeBatch([], 1, []), [field], ['x'], { columns });
+  const texts = batch.data.toArray().map((row) => String(row['x']));
+  release();
+  expect(texts).toEqual([String.raw`{"a":[null,"-Infinity",0.5],"\u0000k":1}`]);
+}); // prettier-ignore
+
 test('the fields of annotated records have the names of the keys', () => {
   const record = valueOfJson(String.raw`{"\u0000k": 1, "b": {"\u0000m": 2}}`) as PyDict;
   const { names, columns, release } = annotatedBatch([record], [], []);
