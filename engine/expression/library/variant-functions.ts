@@ -78,21 +78,23 @@ function regionId(text: string): string | undefined {
 }
 
 /**
- * Returns a variant in the form of an identifier. If the reference bases are given (`BUILD-CHROM-START-STOP-REF-ALT`, or VCF-like text
- * without a build), bases that both alleles share are trimmed, first from the end, then from the start, but each allele keeps at least one
- * base. The variant is not shifted to the left, which would need the reference sequence.
+ * Returns a variant in the form of an identifier. If the reference bases are given (`BUILD-CHROM-START-STOP-REF-ALT`, or VCF-like text),
+ * bases that both alleles share are trimmed, first from the end, then from the start, but each allele keeps at least one base. The variant
+ * is not shifted to the left, which would need the reference sequence.
  */
 export function normalizeVariant(runtime: Runtime, variant: PyValue): PyValue {
   if (variant === null) return null;
   const text = strOf(runtime, variant).trim();
   const fullNotation =
     /^(GRCH3[78])-(\w+)-(\d{1,10})-(\d{1,10})-([ACGTN]+)-([ACGTN]+)$/i.exec(text) ??
-    /^()(?:chr)?(\w+)[\s:]+(\d{1,10})()[\s:]+(?:\S+\s+)?([ACGTN]+)[\s>/]+([ACGTN]+)$/i.exec(text);
+    /^(?:(GRCH3[78])\s+)?(?:chr)?(\w+)[\s:]+(\d{1,10})()[\s:]+(?:\S+\s+)?([ACGTN]+)[\s>/]+([ACGTN]+)$/i.exec(
+      text,
+    );
   if (fullNotation) {
     const name = chromosomeName(fullNotation[2]!);
     if (name !== undefined)
       return trimAlleles(
-        fullNotation[1] || 'GRCH38',
+        fullNotation[1] ?? 'GRCH38',
         name,
         Number(fullNotation[3]),
         fullNotation[5]!.toUpperCase(),
