@@ -54,15 +54,16 @@ function templateFieldNodes(parts: readonly TemplatePart[]): SyntaxNode[] {
 
 /**
  * Returns the maximum number of nodes that run each time a node runs. Nodes inside comprehensions and in bodies of lambdas are counted when
- * these run; default values of lambdas are never counted.
+ * these run.
  */
 export function stepCostOf(node: SyntaxNode): number {
   let cost = 0;
   const open = [node];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     cost += 1;
-    if (next.kind === 'comprehension') open.push(next.clauses[0]!.iterable);
-    else if (next.kind !== 'lambda') for (const child of childrenOf(next)) open.push(child);
+    const children = next.kind === 'comprehension' ? [next.clauses[0]!.iterable] : childrenOf(next);
+    for (const child of children)
+      if (next.kind !== 'lambda' || child !== next.body) open.push(child);
   }
   return cost;
 }

@@ -57,6 +57,13 @@ test('the time is limited by the clock that is given, without the time of functi
   expect(evaluateText(expression, '{}', still)).toBe('1000000');
 });
 
+test('default values of lambdas count as steps', () => {
+  const expression = `[(lambda x=${'i + '.repeat(40)}i: x) for i in range(100)]`;
+  const evaluated = (steps: number) => evaluateText(expression, '{}', { limits: { steps } });
+  expect(evaluated(5000)).toBe('! LimitError: Expression limit exceeded: more than 5000 steps');
+  expect(evaluated(10_000)).toMatch(/^\[<function/);
+});
+
 test('the time of functions of the host has a limit of its own', () => {
   let now = 0;
   const slow = (): number => {
