@@ -1,5 +1,6 @@
 import { valueError } from '../values/expression-errors.js';
 import { codePointLength } from '../values/code-points.js';
+import { asciiDigits } from '../values/unicode-characters.js';
 import { typeName } from '../values/type-name.js';
 import type { PyValue, Runtime } from '../values/python-values.js';
 
@@ -56,8 +57,9 @@ export function parseSpec(spec: string, value: PyValue): FormatSpec {
 
 function parseSize(digits: string | undefined, what: string): number | undefined {
   if (digits === undefined) return undefined;
-  const number = Number(digits);
-  if (number > Number.MAX_SAFE_INTEGER && BigInt(digits) >= 1n << 63n)
+  const text = asciiDigits(digits);
+  const number = Number(text);
+  if (number > Number.MAX_SAFE_INTEGER && BigInt(text) >= 1n << 63n)
     throw valueError(
       what === 'width' || what === 'precision'
         ? 'Too many decimal digits in format string'
