@@ -183,18 +183,21 @@ function replacementParts(text: string, program: RegexProgram): (string | number
     b: '\b',
     '\\': '\\',
   };
-  for (const [whole, plain, name, number, letter] of text.matchAll(
-    /([^\\]+)|\\g<([^>]*)>|\\([1-9]\d?)|\\(.?)/gs,
+  for (const [whole, plain, name, octal, number, letter] of text.matchAll(
+    /([^\\]+)|\\g<([^>]*)>|\\(0[0-7]{0,2}|[1-7][0-7]{2})|\\([1-9]\d?)|\\(.?)/gs,
   )) {
     if (plain !== undefined) parts.push(plain);
-    else if (name !== undefined || number !== undefined) {
+    else if (octal !== undefined) {
+      const code = Number.parseInt(octal, 8);
+      if (code > 0o377) throw regexError(`octal escape value ${whole} outside of range 0-0o377`);
+      parts.push(String.fromCharCode(code));
+    } else if (name !== undefined || number !== undefined) {
       const isNumber = number !== undefined || /^\d+$/.test(name!);
       const group = isNumber ? Number(number ?? name) : program.names.get(name!);
       if (group === undefined) throw regexError(`unknown group name '${name}'`);
       if (group > program.groups) throw regexError(`invalid group reference ${group}`);
       parts.push(group);
     } else if (Object.hasOwn(letters, letter!)) parts.push(letters[letter!]!);
-    else if (letter === '0') parts.push('\0');
     else if (/[A-Za-z]/.test(letter!) || letter === '') throw regexError(`bad escape ${whole}`);
     else parts.push(whole);
   }
