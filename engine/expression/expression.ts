@@ -309,11 +309,20 @@ export function compileExpression(text: string, options: ExpressionOptions = {})
   }
 }
 
-/** Returns the error of an exceeded limit for a stack overflow, which is a RangeError; any other error is returned unchanged. */
+/** What exceeds a limit of the JavaScript engine, by the message of its RangeError. */
+const engineLimits: ReadonlyMap<string, string> = new Map([
+  ['Maximum call stack size exceeded', 'values or calls nested too deeply'],
+  ['Invalid string length', 'a string that is too long'],
+  ['Maximum BigInt size exceeded', 'an integer that is too large'],
+]);
+
+/** Returns the error of an exceeded limit for a RangeError of `engineLimits`; any other error is returned unchanged. */
 function asExpressionError(error: unknown): unknown {
   if (error instanceof ExpressionError) return error;
-  const isOverflow = error instanceof RangeError || (error as Error)?.name === 'RangeError';
-  return isOverflow ? limitExceededError('values or calls nested too deeply') : error;
+  // An error of another realm is no instance of `RangeError`.
+  const isRangeError = error instanceof RangeError || (error as Error)?.name === 'RangeError';
+  const limit = isRangeError ? engineLimits.get((error as Error).message) : undefined;
+  return limit === undefined ? error : limitExceededError(limit);
 }
 
 /** Returns the error of the language that ended an evaluation; any other error is a bug and is thrown again. */

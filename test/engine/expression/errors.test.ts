@@ -2,7 +2,11 @@ import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { toPlainValue } from '../../../engine/expression/annotate/plain-result.js';
 import { castResult } from '../../../engine/expression/annotate/cast-result.js';
-import { compileExpression, type Expression } from '../../../engine/expression/expression.js';
+import {
+  compileExpression,
+  expressionErrorOf,
+  type Expression,
+} from '../../../engine/expression/expression.js';
 import { ExpressionError } from '../../../engine/expression/values/expression-errors.js';
 import { recordOf } from './evaluated.js';
 
@@ -45,6 +49,22 @@ test('an error of a cast has no position, and neither has one of a limit that to
     const { position, text } = failed.locateError(error);
     expect([position, text]).toEqual([undefined, error.message]);
   }
+});
+
+function overflowStack(): unknown {
+  return [overflowStack()];
+}
+
+test.each([
+  ['values or calls nested too deeply', overflowStack],
+  ['a string that is too long', () => 'a'.repeat(2 ** 30)],
+  ['an integer that is too large', () => 2n ** (2n ** 40n)],
+])('an error of the JavaScript engine is that of a limit: %s', (what, run) => {
+  expect(expressionErrorOf(thrownError(run)).message).toBe(`Expression limit exceeded: ${what}`);
+});
+
+test('another RangeError is a bug', () => {
+  expect(() => expressionErrorOf(thrownError(() => 'a'.repeat(-1)))).toThrow('count');
 });
 
 function thrownError(run: () => unknown): Error {
