@@ -2,6 +2,7 @@ import { typeError } from './expression-errors.js';
 import { limitExceededError } from './expression-limits.js';
 import { typeName } from './type-name.js';
 import {
+  BoundMethod,
   DictView,
   Float,
   PyDict,
@@ -57,17 +58,27 @@ function composedMapKey(value: boolean | bigint | Exclude<PyValue, null>): MapKe
     (value instanceof DictView && value.part !== 'values')
   )
     throw typeError(`unhashable type: '${typeName(value)}'`);
+  if (value instanceof BoundMethod)
+    return composeKey('\0m', [identityText(value.native), identityText(value.self)]);
   return value as object;
 }
 
-/** Maximum length of the key of a tuple or frozenset; such a key is composed whenever the value is used as a key. */
+/** Returns a text that is different for values that are not identical. */
+function identityText(value: PyValue): string {
+  if (typeof value === 'boolean') return String(value);
+  return mapKeyText(value);
+}
+
+/** Maximum length of the key of a tuple, frozenset or method; such a key is composed whenever the value is used as a key. */
 const maxComposedLength = 100_000;
 
 function composeKey(kind: string, parts: readonly string[]): string {
   let length = 0;
   for (const one of parts) length += one.length;
   if (length > maxComposedLength)
-    throw limitExceededError(`a tuple of more than ${maxComposedLength} characters as a key`);
+    throw limitExceededError(
+      `a tuple, frozenset or method of more than ${maxComposedLength} characters as a key`,
+    );
   return kind + parts.join('');
 }
 
