@@ -73,7 +73,10 @@ function escapeOf(code: number): string {
   return code < 0x10000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
 }
 
-/** Writes nested values like `repr()`. A list, tuple or dict that contains itself is written there as `[...]`, `(...)` or `{...}`. */
+/**
+ * Writes nested values like `repr()`. A list, tuple, dict or view that contains itself is written there as `[...]`, `(...)`, `{...}` or
+ * `...`.
+ */
 class ReprWriter {
   readonly #runtime: Runtime;
   readonly #open = new Set<object>();
@@ -104,7 +107,7 @@ class ReprWriter {
       return `range(${value.start}, ${value.stop}${value.step === 1 ? '' : `, ${value.step}`})`;
     if (value instanceof PySlice)
       return this.#all('slice(', [value.start, value.stop, value.step], ')');
-    if (value instanceof DictView) return this.#view(value);
+    if (value instanceof DictView) return this.#inside(value, '...', () => this.#view(value));
     if (value instanceof PyType) return `<class '${value.name}'>`;
     if (value instanceof Native)
       return value.owner === undefined
