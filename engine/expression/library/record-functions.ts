@@ -79,7 +79,7 @@ function fieldNamesArgument(runtime: Runtime, name: string, value: PyValue): str
 
 /**
  * Returns one record per element of the named lists, which are iterated in parallel.
- * Choice: `explode` appends the index of the element to `_id`, after a `-`.
+ * Choice: `explode` appends the index of the element to `_id`, after a `-`, if the record has an `_id` that is not null.
  */
 export function explode(runtime: Runtime, value: PyValue, fields: PyValue): PyValue {
   const record = recordArgument('explode', value);

@@ -9,7 +9,7 @@ const chromosomePattern = /^(?:[1-9]|1\d|2[0-2]|X|Y|MT)$/;
 
 /**
  * Returns the identifiers of the entity types that need no reference data.
- * Choice: VCF-like text without a build is GRCH38.
+ * Choice: VCF-like text and regions (`chr7:1-2`) without a build are GRCH38.
  */
 export function entityIds(runtime: Runtime, type: PyValue, entity: PyValue): PyValue {
   if (entity === null) return new PyList([]);

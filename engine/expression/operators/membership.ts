@@ -72,7 +72,8 @@ function frozenCopy(set: PySet): PySet {
 
 /**
  * Evaluates `a is b`.
- * Choice: equal ints, floats or texts are the same object, because these values have no identity.
+ * Choice: equal ints or texts, floats of the same value (0.0 and -0.0 have different ones, NaN is NaN) and empty tuples are the same
+ * object, because these values have no identity.
  */
 export function isIdentical(a: PyValue, b: PyValue): boolean {
   if (a === b) return true;

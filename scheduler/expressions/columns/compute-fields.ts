@@ -56,8 +56,8 @@ export interface ComputedBatch {
 }
 
 /**
- * Choice: the expressions of a chunk have five minutes in all, half the time after which a thread counts as stuck. Expressions of later
- * records end with the error of a time limit, so that slow expressions do not fail an import either.
+ * Choice: the expressions of a chunk have five minutes in all. Expressions of later records end with the error of a time limit, so that
+ * slow expressions do not fail the job: after ten minutes it would fail, and its thread would be ended.
  */
 export const chunkExpressionsTimeoutMs = 300_000;
 
