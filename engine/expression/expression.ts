@@ -314,6 +314,10 @@ const engineLimits: ReadonlyMap<string, string> = new Map([
   ['Maximum call stack size exceeded', 'values or calls nested too deeply'],
   ['Invalid string length', 'a string that is too long'],
   ['Maximum BigInt size exceeded', 'an integer that is too large'],
+  ['Invalid array length', 'a list that is too long'],
+  ['Map maximum size exceeded', 'a dict with too many keys'],
+  ['Set maximum size exceeded', 'a set with too many elements'],
+  ['Array buffer allocation failed', 'the memory of the process'],
 ]);
 
 /** Returns the error of an exceeded limit for a RangeError of `engineLimits`; any other error is returned unchanged. */

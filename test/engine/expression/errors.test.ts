@@ -59,6 +59,8 @@ test.each([
   ['values or calls nested too deeply', overflowStack],
   ['a string that is too long', () => 'a'.repeat(2 ** 30)],
   ['an integer that is too large', () => 2n ** (2n ** 40n)],
+  ['a list that is too long', () => (Array(2 ** 32 - 1).length += 1)],
+  ['the memory of the process', () => new ArrayBuffer(2 ** 53 - 1)],
 ])('an error of the JavaScript engine is that of a limit: %s', (what, run) => {
   expect(expressionErrorOf(thrownError(run)).message).toBe(`Expression limit exceeded: ${what}`);
 });
