@@ -1,5 +1,5 @@
 import { concatenateArrays, dataViewOf } from '../core/buffers.js';
-import type { PackedTexts } from '../core/packed-texts.js';
+import type { PackedStrings } from '../core/packed-strings.js';
 import { filterHashes, mayContain, type FilterHashes } from '../parquet/bloom-filter.js';
 import type { DecodedValues } from '../parquet/decode-values.js';
 import { hashBytes } from '../parquet/hash.js';
@@ -252,7 +252,7 @@ function positionOfString(bytes: Uint8Array, start: number, end: number, prefix:
   return position;
 }
 
-function packedStrings(table: StringTable): PackedTexts {
+function packedStrings(table: StringTable): PackedStrings {
   let all: Buffer = Buffer.alloc(0);
   const offsets = new Int32Array(table.size + 1);
   table.forEach((bytes, _, end, number) => {

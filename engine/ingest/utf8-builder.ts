@@ -1,6 +1,6 @@
 import { makeData, Utf8, type Data } from 'apache-arrow';
 import { acquireBuffer, dataViewOf, growBuffer, releaseBuffer } from '../core/buffers.js';
-import type { PackedTexts } from '../core/packed-texts.js';
+import type { PackedStrings } from '../core/packed-strings.js';
 import type { Column } from '../core/types.js';
 import { bitmapOfOnes, setBit, growBitmapTo } from './validity-bitmap.js';
 import { ColumnBuilder } from './column-builder.js';
@@ -75,7 +75,7 @@ export class Utf8Builder extends ColumnBuilder {
 
   /** Appends the first `count` texts. `isValid` returns whether a text is not null; it is null if all texts are valid. */
   appendConsecutive(
-    { bytes, offsets }: PackedTexts,
+    { bytes, offsets }: PackedStrings,
     count: number,
     isValid: ((i: number) => boolean) | null,
   ): void {

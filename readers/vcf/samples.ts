@@ -3,7 +3,7 @@ import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/core/errors.js';
-import { packTexts, type PackedTexts } from '../../engine/core/packed-texts.js';
+import { packStrings, type PackedStrings } from '../../engine/core/packed-strings.js';
 import { hasUndeclaredType, overlayColumn } from '../../engine/ingest/overlaid-columns.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
@@ -56,7 +56,7 @@ export class SampleParser implements ValueReport {
   #formatBytes: Uint8Array = new Uint8Array(0);
   #format: readonly KeyBuilder[] = [];
   #fastKeys: readonly FastFormatKey[] = [];
-  readonly #allNames: PackedTexts;
+  readonly #allNames: PackedStrings;
   /** A count that a line that needs the general path increases by one, and any other line decreases by one, down to 0. */
   #generalLines = 0;
   #lineNumber = 0;
@@ -75,7 +75,7 @@ export class SampleParser implements ValueReport {
     this.#field = key;
     this.#report = report;
     this.#decodes = decodes;
-    this.#allNames = packTexts(samples);
+    this.#allNames = packStrings(samples);
     const { bytes, offsets } = this.#allNames;
     this.#names = samples.map((_, i) => bytes.subarray(offsets[i], offsets[i + 1]));
     const text = { name: 'name', physical: 'name', type: 'string', isList: false } as const;

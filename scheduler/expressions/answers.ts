@@ -1,5 +1,5 @@
 import { AppError } from '../../engine/core/errors.js';
-import { packTexts } from '../../engine/core/packed-texts.js';
+import { packStrings } from '../../engine/core/packed-strings.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { copyValue } from '../../engine/expression/annotate/plain-result.js';
 import { convertToFloats } from '../../engine/expression/annotate/record-schema.js';
@@ -197,7 +197,7 @@ export class HostAnswerCache {
    * error.
    */
   #batch(texts: readonly string[]): BatchAnswers {
-    const answers = outcomeOf(() => this.#ask({ batch: packTexts(texts) }) as PackedAnswers);
+    const answers = outcomeOf(() => this.#ask({ batch: packStrings(texts) }) as PackedAnswers);
     return answers instanceof AppError ? [] : unpackAnswers(answers);
   }
 

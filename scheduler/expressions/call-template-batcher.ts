@@ -1,5 +1,5 @@
 import { AppError } from '../../engine/core/errors.js';
-import { packLiterals, textAt, type PackedTexts } from '../../engine/core/packed-texts.js'; // prettier-ignore
+import { packLiterals, stringAt, type PackedStrings } from '../../engine/core/packed-strings.js'; // prettier-ignore
 import type { PendingCall, TemplateCallAnswers, CallsSharingTemplate } from '../../engine/expression/values/python-values.js'; // prettier-ignore
 import {
   callTextsOfTemplate,
@@ -34,20 +34,20 @@ export class CallTemplateBatcher implements CallsSharingTemplate {
     return JSON.stringify(this.#template);
   }
 
-  answers(texts: PackedTexts, some: readonly number[]): TemplateCallAnswers {
+  answers(texts: PackedStrings, some: readonly number[]): TemplateCallAnswers {
     const literals = packLiterals(texts, some);
     const answers = this.#asked(literals);
     return {
       texts: answers.texts,
       call: (at) => {
-        const [text] = callTextsOfTemplate(this.#template, [textAt(literals, at)]);
+        const [text] = callTextsOfTemplate(this.#template, [stringAt(literals, at)]);
         return this.#answered(text!, answerAt(answers, at));
       },
     };
   }
 
   /** Returns the answers to a batch. If the batch fails, all answers are null; each call is then made alone, which shows the error. */
-  #asked(batch: PackedTexts): PackedAnswers {
+  #asked(batch: PackedStrings): PackedAnswers {
     try {
       return this.#ask({ batch, template: this.#template }) as PackedAnswers;
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { AnnotationField } from '../../engine/expression/annotate/annotation-fields.js';
 import type { CastType } from '../../engine/expression/annotate/cast-result.js';
 import type { DatasetField } from '../../engine/core/dataset-field.js';
-import type { PackedTexts } from '../../engine/core/packed-texts.js';
+import type { PackedStrings } from '../../engine/core/packed-strings.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { ProjectedColumn } from '../../engine/query/results/projection.js';
 import type { CallChannelEnd } from '../../engine/core/blocking-calls.js';
@@ -28,7 +28,7 @@ export type BatchFunction = (typeof batchFunctions)[number];
 
 /** Calls that expressions are about to make, each as `callText` writes it. A few queries may answer all of them. */
 export interface HostBatch {
-  readonly batch: PackedTexts;
+  readonly batch: PackedStrings;
   /** The template of all calls; if present, `batch` holds only the argument in which each call differs. */
   readonly template?: CallTemplate;
 }
@@ -70,7 +70,7 @@ export type BatchAnswers = readonly (HostCallResult | null)[];
 /** `BatchAnswers` as plain data that can be sent to another thread quickly. */
 export interface PackedAnswers {
   /** The JSON texts of the answers; empty for null. */
-  readonly texts: PackedTexts;
+  readonly texts: PackedStrings;
   /** The distinct `floats` of the answers; `floatsOf` has the index of each answer's `floats` here. */
   readonly floats: readonly HostCallResult['floats'][];
   readonly floatsOf: Uint32Array;

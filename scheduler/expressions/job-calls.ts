@@ -2,11 +2,11 @@ import { dataViewOf } from '../../engine/core/buffers.js';
 import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors.js';
 import type { Outcome } from '../../engine/core/outcome.js';
 import {
-  gatherTexts,
-  packTexts,
-  unpackTexts,
-  type PackedTexts,
-} from '../../engine/core/packed-texts.js';
+  gatherStrings,
+  packStrings,
+  unpackStrings,
+  type PackedStrings,
+} from '../../engine/core/packed-strings.js';
 import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed.js';
 import { SentCalls, sentBatch, type SentCallTable, type SentBatch } from './sent-calls.js';
 import { callText, callTextsOfTemplate } from './host-call-protocol.js';
@@ -69,7 +69,7 @@ export class JobHostCalls {
   async #call(request: HostCall): Promise<HostCallResult> {
     const keptAnswers = this.#kept();
     const { calls, text } = keptAnswers.findByCallText(callText(request));
-    const texts = packTexts([text]);
+    const texts = packStrings([text]);
     const code = this.#codes(calls, texts)[0]!;
     const before = calls.sent[code];
     if (before !== undefined) {
@@ -98,9 +98,9 @@ export class JobHostCalls {
     const keptAnswers = this.#kept();
     const callsOfTemplate = template && keptAnswers.callsOfTemplate(template);
     if (callsOfTemplate !== undefined) return this.#together(callsOfTemplate, batch);
-    const texts = unpackTexts(batch);
+    const texts = unpackStrings(batch);
     const wholeTexts = template === undefined ? texts : callTextsOfTemplate(template, texts);
-    if (!keptAnswers.hasTemplates) return this.#together(keptAnswers.callsWithoutTemplate, template === undefined ? batch : packTexts(wholeTexts)); // prettier-ignore
+    if (!keptAnswers.hasTemplates) return this.#together(keptAnswers.callsWithoutTemplate, template === undefined ? batch : packStrings(wholeTexts)); // prettier-ignore
     const groups = new Map<SentCallTable, number[]>();
     const ownCalls = wholeTexts.map((one, i) => {
       const { calls, text } = keptAnswers.findByCallText(one);
@@ -112,7 +112,7 @@ export class JobHostCalls {
     const answers: PackedAnswers[] = [];
     const batchIndices: number[] = [];
     const askedGroups = Array.from(groups, async ([calls, group]) => {
-      const found = await this.#together(calls, packTexts(group.map((i) => ownCalls[i]!)));
+      const found = await this.#together(calls, packStrings(group.map((i) => ownCalls[i]!)));
       for (const [at, i] of group.entries()) {
         answers[i] = found;
         batchIndices[i] = at;
@@ -123,7 +123,7 @@ export class JobHostCalls {
   }
 
   /** Returns the answers to calls: those already known, those that other threads wait for, and those that the API process gives now. */
-  async #together(kept: SentCallTable, texts: PackedTexts): Promise<PackedAnswers> {
+  async #together(kept: SentCallTable, texts: PackedStrings): Promise<PackedAnswers> {
     const codes = this.#codes(kept, texts);
     const open: number[] = [];
     for (let i = 0; i < codes.length; i++) if (kept.sent[codes[i]!] === undefined) open.push(i);
@@ -151,11 +151,11 @@ export class JobHostCalls {
   /** Returns the answers of the API process to some calls. If the request fails, each call is made alone, which shows the error. */
   async #asked(
     { template }: SentCallTable,
-    texts: PackedTexts,
+    texts: PackedStrings,
     some: readonly number[],
   ): Promise<PackedAnswers> {
     const isAll = some.length === texts.offsets.length - 1;
-    const batch = isAll ? texts : gatherTexts(some.map(() => texts), some); // prettier-ignore
+    const batch = isAll ? texts : gatherStrings(some.map(() => texts), some); // prettier-ignore
     try {
       return (await this.#ask({ batch, ...(template && { template }) })) as PackedAnswers;
     } catch {
@@ -172,7 +172,7 @@ export class JobHostCalls {
     return this.#made;
   }
 
-  #codes({ texts }: SentCallTable, { bytes, offsets }: PackedTexts): Int32Array {
+  #codes({ texts }: SentCallTable, { bytes, offsets }: PackedStrings): Int32Array {
     const view = dataViewOf(bytes);
     const before = texts.byteLength;
     const codes = new Int32Array(offsets.length - 1);

@@ -1,10 +1,10 @@
 import {
-  gatherTexts,
+  gatherStrings,
   byteLengthAt,
-  packTexts,
-  textAt,
-  unpackTexts,
-} from '../../engine/core/packed-texts.js';
+  packStrings,
+  stringAt,
+  unpackStrings,
+} from '../../engine/core/packed-strings.js';
 import type { BatchAnswers, HostCallResult, PackedAnswers } from './host-call-protocol.js';
 
 /** Packs the answers to a batch of calls as plain data that can be sent to another thread quickly. */
@@ -12,14 +12,14 @@ export function packAnswers(answers: BatchAnswers): PackedAnswers {
   const table = new FloatPathsTable(answers.length);
   for (let i = 0; i < answers.length; i++) table.setFloatPaths(i, answers[i]?.floats);
   return {
-    texts: packTexts(answers.map((answer) => answer?.json ?? '')),
+    texts: packStrings(answers.map((answer) => answer?.json ?? '')),
     ...table.packFloatPaths(),
   };
 }
 
 /** Returns the answers to a batch of calls that `packAnswers` has packed. */
 export function unpackAnswers({ texts, floats, floatsOf }: PackedAnswers): BatchAnswers {
-  return unpackTexts(texts).map((json, i) =>
+  return unpackStrings(texts).map((json, i) =>
     json === '' ? null : { json, floats: floats[floatsOf[i]!]! },
   );
 }
@@ -27,7 +27,7 @@ export function unpackAnswers({ texts, floats, floatsOf }: PackedAnswers): Batch
 /** Returns the answer at an index of packed answers; null if it is missing. */
 export function answerAt(answers: PackedAnswers, at: number): HostCallResult | null {
   if (!hasAnswer(answers, at)) return null;
-  return { json: textAt(answers.texts, at), floats: answers.floats[answers.floatsOf[at]!]! };
+  return { json: stringAt(answers.texts, at), floats: answers.floats[answers.floatsOf[at]!]! };
 }
 
 /**
@@ -45,7 +45,7 @@ export function gatherAnswers(
       table.setFloatPaths(i, batch.floats[batch.floatsOf[batchIndices[i]!]!]);
   }
   const texts = batches.map((batch) => batch?.texts ?? null);
-  return { texts: gatherTexts(texts, batchIndices), ...table.packFloatPaths() };
+  return { texts: gatherStrings(texts, batchIndices), ...table.packFloatPaths() };
 }
 
 /** Whether a call of a batch was answered. */

@@ -1,4 +1,4 @@
-import type { PackedTexts } from '../../../engine/core/packed-texts.js';
+import type { PackedStrings } from '../../../engine/core/packed-strings.js';
 import { maxAnswerLength } from './opened-dataset.js';
 
 /** Lists of JSON texts, numbered from 1. A list refers to the bytes of its texts until they are joined. */
@@ -44,7 +44,7 @@ export class JsonValueLists {
   }
 
   /** Returns the lists with these numbers as JSON texts. The text is empty for a list that is too long for an answer. List 0 is empty. */
-  packLists(lists: Int32Array): PackedTexts {
+  packLists(lists: Int32Array): PackedStrings {
     const offsets = new Int32Array(lists.length + 1);
     for (let i = 0; i < lists.length; i++) {
       const size = this.#sizeOf(lists[i]!);

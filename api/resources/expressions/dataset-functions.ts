@@ -1,5 +1,5 @@
 import { AppError, invalidError } from '../../../engine/core/errors.js';
-import { unpackTexts } from '../../../engine/core/packed-texts.js';
+import { unpackStrings } from '../../../engine/core/packed-strings.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import type {
   HostCallResult,
@@ -53,7 +53,7 @@ export function answerHostRequest(scope: FunctionScope, request: HostRequest): P
   const { batch, template } = request;
   return hideInternalErrors(scope, 'a batch of calls', async () =>
     template === undefined
-      ? packAnswers(await answerHostBatch(scope, unpackTexts(batch)))
+      ? packAnswers(await answerHostBatch(scope, unpackStrings(batch)))
       : answerTemplateBatch(scope, template, batch),
   );
 }

@@ -1,6 +1,10 @@
 import { dataViewOf } from '../../../engine/core/buffers.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
-import { endOfPlainText, textAt, type PackedTexts } from '../../../engine/core/packed-texts.js';
+import {
+  endOfPlainText,
+  stringAt,
+  type PackedStrings,
+} from '../../../engine/core/packed-strings.js';
 import type { RecordBytes } from '../../../engine/query/results/page-format.js';
 import { lowerCase } from '../../../engine/text/fold.js';
 import { ValueTable } from '../../../scheduler/expressions/value-table.js';
@@ -55,14 +59,14 @@ export class LookupTable {
   }
 
   /** Returns the values of each key as a JSON list; the text is empty if the list is too long for an answer. The keys are JSON strings. */
-  valueLists(keys: PackedTexts): PackedTexts {
+  valueLists(keys: PackedStrings): PackedStrings {
     const { bytes, offsets } = keys;
     const lists = new Int32Array(offsets.length - 1);
     for (let i = 0; i < lists.length; i++) {
       const [from, to] = [offsets[i]! + 1, offsets[i + 1]! - 1];
       const isPlain = endOfPlainText(bytes, from) === to;
       if (isPlain) this.#take(bytes, from, to);
-      else this.#takeText(JSON.parse(textAt(keys, i)) as string);
+      else this.#takeText(JSON.parse(stringAt(keys, i)) as string);
       lists[i] = this.#keys.findValueCode(this.#formView, this.#range, 0, 1);
     }
     return this.#values.packLists(lists);

@@ -1,4 +1,4 @@
-import { endOfPlainText } from '../../../engine/core/packed-texts.js';
+import { endOfPlainText } from '../../../engine/core/packed-strings.js';
 
 /** Reads the JSON text of an object with two members, each null or a string without escapes. */
 export class StringPairReader {

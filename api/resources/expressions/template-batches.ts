@@ -1,5 +1,9 @@
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
-import { textAt, unpackTexts, type PackedTexts } from '../../../engine/core/packed-texts.js';
+import {
+  stringAt,
+  unpackStrings,
+  type PackedStrings,
+} from '../../../engine/core/packed-strings.js';
 import { packAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callOfText,
@@ -30,7 +34,7 @@ import { SelectionTemplate } from './selection-template.js';
 export async function answerTemplateBatch(
   scope: FunctionScope,
   template: CallTemplate,
-  batch: PackedTexts,
+  batch: PackedStrings,
 ): Promise<PackedAnswers> {
   const answers = await nullOnAppError(async () => {
     const lookup = await readFieldLookup(scope, template, batch);
@@ -38,7 +42,7 @@ export async function answerTemplateBatch(
   });
   if (answers !== null) return answers;
   return packAnswers(
-    await answerHostBatch(scope, callTextsOfTemplate(template, unpackTexts(batch))),
+    await answerHostBatch(scope, callTextsOfTemplate(template, unpackStrings(batch))),
   );
 }
 
@@ -56,11 +60,11 @@ interface FieldLookup {
 async function readFieldLookup(
   scope: FunctionScope,
   { before, after }: CallTemplate,
-  batch: PackedTexts,
+  batch: PackedStrings,
 ): Promise<FieldLookup | null> {
   const { name, args: begin } = callOfText(before);
   if (name !== 'dataset_field_values' || batch.offsets.length < 3) return null;
-  const literals = [textAt(batch, 0), textAt(batch, 1)];
+  const literals = [stringAt(batch, 0), stringAt(batch, 1)];
   const [args, others] = literals.map((one) => parseJson(begin + one + after)) as [unknown[], unknown[]]; // prettier-ignore
   const { request: parse, selects } = groupedFunctions[name];
   const openedDataset = await openDataset(scope, args[0]);
@@ -103,7 +107,7 @@ const maxRowsPerText = 8;
 async function lookUpTexts(
   scope: FunctionScope,
   lookup: FieldLookup,
-  batch: PackedTexts,
+  batch: PackedStrings,
 ): Promise<PackedAnswers | null> {
   const { opened, selection, key, fields } = lookup;
   const texts = batch.offsets.length - 1;
@@ -129,8 +133,8 @@ async function lookUpTexts(
 }
 
 /** Returns the selection of the records that contain one of the texts in the key field. */
-function selectionOf({ selection, key }: FieldLookup, batch: PackedTexts): CallSelection {
-  const values = parseJson(`[${unpackTexts(batch).join(',')}]`) as readonly string[];
+function selectionOf({ selection, key }: FieldLookup, batch: PackedStrings): CallSelection {
+  const values = parseJson(`[${unpackStrings(batch).join(',')}]`) as readonly string[];
   const equality = { ...selection.keys[key]![0]!, values };
   return { ...selection, keys: selection.keys.map((one, i) => (i === key ? [equality] : one)) };
 }

@@ -1,4 +1,4 @@
-import type { PackedTexts } from '../../core/packed-texts.js';
+import type { PackedStrings } from '../../core/packed-strings.js';
 import type { Budget } from './expression-limits.js';
 
 /**
@@ -287,13 +287,13 @@ export interface CallsSharingTemplate {
   /** The key of the template; equal templates have equal keys. */
   readonly key: string;
   /** Answers the calls that have certain texts of a column, given by their indices in `some`. */
-  answers(texts: PackedTexts, some: readonly number[]): TemplateCallAnswers;
+  answers(texts: PackedStrings, some: readonly number[]): TemplateCallAnswers;
 }
 
 /** The answers to `CallsSharingTemplate`. */
 export interface TemplateCallAnswers {
   /** The JSON text of each answer; empty for a call that has to be answered separately. */
-  readonly texts: PackedTexts;
+  readonly texts: PackedStrings;
   /** Returns the answer at an index, in the form of an answered `PendingCall`. */
   call(at: number): PendingCall;
 }

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
 import type { Data } from 'apache-arrow';
-import type { PackedTexts } from '../../../engine/core/packed-texts.js';
+import type { PackedStrings } from '../../../engine/core/packed-strings.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
 import { toInt } from '../../../engine/expression/values/integers.js';
@@ -40,7 +40,7 @@ export interface FieldReader {
 }
 
 /** A column of texts. */
-export interface TextColumn extends PackedTexts {
+export interface TextColumn extends PackedStrings {
   /** Returns whether a value is not null; null if no value of the column is null. */
   readonly isValid: ((i: number) => boolean) | null;
 }

@@ -1,4 +1,4 @@
-import { byteLengthAt, endOfPlainText } from '../../../engine/core/packed-texts.js';
+import { byteLengthAt, endOfPlainText } from '../../../engine/core/packed-strings.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { ExpressionError } from '../../../engine/expression/values/expression-errors.js';
 import {

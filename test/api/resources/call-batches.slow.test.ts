@@ -3,7 +3,7 @@ import { AppContext } from '../../../api/http/app-context.js';
 import { answerHostRequest } from '../../../api/resources/expressions/dataset-functions.js';
 import type { FunctionScope } from '../../../api/resources/expressions/function-scope.js';
 import { loadPrincipal } from '../../../engine/catalog/access.js';
-import { packTexts } from '../../../engine/core/packed-texts.js';
+import { packStrings } from '../../../engine/core/packed-strings.js';
 import { unpackAnswers } from '../../../scheduler/expressions/packed.js';
 import {
   callText,
@@ -97,7 +97,7 @@ async function answerBatchFor(
   caller: FunctionScope,
   batch: readonly HostCall[],
 ): Promise<BatchAnswers> {
-  const reply = await answerHostRequest(caller, { batch: packTexts(batch.map(callText)) });
+  const reply = await answerHostRequest(caller, { batch: packStrings(batch.map(callText)) });
   return unpackAnswers(reply as PackedAnswers);
 }
 
@@ -198,7 +198,7 @@ describe(`answers to calls that share a template are those to the calls alone (s
           () => randomNumber() < (make === hostCallCreators[0] ? 1 : 0.5),
         );
         const literals = someValues.map((text) => JSON.stringify(text));
-        const request = { batch: packTexts(literals), template: { before, after } };
+        const request = { batch: packStrings(literals), template: { before, after } };
         const answers = unpackAnswers(
           (await answerHostRequest(functionScope, request)) as PackedAnswers,
         );
@@ -215,7 +215,7 @@ test('records that calls sharing a template look up are read once, as they are i
   const template = { before: `dataset_field_values[${target},"tags",null,null,[["word",`, after: ']],null]' }; // prettier-ignore
   const ownScope = { ...functionScope, signal: new AbortController().signal };
   const askEach = async (...texts: readonly string[]) => {
-    const batch = packTexts(texts.map((text) => JSON.stringify(text)));
+    const batch = packStrings(texts.map((text) => JSON.stringify(text)));
     const reply = (await answerHostRequest(ownScope, { batch, template })) as PackedAnswers;
     return unpackAnswers(reply).map((answer) => answer!.json);
   };
@@ -230,7 +230,7 @@ test('records that calls sharing a template look up are read once, as they are i
   expect(await askEach('b', 'a')).toEqual(['["y","z"]', '["x","w"]']);
   expect(queryCount).toBe(2);
   await ann.delete(`/v2/datasets/${target}`);
-  expect(unpackAnswers((await answerHostRequest(ownScope, { batch: packTexts(['"a"', '"b"']), template })) as PackedAnswers)).toEqual([null, null]); // prettier-ignore
+  expect(unpackAnswers((await answerHostRequest(ownScope, { batch: packStrings(['"a"', '"b"']), template })) as PackedAnswers)).toEqual([null, null]); // prettier-ignore
 });
 
 test('calls that differ in one value become one query', async () => {

@@ -13,7 +13,7 @@ import {
   writeBloomFilter,
 } from '../../../engine/parquet/bloom-filter.js';
 import { ByteSink } from '../../../engine/parquet/byte-sink.js';
-import { packTexts } from '../../../engine/core/packed-texts.js';
+import { packStrings } from '../../../engine/core/packed-strings.js';
 import type { Column } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
 import { seededRandom } from '../../random.js';
@@ -58,7 +58,7 @@ const longs = (hashes: Uint32Array): bigint[] => [...new BigUint64Array(hashes.b
 describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
   test('hash like the reference implementation', () => {
     // Test vectors of xxHash itself (xxhsum -H64).
-    expect(longs(filterHashes(packTexts(['', 'a', 'abc'])))).toEqual([0xef46db3751d8e999n, 0xd24ec4f1a98c6e5bn, 0x44bc2cf5ad770999n]); // prettier-ignore
+    expect(longs(filterHashes(packStrings(['', 'a', 'abc'])))).toEqual([0xef46db3751d8e999n, 0xd24ec4f1a98c6e5bn, 0x44bc2cf5ad770999n]); // prettier-ignore
     const { values, strings } = randomByteStrings(Array.from({ length: 40_000 }, (_, i) => i % 200)); // prettier-ignore
     expect(longs(filterHashes(strings))).toEqual(values.map((value) => hyparquetBloomFilter.xxhash64(value))); // prettier-ignore
   });
@@ -74,7 +74,7 @@ describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
     const hashes = filterHashes(all);
     expect(values.every((_, i) => mayContain(words, hashes, i))).toBe(true);
     let hits = 0;
-    const others = filterHashes(packTexts(Array.from({ length: 20_000 }, (_, i) => `none ${i}`)));
+    const others = filterHashes(packStrings(Array.from({ length: 20_000 }, (_, i) => `none ${i}`)));
     for (let i = 0; i < 20_000; i++) if (mayContain(words, others, i)) hits++;
     expect(hits / 20_000).toBeLessThan(0.02);
     const sink = new ByteSink(64);

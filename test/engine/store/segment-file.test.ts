@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { packTexts } from '../../../engine/core/packed-texts.js';
+import { packStrings } from '../../../engine/core/packed-strings.js';
 import { filterHashes, mayContainAny } from '../../../engine/parquet/bloom-filter.js';
 import { rowIdColumn } from '../../../engine/store/row-ids.js';
 import { SegmentFile } from '../../../engine/store/segment-file.js';
@@ -303,7 +303,7 @@ test('sorted strings have Bloom filters only in a segment whose records are scat
       const words = filterOf(file);
       expect([step, words !== undefined]).toEqual([step, isFiltered]);
       if (words === undefined) continue;
-      const isIn = (id: string): boolean => mayContainAny(words, filterHashes(packTexts([id])));
+      const isIn = (id: string): boolean => mayContainAny(words, filterHashes(packStrings([id])));
       for (let row = 0; row < rows; row += 997) expect(isIn(idOf(row))).toBe(true);
       const missing = Array.from({ length: 200 }, (_, i) => isIn(`rs${1_000_001 + 7 * i}`));
       expect(missing.filter(Boolean).length).toBeLessThan(20);

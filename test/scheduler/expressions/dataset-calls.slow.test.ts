@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/core/errors.js';
-import { unpackTexts } from '../../../engine/core/packed-texts.js';
+import { unpackStrings } from '../../../engine/core/packed-strings.js';
 import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
 import type { ExpressionHost, PyDict } from '../../../engine/expression/values/python-values.js';
@@ -50,7 +50,9 @@ function newJobCache() {
       return answerTo(request);
     }
     const { batch, template } = request;
-    const texts = template ? callTextsOfTemplate(template, unpackTexts(batch)) : unpackTexts(batch);
+    const texts = template
+      ? callTextsOfTemplate(template, unpackStrings(batch))
+      : unpackStrings(batch);
     askedCalls.push(...texts);
     return packAnswers(
       texts.map((text) => (unansweredCalls.test(text) ? null : answerTo(callOfText(text)))),

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { AppError, toErrorValue } from '../../../engine/core/errors.js';
-import { packTexts } from '../../../engine/core/packed-texts.js';
+import { packStrings } from '../../../engine/core/packed-strings.js';
 import { JobHostCalls, type HostCallMessage } from '../../../scheduler/expressions/job-calls.js';
 import { packAnswers, unpackAnswers } from '../../../scheduler/expressions/packed.js';
 import {
@@ -15,7 +15,7 @@ import {
 
 const hostCallOf = (args: string): HostCall => ({ name: 'dataset_count', args });
 const hostBatchOf = (...args: readonly string[]) => ({
-  batch: packTexts(args.map((one) => callText(hostCallOf(one)))),
+  batch: packStrings(args.map((one) => callText(hostCallOf(one)))),
 });
 const hostAnswerOf = (json: string): HostCallResult => ({ json, floats: [] });
 
@@ -71,7 +71,7 @@ test('a call is kept once, whether it comes with a template or as a text', async
   const { sent, calls, askBatch, reply } = newJobCalls();
   const quotedTemplate = { before: 'dataset_count[5,', after: ',null]' };
   const batchOfTemplate = (...texts: readonly string[]) => ({
-    batch: packTexts(texts),
+    batch: packStrings(texts),
     template: quotedTemplate,
   });
   const first = calls.ask(batchOfTemplate('"a"', '"b"'));
@@ -99,7 +99,7 @@ test('a call is kept once, whether it comes with a template or as a text', async
   ]);
   // The calls of `otherTemplate` were already answered as calls of other templates: one as `quotedTemplate`, one without a template.
   const otherTemplate = { before: 'dataset_count[5,"b",', after: ']' };
-  const second = calls.ask({ batch: packTexts(['null', '"c",null']), template: otherTemplate });
+  const second = calls.ask({ batch: packStrings(['null', '"c",null']), template: otherTemplate });
   for (let i = 0; i < 20 && sent.length < 4; i++) await Promise.resolve();
   expect(sent.slice(3)).toEqual([]);
   expect(unpackAnswers((await second) as PackedAnswers)).toEqual([

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { dataViewOf } from '../../../engine/core/buffers.js';
 import {
-  gatherTexts,
+  gatherStrings,
   packLiterals,
-  packTexts,
-  unpackTexts,
-} from '../../../engine/core/packed-texts.js';
+  packStrings,
+  unpackStrings,
+} from '../../../engine/core/packed-strings.js';
 import {
   gatherAnswers,
   packAnswers,
@@ -25,15 +25,15 @@ const randomText = (): string =>
 test(`texts come out as they went in, all and some (seed ${seed})`, () => {
   for (let round = 0; round < 200; round++) {
     const texts = Array.from({ length: randomBelow(20) }, randomText);
-    const packedTexts = structuredClone(packTexts(texts));
-    expect(unpackTexts(packedTexts)).toEqual(texts);
+    const packedStrings = structuredClone(packStrings(texts));
+    expect(unpackStrings(packedStrings)).toEqual(texts);
     const someIndices = texts.flatMap((_, at) => (randomNumber() < 0.5 ? [at] : []));
-    const gatheredTexts = gatherTexts(
-      [null, ...someIndices.map(() => packedTexts)],
+    const gatheredStrings = gatherStrings(
+      [null, ...someIndices.map(() => packedStrings)],
       [0, ...someIndices],
     );
-    expect(unpackTexts(gatheredTexts)).toEqual(['', ...someIndices.map((at) => texts[at])]);
-    const literals = unpackTexts(packLiterals(packedTexts, someIndices));
+    expect(unpackStrings(gatheredStrings)).toEqual(['', ...someIndices.map((at) => texts[at])]);
+    const literals = unpackStrings(packLiterals(packedStrings, someIndices));
     expect(literals).toEqual(someIndices.map((at) => JSON.stringify(texts[at])));
   }
 });
@@ -60,7 +60,7 @@ test('a table gives equal lists of texts equal codes, over several chunks', () =
   const knownCodes = new Map<string, number>();
   for (let chunk = 0; chunk < 20; chunk++) {
     const texts = Array.from({ length: 300 }, randomText);
-    const { bytes, offsets } = packTexts(texts);
+    const { bytes, offsets } = packStrings(texts);
     const view = dataViewOf(bytes);
     for (let from = 0; from < texts.length; from++) {
       const to = Math.min(texts.length, from + randomBelow(3));
@@ -71,7 +71,7 @@ test('a table gives equal lists of texts equal codes, over several chunks', () =
     }
   }
   expect(table.size).toBe(knownCodes.size);
-  const { bytes, offsets } = packTexts(['a text that is not there', '\u0000', 'abcdefgh']);
+  const { bytes, offsets } = packStrings(['a text that is not there', '\u0000', 'abcdefgh']);
   const view = dataViewOf(bytes);
   expect([0, 1, 2].map((at) => table.findValueCode(view, offsets, at, at + 1))).toEqual([0, 0, 0]);
   expect(table.size).toBe(knownCodes.size);

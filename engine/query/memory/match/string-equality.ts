@@ -1,5 +1,5 @@
 import { dataViewOf } from '../../../core/buffers.js';
-import { packTexts } from '../../../core/packed-texts.js';
+import { packStrings } from '../../../core/packed-strings.js';
 import { lowerCase } from '../../../text/fold.js';
 import type { PredicateOfKind } from '../../predicate/predicate.js';
 import type { Utf8Strings } from './column.js';
@@ -85,7 +85,7 @@ class PackedStrings {
 
   constructor(list: readonly string[]) {
     this.#list = list;
-    const { bytes, offsets } = packTexts(list);
+    const { bytes, offsets } = packStrings(list);
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#offsets = offsets;
   }

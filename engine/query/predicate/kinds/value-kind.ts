@@ -5,7 +5,7 @@ import {
   type FieldExpression,
   type Statement,
 } from '../../sql/dialect/statement.js';
-import { packTexts } from '../../../core/packed-texts.js';
+import { packStrings } from '../../../core/packed-strings.js';
 import { filterHashes, type FilterHashes } from '../../../parquet/bloom-filter.js';
 import { supported, unsupportedBecause, type PredicateKind, type Requirement, type SegmentTest } from './kind.js'; // prettier-ignore
 import type { PlainTest } from '../plain-values.js';
@@ -122,7 +122,7 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
         let hashes = hashesByPrefix.get(prefix);
         if (hashes === undefined) {
           const strings = parts.exactStrings?.(condition, caseVariants, prefix);
-          hashes = strings ? filterHashes(packTexts(strings)) : null;
+          hashes = strings ? filterHashes(packStrings(strings)) : null;
           hashesByPrefix.set(prefix, hashes);
         }
         return hashes === null || (hashes.length > 0 && mayContainAny(hashes));

@@ -1,74 +1,74 @@
 import { isAscii } from 'node:buffer';
 
-/** Many texts as plain data that can be sent between threads quickly. */
-export interface PackedTexts {
-  /** The texts in UTF-8. */
+/** Many strings as plain data that can be sent between threads quickly. */
+export interface PackedStrings {
+  /** The strings in UTF-8. */
   readonly bytes: Uint8Array;
-  /** The offset of the first byte of each text, and the end of the last text. */
+  /** The offset of the first byte of each string, and the end of the last string. */
   readonly offsets: Int32Array;
 }
 
-/** Packs texts, which must not contain lone surrogates. */
-export function packTexts(texts: readonly string[]): PackedTexts {
-  const all = texts.join('');
+/** Packs strings, which must not contain lone surrogates. */
+export function packStrings(strings: readonly string[]): PackedStrings {
+  const all = strings.join('');
   const bytes = utf8Encoder.encode(all);
   const isPlain = bytes.length === all.length;
-  const offsets = new Int32Array(texts.length + 1);
-  for (let i = 0; i < texts.length; i++) {
-    const text = texts[i]!;
+  const offsets = new Int32Array(strings.length + 1);
+  for (let i = 0; i < strings.length; i++) {
+    const text = strings[i]!;
     offsets[i + 1] = offsets[i]! + (isPlain ? text.length : Buffer.byteLength(text));
   }
   return { bytes, offsets };
 }
 
-/** Returns the packed texts as strings. */
-export function unpackTexts({ bytes, offsets }: PackedTexts): string[] {
+/** Returns the packed strings. */
+export function unpackStrings({ bytes, offsets }: PackedStrings): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  // Decoding all texts at once and cutting the result is much faster than decoding each text.
+  // Decoding all strings at once and cutting the result is much faster than decoding each string.
   const all = isAscii(buffer) ? buffer.toString('latin1') : null;
-  const texts: string[] = [];
+  const strings: string[] = [];
   for (let i = 0; i + 1 < offsets.length; i++) {
     const [from, to] = [offsets[i]!, offsets[i + 1]!];
-    texts.push(all === null ? buffer.toString('utf8', from, to) : all.slice(from, to));
+    strings.push(all === null ? buffer.toString('utf8', from, to) : all.slice(from, to));
   }
-  return texts;
+  return strings;
 }
 
-/** Returns the text at an index. */
-export function textAt({ bytes, offsets }: PackedTexts, at: number): string {
+/** Returns the string at an index. */
+export function stringAt({ bytes, offsets }: PackedStrings, at: number): string {
   const from = bytes.byteOffset + offsets[at]!;
   return Buffer.from(bytes.buffer, from, offsets[at + 1]! - offsets[at]!).toString();
 }
 
-/** Packs one text of each source: the text at index `places[i]` of source i, or an empty text if the source is null. */
-export function gatherTexts(
-  sources: readonly (PackedTexts | null)[],
-  places: ArrayLike<number>,
-): PackedTexts {
+/** Packs one string of each source: the string at index `indexes[i]` of source i, or an empty string if the source is null. */
+export function gatherStrings(
+  sources: readonly (PackedStrings | null)[],
+  indexes: ArrayLike<number>,
+): PackedStrings {
   const offsets = new Int32Array(sources.length + 1);
   for (let i = 0; i < sources.length; i++) {
     const source = sources[i]!;
-    offsets[i + 1] = offsets[i]! + (source === null ? 0 : byteLengthAt(source, places[i]!));
+    offsets[i + 1] = offsets[i]! + (source === null ? 0 : byteLengthAt(source, indexes[i]!));
   }
   const bytes = new Uint8Array(offsets[sources.length]!);
   for (let i = 0; i < sources.length; i++) {
     const source = sources[i]!;
     if (source === null) continue;
-    const from = source.offsets[places[i]!]! - offsets[i]!;
+    const from = source.offsets[indexes[i]!]! - offsets[i]!;
     const end = offsets[i + 1]!;
-    // The texts are short, so a loop is faster than `set`.
+    // The strings are short, so a loop is faster than `set`.
     for (let to = offsets[i]!; to < end; to++) bytes[to] = source.bytes[from + to]!;
   }
   return { bytes, offsets };
 }
 
-/** Packs the JSON string literals of the texts with these indices. */
+/** Packs the JSON string literals of the strings with these indices. */
 export function packLiterals(
-  { bytes, offsets }: PackedTexts,
+  { bytes, offsets }: PackedStrings,
   some: readonly number[],
-): PackedTexts {
+): PackedStrings {
   const ends = new Int32Array(some.length + 1);
-  /** The literals of the texts that contain characters to escape, by the index in `some`. */
+  /** The literals of the strings that contain characters to escape, by the index in `some`. */
   const escapedCodes = new Map<number, Uint8Array>();
   for (let i = 0; i < some.length; i++) {
     const [from, to] = [offsets[some[i]!]!, offsets[some[i]! + 1]!];
@@ -76,7 +76,7 @@ export function packLiterals(
     while (at < to && isPlainByte(bytes[at]!)) at++;
     let size = to - from + 2;
     if (at < to) {
-      const literal = Buffer.from(JSON.stringify(textAt({ bytes, offsets }, some[i]!)));
+      const literal = Buffer.from(JSON.stringify(stringAt({ bytes, offsets }, some[i]!)));
       escapedCodes.set(i, literal);
       size = literal.length;
     }
@@ -113,7 +113,7 @@ function isPlainByte(byte: number): boolean {
 const [quote, backslash] = [0x22, 0x5c];
 
 /** The length of a text in bytes. */
-export function byteLengthAt({ offsets }: PackedTexts, at: number): number {
+export function byteLengthAt({ offsets }: PackedStrings, at: number): number {
   return offsets[at + 1]! - offsets[at]!;
 }
 
