@@ -19,7 +19,7 @@ export function stringEqualityTest({ values, ignoreCase }: PredicateOfKind<'in'>
   const list = (values as readonly string[]).map((value) => form(value.toWellFormed()));
   let set: ReadonlySet<string> | undefined;
   const wanted = (): ReadonlySet<string> => (set ??= new Set(list));
-  let bytes: PackedStrings | undefined;
+  let bytes: WantedStrings | undefined;
   let scan: ReturnType<typeof scanForEqualStrings> | undefined;
   return stringTest({
     probesHashes: true,
@@ -30,7 +30,7 @@ export function stringEqualityTest({ values, ignoreCase }: PredicateOfKind<'in'>
       const table = hashes();
       if (table === undefined && list.length > maxUnhashedStrings)
         return (scan ??= scanForEqualStrings(wanted(), form))(stored, count);
-      const own = (bytes ??= new PackedStrings(list));
+      const own = (bytes ??= new WantedStrings(list));
       const found: number[] = [];
       const isWanted = (i: number, value: number): boolean =>
         own.isEqualToStored(i, stored, value, ignoreCase) ??
@@ -76,7 +76,7 @@ function entriesEqualToAny(
 }
 
 /** The bytes of the wanted strings, concatenated. */
-class PackedStrings {
+class WantedStrings {
   readonly #list: readonly string[];
   readonly #bytes: Buffer;
   /** The offset of each string, followed by the end of the last one. */
@@ -98,7 +98,7 @@ class PackedStrings {
   hashes(ignoreCase: boolean): Int32Array {
     if (this.#hashes !== undefined) return this.#hashes;
     if (!ignoreCase)
-      return (this.#hashes = new PackedStrings(this.#list.map(lowerCase)).hashes(true));
+      return (this.#hashes = new WantedStrings(this.#list.map(lowerCase)).hashes(true));
     const [bytes, offsets] = [this.#bytes, this.#offsets];
     const view = dataViewOf(bytes);
     this.#hashes = new Int32Array(this.#list.length);
