@@ -78,7 +78,8 @@ export async function commitDeletion(
 
 /**
  * Commits the change of a dataset that a task has prepared to the log and then to the catalogue, and completes the task. The caller holds
- * the lock of the dataset. Returns `run again` if another process has committed meanwhile.
+ * the lock of the dataset. Returns `run again` if another process has committed meanwhile, and `committed` if the server is closed before the
+ * catalogue takes the commit.
  */
 export async function commitChange(
   task: TaskRow,
@@ -102,15 +103,16 @@ export async function commitChange(
   crashpoint('catalog.before-commit');
   const { columns, add } = change;
   const segmentColumns = add.map((segment) => segment.columns);
-  const publishedChange = context.persist(() =>
+  const publishing = context.persist(() =>
     catalog.publish({ ...publication, columns, segmentColumns, logVersion: version }),
   );
-  await publishedChange.catch(async (error: unknown) => {
+  const isPublished = await publishing.catch(async (error: unknown) => {
     // The dataset was deleted meanwhile. After any other error, the log holds the commit, and reconciliation at the next start applies it
     // to the catalogue.
     if ((error as { code?: unknown }).code === 'not-found') await store.drop(datasetId);
     throw error;
   });
+  if (!isPublished) return 'committed';
   crashpoint('catalog.after-commit');
   context.committed(datasetId);
   return 'published';

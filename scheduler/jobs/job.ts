@@ -176,8 +176,8 @@ export interface PublishContext {
   readonly attempt: number;
   /** The last reported progress, in the format of `metadata.progress`. */
   readonly progress: JsonObject;
-  /** Repeats work that must follow a commit to the log until the work succeeds, as `TaskRunner.persist` does. */
-  persist(work: () => Promise<void>): Promise<void>;
+  /** Repeats work that must follow a commit to the log, as `TaskRunner.persist` does; returns whether the work has succeeded. */
+  persist(work: () => Promise<void>): Promise<boolean>;
   /** Must be called after a commit to a dataset, and when an archived one has been restored. */
   committed(datasetId: number): void;
   /** Must be called after an export whose e-mail is due has completed. */
@@ -204,8 +204,11 @@ export function isTerminal(status: TaskStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'canceled';
 }
 
-/** The outcome of publishing a result. `run again` means that the result is outdated: the queue then runs the task again. */
-export type PublicationOutcome = 'published' | 'run again';
+/**
+ * The outcome of publishing a result. `run again` means that the result is outdated: the queue then runs the task again. `committed` means
+ * that the log holds the commit but the catalogue does not, because the server was closed while the disk failed: the next start applies it.
+ */
+export type PublicationOutcome = 'published' | 'run again' | 'committed';
 
 /** The error of a task, with metadata to store, such as its validation report. */
 export class TaskFailure extends AppError {

@@ -44,7 +44,7 @@ export class JobQueue implements TaskQueue {
   }
 
   /** Repeats work that must follow a commit to a log, as `TaskRunner.persist` does. */
-  persist(work: () => Promise<void>): Promise<void> {
+  persist(work: () => Promise<void>): Promise<boolean> {
     return this.#runner.persist(work);
   }
 

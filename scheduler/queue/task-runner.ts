@@ -186,16 +186,17 @@ export class TaskRunner {
 
   /**
    * Repeats work until it succeeds, so that what it writes is not lost; only a full or failing disk can make the work fail. Gives up after
-   * a failure if the runner is closing, and throws if the task was deleted or has ended.
+   * a failure if the runner is closing, and returns whether the work has succeeded. Throws if the task was deleted or has ended.
    */
-  async persist(work: () => Promise<void>): Promise<void> {
+  async persist(work: () => Promise<void>): Promise<boolean> {
     for (;;) {
       try {
-        return await work();
+        await work();
+        return true;
       } catch (error) {
         if (isTaskGone(error)) throw error;
         this.#options.report(`will be tried again: ${toErrorValue(error).message}`);
-        if (this.#isClosing) return;
+        if (this.#isClosing) return false;
         await pause(this.#options.retryMs);
       }
     }
@@ -247,7 +248,8 @@ export class TaskRunner {
       const outcome = await job.publish(task, result, this.#context(running));
       if (outcome === 'run again') return await this.#runAgain(running);
       crashpoint('task.before-done');
-      this.#waiters.resolveResult(task.id, result);
+      // A result that is not published yet is rejected when the task leaves the runner.
+      if (outcome === 'published') this.#waiters.resolveResult(task.id, result);
       await this.#end(running);
     } catch (error) {
       await this.#fail(running, toErrorValue(error), null);
@@ -377,7 +379,7 @@ export class TaskRunner {
   #context(running: RunningTask): PublishContext {
     const { catalog, store, data, now, committed, mailDue } = this.#options;
     const { attempt, progress } = running;
-    const persist = (work: () => Promise<void>): Promise<void> => this.persist(work);
+    const persist = (work: () => Promise<void>): Promise<boolean> => this.persist(work);
     return { catalog, store, data, attempt, progress, persist, committed, mailDue, now };
   }
 }

@@ -48,8 +48,8 @@ interface RollbackContext {
   readonly store: Store;
   readonly queryEngine: QueryEngine;
   readonly scheduler: {
-    /** Repeats work that must follow a commit to a log, as `TaskRunner.persist` does. */
-    persist(work: () => Promise<void>): Promise<void>;
+    /** Repeats work that must follow a commit to a log, as `TaskRunner.persist` does; returns whether the work has succeeded. */
+    persist(work: () => Promise<void>): Promise<boolean>;
     /** Must be called after a commit to a dataset. */
     committed(datasetId: number): void;
   };
@@ -116,11 +116,9 @@ export async function rollBack(
     const { version } = await store.commit(datasetId, change, '');
     // The rollback is durable now: after a crash, reconciliation applies it to the catalogue.
     crashpoint('rollback.before-catalog');
-    let isPublished = false;
-    await scheduler.persist(async () => {
-      await catalog.publish({ ...publication, columns, segmentColumns: [], logVersion: version });
-      isPublished = true;
-    });
+    const isPublished = await scheduler.persist(() =>
+      catalog.publish({ ...publication, columns, segmentColumns: [], logVersion: version }),
+    );
     if (!isPublished)
       throw new AppError('internal', `dataset ${datasetId}: the server was closed while the disk failed; its next start completes the rollback by commit ${publication.commitId}`); // prettier-ignore
     crashpoint('rollback.after-catalog');

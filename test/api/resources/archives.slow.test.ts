@@ -386,7 +386,7 @@ describe('a rollback and a snapshot at the same time', () => {
     const [commit] = listOf(await ann.get(`/v2/datasets/${id}/commits`));
     return (await server.catalog.commits.get(Number(commit!['id'])))!;
   };
-  const rollBackCommit = (commit: CommitRow, persist = (work: () => Promise<void>) => work()) =>
+  const rollBackCommit = (commit: CommitRow, persist = server.scheduler.persist) =>
     rollBack({ ...server, queryEngine: {} as QueryEngine, scheduler: { ...server.scheduler, persist } }, commit, 'records', ann.user.id); // prettier-ignore
 
   test('C10: a rollback that waits while a snapshot is requested is refused', async () => {
@@ -411,7 +411,7 @@ describe('a rollback and a snapshot at the same time', () => {
     const rollback = rollBackCommit(commit, async (work) => {
       written.resolve();
       await gate.promise;
-      await work();
+      return server.scheduler.persist(work);
     });
     await written.promise; // the rollback is in the log, and not in the catalogue
     await changeStorageClass(id, 'Archive');

@@ -160,7 +160,10 @@ test('C2b: a rollback that is in the log and not in the catalogue is there after
     catalog: failing,
     store,
     queryEngine: {} as QueryEngine,
-    scheduler: { persist: (work: () => Promise<void>) => work(), committed: () => undefined },
+    scheduler: {
+      persist: (work: () => Promise<void>) => work().then(() => true),
+      committed: () => undefined,
+    },
   };
   await expect(rollBack(context, commit!, 'records', lake.user.id)).rejects.toThrow('the disk fails'); // prettier-ignore
   expect(await catalog.commits.rollbackOf(commit!.id)).toBeUndefined();

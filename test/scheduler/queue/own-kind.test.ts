@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { LoggedPublication } from '../../../engine/catalog/publish.js';
 import { AppError, canceledError, InputError } from '../../../engine/core/errors.js';
+import { commitChange } from '../../../scheduler/jobs/commit-change.js';
 import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
 import type { Job } from '../../../scheduler/jobs/job.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';
@@ -72,7 +74,35 @@ const salvagingJob: Job<'salvaging', CountParams, number> = {
     jobEvents.push('salvaged');
   },
 };
-const jobsWithCount: Jobs = [...jobs, countJob, idleTargetJob, salvagingJob];
+/** Commits a change of its dataset that changes no records. */
+const committingJob: Job<'committing', CountParams, number> = {
+  ...countJob,
+  kind: 'committing',
+  async publish(task, _length, context) {
+    const { version, columns, rows, bytes } = await context.store.snapshot(datasetId);
+    const publication: LoggedPublication = {
+      datasetId,
+      importId: 0,
+      taskId: task.id,
+      userId: task.userId,
+      commitId: await context.catalog.nextId(),
+      logVersion: version + 1,
+      mode: 'append',
+      title: 'Count',
+      recordsModified: 0,
+      recordsTotal: rows,
+      bytesTotal: bytes,
+      size: 0,
+      genomeBuild: null,
+      newFields: [],
+      metadata: {},
+      time: Date.now(),
+    };
+    const change = { columns, add: [], remove: [], update: [], base: version };
+    return commitChange(task, publication, change, context);
+  },
+};
+const jobsWithCount: Jobs = [...jobs, countJob, idleTargetJob, salvagingJob, committingJob];
 
 let lake: Lake;
 let scheduler: Scheduler;
@@ -163,6 +193,23 @@ test('a task whose failure a failing disk does not take runs again after a resta
   scheduler = await startScheduler();
   expect(await scheduler.wait(open!.id)).toMatchObject({ status: 'failed', errorMessage: 'text: is empty' }); // prettier-ignore
   expect(jobEvents.filter((one) => one === 'cleaned up')).toHaveLength(1);
+});
+
+test('a commit that a failing disk keeps from the catalogue is no success, and the next start completes its task', async () => {
+  const { catalog } = lake;
+  const { publish } = catalog;
+  const fullDisk = new AppError('no-space', 'the disk is full');
+  Object.assign(catalog, { publish: () => Promise.reject(fullDisk) });
+  const committing = scheduler.enqueueAndWait('committing', countTaskOf({ text: 'genome' }));
+  const refusedJob = expect(committing).rejects.toMatchObject({ code: 'canceled' });
+  await pollUntil(() => reportedMessages.some((message) => message.includes(fullDisk.message)));
+  await scheduler.close();
+  await refusedJob;
+  const open = await catalog.tasks.openTask('committing', datasetId);
+  expect(open).toMatchObject({ status: 'running' });
+  Object.assign(catalog, { publish });
+  scheduler = await startScheduler();
+  expect(await scheduler.wait(open!.id)).toMatchObject({ status: 'completed', attempts: 1 });
 });
 
 test('aborting the signal cancels it, and the next task of the same object replaces its row', async () => {
