@@ -77,12 +77,12 @@ export class FileWriter {
     if (this.#bytes - this.#flushedTo >= flushIntervalBytes) this.#flushInBackground();
   }
 
-  /** Begins a flush unless one is in progress. If it fails, the next call or the end of the file throws its error. */
+  /** Begins a flush unless one is in progress. If it fails, the next flush or the end of the file throws its error. */
   #flushInBackground(): void {
     if (this.#flushError !== undefined) throw this.#flushError;
     if (this.#flushing !== undefined) return;
     const end = (): void => void (this.#flushing = undefined);
-    this.#flushing = this.flush().catch(ignoreError).then(end);
+    this.#flushing = this.#datasync().catch(ignoreError).then(end);
   }
 
   /**
@@ -106,8 +106,13 @@ export class FileWriter {
     );
   }
 
-  /** Makes the bytes written so far durable; more may follow. */
+  /** Makes the bytes written so far durable; more may follow. Throws the error of an earlier flush that has failed. */
   async flush(): Promise<void> {
+    await this.#flushed();
+    await this.#datasync();
+  }
+
+  async #datasync(): Promise<void> {
     this.#flushedTo = this.#bytes;
     try {
       await fileStep(this.path, 'flush', 'flush', () => this.#handle.datasync());

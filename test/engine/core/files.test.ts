@@ -117,6 +117,19 @@ describe('files', () => {
     }
   });
 
+  test('never repeats a flush after one in the background has failed (R6)', async () => {
+    const file = await createFile(folder.object(17, 1));
+    armFault({ code: 'EIO', nth: 1, operations: ['flush'] });
+    try {
+      await file.write(new Uint8Array(33 << 20));
+      await expect(file.flush()).rejects.toThrow(/EIO/);
+      await expect(file.flush()).rejects.toThrow(/EIO/);
+    } finally {
+      armFault(undefined);
+      await file.abort();
+    }
+  });
+
   test('counts bytes and md5 while writing, and reads ranges', async () => {
     const path = folder.object(12, 1);
     const writtenFile = await writeStream(path, [utf8Bytes('hello '), utf8Bytes('world')]);
