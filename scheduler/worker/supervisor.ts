@@ -15,9 +15,7 @@ interface SupervisorOptions {
   readonly message: (message: unknown) => void;
   /** Time in milliseconds after which a process counts as started successfully. */
   readonly healthyMs: number;
-  /**
-   * Number of ends in a row after which the supervisor gives up. The end of a process that had started successfully is the first of a row.
-   */
+  /** Number of processes in a row that end before they count as started successfully, after which the supervisor gives up. */
   readonly maxFailures: number;
   readonly pauseMs: number;
   /** Time in milliseconds between SIGTERM and SIGKILL. */
@@ -48,7 +46,7 @@ const cacheProcessNodeFlags = [...bufferHeavyNodeFlags, '--external-memory-max-g
 
 /**
  * Runs `entry` as a child process. If it ends in another way than by a signal to this process or with the exit code 0 or `refusedExitCode`,
- * it is started again, until it has failed `maxFailures` times in a row. Resolves with the exit code for this process. SIGINT, SIGTERM and,
+ * it is started again, until it has ended right after its start `maxFailures` times in a row. Resolves with the exit code for this process. SIGINT, SIGTERM and,
  * without a log file, SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
  */
 export function superviseProcess(
@@ -92,7 +90,7 @@ export function superviseProcess(
     function onEnd(code: number | null, signal: NodeJS.Signals | null, wasHealthy: boolean): void {
       if (isStopping || code === 0 || code === refusedExitCode) return finish(code ?? 0);
       const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-      failures = wasHealthy ? 1 : failures + 1;
+      failures = wasHealthy ? 0 : failures + 1;
       if (failures >= maxFailures) {
         say(
           `strandlake: the server ended ${failures} times in a row right after its start (last: ${how}); giving up. ` +
@@ -100,7 +98,7 @@ export function superviseProcess(
         );
         return finish(code === null || code === 0 ? 1 : code);
       }
-      const waitMs = pauseMs * 2 ** (failures - 1);
+      const waitMs = pauseMs * 2 ** Math.max(0, failures - 1);
       say(`strandlake: the server ended (${how}); starting it again`);
       restart = setTimeout(() => (child = start()), Math.min(waitMs, 4_000));
     }

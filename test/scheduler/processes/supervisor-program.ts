@@ -11,11 +11,16 @@ const ownPath = fileURLToPath(import.meta.url);
 
 if (role === 'parent') {
   // A child that fails at its start must never count as healthy, however long a busy machine takes to start it.
-  const healthyMs = behaviour === 'fail' ? Infinity : 300;
+  const healthyMs = behaviour === 'fail' ? Infinity : behaviour === 'fail later' ? 2_000 : 300;
   // Only the child that ignores signals may reach the end of the grace period.
   const graceMs = behaviour === 'stubborn' ? 500 : 600_000;
-  const limits = { healthyMs, maxFailures: 3, pauseMs: 10, graceMs, say: printLine };
-  process.exitCode = await superviseProcess(ownPath, ['child', behaviour], limits);
+  const childArgs = ['child', behaviour];
+  const say = (text: string): void => {
+    printLine(text);
+    if (behaviour === 'fail later') childArgs[1] = 'fail'; // the first child has ended
+  };
+  const limits = { healthyMs, maxFailures: 3, pauseMs: 10, graceMs, say };
+  process.exitCode = await superviseProcess(ownPath, childArgs, limits);
 } else {
   printLine(`child ${process.pid}`);
   if (behaviour === 'fail') process.exit(7);
@@ -28,7 +33,7 @@ if (role === 'parent') {
   });
   process.on('SIGINT', () => undefined);
   setInterval(() => undefined, 1_000);
-  setTimeout(() => printLine('healthy'), 350);
+  setTimeout(() => printLine('healthy'), behaviour === 'fail later' ? 2_050 : 350);
 }
 
 function printLine(text: string): void {

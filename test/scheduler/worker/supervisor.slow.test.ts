@@ -60,6 +60,16 @@ test('gives up with a clear message when the child keeps dying at its start', as
   );
 });
 
+test('the end of a child that had started does not count among the ends right after a start', async () => {
+  const run = runSupervised('fail later');
+  const pid = pidOf(await run.until(/^child/));
+  await run.until(/^healthy/);
+  process.kill(pid, 'SIGKILL');
+  expect(await run.exit).toBe(7);
+  expect(run.lines.filter((line) => line.startsWith('child'))).toHaveLength(4);
+  expect(run.lines.at(-1)).toContain('ended 3 times in a row right after its start');
+});
+
 test('does not restart a child that refused to run or ended successfully', async () => {
   const refusedChild = runSupervised('refuse');
   expect(await refusedChild.exit).toBe(78);
