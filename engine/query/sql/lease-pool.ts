@@ -6,7 +6,7 @@ interface Lease<T> {
 
 interface LeaseRequest<T> {
   readonly isHeavy: boolean;
-  readonly start: (item: T) => void;
+  readonly start: (lease: Lease<T> | Promise<Lease<T>>) => void;
 }
 
 /**
@@ -29,24 +29,13 @@ export class LeasePool<T> {
     this.#heavyLimit = Math.max(1, Math.floor(limit / 2));
   }
 
-  /** Acquires an item; waits if none is free. Rejects with the reason of `signal` when it is aborted. */
+  /**
+   * Acquires an item; waits if none is free. Rejects with the reason of `signal` when it is aborted, and with the error of a creation that
+   * has failed.
+   */
   async acquire(isHeavy: boolean, signal: AbortSignal): Promise<Lease<T>> {
     signal.throwIfAborted();
-    if (isHeavy && this.#heavy >= this.#heavyLimit) return this.#wait(isHeavy, signal);
-    const idle = this.#idle.pop();
-    if (idle !== undefined) return this.#lease(idle, isHeavy);
-    if (this.#created >= this.#limit) return this.#wait(isHeavy, signal);
-    this.#created += 1;
-    if (isHeavy) this.#heavy += 1; // counted before the await, so that the limit also holds during it
-    try {
-      const item = await this.#create();
-      if (isHeavy) this.#heavy -= 1;
-      return this.#lease(item, isHeavy);
-    } catch (error) {
-      this.#created -= 1;
-      if (isHeavy) this.#heavy -= 1;
-      throw error;
-    }
+    return this.#leaseAny(isHeavy) ?? this.#wait(isHeavy, signal);
   }
 
   /** Resolves to all items when every one has been released. Nothing may be acquired after the call. */
@@ -65,14 +54,37 @@ export class LeasePool<T> {
         this.#waiting.delete(waitingLease);
         reject(signal.reason as Error);
       };
-      const start = (item: T): void => {
+      const start: LeaseRequest<T>['start'] = (lease) => {
         signal.removeEventListener('abort', stop);
-        resolve(this.#lease(item, isHeavy));
+        resolve(lease);
       };
       const waitingLease: LeaseRequest<T> = { isHeavy, start };
       this.#waiting.add(waitingLease);
       signal.addEventListener('abort', stop, { once: true });
     });
+  }
+
+  /** Leases an idle item or a new one; undefined if the limits allow neither. */
+  #leaseAny(isHeavy: boolean): Lease<T> | Promise<Lease<T>> | undefined {
+    if (isHeavy && this.#heavy >= this.#heavyLimit) return undefined;
+    const idle = this.#idle.pop();
+    if (idle !== undefined) return this.#lease(idle, isHeavy);
+    return this.#created < this.#limit ? this.#leaseNew(isHeavy) : undefined;
+  }
+
+  async #leaseNew(isHeavy: boolean): Promise<Lease<T>> {
+    this.#created += 1;
+    if (isHeavy) this.#heavy += 1; // counted before the await, so that the limit also holds during it
+    try {
+      const item = await this.#create();
+      if (isHeavy) this.#heavy -= 1;
+      return this.#lease(item, isHeavy);
+    } catch (error) {
+      this.#created -= 1;
+      if (isHeavy) this.#heavy -= 1;
+      this.#onFreed();
+      throw error;
+    }
   }
 
   #lease(item: T, isHeavy: boolean): Lease<T> {
@@ -83,19 +95,19 @@ export class LeasePool<T> {
       isReleased = true;
       if (isHeavy) this.#heavy -= 1;
       this.#idle.push(item);
-      this.#next();
-      if (this.#created === this.#idle.length) this.#drained?.();
+      this.#onFreed();
     };
     return { item, release };
   }
 
-  #next(): void {
+  /** Serves waiting requests after an item was released or could not be created. */
+  #onFreed(): void {
     for (const waiting of this.#waiting) {
-      if (waiting.isHeavy && this.#heavy >= this.#heavyLimit) continue;
-      const item = this.#idle.pop();
-      if (item === undefined) return;
+      const lease = this.#leaseAny(waiting.isHeavy);
+      if (lease === undefined) continue;
       this.#waiting.delete(waiting);
-      waiting.start(item);
+      waiting.start(lease);
     }
+    if (this.#created === this.#idle.length) this.#drained?.();
   }
 }

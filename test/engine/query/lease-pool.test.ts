@@ -65,3 +65,25 @@ test('a failed creation of an item does not count against the limit', async () =
   lease.release();
   expect(await drained).toEqual([1]);
 });
+
+test('requests that wait while an item cannot be created are served or fail, too', async () => {
+  const outcomes = [false, false, true];
+  const pool = new LeasePool(async () => {
+    if (outcomes.shift() !== true) throw new Error('no connection');
+    return 1;
+  }, 1);
+  const requests = [true, false, true].map((isHeavy) => pool.acquire(isHeavy, neverAborted));
+  for (const request of requests.slice(0, 2))
+    await expect(request).rejects.toThrow('no connection');
+  expect((await requests[2]!).item).toBe(1);
+});
+
+test('a pool of which the last item cannot be created is drained', async () => {
+  const creation = Promise.withResolvers<number>();
+  const pool = new LeasePool(() => creation.promise, 1);
+  const request = pool.acquire(false, neverAborted);
+  const drained = pool.drain();
+  creation.reject(new Error('no connection'));
+  await expect(request).rejects.toThrow('no connection');
+  expect(await drained).toEqual([]);
+});
