@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../engine/core/errors.js';
 import { openLocalFile, type FileReader } from '../engine/core/files.js';
 import type { Answer, Client } from './client.js';
+import { fetchListItems } from './remote.js';
 import { groupDigits, progressLine, type Terminal } from './terminal.js';
 
 /** A local file to import, with the vault and the name of its dataset. */
@@ -165,7 +166,8 @@ async function findOrCreateDataset(
 ): Promise<DatasetAndJob> {
   const existingDataset = await findObjectAt(client, target, 'dataset');
   if (existingDataset) {
-    const jobs = await listRows(client, `/v2/datasets/${resourceId(existingDataset)}/imports`);
+    const importsPath = `/v2/datasets/${resourceId(existingDataset)}/imports`;
+    const jobs = await fetchListItems(client, importsPath);
     const notFailed = ['pending', 'queued', 'running', 'completed'];
     const job = jobs.find(
       (one) => one['object_id'] === objectId && notFailed.includes(String(one['status'])),
@@ -240,11 +242,7 @@ async function findObjectAt(
 ): Promise<Answer | undefined> {
   const path = `${folder.path === '/' ? '' : folder.path}/${filename}`;
   const query = new URLSearchParams({ vault_id: String(vaultId), path, object_type: type });
-  return (await listRows(client, `/v2/objects?${query.toString()}`))[0];
-}
-
-async function listRows(client: Client, path: string): Promise<readonly Answer[]> {
-  return ((await client.get(path))['data'] ?? []) as readonly Answer[];
+  return (await fetchListItems(client, `/v2/objects?${query.toString()}`, 1))[0];
 }
 
 function resourceId(resource: Answer): number {

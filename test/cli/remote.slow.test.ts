@@ -192,6 +192,23 @@ describe('datasets', () => {
     });
   });
 
+  test('a file is not imported again, however many imports there were since', async () => {
+    await writeFile(localPath('first.csv'), csv(0));
+    const argv = ['import', localPath('first.csv'), '--into', 'Lab:/often'];
+    const [{ dataset_id: id } = {}] = (await runCommand(...argv)).lines;
+    const path = `/v2/datasets/${String(id)}/imports`;
+    const [{ id: importId }] = (await ann.get(path)).json['data'] as [{ id: number }];
+    const { datasetId, objectId } = (await server.catalog.imports.get(importId))!;
+    const { id: userId, accountId } = ann.user;
+    for (let i = 0; i < 101; i++) {
+      const other = { datasetId, objectId, userId, accountId, source: 'object' } as const;
+      const { task } = await server.catalog.imports.create(other);
+      await server.catalog.tasks.cancel(task.id);
+    }
+    expect((await runCommand(...argv)).lines).toMatchObject([{ dataset_id: id, records: 300 }]);
+    expect((await ann.get(path)).json['total']).toBe(102);
+  });
+
   test('a file that cannot be imported is named, and the others are imported', async () => {
     await writeFile(localPath('bad.vcf'), 'no header\n');
     await writeFile(localPath('good.csv'), csv(0));
