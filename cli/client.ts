@@ -26,10 +26,17 @@ interface UploadHeaders {
 
 /** Creates a client of the server at `origin`; `signal` aborts its requests. */
 export function openClient(origin: string, token: string, signal: AbortSignal): Client {
+  const failConnection = (error: unknown): never => {
+    throw signal.aborted ? error : connectionError(origin, error);
+  };
+
+  function reachServer(url: string, request: RequestInit): Promise<Response> {
+    return fetch(url, { ...request, signal }).catch(failConnection);
+  }
+
   async function send(method: string, path: string, body?: Answer): Promise<Answer> {
-    const response = await reachServer(origin, origin + path, {
+    const response = await reachServer(origin + path, {
       method,
-      signal,
       headers: {
         authorization: `Bearer ${token}`,
         'content-type': 'application/json',
@@ -37,7 +44,7 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
       },
       ...(body && { body: JSON.stringify(body) }),
     });
-    const text = await response.text();
+    const text = await response.text().catch(failConnection);
     if (!response.ok) throw responseError(method, path, response.status, text);
     return parseJson(text) as unknown as Answer;
   }
@@ -49,21 +56,25 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
     patch: (path, body) => send('PATCH', path, body),
     delete: (path) => send('DELETE', path),
     async *download(url) {
-      const response = await fetch(reachableUrl(origin, url), { signal });
+      const response = await reachServer(reachableUrl(origin, url), {});
       if (!response.ok || response.body === null) {
-        throw responseError('GET', 'the download URL', response.status, await response.text());
+        const text = await response.text().catch(failConnection);
+        throw responseError('GET', 'the download URL', response.status, text);
       }
-      yield* response.body;
+      try {
+        yield* response.body;
+      } catch (error) {
+        failConnection(error);
+      }
     },
     async upload(url, bytes, headers) {
-      const response = await fetch(reachableUrl(origin, url), {
+      const response = await reachServer(reachableUrl(origin, url), {
         method: 'PUT',
-        signal,
         headers: { ...headers },
         body: bytes,
         duplex: 'half', // required for a body that is a stream
       });
-      const text = await response.text();
+      const text = await response.text().catch(failConnection);
       if (!response.ok) throw responseError('PUT', 'the upload URL', response.status, text);
     },
   };
@@ -80,16 +91,12 @@ function reachableUrl(origin: string, url: string): string {
   return origin + path + search;
 }
 
-/** Sends a request; if the server cannot be reached, the error names its address. */
-async function reachServer(origin: string, url: string, request: RequestInit): Promise<Response> {
-  try {
-    return await fetch(url, request);
-  } catch (error) {
-    if (request.signal?.aborted === true) throw error;
-    const { cause } = error as { readonly cause?: { readonly code?: string } };
-    const reason = cause?.code ?? String(error);
-    throw new AppError('not-found', `no server answers at ${origin} (${reason})`, undefined, error);
-  }
+/** Returns the error of a connection that has failed, which names the address of the server, or that of the file being uploaded. */
+function connectionError(origin: string, error: unknown): AppError {
+  const { cause } = error as { readonly cause?: { readonly code?: string } };
+  if (cause instanceof AppError) return cause; // the file cannot be read
+  const reason = cause?.code ?? String(error);
+  return new AppError('not-found', `no server answers at ${origin} (${reason})`, undefined, error);
 }
 
 /** Whether a Strandlake server answers at `origin`; false while it is starting or stopping. */
