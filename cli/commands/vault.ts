@@ -68,10 +68,8 @@ export const vaultTransfer: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
     const [vault = '', email = ''] = positionals;
     const client = await connectClient(values, env);
-    const [user] = await fetchListItems(client, `/v1/users?email=${encodeURIComponent(email)}`);
-    if (user === undefined) throw new AppError('not-found', `there is no user ${email}`);
     const { vaultId } = await resolveLocation(client, vault);
-    await client.patch(`/v2/vaults/${vaultId}`, { user_id: user['id'] });
+    await client.patch(`/v2/vaults/${vaultId}`, { email });
     terminal.note(`${email} owns ${vault} now.`);
     return 0;
   },

@@ -22,12 +22,13 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Runs a command line as the administrator; returns the exit code, the output and the messages. */
-async function runAsAdmin(
-  ...argv: readonly string[]
-): Promise<readonly [number, readonly string[], string]> {
+type CommandRun = readonly [code: number, output: readonly string[], messages: string];
+
+const runAsAdmin = (...argv: readonly string[]): Promise<CommandRun> => runAs(admin, ...argv);
+
+async function runAs({ token }: Client, ...argv: readonly string[]): Promise<CommandRun> {
   const terminal = collectingTerminal();
-  const env = { STRANDLAKE_URL: server.url, STRANDLAKE_TOKEN: admin.token };
+  const env = { STRANDLAKE_URL: server.url, STRANDLAKE_TOKEN: token };
   const code = await main(argv, env, terminal);
   return [code, terminal.outs, terminal.notes.join('\n')];
 }
@@ -78,7 +79,7 @@ test.each([
   [['vault', 'share', 'Lab', 'nobody', 'read'], 1, 'there is no group nobody'],
   [['vault', 'share', 'Nowhere', 'ben@acme.org', 'read'], 1, 'there is no vault for Nowhere'],
   [['vault', 'unshare', 'Lab', 'ben@acme.org'], 1, 'ben@acme.org has no permission on Lab'],
-  [['vault', 'transfer', 'Lab', 'nobody@acme.org'], 1, 'there is no user nobody@acme.org'],
+  [['vault', 'transfer', 'Lab', 'nobody@acme.org'], 1, 'no active user "nobody@acme.org"'],
   [['group', 'remove', 'nobody', 'ben@acme.org'], 1, 'there is no group nobody'],
   [['user', 'role', 'ben@acme.org', 'owner'], 2, 'must be one of member, admin, not owner'],
   [['user', 'restore', 'ben@acme.org'], 1, 'there is no removed user ben@acme.org'],
@@ -88,11 +89,14 @@ test.each([
   expect([found, printed, notes]).toEqual([code, [], expect.stringContaining(message)]);
 });
 
-test('a vault is given to another user', async () => {
+test('a vault is given to another user, also by an owner who is no administrator', async () => {
   const id = idOf(await admin.post('/v2/vaults', { name: 'Given' }));
   const transferRun = await runAsAdmin('vault', 'transfer', 'acme:given', 'BEN@acme.org');
   expect(transferRun).toEqual([0, [], 'BEN@acme.org owns acme:given now.']);
   expect((await ben.get(`/v2/vaults/${id}`)).json['user_id']).toBe(ben.user.id);
+  const returnRun = await runAs(ben, 'vault', 'transfer', 'Given', 'admin@acme.org');
+  expect(returnRun).toEqual([0, [], 'admin@acme.org owns Given now.']);
+  expect((await ben.get(`/v2/vaults/${id}`)).json['user_id']).toBe(admin.user.id);
 });
 
 test('users are invited, get roles, and are restored', async () => {

@@ -89,13 +89,17 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
   },
   update: async ({ catalog }, { caller, form, values }, { id, accountId }) => {
     const ownerId = form.id('user_id', 'Must be the id of a user.');
+    if (ownerId !== undefined && (form.raw('email') ?? '') !== '')
+      form.fail('email', 'Give one of user_id and email.');
     form.throwIfInvalid();
     return catalog.transaction(async (tx) => {
       let before = await tx.vaults.get(id);
-      if (before !== undefined && ownerId !== undefined && ownerId !== before.userId) {
+      // The present owner may be a removed user, whom the request does not have to leave out.
+      if (before !== undefined && ownerId !== before.userId) {
         const owner = await readUser(tx, form, accountId);
         form.throwIfInvalid();
-        before = await transferVault(tx, caller.user, before, owner!);
+        if (owner !== undefined && owner.id !== before.userId)
+          before = await transferVault(tx, caller.user, before, owner);
       }
       const row = await tx.vaults.update(id, values);
       if (row !== undefined && row.isPublic !== before?.isPublic) {

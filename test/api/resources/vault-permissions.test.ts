@@ -210,6 +210,8 @@ describe('the owner of a vault', () => {
     );
     const wholeVault = (await ben.get(path)).json;
     expect((await ann.put(path, wholeVault)).status).toBe(200); // sending the same owner changes nothing
+    const byAddress = await ben.patch(path, { email: ann.user.email.toUpperCase() });
+    expect([byAddress.status, byAddress.json['user_id']]).toEqual([200, ann.user.id]);
   });
 
   test('is an active user of the account, and of a personal vault never another', async () => {
@@ -219,6 +221,14 @@ describe('the owner of a vault', () => {
     for (const user_id of [eve.user.id, goneUser.user.id, 99_999, 'x']) {
       const { status, json } = await ann.patch(`/v2/vaults/${id}`, { user_id });
       expect([user_id, status, Object.keys(json)]).toEqual([user_id, 400, ['user_id']]);
+    }
+    for (const body of [
+      { email: eve.user.email },
+      { email: 'nobody@acme.org' },
+      { email: ben.user.email, user_id: ann.user.id },
+    ]) {
+      const { status, json } = await ann.patch(`/v2/vaults/${id}`, body);
+      expect([body, status, Object.keys(json)]).toEqual([body, 400, ['email']]);
     }
     const personal = (await server.catalog.vaults.personal(ann.user.id))!.id;
     const refusedAnswer = await ann.patch(`/v2/vaults/${personal}`, { user_id: ben.user.id });
