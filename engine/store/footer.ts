@@ -37,7 +37,8 @@ export async function readFooter(path: string): Promise<Footer> {
     return { ...footer, dataBytes: file.bytes - length };
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw damagedSegmentFileError(path, `has no readable footer (${String(error)})`, error);
+    const message = `the file ${fileNameOf(path)} has no readable footer (${String(error)})`;
+    throw new AppError('damaged', message, undefined, error);
   } finally {
     await file.close();
   }
@@ -174,7 +175,10 @@ function toBound(value: unknown): Bound | undefined {
   return ArrayBuffer.isView(value) ? (value as Uint8Array) : undefined;
 }
 
-function damagedSegmentFileError(path: string, what: string, cause?: unknown): AppError {
-  const name = path.split(/[\\/]/).at(-1);
-  return new AppError('damaged', `segment ${name} ${what}`, undefined, cause);
+function damagedSegmentFileError(path: string, what: string): AppError {
+  return new AppError('damaged', `segment ${fileNameOf(path)} ${what}`);
+}
+
+function fileNameOf(path: string): string {
+  return path.split(/[\\/]/).at(-1) ?? '';
 }

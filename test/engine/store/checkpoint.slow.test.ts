@@ -124,6 +124,9 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
   expect(comparableState(await replayLog(folder, id))).toEqual(wholeState);
   const name = basename(path);
   expect(await store.verify(id)).toEqual([{ path: `_delta_log/${name}`, problem: expect.stringMatching(/^cannot be read: does not match its checksum$/) }]); // prettier-ignore
+  await writeFile(path, bytes.subarray(0, 100));
+  const [problem] = await store.verify(id);
+  expect(problem!.problem).toMatch(`cannot be read: the file ${name} has no readable footer (`);
   expect(warnings[0]).toMatch(/^dataset 2000: the checkpoint of version 9 is not used \(/);
   expect(new Set(warnings).size).toBe(warnings.length);
 });
