@@ -40,6 +40,9 @@ export function mayContainEntityIds(name: string): boolean {
   return hasWord(wordsOf(name), 'pmid', 'pmids', 'pubmed');
 }
 
+/** The types that are detected in a field of numbers for which `mayContainEntityIds` is true. */
+export const numericEntityTypes: ReadonlySet<EntityType> = new Set(['literature']);
+
 /** Returns the number of values that match a type, or null if they are too few for a field of that type. */
 type EntityTest = (
   values: readonly string[],

@@ -1,8 +1,8 @@
 import type { NewField } from '../../../engine/core/dataset-field.js';
-import { detectEntity } from '../../../engine/ingest/entities/detect.js';
+import { detectEntity, numericEntityTypes } from '../../../engine/ingest/entities/detect.js';
 import { loadHumanGenes } from '../../../engine/ingest/entities/genes.js';
 import { SampleMerge } from '../../../engine/ingest/value-samples.js';
-import type { Columns } from '../../../engine/core/types.js';
+import { isNumeric, type Column, type Columns } from '../../../engine/core/types.js';
 import type { EntityDetectionRules, SourceSamples } from './entity-samples.js';
 
 /** The entity types that were detected in the columns of a source. */
@@ -28,13 +28,16 @@ export async function detectEntities(
   if (sources.length === 0) return { fields, detections: null };
   const genes = await loadHumanGenes();
   const mergedRules = mergeSamplesByRules(sources);
-  for (const path of valuePaths(columns)) {
+  for (const { path, column } of valueColumns(columns)) {
     const name = path.join('.');
     if (fixedNames.has(name)) continue;
     for (const { rules, samples } of mergedRules) {
       const values = samples.get(fieldPathKey(path));
       if (values === undefined) continue;
-      const found = detectEntity(path.at(-1)!, values, rules.wanted, genes);
+      const wanted = [...rules.wanted].filter(
+        (type) => !isNumeric(column.type) || numericEntityTypes.has(type),
+      );
+      const found = detectEntity(column.name, values, new Set(wanted), genes);
       if (found === null) continue;
       const { entityType, sampled, matched } = found;
       detections.push({ field: name, entity_type: entityType, sampled, matched });
@@ -62,14 +65,16 @@ function mergeSamplesByRules(sources: readonly SourceSamples[]): readonly {
   });
 }
 
-/** Returns the paths of the columns that are not objects, members of objects included. Only some of them have samples. */
-function valuePaths(
+/** Returns the columns that are not objects, members of objects included, with their paths. Only some of them have samples. */
+function valueColumns(
   columns: Columns,
   above: readonly string[] = [],
-): readonly (readonly string[])[] {
+): readonly { readonly path: readonly string[]; readonly column: Column }[] {
   return columns.flatMap((column) => {
     const path = [...above, column.name];
-    return column.type === 'object' ? valuePaths(column.children ?? [], path) : [path];
+    return column.type === 'object'
+      ? valueColumns(column.children ?? [], path)
+      : [{ path, column }];
   });
 }
 
