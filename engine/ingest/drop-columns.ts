@@ -2,23 +2,31 @@ import { Field, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column, Columns } from '../core/types.js';
 import { makeBatch, type Batch } from './batch.js';
 
-/** Returns the batch without the fields with these dotted names. An object without remaining members is removed, too. */
+/**
+ * Returns the batch without the fields with these names. A name with dots means a member as well as a field with dots in its own name,
+ * because chunks may have the one or the other. An object without remaining members is removed, too.
+ */
 export function dropColumns(batch: Batch, names: ReadonlySet<string>): Batch {
   if (names.size === 0) return batch;
   const kept = pruneColumn(batch.columns, batch.data.data.children, names, '');
-  const columns = kept.map(([column]) => column);
-  const made = makeBatch(
-    columns,
-    batch.rows,
-    kept.map(([, data]) => data),
-  );
-  return { ...made, seen: pruneColumnSchema(batch.seen, names, '') };
+  return { ...batchOfColumns(batch, kept), seen: pruneColumnSchema(batch.seen, names, '') };
 }
 
-/** Returns the batch with only those top-level fields for whose names `isKept` returns true. */
+/** Returns the batch with only those top-level fields for whose names `isKept` returns true, with all their members. */
 export function selectColumns(batch: Batch, isKept: (name: string) => boolean): Batch {
-  const names = [...batch.columns, ...batch.seen].map(({ name }) => name);
-  return dropColumns(batch, new Set(names.filter((name) => !isKept(name))));
+  const { children } = batch.data.data;
+  const kept = batch.columns.flatMap((column, i) =>
+    isKept(column.name) ? [[column, children[i]!] as const] : [],
+  );
+  return { ...batchOfColumns(batch, kept), seen: batch.seen.filter(({ name }) => isKept(name)) };
+}
+
+function batchOfColumns({ rows }: Batch, kept: readonly (readonly [Column, Data])[]): Batch {
+  return makeBatch(
+    kept.map(([column]) => column),
+    rows,
+    kept.map(([, data]) => data),
+  );
 }
 
 function pruneColumn(
