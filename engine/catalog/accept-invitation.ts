@@ -23,9 +23,10 @@ export function invitationSubject({ id, email, accountId }: InvitationRow): Audi
 
 /**
  * Creates the user of an invitation, with its role, groups and permissions and a token. Must run inside `catalog.transaction`; a second
- * acceptance of the same code fails. Throws `invalid` for a code that is unknown, used, revoked or expired.
+ * acceptance of the same code fails. Throws `invalid` for a code that is unknown, used, revoked or expired, for a void invitation, and if
+ * the address is missing or is not that of the invitation.
  * Choice: an invitation grants what the administrator who made it may grant now. The invitation is void if that user is no longer an
- * administrator. A vault or group that no longer exists, or that the user no longer administers, is left out.
+ * administrator. A vault or group that no longer exists is left out, and so is a vault that the user no longer administers.
  */
 export async function acceptInvitation(
   tx: Tables,

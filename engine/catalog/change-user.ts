@@ -54,7 +54,8 @@ export async function changeUser(
 
 /**
  * Removes a user: from now on, their tokens are refused and their jobs fail; the resources that they made stay. Must run inside
- * `catalog.transaction`. Throws `not-found` if the user is missing or already removed, and `conflict` for the owner of an account.
+ * `catalog.transaction`. Throws `not-found` if the user is missing or already removed, and `conflict` for the owner of an account and for
+ * the actor.
  * Choice: a removed user stays in lists with `is_active` false, because the resources that the user made refer to the user.
  */
 export async function removeUser(

@@ -95,7 +95,7 @@ const versions = tableCodec<FileVersionRow>(
 );
 
 /**
- * Statements over versions of files.
+ * Returns access to the table of versions of files.
  * Choice: the current version of a file is the newest version that has its content and is not deleted. Therefore, deleting the current
  * version makes the preceding one current, and restoring it makes it current again; of versions uploaded at the same time, the one that was
  * begun last becomes current.

@@ -31,8 +31,9 @@ export function permissionOfLevel(level: number): Permission | null {
  * SQL expression for the user's permission level on the `vaults` row of the surrounding statement. Single checks and lists both
  * use this definition.
  * Choice: an owner has admin, except on the personal vault, which has read and write and so cannot be deleted (contract 5.2).
- * Choice: the account's admins have admin on all general vaults of the account and nothing on others' personal vaults; plain
- * members need a grant, to themselves or to a group that they are in, and the highest counts; a public vault gives read to everybody.
+ * Choice: the account's admins have admin on all general vaults of the account. On all other vaults, others' personal ones included, admins
+ * as well as members need a grant, to themselves or to a group that they are in, and the highest counts; a public vault gives read to
+ * everybody.
  */
 export function vaultLevel(viewer: Viewer): Sql {
   return permissionLevelOr(viewer, sql`vaults.is_public`);

@@ -109,7 +109,7 @@ interface ClaimOptions {
   readonly exceptKinds?: readonly string[];
   /** Kinds whose tasks may work on unavailable datasets, too. */
   readonly refusedKinds?: readonly string[];
-  /** Kinds whose tasks begin only when no other task works on their target, apart from tasks that only read it. */
+  /** Kinds whose tasks begin only when no other task works on their target, apart from verifications and tables of computed fields. */
   readonly idleKinds?: readonly string[];
   /** Tasks that come first, and beside which no other task on their target begins. */
   readonly exclusiveIds?: readonly number[];

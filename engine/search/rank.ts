@@ -11,9 +11,10 @@ export type RankFunction = (document: SearchDocument) => number;
 const averageTextCharacters = 60;
 
 /**
- * Compiles the relevance function of a query (query language 4.4); undefined if no clause has a positive boost. A satisfied clause scores 1
- * plus a value below 1 for term frequency and text length, by BM25's saturation (k1 1.2, b 0.75), so documents that satisfy more clauses
- * come first. Choice: searches rank names and paths as text, so a short name comes before a long path.
+ * Compiles the relevance function of a query (query language 4.4); undefined if no clause has a positive boost. A satisfied clause scores
+ * its boost times the sum of 1 and a value for term frequency and text length, by BM25's saturation (k1 1.2, b 0.75). That value is below 1
+ * divided by the number of clauses, so with equal boosts, documents that satisfy more clauses come first. Choice: searches rank names and
+ * paths as text, so a short name comes before a long path.
  */
 export function compileRank(scores: readonly ScoreClause[]): RankFunction | undefined {
   const parts = scores

@@ -50,9 +50,9 @@ export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
 }
 
 /**
- * Returns whether a text is meant as a query string, because it has an operator such as AND, a field of documents with a value, or a
- * wildcard.
- * Choice: the filter `query` of lists searches any other text as a part of names and paths.
+ * Returns whether a text is meant as a query string, because it has an operator such as AND, a field of documents with a value, or the
+ * wildcard `*`.
+ * Choice: the filter `query` of lists searches any other text, with or without `?`, as a part of names and paths.
  */
 export function isQueryString(text: string): boolean {
   const combines = /(?:^|[\s)])(?:AND|OR|NOT)(?:[\s(]|$)/.test(text);

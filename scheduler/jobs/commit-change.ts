@@ -78,8 +78,8 @@ export async function commitDeletion(
 
 /**
  * Commits the change of a dataset that a task has prepared to the log and then to the catalogue, and completes the task. The caller holds
- * the lock of the dataset. Returns `run again` if another process has committed meanwhile, and `committed` if the server is closed before the
- * catalogue takes the commit.
+ * the lock of the dataset. Returns `run again` if another process has committed meanwhile, and `committed` if the server is closed before
+ * the catalogue takes the commit.
  */
 export async function commitChange(
   task: TaskRow,

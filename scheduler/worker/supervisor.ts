@@ -46,8 +46,8 @@ const cacheProcessNodeFlags = [...bufferHeavyNodeFlags, '--external-memory-max-g
 
 /**
  * Runs `entry` as a child process. If it ends in another way than by a signal to this process or with the exit code 0 or `refusedExitCode`,
- * it is started again, until it has ended right after its start `maxFailures` times in a row. Resolves with the exit code for this process. SIGINT, SIGTERM and,
- * without a log file, SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
+ * it is started again, until it has ended right after its start `maxFailures` times in a row. Resolves with the exit code for this process.
+ * SIGINT, SIGTERM and, without a log file, SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
  */
 export function superviseProcess(
   entry: string,

@@ -21,7 +21,7 @@ export interface SourceSamples {
 
 /** The types that are detected unless the request names others (specification, "Entity parameters"). */
 const defaultEntityTypes: readonly EntityType[] = ['gene', 'variant'];
-// Choice: `sample_count` is the number of distinct values of a field that are sampled, `sample_rate` the greatest share of values in the sample.
+// Choice: of the distinct values of a field, at most `sample_count` are sampled, and at most the share `sample_rate`.
 const defaultSampleCount = 64;
 
 /** Returns the rules in `entity_params`, which were checked when the import was created; null if no entity type is to be detected. */

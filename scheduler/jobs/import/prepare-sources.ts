@@ -141,7 +141,7 @@ export function overrideParams(
   return { ...general, ...Object.fromEntries(set) };
 }
 
-/** Choice: with `on_error: reject`, an import rejects 1,000 records at most unless `max_rejected` says otherwise. */
+/** Choice: with `on_error: reject`, an import or a migration rejects 1,000 records at most unless `max_rejected` says otherwise. */
 const defaultMaxRejectedRecords = 1_000;
 
 /** Converts `validation_params`, which were checked when the job was created. */

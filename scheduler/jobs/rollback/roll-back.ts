@@ -73,9 +73,9 @@ export async function checkRollback(
 }
 
 /**
- * Rolls a commit back by a new commit, which removes the records that the old one added and restores those that it removed. Returns the new
- * commit, or what prevents the rollback. Choice: a rollback cannot be rolled back; fields that only the removed records had remain, without
- * values.
+ * Rolls a commit back by a new one, which removes the records that the former commit added, restores those that it removed, and gives those
+ * that it changed their earlier values. Returns the new commit, or what prevents the rollback. Choice: a rollback cannot be rolled back;
+ * fields that only the removed records had remain, without values.
  */
 export async function rollBack(
   context: RollbackContext,
