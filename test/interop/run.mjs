@@ -150,7 +150,7 @@ await check(
       before = await commit(id, everything, [columnsOf(everything, own)], BigInt(40 + i));
     }
     const all = select(id, ['_id', '_commit'].map((name) => column(name)).concat(everything));
-    const { segments, columns } = await store.mergeable(id);
+    const { segments, columns } = await store.nextMerge(id);
     assert.equal(segments.length, 20);
     const scratch = folder.taskScratch(60, 1);
     await makeFolder(scratch);
