@@ -61,18 +61,18 @@ test('a packed CSV file becomes records whose fields keep their order', async ()
 
 test('a large file with cells over many lines comes in whole, in its order', async () => {
   const cell = readFileSync('test/fixtures/csv/large_cells_newlines.csv', 'utf8').slice(0, 5000);
-  const rows = Array.from({ length: 2500 }, (_, i) => `${i},"${cell.replaceAll('"', '""')}",${i}`);
-  rows[2400] = '2400,x,text';
+  const rows = Array.from({ length: 1500 }, (_, i) => `${i},"${cell.replaceAll('"', '""')}",${i}`);
+  rows[1400] = '1400,x,text';
   const datasetId = await newDataset('large');
   const objectId = await newFile('large.csv', `n,cell,late\r\n${rows.join('\r\n')}\r\n`);
   expect((await importFile(datasetId, objectId))['error_message']).toBeNull();
-  const found = await fetchRecords(datasetId, { fields: ['n'], limit: 3000 });
+  const found = await fetchRecords(datasetId, { fields: ['n'], limit: 2000 });
   expect(found.map(({ n }) => n)).toEqual(rows.map((_, i) => i));
   expect(await fetchRecords(datasetId, { offset: 7, limit: 1 })).toEqual([
     { n: 7, cell, late: '7' },
   ]);
-  expect(await fetchRecords(datasetId, { offset: 2400, limit: 1 })).toEqual([
-    { n: 2400, cell: 'x', late: 'text' },
+  expect(await fetchRecords(datasetId, { offset: 1400, limit: 1 })).toEqual([
+    { n: 1400, cell: 'x', late: 'text' },
   ]);
 });
 

@@ -327,7 +327,7 @@ describe('dataset functions', () => {
   test('read no more than a limit of bytes', async () => {
     const vault_id = idOf(await ann.post('/v2/vaults', { name: 'large' }));
     const dataset_id = idOf(await ann.post('/v2/datasets', { vault_id, name: 'large' }));
-    const records = Array.from({ length: 5000 }, () => ({ text: 'x'.repeat(4000) }));
+    const records = Array.from({ length: 700 }, () => ({ text: 'x'.repeat(30_000) }));
     const created = await ann.post('/v2/dataset_imports', { dataset_id, records });
     await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
     expect(await evaluateOrDetail(`dataset_query(${dataset_id}, limit=100000)`)).toContain(

@@ -117,10 +117,10 @@ test('an error leaves the record as it is, with the message', async () => {
 });
 
 test('chunks do not matter: a file of several chunks gives what each record gives', async () => {
-  const rows = 40_000;
+  const rows = 24_000;
   const last = rows - 1;
   const lines = Array.from({ length: rows }, (_, i) =>
-    JSON.stringify({ i, tags: i % 4 === 0 ? [] : Array.from({ length: i % 4 }, (_x, k) => `${i}-${k}`), v: i === last ? 'end' : i, pad: 'x'.repeat(150) }),
+    JSON.stringify({ i, tags: i % 4 === 0 ? [] : Array.from({ length: i % 4 }, (_x, k) => `${i}-${k}`), v: i === last ? 'end' : i, pad: 'x'.repeat(250) }),
   ); // prettier-ignore
   const file = await newFile('many.json', `${lines.join('\n')}\n`);
   const { datasetId, metadata } = await importRecords(file, annotateWith(preExpression("explode(record, fields=['tags'])"), [
@@ -131,15 +131,15 @@ test('chunks do not matter: a file of several chunks gives what each record give
   const count = async (filters: unknown): Promise<unknown> =>
     (await ann.post(`/v2/datasets/${datasetId}/data`, { filters, limit: 0 })).json['total'];
   expect(await count([])).toBe(expectedCount);
-  expect(await count([['tags', '39999-2']])).toBe(1);
+  expect(await count([['tags', '23999-2']])).toBe(1);
   expect(await count([['v', '1234']])).toBe(2);
   const ids = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0, facets: { _id: { facet_type: 'count' } } });
   expect((ids.json['facets'] as Record<string, unknown>)['_id']).toBe(expectedCount);
   const page = await ann.post(`/v2/datasets/${datasetId}/data`, { fields: ['i', 'tags', 'v'], limit: 5, offset: expectedCount - 5 });
   expect(page.json['results']).toEqual([
-    { i: 39997, tags: '39997-0', v: '39997' },
-    ...[0, 1].map((k) => ({ i: 39998, tags: `39998-${k}`, v: '39998' })),
-    ...[0, 1, 2].map((k) => ({ i: 39999, tags: `39999-${k}`, v: 'end' })),
+    { i: 23997, tags: '23997-0', v: '23997' },
+    ...[0, 1].map((k) => ({ i: 23998, tags: `23998-${k}`, v: '23998' })),
+    ...[0, 1, 2].map((k) => ({ i: 23999, tags: `23999-${k}`, v: 'end' })),
   ].slice(-5));
 }, 60_000); // prettier-ignore
 

@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 test(`hyparquet reads intermediate segments as they were written (STRANDLAKE_SEED=${seed})`, async () => {
   let strings = 0;
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < 10; round++) {
     const next = random(seed + round);
     const columns = randomColumns(next, 5, 2);
     const rows = 1 + Math.floor(next() * (next() < 0.2 ? 9_000 : 400));
@@ -33,5 +33,5 @@ test(`hyparquet reads intermediate segments as they were written (STRANDLAKE_SEE
       if (chunk!.type === 'BYTE_ARRAY') expect(chunk!.encodings).toContain('DELTA_BYTE_ARRAY');
     }
   }
-  expect(strings).toBeGreaterThan(20);
+  expect(strings).toBeGreaterThan(10);
 });

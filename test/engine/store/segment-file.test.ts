@@ -274,7 +274,7 @@ test('a flipped bit in the page index, a Bloom filter or the text index is notic
 });
 
 test('sorted strings have Bloom filters only in a segment whose records are scattered over the dataset', async () => {
-  const rows = 60_000;
+  const rows = 30_000;
   const columns = [rowIdColumn, column('id', 'string'), column('note', 'string')];
   const idOf = (row: number): string => `rs${1_000_000 + 7 * row}`;
   const valuesOf = (step: number) => [
