@@ -21,7 +21,7 @@ interface MeasuredImport {
 /** A dataset in a data folder, and the same records in the tables of the peer engines. */
 export interface QueryDataset extends MeasuredImport {
   readonly records: number;
-  /** The data folder; no server is running on it. */
+  /** The data folder. */
   readonly data: string;
   /** The path of requests for queries of the dataset. */
   readonly path: string;

@@ -54,12 +54,12 @@ export async function requireDatasetByName(
 ): Promise<DatasetRow | undefined> {
   const rawValue = form.raw(key);
   if (rawValue === undefined) return form.fail(key, 'This field is required.');
-  const invalidDataset = (): undefined =>
+  const failInvalidDataset = (): undefined =>
     form.fail(key, `Invalid dataset ${JSON.stringify(String(rawValue).slice(0, 50))}.`);
   const id = readId(rawValue);
-  if (id === undefined) return invalidDataset();
+  if (id === undefined) return failInvalidDataset();
   return requireResource(tables, caller, 'dataset', id, level).catch((error: unknown) => {
-    if ((error as { code?: unknown }).code === 'not-found') return invalidDataset();
+    if ((error as { code?: unknown }).code === 'not-found') return failInvalidDataset();
     throw error;
   });
 }

@@ -78,7 +78,10 @@ export async function isCorrectPassword(
   return isSameSecret(derived, stored) && hash !== undefined;
 }
 
-/** Normalizes to NFKC, so that a password is the same from every keyboard (NIST SP 800-63B-4, section 3.1.1.2). */
+/**
+ * Normalizes to NFKC, so that a password is the same from every keyboard. NIST SP 800-63B-4 (section 3.1.1.2) recommends NFC; NFKC also makes
+ * compatibility characters equal, such as full-width letters.
+ */
 function normalizePassword(password: string): string {
   return password.normalize('NFKC');
 }

@@ -3,7 +3,8 @@ export type Bindable = string | number | bigint | boolean | null;
 
 /**
  * A statement or a fragment of one: constant strings, and the values bound between them. Only functions of this file can call
- * the constructor, so text from a user can be bound but never become part of a statement.
+ * the constructor: `sql` and the functions built on it bind text, `identifier` and `aliasSql` accept names of letters, digits and
+ * underscores, and `constantSql` takes its text as it is, so that it must never get text from a user.
  */
 class Sql {
   readonly strings: readonly string[];

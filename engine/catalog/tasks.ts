@@ -307,7 +307,7 @@ export function taskTable(db: Database): TaskTable {
   };
 }
 
-/** The classes that users see. */
+/** The classes of tasks that users request: those that are listed and claimed by default. */
 const userClasses: readonly TaskClass[] = ['interactive', 'standard'];
 
 /** The condition that a task has this kind; the plus sign prevents that SQLite reads all tasks of the kind by their index. */

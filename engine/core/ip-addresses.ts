@@ -11,15 +11,15 @@ export interface CidrBlock {
 }
 
 /**
- * Parses an address: IPv4 in dotted decimal, or IPv6 with or without brackets; undefined for anything else, such as zones or octal numbers.
+ * Parses an address: IPv4 in dotted decimal, or IPv6 with or without brackets; undefined for anything else, such as IPv4 in brackets,
+ * zones or octal numbers.
  */
 export function parseAddress(text: string): IpAddress | undefined {
-  const bareText = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
-  if (!bareText.includes(':')) {
-    const value = parseIpv4(bareText);
+  if (!text.includes(':')) {
+    const value = parseIpv4(text);
     return value === undefined ? undefined : { family: 4, value };
   }
-  const value = parseIpv6(bareText);
+  const value = parseIpv6(/^\[(.*)\]$/.exec(text)?.[1] ?? text);
   if (value === undefined) return undefined;
   return value >> 32n === 0xffffn ? { family: 4, value: value & low32Bits } : { family: 6, value };
 }

@@ -131,7 +131,7 @@ export class HybridCursor {
     const { view } = this.#source;
     let at = this.index;
     let equal = 0;
-    // Bit 0 of each of eight numbers in a word.
+    // A mask of bit 0 of each of eight numbers in a word; 0 if eight numbers do not fit into one.
     const ones = width <= 4 ? lowestBits[width]! : 0;
     while (at < to) {
       if (ones !== 0 && ((at - this.#runBegin) & 7) === 0) {

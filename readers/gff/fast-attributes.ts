@@ -22,7 +22,7 @@ export abstract class FastAttributeParser {
   /** Whether escapes of the line have been decoded in place, so that the bytes of the window have changed. */
   hasDecodedEscapes = false;
   /** The bytes to search for, in addition to tabs and line ends. */
-  abstract readonly searched: readonly number[];
+  abstract readonly delimiters: readonly number[];
   /** The number of values of the line that `read` has read. */
   valueCount = 0;
   /** The number of values of the kept lines. The values of the line follow them. */
@@ -95,7 +95,7 @@ export abstract class FastAttributeParser {
 
 /** Reads attributes of GFF3: `ID=a;Parent=b,c`. Spaces around keys and values, empty values, and escaped keys need the general path. */
 export class FastGff3Attributes extends FastAttributeParser {
-  readonly searched: readonly number[] = [percent, comma, semicolon, equalsByte];
+  readonly delimiters: readonly number[] = [percent, comma, semicolon, equalsByte];
   readonly #unescaped: UnescapeResult = { end: 0, isDamaged: false };
 
   read(
@@ -156,7 +156,7 @@ export class FastGff3Attributes extends FastAttributeParser {
 
 /** Reads attributes of GTF: `gene_id "a"; level 2;`. Keys without a value, and spaces after a closing quote, need the general path. */
 export class FastGtfAttributes extends FastAttributeParser {
-  readonly searched: readonly number[] = [quote, semicolon];
+  readonly delimiters: readonly number[] = [quote, semicolon];
 
   read(
     { bytes, positions }: ScanBuffer,

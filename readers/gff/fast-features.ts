@@ -36,7 +36,7 @@ export class FastFeatureParser {
   readonly #text: Uint8Array;
   readonly #options: FastFeatureOptions;
   readonly #builders: FeatureBuilders;
-  readonly #searched: ByteSet;
+  readonly #delimiters: ByteSet;
   /** The numbers of each feature of the run; NaN stands for null. */
   readonly #starts = new Float64Array(maxRunLines);
   readonly #ends = new Float64Array(maxRunLines);
@@ -44,7 +44,7 @@ export class FastFeatureParser {
   readonly #phases = new Float64Array(maxRunLines);
   /** Offset in the text of the window, that is, of the part of the text that is in the scan buffer. */
   #base = 0;
-  /** Number of searched bytes that were found in the window; `#position` is the index in `positions` of the first one in the next line. */
+  /** Number of delimiters that were found in the window; `#position` is the index in `positions` of the first one in the next line. */
   #positionCount = 0;
   #position = 0;
   /** The first position of the feature that `#check` has read; `#last` is its last position, `#score` its score. */
@@ -62,7 +62,7 @@ export class FastFeatureParser {
     this.#text = text;
     this.#options = options;
     this.#builders = builders;
-    this.#searched = new ByteSet([9, 10, 13, ...options.fastAttributes.searched]);
+    this.#delimiters = new ByteSet([9, 10, 13, ...options.fastAttributes.delimiters]);
     this.#window.textLength = 0;
   }
 
@@ -97,7 +97,7 @@ export class FastFeatureParser {
     this.#base = at;
     this.nextLineOffset = at;
     this.#window.loadText(this.#text, at);
-    this.#positionCount = this.#window.search(this.#searched);
+    this.#positionCount = this.#window.search(this.#delimiters);
     this.#position = 0;
     this.#partlyDecoded = -1;
   }

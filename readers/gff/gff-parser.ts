@@ -218,7 +218,7 @@ export class FeatureParser {
     return true;
   }
 
-  /** Creates the columns at the first feature, so that a batch without records has none. */
+  /** Adds the columns to the batch, at the first feature line, so that the batch of a chunk without features has no columns. */
   #begin(): void {
     this.#isBegun = true;
     if (this.#coordinates) this.#out.addBuilder(coordinatesColumn.name, this.#coordinates.column);

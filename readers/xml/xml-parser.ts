@@ -162,7 +162,7 @@ export class XmlParser {
     this.#at++;
   }
 
-  /** Reads characters up to the next markup. */
+  /** Reads the text up to the next `<`, with its references resolved, and adds it to the current element. */
   #text(): void {
     const bytes = this.#bytes;
     const start = this.#at;

@@ -176,8 +176,8 @@ async function sweepObjects({ catalog, data, discard, remove }: SweepContext): P
     if (version?.availability === 'available') continue;
     const path = join(data.objects, name);
     const identity = entryIdentityOf(path) ?? '';
-    // If the catalogue has the file but not this content of it, the content may have been stored after the backup from which the catalogue
-    // was restored.
+    // A content that the catalogue has only announced, or whose revision it has not assigned yet, may have been stored after the backup from
+    // which the catalogue was restored.
     const isNewer = row !== undefined && (version !== undefined || revision > row.lastRevision);
     if (origins.some((files) => files.has(identity))) await discard(path);
     else await remove(path, isNewer ? undefined : id);

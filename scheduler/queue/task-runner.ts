@@ -344,7 +344,7 @@ export class TaskRunner {
     if (hasEnded) this.#waiters.onTaskEnded(task.id, row);
   }
 
-  /** Notifies the waiters of a task that has ended, and removes its files once its row says so. */
+  /** Removes the files of a task that has ended, unless its row does not say so yet, and then notifies its waiters. */
   async #end(running: RunningTask): Promise<void> {
     running.phase = 'ended';
     const { task } = running;

@@ -21,6 +21,7 @@ const formatByFolder = {
   gtf: 'gtf',
   xml: 'xml',
   nirvana: 'nirvana',
+  bed: 'bed',
 } as const;
 
 async function recognizeReader(path: string, named: string): Promise<string> {
@@ -35,7 +36,7 @@ async function recognizeReader(path: string, named: string): Promise<string> {
 const sampleFiles = readdirSync(samplesFolder, { recursive: true, withFileTypes: true })
   .filter(
     (entry) =>
-      entry.isFile() && /\.(vcf|json|csv|tsv|txt|maf|gff3?|gtf|xml)(\.gz)?$/.test(entry.name),
+      entry.isFile() && /\.(vcf|json|csv|tsv|txt|maf|gff3?|gtf|xml|bed)(\.gz)?$/.test(entry.name),
   )
   .map(({ parentPath, name }) => join(parentPath, name))
   .filter((path) => !path.includes('/bad/'))

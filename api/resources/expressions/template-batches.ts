@@ -132,7 +132,7 @@ async function lookUpTexts(
   };
 }
 
-/** Returns the selection of the records that contain one of the texts in the key field. */
+/** Returns the selection with the condition that the key field equals any text of the batch; its other conditions stay. */
 function selectionOf({ selection, key }: FieldLookup, batch: PackedStrings): CallSelection {
   const values = parseJson(`[${unpackStrings(batch).join(',')}]`) as readonly string[];
   const equality = { ...selection.keys[key]![0]!, values };

@@ -30,7 +30,7 @@ export type FieldTitles = ReadonlyMap<string, string>;
 export type CellFormat = CellLineFormat | CellRecordFormat;
 
 interface CellForms {
-  /** Returns the form of the values of a cell; cells are counted from 0. */
+  /** Returns how the format writes the values of a cell, for example with quotes; `cell` is its index in each record, from 0. */
   form(cell: number): CellForm;
 }
 

@@ -60,8 +60,8 @@ export interface BlockTexts {
 }
 
 /**
- * Writes lines from the texts of their cells. Blocks are written in WebAssembly if their texts fit into its memory: the texts of a page are
- * copied there once, and many lines are copied out at a time.
+ * Writes lines from the texts of their cells. A block of at least `minKernelRecords` records whose texts fit into the memory of the
+ * WebAssembly kernel is written there: the texts of a Parquet page are copied into it once, and many lines are copied out at a time.
  */
 export class LineWriter {
   readonly #lines: LineTexts;

@@ -49,7 +49,7 @@ export class RowResults {
     return this.#tried.has(this.codes[row]!);
   }
 
-  /** Returns the result that a record with the same values had in this pass. */
+  /** Returns the result that a record with the same values had in this pass; undefined also if its evaluation failed. */
   triedResult(row: number): PyValue | undefined {
     return this.#tried.get(this.codes[row]!);
   }

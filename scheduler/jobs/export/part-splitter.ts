@@ -51,8 +51,8 @@ export class PartSplitter {
   }
 
   /**
-   * Adds all rows of a segment. If the writer copies row groups, large enough row groups become parts of their own. Yields after each row
-   * group.
+   * Adds all rows of a segment. If the writer copies row groups, a row group becomes a part of its own if it has at least
+   * `minRowGroupRows` rows and at most `maxRowGroupBytes` bytes. Yields after each row group.
    */
   *addWholeSegment(segment: number): Generator<void> {
     const { rows } = this.#segments[segment]!;

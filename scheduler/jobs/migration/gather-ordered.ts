@@ -246,7 +246,7 @@ class RowDistributor {
     }
   }
 
-  /** Returns a chunk with all rows of some intermediate segments. */
+  /** Returns the rows of chunk number `chunk`, which lie in these intermediate segments, in the order that the query gave them. */
   async #chunk(chunk: number, pieces: readonly IntermediateSegment[]): Promise<ChunkRows> {
     const pieceOf: number[] = [];
     const next: number[] = [];

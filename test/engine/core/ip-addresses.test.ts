@@ -48,6 +48,7 @@ describe('addresses', () => {
     'fe80::1%eth0',
     '::1.2.3',
     '[::1',
+    '[1.2.3.4]',
     'localhost',
   ])('%j is not valid', (text) => expect(parseAddress(text)).toBeUndefined());
 

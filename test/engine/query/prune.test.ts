@@ -259,7 +259,7 @@ describe('a region of a file sorted by coordinates', () => {
   });
 
   test('touches few row groups of a segment', async () => {
-    const rows = 250_000;
+    const rows = 300_000;
     const cells = Array.from({ length: rows }, (_, i) => {
       const { genomic_coordinates: cell } = place(i, 100_000, 10);
       return cell as Value;
