@@ -1,6 +1,6 @@
 // Makes a bundle of each entry of a process or a thread from the TypeScript sources: one file with all of its modules, ours and those of
-// packages, because to find, read and link a thousand modules takes most of a start. What several entries share is in `chunks/`. In a folder that
-// tsc has written, the bundles replace the entries; all other modules stay, for the tests. See docs/decisions/0036-bundles.md.
+// packages, because to find, read and link a thousand modules takes most of a start. What several entries share is in `chunks/`. Where tsc has
+// compiled as well, the bundles replace its modules of the entries; all others stay, for the tests. See docs/decisions/0036-bundles.md.
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';

@@ -239,7 +239,7 @@ function runtime() {
 
 /** Makes what a server runs: a bundle for each of its processes and threads. Types are not checked. */
 function bundle() {
-  return buildWith([], '.strandlake-bundle', fingerprint(productFolders));
+  return buildWith(undefined, '.strandlake-bundle', fingerprint(productFolders));
 }
 
 /**
@@ -250,7 +250,7 @@ function bundle() {
 function build() {
   const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
   const compile = [tsc, '-p', '.', '--incremental', '--checkers', '1', '--outDir'];
-  return buildWith([copyModules, compile], '.strandlake-build', fingerprint(sourceFolders));
+  return buildWith(compile, '.strandlake-build', fingerprint(sourceFolders));
 }
 
 /** Copies the modules that tsc has written, and its notes about them, unless their sources are gone. */
@@ -269,24 +269,27 @@ function copyModules(fresh) {
 }
 
 /**
- * Builds into a fresh folder when a source file has changed since the last build, then puts it in place. Each step is a function or a program
- * that is given the folder; the last one bundles.
+ * Builds into a fresh folder when a source file has changed since the last build, then puts it in place. The compiler, where there is one, and the
+ * bundler run at the same time, each with a folder of its own; then the bundles replace the modules of their entries.
  */
-async function buildWith(steps, stamp, wanted) {
+async function buildWith(compile, stamp, wanted) {
   if (read(join('dist', stamp)) === wanted) return;
   say('Building …');
   const fresh = `dist.${process.pid}`;
-  const discard = () => rmSync(fresh, { recursive: true, force: true });
-  for (const step of [...steps, ['bundle.mjs']]) {
-    if (typeof step === 'function') {
-      step(fresh);
-      continue;
-    }
-    const status = await prepared(await exitOf(runtime(), [...step, fresh]), discard);
-    if (status === 0) continue;
-    discard();
+  const bundles = `${fresh}.bundles`;
+  const discard = (...folders) =>
+    folders.forEach((folder) => rmSync(folder, { recursive: true, force: true }));
+  if (compile) copyModules(fresh);
+  const programs = [...(compile ? [[...compile, fresh]] : []), ['bundle.mjs', bundles]];
+  const ends = await Promise.all(programs.map((program) => exitOf(runtime(), program)));
+  const end = ends.find(({ asked }) => asked !== null) ?? ends.find(({ code }) => code !== 0);
+  if (end) {
+    const status = await prepared(end, () => discard(fresh, bundles));
+    discard(fresh, bundles);
     stop('The build failed; the errors are above.', status);
   }
+  cpSync(bundles, fresh, { recursive: true });
+  discard(bundles);
   writeFileSync(join(fresh, '.strandlake-bundle'), fingerprint(productFolders));
   writeFileSync(join(fresh, stamp), wanted);
   rmSync('dist', { recursive: true, force: true });

@@ -69,13 +69,13 @@ describe('setup', () => {
   test('compiles for tests; then a start finds its bundles, also after a change of a test', () => {
     const before = compilerAndBundlerRuns();
     runSetup('build');
-    expect(compilerAndBundlerRuns()).toBe(`${before}cb`);
+    expect(compilerAndBundlerRuns()).toBe(runsAfter(before, 'bc'));
     expect(existsSync(join(projectFolder, 'dist/cli/module.js'))).toBe(true);
     putFile('test/some.test.ts', 'export {};');
     expect(runSetup('start').status).toBe(0);
-    expect(compilerAndBundlerRuns()).toBe(`${before}cb`);
+    expect(compilerAndBundlerRuns()).toBe(runsAfter(before, 'bc'));
     runSetup('build');
-    expect(compilerAndBundlerRuns()).toBe(`${before}cbcb`);
+    expect(compilerAndBundlerRuns()).toBe(runsAfter(before, 'bbcc'));
   });
 
   test('builds again after a change, and keeps of the build before only modules that have a source', () => {
@@ -84,7 +84,7 @@ describe('setup', () => {
     putFile('dist/cli/added.js', 'compiled before');
     const before = compilerAndBundlerRuns();
     expect(runSetup('build').stderr).toBe('Building …\n');
-    expect(compilerAndBundlerRuns()).toBe(`${before}cb`);
+    expect(compilerAndBundlerRuns()).toBe(runsAfter(before, 'bc'));
     expect(existsSync(join(projectFolder, 'dist/test/stale.test.js'))).toBe(false);
     expect(readFileSync(join(projectFolder, 'dist/cli/added.js'), 'utf8')).toBe('compiled before');
   });
@@ -163,7 +163,7 @@ describe('setup', () => {
       const startFile = join(copy, 'started');
       /** The source of a program that notes its process id and its arguments, and runs until it is killed. */
       const endless = `const fs = process.getBuiltinModule('fs');
-        fs.mkdirSync('dist.' + process.ppid, { recursive: true });
+        fs.mkdirSync('dist.' + process.ppid + '.bundles', { recursive: true });
         fs.appendFileSync(${JSON.stringify(startFile)}, process.pid + ' ' + process.argv.slice(2).join(' ') + '\\n');
         setInterval(() => {}, 1000);`;
       const runAndStop = async (): Promise<string> => {
@@ -190,7 +190,7 @@ describe('setup', () => {
         mkdirSync(join(copy, 'bin'));
         writeFileSync(join(copy, 'bin/npm'), `#!${process.execPath}\n${endless}`, { mode: 0o755 });
         writeFileSync(join(copy, 'bundle.mjs'), endless);
-        expect(await runAndStop()).toMatch(/^dist\.\d+$/);
+        expect(await runAndStop()).toMatch(/^dist\.\d+\.bundles$/);
         expect(readdirSync(copy).filter((name) => name.startsWith('dist'))).toEqual([]);
         rmSync(join(copy, 'node_modules/.strandlake-install'));
         expect(await runAndStop()).toBe('ci');
@@ -278,9 +278,14 @@ function runSetup(...args: string[]): SpawnSyncReturns<string> {
   });
 }
 
-/** Returns the runs so far, as a text with `c` for the compiler and `b` for the bundler. */
+/** Returns the runs so far, as a text with `b` for each run of the bundler, then `c` for each of the compiler, which runs at the same time. */
 function compilerAndBundlerRuns(): string {
-  return existsSync(join(projectFolder, 'runs'))
+  const runs = existsSync(join(projectFolder, 'runs'))
     ? readFileSync(join(projectFolder, 'runs'), 'utf8')
     : '';
+  return runsAfter(runs, '');
+}
+
+function runsAfter(before: string, added: string): string {
+  return [...before, ...added].sort().join('');
 }
