@@ -1,4 +1,4 @@
-import { toPlainValue } from './annotate/plain-result.js';
+import { toPlainValue } from './values/plain-result.js';
 import { evaluateNumbers, type NumberColumn } from './compile/number-columns.js';
 import { memberPathOf, pathKey, findRecordUsage } from './compile/record-fields.js';
 import type { MemberPath } from './compile/record-fields.js';

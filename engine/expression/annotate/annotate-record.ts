@@ -13,7 +13,7 @@ import {
   variableNames,
 } from './annotation-fields.js';
 import type { AnnotationField, CompiledField } from './annotation-fields.js';
-import { copyValue, toPlainValue } from './plain-result.js';
+import { copyValue, toPlainValue } from '../values/plain-result.js';
 
 /** The options of an annotation, which apply to each record. */
 export interface AnnotationRequest {

@@ -7,7 +7,7 @@ import { reprOf, strOf } from '../values/repr.js';
 import { isTruthy } from '../values/truth.js';
 import { Float, PyDict, PyList } from '../values/python-values.js';
 import type { PyValue, Runtime } from '../values/python-values.js';
-import { toPlainValue } from './plain-result.js';
+import { toPlainValue } from '../values/plain-result.js';
 
 /** The types to which a result can be cast. */
 export const castTypes = [

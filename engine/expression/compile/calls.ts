@@ -1,5 +1,5 @@
 import { compileGet, compilePath } from './compile-access.js';
-import { getAttribute } from '../operators/get-attribute.js';
+import { getAttribute } from '../methods/get-attribute.js';
 import { methodOfType } from '../methods/tables.js';
 import type { Argument, SyntaxNode } from '../syntax/syntax-tree.js';
 import { callMethod, callNative, callValue } from '../values/call.js';

@@ -1,5 +1,5 @@
-import { missingFieldError, missingRecordFieldError } from '../formatting/str-format.js';
-import { getAttribute } from '../operators/get-attribute.js';
+import { missingFieldError, missingRecordFieldError } from '../methods/str-format.js';
+import { getAttribute } from '../methods/get-attribute.js';
 import { keyError, subscript } from '../operators/subscript.js';
 import type { SyntaxNode } from '../syntax/syntax-tree.js';
 import { methodOfType, methodsOfType } from '../methods/tables.js';

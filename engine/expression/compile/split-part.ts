@@ -1,4 +1,4 @@
-import { getAttribute } from '../operators/get-attribute.js';
+import { getAttribute } from '../methods/get-attribute.js';
 import { subscript } from '../operators/subscript.js';
 import type { SyntaxNode } from '../syntax/syntax-tree.js';
 import { callValue } from '../values/call.js';

@@ -12,7 +12,7 @@ import type { NativeDeclaration } from '../values/native.js';
 import { typeName } from '../values/type-name.js';
 import { PyDict } from '../values/python-values.js';
 import type { PyValue, Runtime } from '../values/python-values.js';
-import { formatMap, formatText } from '../formatting/str-format.js';
+import { formatMap, formatText } from './str-format.js';
 import { subscript } from '../operators/subscript.js';
 
 function textArgument(name: string, at: number, value: PyValue): string {

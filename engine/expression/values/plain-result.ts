@@ -1,9 +1,9 @@
-import { isOrdered } from '../values/comparison.js';
-import { originalKey, setItem } from '../values/dict.js';
-import { ExpressionError, typeError } from '../values/expression-errors.js';
-import { itemsIn } from '../values/iteration.js';
-import { floatRepr } from '../values/float-text.js';
-import { typeName } from '../values/type-name.js';
+import { isOrdered } from './comparison.js';
+import { originalKey, setItem } from './dict.js';
+import { ExpressionError, typeError } from './expression-errors.js';
+import { itemsIn } from './iteration.js';
+import { floatRepr } from './float-text.js';
+import { typeName } from './type-name.js';
 import {
   DictView,
   Float,
@@ -13,8 +13,8 @@ import {
   PyRange,
   PySet,
   PyTuple,
-} from '../values/python-values.js';
-import type { PyValue, Runtime } from '../values/python-values.js';
+} from './python-values.js';
+import type { PyValue, Runtime } from './python-values.js';
 
 /**
  * Returns a plain copy of a result (specification of expressions, section 5.1): only None, booleans, numbers, texts, lists, and dicts with

@@ -12,7 +12,7 @@ import { typeName } from '../values/type-name.js';
 import { PyDict } from '../values/python-values.js';
 import type { Keywords, PyValue, Runtime } from '../values/python-values.js';
 import { subscript } from '../operators/subscript.js';
-import { formatValue } from './format-value.js';
+import { formatValue } from '../formatting/format-value.js';
 
 /** The values for the fields of a format text. */
 interface FormatArguments {

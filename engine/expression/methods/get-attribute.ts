@@ -1,5 +1,5 @@
-import { methodsOf } from '../methods/tables.js';
-import { missingFieldError } from '../formatting/str-format.js';
+import { methodsOf } from './tables.js';
+import { missingFieldError } from './str-format.js';
 import { attributeError, suggestSimilar } from '../values/expression-errors.js';
 import { typeName } from '../values/type-name.js';
 import { BoundMethod, PyDict, PyRange, PyType } from '../values/python-values.js';
