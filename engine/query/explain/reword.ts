@@ -8,7 +8,7 @@ import { truncatedJson, type ExplainContext } from '../request/condition-tree.js
 import { fieldRef } from '../request/field-index.js';
 import { parseFilters } from '../request/filter.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
-import type { ValueAtom } from '../request/query-string/grammar.js';
+import type { ValueAtom } from '../request/query-string-grammar.js';
 
 /** A condition with other values. */
 export interface RewordedCondition {

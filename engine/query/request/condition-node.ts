@@ -1,5 +1,5 @@
 import { and, not, or, type Predicate } from '../predicate/predicate.js';
-import type { ValueAtom } from './query-string/grammar.js';
+import type { ValueAtom } from './query-string-grammar.js';
 
 /** The conditions of a request as a tree, each as the request writes it and as a predicate. `explain` counts the matches of every node. */
 export type ExplainNode = ExplainLeaf | ExplainGroup;

@@ -1,8 +1,8 @@
 import { newExplainGroup, type ExplainNode, type ExplainSource } from './condition-node.js';
 import type { FieldIndex } from './field-index.js';
 import type { Predicate, WildPart } from '../predicate/predicate.js';
-import { parseGrammar, type Atom, type Clause, type Disjunction } from './query-string/grammar.js';
-import { compileQueryString } from './query-string/query-string.js';
+import { parseGrammar, type Atom, type Clause, type Disjunction } from './query-string-grammar.js';
+import { compileQueryString } from './query-string.js';
 import type { RangeEndText } from './ranges.js';
 
 /** Returns the conditions of a query string as a tree. Clauses that only affect the ranking are left out. */

@@ -19,7 +19,7 @@ import {
 import { Problem, errorOfProblem, valueForMessage } from './problem.js';
 import type { CursorProgress } from './position.js';
 import { scoreClausesOf } from '../text/relevance.js';
-import { parseQueryString } from './query-string/query-string.js';
+import { parseQueryString } from './query-string.js';
 
 /** A parsed query. All its parts have been checked against the fields of the dataset. */
 export interface QueryRequest {

@@ -1,7 +1,7 @@
-import { budgets } from '../../../core/budgets.js';
-import { conditionOfAction, coordinateValue } from '../actions.js';
-import { intervalPredicate, type RangeEndText } from '../ranges.js';
-import { elementFields, fieldRef, isReserved, type FieldIndex } from '../field-index.js';
+import { budgets } from '../../core/budgets.js';
+import { conditionOfAction, coordinateValue } from './actions.js';
+import { intervalPredicate, type RangeEndText } from './ranges.js';
+import { elementFields, fieldRef, isReserved, type FieldIndex } from './field-index.js';
 import {
   all,
   and,
@@ -14,16 +14,16 @@ import {
   type Predicate,
   type ScoreClause,
   type WildPart,
-} from '../../predicate/predicate.js';
-import { Problem, errorOfProblem, valueForMessage } from '../problem.js';
-import { tokenize } from '../../../text/text-tokenizer.js';
+} from '../predicate/predicate.js';
+import { Problem, errorOfProblem, valueForMessage } from './problem.js';
+import { tokenize } from '../../text/text-tokenizer.js';
 import {
   parseGrammar,
   type Atom,
   type Clause,
   type Disjunction,
   type ValueAtom,
-} from './grammar.js';
+} from './query-string-grammar.js';
 
 /** A compiled query string: a predicate for matching records, and the clauses that rank them. */
 interface CompiledQueryString {

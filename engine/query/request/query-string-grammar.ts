@@ -1,7 +1,7 @@
-import { budgets } from '../../../core/budgets.js';
-import type { WildPart } from '../../predicate/predicate.js';
-import { Problem } from '../problem.js';
-import type { RangeEndText } from '../ranges.js';
+import { budgets } from '../../core/budgets.js';
+import type { WildPart } from '../predicate/predicate.js';
+import { Problem } from './problem.js';
+import type { RangeEndText } from './ranges.js';
 import { positionText, tokenizeQueryString, type Token } from './query-string-tokens.js';
 
 /** A condition on the values of a field; if `field` is null, on the values of all string and text fields. */

@@ -1,6 +1,6 @@
-import type { WildPart } from '../../predicate/predicate.js';
-import type { RangeEndText } from '../ranges.js';
-import { Problem } from '../problem.js';
+import type { WildPart } from '../predicate/predicate.js';
+import type { RangeEndText } from './ranges.js';
+import { Problem } from './problem.js';
 
 /** A token of the query-string grammar (query language 4.1); `at` is its position in the string, counted from 0. */
 export type Token = { readonly at: number } & (
