@@ -2,6 +2,7 @@ import type { NewField } from '../engine/core/dataset-field.js';
 import type { Columns, GenomeBuild, JsonObject } from '../engine/core/types.js';
 import type { BatchBuilder } from '../engine/ingest/batch.js';
 import type { DeclaredEncoding } from './source/utf16.js';
+import type { HeaderSource } from './source/source.js';
 import type { ChunkStart, Splitter } from './source/splitter.js';
 
 /**
@@ -79,14 +80,6 @@ export interface Header<H> {
   readonly memoryPerByte?: number;
   /** For formats that mark the end of the records: the error message if no chunk of a source reports that end. */
   readonly missingEndMessage?: string;
-}
-
-/** The decompressed start of a source. */
-export interface HeaderSource {
-  /** The file name to use in messages. */
-  readonly name: string;
-  /** Returns at least this many bytes from the start, or all bytes of the source; `isWhole` tells whether they are all bytes. */
-  firstBytes(atLeast: number): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }>;
 }
 
 /** The options for reading a chunk. */

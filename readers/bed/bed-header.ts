@@ -1,7 +1,8 @@
 import type { GenomeBuild } from '../../engine/core/types.js';
 import { InputError } from '../../engine/core/errors.js';
 import { buildsNamedIn } from '../genome-build.js';
-import type { Header, HeaderSource } from '../reader.js';
+import type { Header } from '../reader.js';
+import type { HeaderSource } from '../source/source.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 import {
   detectBedFormat,

@@ -1,7 +1,8 @@
 import { invalidError, InputError } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
 import { readBuildParam, buildsNamedIn, judgeBuild } from '../genome-build.js';
-import type { Header, HeaderSource } from '../reader.js';
+import type { Header } from '../reader.js';
+import type { HeaderSource } from '../source/source.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 
 /** Reader parameters: `comment`, as in the specification, and `genome_build`, as for VCF. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../engine/core/types.js';
 import { InputError } from '../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
-import type { HeaderSource } from '../reader.js';
+import type { HeaderSource } from '../source/source.js';
 import { nextLineStart } from '../text/lines.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 

@@ -1,11 +1,10 @@
 import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
-import type { HeaderSource } from '../reader.js';
 import { detectCompression, hasByteOrderMark, removeCompressionExtension } from './compression.js';
 import { concatenateBytes, decompressStream } from './decompress.js';
 import { blockChunks, decompressedLineChunks, rangeChunks } from './line-chunks.js';
 import { decompressedRecordChunks, recordRangeChunks } from './record-chunks.js';
-import type { ChunkOptions, ChunkStream, Source } from './source.js';
+import type { ChunkOptions, ChunkStream, HeaderSource, Source } from './source.js';
 import {
   detectUtf16,
   utf16ToUtf8,

@@ -1,7 +1,14 @@
-import type { HeaderSource } from '../reader.js';
 import type { ChunkRef } from './chunks.js';
 import type { Compression } from './compression.js';
 import type { Splitter } from './splitter.js';
+
+/** The decompressed start of a source. */
+export interface HeaderSource {
+  /** The file name to use in messages. */
+  readonly name: string;
+  /** Returns at least this many bytes from the start, or all bytes of the source; `isWhole` tells whether they are all bytes. */
+  firstBytes(atLeast: number): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }>;
+}
 
 /** A file to import: its decompressed start, and its chunks for the pool. Close it in `finally`. */
 export interface Source {

@@ -1,6 +1,6 @@
 import type { Columns } from '../../engine/core/types.js';
 import { LineAnnotations } from './line-annotations.js';
-import type { HeaderSource } from '../reader.js';
+import type { HeaderSource } from '../source/source.js';
 
 /** Maximum number of bytes of the first record that are examined. */
 const estimateSampleBytes = 1 << 18;

@@ -2,7 +2,7 @@ import { budgets, byteSizeText } from '../../engine/core/budgets.js';
 import { AppError, InputError } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
 import { type BuildEvidence, buildsNamedIn, judgeBuild } from '../genome-build.js';
-import type { HeaderSource } from '../reader.js';
+import type { HeaderSource } from '../source/source.js';
 
 /** The interpretation of an INFO key's values, beyond what the header declares. */
 export interface InfoInterpretation {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { InputError } from '../../engine/core/errors.js';
-import type { HeaderSource } from '../reader.js';
+import type { HeaderSource } from '../source/source.js';
 import {
   asciiCodes,
   characterColumn,
