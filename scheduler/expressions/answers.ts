@@ -1,7 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 import { packStrings } from '../../engine/core/packed-strings.js';
 import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
-import { copyValue } from '../../engine/expression/annotate/plain-result.js';
+import { copyValue } from '../../engine/expression/values/plain-result.js';
 import { convertToFloats } from '../../engine/expression/annotate/record-schema.js';
 import { maxPendingValueLength, PyList } from '../../engine/expression/values/python-values.js';
 import type { PendingCall, PyValue, Runtime, CallsSharingTemplate } from '../../engine/expression/values/python-values.js'; // prettier-ignore

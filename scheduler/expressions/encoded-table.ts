@@ -11,8 +11,9 @@ import {
   annotatedProjection,
   fieldNamesOfBatches,
   type AnnotatedBatch,
+  type AnnotatedColumns,
 } from './columns/annotated-batch.js';
-import type { AnnotatedColumns, PageTableTask } from './host-call-protocol.js';
+import type { PageTableTask } from './host-call-protocol.js';
 
 /** Encodes annotated records as CSV or Arrow, with the columns that an export of them has. */
 export async function encodeRecordTable(

@@ -2,9 +2,9 @@ import type { AnnotationField } from '../../engine/expression/annotate/annotatio
 import type { CastType } from '../../engine/expression/annotate/cast-result.js';
 import type { DatasetField } from '../../engine/core/dataset-field.js';
 import type { PackedStrings } from '../../engine/core/packed-strings.js';
-import type { Columns } from '../../engine/core/types.js';
-import type { ProjectedColumn } from '../../engine/query/results/projection.js';
 import type { CallChannelEnd } from '../../engine/core/blocking-calls.js';
+import type { AnnotatedColumns } from './columns/annotated-batch.js';
+import type { EvaluationContext } from './columns/field-expressions.js';
 
 /** A call of a host function by an expression, in the form that the thread sends. */
 export interface HostCall {
@@ -85,14 +85,6 @@ export interface HostCalls extends CallChannelEnd {
   readonly scope?: string;
 }
 
-/** The user who evaluates expressions, and the time. */
-export interface EvaluationContext {
-  /** The result of `user()`. */
-  readonly user: { readonly name: string; readonly email: string };
-  /** The time of `now()` and `today()`, in milliseconds since 1970. */
-  readonly now: number;
-}
-
 /** The properties of every request to evaluate expressions. */
 interface ExpressionTask extends EvaluationContext {
   /** The JSON text of the request; unlike a parsed body, it distinguishes floats from ints. */
@@ -135,21 +127,6 @@ export interface PageTask extends ComputeFieldsRequest {
   readonly floats: readonly (readonly string[])[];
   /** Paths of fields that only the expressions need; the answer leaves them out. */
   readonly dropped: readonly (readonly string[])[];
-}
-
-/** The columns of the records that expressions produce, as far as they are known: plain data. */
-export interface AnnotatedColumns {
-  /** The columns of stored fields, which no expression changes. */
-  readonly stored: Columns;
-  /** The columns with known types: stored ones, and computed ones with declared types. */
-  readonly known: Columns;
-  /**
-   * The columns that values are stored in from the start, if they fit: those of the dataset, and computed ones that a later expression may
-   * change.
-   */
-  readonly hints: Columns;
-  /** The columns that every record has, in their order; null if expressions produce whole records. */
-  readonly fixed: readonly ProjectedColumn[] | null;
 }
 
 /** A request like `PageTask` whose answer is in a format that has columns. */

@@ -1,7 +1,7 @@
 import { callBlocking } from '../../engine/core/blocking-calls.js';
 import { AppError } from '../../engine/core/errors.js';
 import { jsonOfValue } from '../../engine/expression/annotate/json-text.js';
-import { toPlainValue } from '../../engine/expression/annotate/plain-result.js';
+import { toPlainValue } from '../../engine/expression/values/plain-result.js';
 import { libraryDeclarations } from '../../engine/expression/library/library-declarations.js';
 import { PyList, PyTuple } from '../../engine/expression/values/python-values.js';
 import type {
@@ -12,7 +12,8 @@ import type {
 } from '../../engine/expression/values/python-values.js';
 import type { HostAnswerCache } from './answers.js';
 import { callCacheOf } from './call-memory.js';
-import type { EvaluationContext, HostCalls } from './host-call-protocol.js';
+import type { EvaluationContext } from './columns/field-expressions.js';
+import type { HostCalls } from './host-call-protocol.js';
 import { annotateTemplateFunction } from './template-function.js';
 
 /** Maximum size in bytes of the JSON text of the arguments of a call. */

@@ -8,7 +8,7 @@ import { valueOfJson } from '../../engine/expression/annotate/json-values.js';
 import { RecordSchema, removePath } from '../../engine/expression/annotate/record-schema.js';
 import { PyDict, PyList } from '../../engine/expression/values/python-values.js';
 import type { ExpressionHost, PyValue } from '../../engine/expression/values/python-values.js';
-import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from './call-ahead.js';
+import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from './columns/call-ahead.js';
 import type { AnnotationTask } from './plan-annotation.js';
 import type { ComputeFieldsRequest, RequestedField } from './host-call-protocol.js';
 

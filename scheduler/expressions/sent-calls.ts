@@ -1,5 +1,5 @@
 import type { CallTemplate, PackedAnswers } from './host-call-protocol.js';
-import { ValueTable } from './value-table.js';
+import { ValueTable } from './columns/value-table.js';
 
 /** Calls that were sent together, or a single call. */
 export interface SentBatch {

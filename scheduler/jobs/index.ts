@@ -1,4 +1,4 @@
-import type { CompletedTask, Job, NewBackgroundTask } from './job.js';
+import type { Job } from './job.js';
 import { restoreJob } from './archive/restore.js';
 import { snapshotJob } from './archive/snapshot.js';
 import { checkpointJob } from './checkpoint/checkpoint.js';
@@ -36,28 +36,12 @@ type DeclaredJob = (typeof jobs)[number];
 /** The names of the kinds of job that `jobs` declares. */
 export type JobKind = DeclaredJob['kind'];
 
-/** The type of the result of a kind of job, which `run` returns and `publish` receives. */
-export type ResultOf<K extends JobKind> = ResultOfJob<Extract<DeclaredJob, { readonly kind: K }>>;
+/** The type of the result of a kind of job, which `run` returns and `publish` receives; unknown for a kind that `jobs` does not declare. */
+export type ResultOf<K extends string> = K extends JobKind
+  ? ResultOfJob<Extract<DeclaredJob, { readonly kind: K }>>
+  : unknown;
 
 type ResultOfJob<J> = J extends Job<string, infer _, infer R> ? R : never;
-
-/** The part of the queue by which jobs add background tasks. */
-export interface TaskQueue {
-  /**
-   * Queues a background task, or joins the open one if the kind is shared, waits for it, and resolves with its published result. Rejects
-   * with the error of the task, or with `canceled` if the signal aborts, which also cancels the task, even a shared one.
-   */
-  enqueueAndWait<K extends JobKind>(
-    kind: K,
-    order: NewBackgroundTask,
-    signal?: AbortSignal,
-  ): Promise<CompletedTask<ResultOf<K>>>;
-  enqueueAndWait(
-    kind: string,
-    order: NewBackgroundTask,
-    signal?: AbortSignal,
-  ): Promise<CompletedTask<unknown>>;
-}
 
 /** Returns the declaration of a kind of job. Throws if there is none. */
 export function jobOfKind(list: Jobs, kind: string): Job {

@@ -6,8 +6,8 @@ import { AppError } from '../../engine/core/errors.js';
 import type { Columns, JsonObject } from '../../engine/core/types.js';
 import type { QueryEngine } from '../../engine/query/plan/query-engine.js';
 import type { Snapshot, Store } from '../../engine/store/store.js';
-import type { HostCallHandler, ThreadPool } from './thread-jobs.js';
-import type { SourceDownloader } from './import/import-source.js';
+import type { HostCallHandler, ThreadPool } from './thread-pool.js';
+import type { ExpectedDigest } from '../fetch/expected-digest.js';
 
 /**
  * The declaration of a kind of job: everything that the queue and the worker know about it. `run` is called in the worker process, all
@@ -111,6 +111,19 @@ export interface CompletedTask<R> {
   readonly result: R;
 }
 
+/** The part of the queue by which code of a job adds background tasks of the kind `K`, whose result has the type `R`. */
+export interface TaskQueue<K extends string, R> {
+  /**
+   * Queues a background task, or joins the open one if the kind is shared, waits for it, and resolves with its published result. Rejects
+   * with the error of the task, or with `canceled` if the signal aborts, which also cancels the task, even a shared one.
+   */
+  enqueueAndWait(
+    kind: K,
+    order: NewBackgroundTask,
+    signal?: AbortSignal,
+  ): Promise<CompletedTask<R>>;
+}
+
 /** The entries that a kind of job writes to the log of a dataset. */
 interface LogEntryKind {
   /** The key in the `info` of the log entry. */
@@ -167,6 +180,34 @@ export interface RunContext {
   /** Runs `work` with the SQL engine of the worker's main thread. */
   withQueryEngine<T>(work: (engine: QueryEngine) => Promise<T>): Promise<T>;
 }
+
+/** A file on another host. It is downloaded into the task's scratch folder before it is read. */
+export interface UrlLocation {
+  readonly kind: 'url';
+  readonly url: string;
+}
+
+/** The size and MD5 of a complete, flushed download; it has the expected digest. */
+export interface FetchedFile {
+  readonly bytes: number;
+  /** The MD5 in lower-case hexadecimal. */
+  readonly md5: string;
+}
+
+/**
+ * Downloads a source into a new file. The worker implements it with `scheduler/fetch/`. Error messages begin with `name`. `report`
+ * is called with the number of bytes received and the total, which is null until the host has sent it.
+ */
+type SourceDownloader = (
+  source: {
+    readonly name: string;
+    readonly expected: ExpectedDigest;
+    readonly location: UrlLocation;
+  },
+  file: string,
+  signal: AbortSignal,
+  report: (bytes: number, total: number | null) => void,
+) => Promise<FetchedFile>;
 
 /** The context in which `prepare` and `publish` are called. */
 export interface PublishContext {

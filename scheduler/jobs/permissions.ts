@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { fullName } from '../../engine/catalog/users.js';
-import type { EvaluationContext } from '../expressions/host-call-protocol.js';
+import type { EvaluationContext } from '../expressions/columns/field-expressions.js';
 import {
   loadPrincipal,
   requirePermission as requireAccess,

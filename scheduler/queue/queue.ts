@@ -1,7 +1,7 @@
 import type { BackgroundTask } from '../../engine/catalog/tasks.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { canceledError, notFoundError, toErrorValue } from '../../engine/core/errors.js';
-import { jobOfKind, type JobKind, type ResultOf, type TaskQueue } from '../jobs/index.js';
+import { jobOfKind, type JobKind, type ResultOf } from '../jobs/index.js';
 import { isTerminal, type CompletedTask, type NewBackgroundTask } from '../jobs/job.js';
 import type { MessageFromWorker } from '../worker/messages.js';
 import type { SlotKind } from './running-task.js';
@@ -16,7 +16,7 @@ interface QueueOptions extends TaskRunnerOptions {
 }
 
 /** The durable queue: claims tasks of the catalogue whenever a slot is free, and passes them to the `TaskRunner`. */
-export class JobQueue implements TaskQueue {
+export class JobQueue {
   readonly #options: QueueOptions;
   readonly #runner: TaskRunner;
   readonly #waiters = new TaskWaiters();
@@ -76,28 +76,19 @@ export class JobQueue implements TaskQueue {
     return end;
   }
 
-  async enqueueAndWait<K extends JobKind>(
+  /** Does what `TaskQueue.enqueueAndWait` says; the result has the type that the kind of job declares. */
+  async enqueueAndWait<K extends string>(
     kind: K,
     order: NewBackgroundTask,
     signal?: AbortSignal,
-  ): Promise<CompletedTask<ResultOf<K>>>;
-  async enqueueAndWait(
-    kind: string,
-    order: NewBackgroundTask,
-    signal?: AbortSignal,
-  ): Promise<CompletedTask<unknown>>;
-  async enqueueAndWait(
-    kind: string,
-    order: NewBackgroundTask,
-    signal?: AbortSignal,
-  ): Promise<CompletedTask<unknown>> {
+  ): Promise<CompletedTask<ResultOf<K>>> {
     if (isAborted(signal) || !this.#isOpen) throw canceledError();
     const { task, result } = await this.#add(kind, order);
     const abort = (): void => void this.cancel(task.id).catch(() => undefined);
     signal?.addEventListener('abort', abort, { once: true });
     if (isAborted(signal)) abort(); // the signal may have aborted while the task was added
     try {
-      return { task, result: await result };
+      return { task, result: (await result) as ResultOf<K> };
     } finally {
       signal?.removeEventListener('abort', abort);
     }

@@ -38,7 +38,8 @@ import {
   type MigrationChunk,
 } from '../jobs/migration/migrate-chunk.js';
 import { partitionRows, type PartitionJobInput } from '../jobs/migration/partition-rows.js';
-import type { MergeJobInput, VerifyJobInput } from '../jobs/thread-jobs.js';
+import type { MergeJobInput } from '../jobs/merge/merge.js';
+import type { VerifyJobInput } from '../jobs/verify/verify.js';
 
 /** Compared with gzip's default level, this level takes two thirds of the time for an eighth more bytes (VCF text, blocks of 1 MB). */
 const gzipLevel = 4;

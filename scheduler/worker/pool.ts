@@ -3,7 +3,7 @@ import { serveCalls } from '../../engine/core/blocking-calls.js';
 import { AppError, canceledError } from '../../engine/core/errors.js';
 import { PrioritySemaphore } from '../../engine/core/priority-semaphore.js';
 import { Threads } from '../../engine/core/threads.js';
-import type { PoolRunOptions, ThreadPool } from '../jobs/thread-jobs.js';
+import type { PoolRunOptions, ThreadPool } from '../jobs/thread-pool.js';
 
 interface PoolOptions {
   readonly threads: number;

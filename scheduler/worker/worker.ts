@@ -7,7 +7,7 @@ import { JobHostCalls } from '../expressions/job-calls.js';
 import type { HostRequest } from '../expressions/host-call-protocol.js';
 import type { FetchFile } from '../fetch/fetcher.js';
 import type { MessageFromWorker, MessageToWorker } from './messages.js';
-import type { ThreadPool } from '../jobs/thread-jobs.js';
+import type { ThreadPool } from '../jobs/thread-pool.js';
 import { jobOfKind, jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { TaskFailure, type RunContext } from '../jobs/job.js';
 

@@ -7,7 +7,7 @@ import type { WorkerSupervisor, startWorker } from '../../scheduler/worker/worke
 import { jobs as declaredJobs, type Jobs } from '../../scheduler/jobs/index.js';
 import type { MessageToWorker } from '../../scheduler/worker/messages.js';
 import type { Outcome } from '../../engine/core/outcome.js';
-import type { ThreadPool, ThreadJobs } from '../../scheduler/jobs/thread-jobs.js';
+import type { ThreadJob, ThreadPool } from '../../scheduler/jobs/thread-pool.js';
 import * as thread from '../../scheduler/worker/job-thread.js';
 import { createMessageHandler } from '../../scheduler/worker/worker.js';
 import { DataFolder as Folder } from '../../engine/core/data-folder.js';
@@ -68,12 +68,12 @@ function poolInProcess(threads: number): ThreadPool {
   const jobs = thread as unknown as Record<string, (job: unknown) => Promise<Answer>>;
   return {
     threads,
-    async run<K extends keyof ThreadJobs>(kind: K, job: (attempt: number) => ThreadJobs[K]['job']) {
+    async run<J extends object, R>(kind: ThreadJob<J, R>, job: (attempt: number) => J) {
       const answer = await jobs[kind]!(job(1));
       // A result whose memory is transferred to the main thread is wrapped in an object.
       const outcome = valueSymbol in answer ? answer[valueSymbol] : answer;
       if (!outcome.ok) throw fromErrorValue(outcome.error);
-      return outcome.value as ThreadJobs[K]['result'];
+      return outcome.value as R;
     },
     close: async () => undefined,
   };

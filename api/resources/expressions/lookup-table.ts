@@ -7,7 +7,7 @@ import {
 } from '../../../engine/core/packed-strings.js';
 import type { RecordBytes } from '../../../engine/query/results/page-format.js';
 import { lowerCase } from '../../../engine/text/fold.js';
-import { ValueTable } from '../../../scheduler/expressions/value-table.js';
+import { ValueTable } from '../../../scheduler/expressions/columns/value-table.js';
 import { storedValuesAt } from './call-keys.js';
 import { nonEmptyValuesAt } from './function-values.js';
 import { StringPairReader } from './string-pairs.js';

@@ -11,8 +11,22 @@ import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { withReservedColumns } from '../../../engine/ingest/record-ids.js';
 import { lenientReportRules } from './compute-fields.js';
 import { errorsField } from './record-errors.js';
-import type { AnnotatedColumns } from '../host-call-protocol.js';
 import { RecordColumns } from './record-columns.js';
+
+/** The columns of the records that expressions produce, as far as they are known: plain data. */
+export interface AnnotatedColumns {
+  /** The columns of stored fields, which no expression changes. */
+  readonly stored: Columns;
+  /** The columns with known types: stored ones, and computed ones with declared types. */
+  readonly known: Columns;
+  /**
+   * The columns that values are stored in from the start, if they fit: those of the dataset, and computed ones that a later expression may
+   * change.
+   */
+  readonly hints: Columns;
+  /** The columns that every record has, in their order; null if expressions produce whole records. */
+  readonly fixed: readonly ProjectedColumn[] | null;
+}
 
 /** The records that expressions produce, as columns. */
 export interface AnnotatedBatch {

@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
 import type { Column } from '../../../engine/core/types.js';
-import { ValueTable } from '../value-table.js';
+import { ValueTable } from './value-table.js';
 
 /**
  * Number of rows after which a column with mostly distinct values gets no codes. `maxDictionaryCodes` is the maximum number of distinct

@@ -17,7 +17,7 @@ import {
   validityReader,
   type DictionaryCodes,
 } from './column-codes.js';
-import type { ValueTable } from '../value-table.js';
+import type { ValueTable } from './value-table.js';
 import { dateText, floatText } from '../../../engine/query/results/number-text.js';
 
 /** Reads value number `i` of a column. */

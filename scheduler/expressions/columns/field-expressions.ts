@@ -10,8 +10,15 @@ import {
   type CompiledField,
 } from '../../../engine/expression/annotate/annotation-fields.js';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
-import type { EvaluationContext } from '../host-call-protocol.js';
 import { PyDict } from '../../../engine/expression/values/python-values.js';
+
+/** The user who evaluates expressions, and the time. */
+export interface EvaluationContext {
+  /** The result of `user()`. */
+  readonly user: { readonly name: string; readonly email: string };
+  /** The time of `now()` and `today()`, in milliseconds since 1970. */
+  readonly now: number;
+}
 
 /** The expressions of an import or a migration: plain data, from which each thread compiles them. */
 export interface FieldExpressions extends EvaluationContext {

@@ -1,4 +1,4 @@
-import { ValueTable } from '../value-table.js';
+import { ValueTable } from './value-table.js';
 import { PairHashTable } from './column-codes.js';
 import { TextResults } from './text-results.js';
 import { cachedResult, ValueMemo, type CachedResult } from './value-memo.js';

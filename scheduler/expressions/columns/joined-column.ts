@@ -7,7 +7,7 @@ import {
   type TemplateCallAnswers,
   type CallsSharingTemplate,
 } from '../../../engine/expression/values/python-values.js';
-import { maxRecordsAhead } from '../call-ahead.js';
+import { maxRecordsAhead } from './call-ahead.js';
 import { appendDictionaryEntries, appendResults } from './append-results.js';
 import type { ErrorsByRow } from './column-results.js';
 import type { TextColumn } from './column-values.js';

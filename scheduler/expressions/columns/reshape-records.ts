@@ -5,7 +5,7 @@ import { PyDict, type PyValue } from '../../../engine/expression/values/python-v
 import { FindingCollector } from '../../../engine/ingest/findings.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
 import { codes } from '../../../engine/ingest/validation-codes.js';
-import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from '../call-ahead.js';
+import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from './call-ahead.js';
 import {
   chunkExpressionsTimeoutMs,
   lenientReportRules,

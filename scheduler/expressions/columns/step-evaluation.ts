@@ -12,7 +12,7 @@ import {
   type PyValue,
   type CallsSharingTemplate,
 } from '../../../engine/expression/values/python-values.js';
-import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from '../call-ahead.js';
+import { answerCallsAhead, passesAheadOf, maxRecordsAhead } from './call-ahead.js';
 import { stepsToEvaluateAhead, type ComputationStep } from './computation-step.js';
 import type { JobResults } from './job-results.js';
 import type { RecordSlots, SlotMember } from './record-slots.js';

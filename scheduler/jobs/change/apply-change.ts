@@ -1,5 +1,9 @@
 import { join } from 'node:path';
-import type { RowMatches } from '../../../engine/change/replace-rows.js';
+import type {
+  AddRowsInput,
+  ReplaceRowsInput,
+  RowMatches,
+} from '../../../engine/change/replace-rows.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { Columns, JsonObject } from '../../../engine/core/types.js';
 import { givenIdColumn, isOfGivenRecords } from '../../../engine/ingest/physical-names.js';
@@ -8,6 +12,7 @@ import { groupRowsBySegment } from '../../../engine/query/plan/rows-by-segment.j
 import { withMoreDeleted } from '../../../engine/store/deletion-vector.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import { TaskFailure, type RunContext } from '../job.js';
+import type { ThreadJob } from '../thread-pool.js';
 import { findChangedRows, type ChangedRows } from './find-changed.js';
 import {
   averageRecordSizes,
@@ -16,6 +21,9 @@ import {
   unmatchedRows,
 } from './match-parts.js';
 import type { AppliedChange, GivenSegments, RecordChange } from './record-change.js';
+
+const addInThread = 'add' as ThreadJob<AddRowsInput, Segment>;
+const replaceInThread = 'replace' as ThreadJob<ReplaceRowsInput, Segment>;
 
 /** The result of a job that has written the given records of a change; its metadata have a `receipt`. */
 interface GivenRecords extends Pick<GivenSegments, 'segments' | 'columns'> {
@@ -141,7 +149,7 @@ async function writeReplacingSegments(
   const sizes = { given: givenSizes, stored: storedSizes };
   const replacing = divideMatches(matches, given, pool.threads, isWhole, sizes).map((part, i) =>
     pool.run(
-      'replace',
+      replaceInThread,
       () => ({
         given: read,
         columns,
@@ -164,7 +172,7 @@ async function writeReplacingSegments(
     if (isNew && idFields !== null && !segment.columns.some(isOfGivenRecords)) return segment;
     const path = join(scratch, `added-${i}.parquet`);
     const writtenSegment = pool.run(
-      'add',
+      addInThread,
       () => ({ given: read[i]!, columns, rows, path }),
       signal,
     );

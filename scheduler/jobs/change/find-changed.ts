@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type {
+  FoundRows,
   SegmentMatches,
   RowSearch,
   KeySegment,
@@ -21,9 +22,12 @@ import {
   type Snapshot,
 } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
+import type { ThreadJob } from '../thread-pool.js';
 import { keyColumnsOf } from './key-columns.js';
 import { countMatchedRecords, sortByRowId } from './match-parts.js';
 import type { GivenSegments, RecordLocationOf, RecordChange } from './record-change.js';
+
+const findInThread = 'find' as ThreadJob<RowSearch, FoundRows>;
 
 /** The stored records of a dataset that the records of an import or a migration name. */
 export interface ChangedRows {
@@ -82,7 +86,7 @@ export async function findChangedRows(
       : shares.map((numbers) => {
           const segments = numbers.map((number) => searchedSegments[number]!);
           const search: RowSearch = { wanted: wantedFiles, columns: keys, segments, isUnique: !mayRepeatKeys }; // prettier-ignore
-          return pool.run('find', () => search, signal);
+          return pool.run(findInThread, () => search, signal);
         }),
   );
   const { missing, repeated, distinct = 0 } = found[0] ?? {};

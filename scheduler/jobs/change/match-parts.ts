@@ -5,6 +5,9 @@ import type { Columns } from '../../../engine/core/types.js';
 import { leafKey } from '../../../engine/store/segment-stats.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
+import type { ThreadJob } from '../thread-pool.js';
+
+const estimateInThread = 'estimate' as ThreadJob<readonly CheckedFile[], Float64Array>;
 
 /** Maximum number of records in a segment that replaces rows. */
 const maxSegmentRows = 1 << 17;
@@ -54,7 +57,7 @@ export async function averageRecordSizes(
         const { path, blockChecksums } = files[number]!;
         return { path, blockChecksums };
       });
-      const found = await pool.run('estimate', () => read, signal, { isUrgent: true });
+      const found = await pool.run(estimateInThread, () => read, signal, { isUrgent: true });
       for (const [i, number] of share.entries()) sizes[number] = found[i]!;
     }),
   );

@@ -1,6 +1,7 @@
 import { notFoundError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import type { TaskQueue } from '../index.js';
+import type { TaskQueue } from '../job.js';
+import type { TableResult } from '../table/run-table.js';
 import type { TableCache } from '../table/table-cache.js';
 import { computedTableOf, type ComputedTable } from './computed-table.js';
 import type { ComputedOrder } from './computed-types.js';
@@ -34,7 +35,10 @@ export interface ComputedTables {
 }
 
 /** Returns the tables of computed fields that `cache` keeps. */
-export function createComputedTables(cache: TableCache, queue: TaskQueue): ComputedTables {
+export function createComputedTables(
+  cache: TableCache,
+  queue: TaskQueue<'computed_table', TableResult>,
+): ComputedTables {
   let requests = 0;
   return {
     use({ datasetId, userId, order, isRepeatable }, signal, work) {

@@ -5,7 +5,7 @@ import { hasOpenType } from '../../../engine/ingest/overlaid-columns.js';
 import type { QueryRequest } from '../../../engine/query/request/query-request.js';
 import { project, type ProjectedColumn } from '../../../engine/query/results/projection.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
-import type { AnnotatedColumns } from '../../expressions/host-call-protocol.js';
+import type { AnnotatedColumns } from '../../expressions/columns/annotated-batch.js';
 import { typeHints } from '../../expressions/columns/input-columns.js';
 import { knownColumns } from '../import/known-columns.js';
 import { declarationsIn } from '../import/target-fields.js';

@@ -9,18 +9,21 @@ import { unloggedSnapshot } from '../../../engine/store/loose.js';
 import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { FileWarning } from '../../../writers/writer.js';
-import { maxRecordsAhead } from '../../expressions/call-ahead.js';
-import type { AnnotatedColumns } from '../../expressions/host-call-protocol.js';
+import { maxRecordsAhead } from '../../expressions/columns/call-ahead.js';
 import type { RunContext } from '../job.js';
+import type { ThreadJob } from '../thread-pool.js';
 import { schemaFileName } from '../table/run-table.js';
 import {
   annotatedProjection,
   fieldNamesOfBatches,
+  type AnnotatedColumns,
 } from '../../expressions/columns/annotated-batch.js';
-import type { AnnotatedPart } from './annotated-part.js';
+import type { AnnotatedPart, AnnotationJob } from './annotated-part.js';
 import { mapInOrder } from './in-order.js';
 import type { PartLimits } from './part-splitter.js';
 import type { ExportAnnotation, PartRows } from './part.js';
+
+const annotateInThread = 'annotate' as ThreadJob<AnnotationJob, AnnotatedPart>;
 
 /** The size of the parts in which records are annotated. */
 export const annotatedPartLimits: PartLimits = { partRecords: maxRecordsAhead };
@@ -104,7 +107,7 @@ async function annotatePartInPool(
   { name, known, hints }: { readonly name: string; readonly known: Columns; readonly hints: Columns }, // prettier-ignore
 ): Promise<AnnotatedPart> {
   return pool.run(
-    'annotate',
+    annotateInThread,
     // Each attempt writes a new file, because a thread that died may have left an incomplete one.
     (attempt) => ({ files, rows, projection, annotation, known, hints, file: join(scratch, `${name}${attempt}.parquet`) }), // prettier-ignore
     signal,

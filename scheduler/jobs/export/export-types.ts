@@ -7,7 +7,7 @@ import type { SeparatedQuery } from '../../../engine/query/request/separated-que
 import type { ComputedQuery } from '../computed/computed-query.js';
 import type { ComputedParams } from '../computed/computed-types.js';
 import type { ExportAnnotation } from './part.js';
-import type { AnnotatedColumns } from '../../expressions/host-call-protocol.js';
+import type { AnnotatedColumns } from '../../expressions/columns/annotated-batch.js';
 import type { FileContext, FileWarning } from '../../../writers/writer.js';
 
 /** Parameters of `runExport`. */

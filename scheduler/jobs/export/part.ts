@@ -9,7 +9,8 @@ import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import { createRecordAnnotator, jsonOfRecord } from '../../expressions/record-annotator.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
-import type { EvaluationContext, HostCalls } from '../../expressions/host-call-protocol.js';
+import type { EvaluationContext } from '../../expressions/columns/field-expressions.js';
+import type { HostCalls } from '../../expressions/host-call-protocol.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import { AppError } from '../../../engine/core/errors.js';
 

@@ -12,6 +12,7 @@ import { cellNames } from '../../../engine/query/results/cells.js';
 import type { FileContext, FileWarning, Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import type { RunContext } from '../job.js';
+import type { ThreadJob } from '../thread-pool.js';
 import { annotatedPartLimits, createAnnotatedTable } from './annotated-table.js';
 import { findComputedRows, mapProgress } from './computed-search.js';
 import type { ExportParams, ExportResult, QueryExport } from './export-types.js';
@@ -19,7 +20,10 @@ import { ResumableParts } from './finished-parts.js';
 import { mapInOrder } from './in-order.js';
 import type { PartLimits } from './part-splitter.js';
 import { splitCommitIntoParts, exportQueryOptions, splitRowsIntoParts } from './part-jobs.js';
-import type { EncodedPart, ExportAnnotation, PartJob, PartRows } from './part.js';
+import type { EncodedPart, ExportAnnotation, ListLengthJob, PartJob, PartRows } from './part.js';
+
+const encodeInThread = 'encode' as ThreadJob<PartJob, EncodedPart>;
+const measureInThread = 'measure' as ThreadJob<ListLengthJob, readonly number[]>;
 
 /** Writes the records of a query or a commit to a file in the scratch folder. */
 export async function runExport(params: ExportParams, context: RunContext): Promise<ExportResult> {
@@ -152,7 +156,7 @@ async function measureLists(
     pool.threads + 1,
     ({ files, rows }) => {
       const job = { files, rows, projection: file.projection };
-      return pool.run('measure', () => job, signal, { isUrgent: true });
+      return pool.run(measureInThread, () => job, signal, { isUrgent: true });
     },
   );
   try {
@@ -255,7 +259,7 @@ async function* encodeParts(
   const encode = async (job: PartJob) => {
     const found = job.rows.length / 2;
     const encoded = (): Promise<EncodedPart> =>
-      pool.run('encode', () => job, signal, {
+      pool.run(encodeInThread, () => job, signal, {
         isUrgent: true,
         ...(annotation && { calls: context.hostCalls }),
       });

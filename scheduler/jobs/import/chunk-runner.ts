@@ -5,6 +5,7 @@ import type { ReplaceableRows } from '../../../engine/change/replace-by-batch.js
 import { flushSegment } from '../../../engine/store/segment.js';
 import type { RequiredKey } from '../change/missing-keys.js';
 import type { RunContext } from '../job.js';
+import type { ThreadJob } from '../thread-pool.js';
 import type { SourceChunk } from './chunk-flow.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
 import type { FieldExpressions } from '../../expressions/columns/field-expressions.js';
@@ -13,6 +14,8 @@ import { chunkKey, type ImportResume } from './resume.js';
 import type { ImportSource } from './import-source.js';
 import type { LocalFile } from './source-files.js';
 import type { SourceLayout } from './source-layout.js';
+
+const parseInThread = 'parse' as ThreadJob<ChunkJob, ChunkResult>;
 
 /** The data and functions that all sources of an import share. */
 export interface ImportRunContext {
@@ -117,7 +120,7 @@ export class ChunkRunner {
     const index = this.#firstChunk + chunk.index;
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const result = await pool.run(
-      'parse',
+      parseInThread,
       // Each attempt writes a new file, because a thread that died may have left an incomplete one.
       (attempt) => ({
         ...settings,

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import type { ValidationParams } from '../../../engine/ingest/findings.js';
 import type { ExpectedDigest } from '../../fetch/expected-digest.js';
+import type { UrlLocation } from '../job.js';
 
 /**
  * A file that an import reads: plain data for the worker. It was checked when the import was created; `prepare` checks the
@@ -34,27 +35,3 @@ export interface FileLocation {
   /** The MD5 digest of the file in lower-case hex; null if the catalogue does not have it. */
   readonly md5: string | null;
 }
-
-/** A file on another host. It is downloaded into the task's scratch folder before it is read. */
-export interface UrlLocation {
-  readonly kind: 'url';
-  readonly url: string;
-}
-
-/** The size and MD5 of a complete, flushed download; it has the expected digest. */
-export interface FetchedFile {
-  readonly bytes: number;
-  /** The MD5 in lower-case hexadecimal. */
-  readonly md5: string;
-}
-
-/**
- * Downloads a source into a new file. The worker implements it with `scheduler/fetch/`. Error messages begin with `name`. `report`
- * is called with the number of bytes received and the total, which is null until the host has sent it.
- */
-export type SourceDownloader = (
-  source: Pick<ImportSource, 'name' | 'expected'> & { readonly location: UrlLocation },
-  file: string,
-  signal: AbortSignal,
-  report: (bytes: number, total: number | null) => void,
-) => Promise<FetchedFile>;

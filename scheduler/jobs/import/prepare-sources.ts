@@ -8,8 +8,8 @@ import { parametersWithBuild, readerByHints } from './reader-choice.js';
 import { fileNameOf } from '../../fetch/url.js';
 import { fileHintsOf, manifestEntries, type ManifestEntry } from './manifest.js';
 import { checkPermission } from '../permissions.js';
-import type { PublishContext } from '../job.js';
-import type { FileLocation, ImportSource, UrlLocation } from './import-source.js';
+import type { PublishContext, UrlLocation } from '../job.js';
+import type { FileLocation, ImportSource } from './import-source.js';
 
 /** Returns the sources of an import, in order. Throws if its user may no longer read one of them. */
 export async function importSourcesOf(

@@ -5,7 +5,12 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
-import { areOutdated, commitChange, commitDeletion, rebaseChange } from '../commit-change.js';
+import {
+  areOutdated,
+  commitChange,
+  commitDeletion,
+  rebaseChange,
+} from '../change/commit-change.js';
 import type { PublishContext, PublicationOutcome } from '../job.js';
 import { requireAppendableSnapshot } from '../visible-data.js';
 import { createDryRunReport } from './dry-run-report.js';

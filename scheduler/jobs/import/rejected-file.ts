@@ -8,7 +8,10 @@ import { readFileStats, moveFile, readFile, syncFolder } from '../../../engine/c
 import { createFile, type FileWriter } from '../../../engine/core/file-writer.js';
 import { shiftedLine } from '../../../engine/ingest/rejected-lines.js';
 import type { RunContext } from '../job.js';
+import type { ThreadJob } from '../thread-pool.js';
 import type { RejectedPart } from './rejected-part.js';
+
+const gzipInThread = 'gzip' as ThreadJob<Uint8Array, Uint8Array>;
 
 /** Name of the file of rejected records in the scratch folder, where it stays until `keepRejected` moves it or the task ends. */
 const rejectedFileName = 'rejected.jsonl.gz';
@@ -45,7 +48,7 @@ export async function writeRejectedFile(
   const file = await createFile(join(scratch, rejectedFileName), { md5: true });
   try {
     const records = await writeLines(sources, file, (block) =>
-      pool.run('gzip', () => block, signal, { isUrgent: true }),
+      pool.run(gzipInThread, () => block, signal, { isUrgent: true }),
     );
     const writtenFile = await file.finish();
     const recordsLeft = rejectedCount - records;

@@ -6,8 +6,7 @@ import { readFileStats, moveFile, openFile, syncFolder } from '../../../engine/c
 import { readFooter } from '../../../engine/store/footer.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
 import type { ChunkResult } from './chunk-types.js';
-import type { RunContext } from '../job.js';
-import type { FetchedFile, UrlLocation } from './import-source.js';
+import type { FetchedFile, RunContext, UrlLocation } from '../job.js';
 import { readCodeVersion, Journal, readJournal, type JournalEntry } from '../journal.js';
 
 /** Version of the values in the journal. */

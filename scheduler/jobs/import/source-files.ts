@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { AppError } from '../../../engine/core/errors.js';
 import { fileExists, linkFile, readFileStats } from '../../../engine/core/files.js';
-import type { RunContext } from '../job.js';
+import type { RunContext, UrlLocation } from '../job.js';
 import { downloadKey, type ImportResume } from './resume.js';
-import type { FileLocation, ImportSource, UrlLocation } from './import-source.js';
+import type { FileLocation, ImportSource } from './import-source.js';
 
 /** The complete file of a source, on this machine. */
 export interface LocalFile {

@@ -1,11 +1,25 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { EncodedOrigins } from '../../../engine/store/origins.js';
+import type { Columns } from '../../../engine/core/types.js';
+import type { MergeSource } from '../../../engine/store/merge-segments.js';
 import { liveRowCount, type MergeInput, type Segment } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
-import type { MergeJobInput } from '../thread-jobs.js';
+import type { ThreadJob } from '../thread-pool.js';
 import type { Job } from '../job.js';
 import { sortSegments } from './sort-segments.js';
+
+/** Input of a merge of segments. */
+export interface MergeJobInput {
+  /** Whether deleted rows are left out, as in `MergeInput`. */
+  readonly dropsDeleted: boolean;
+  readonly sources: readonly MergeSource[];
+  readonly columns: Columns;
+  /** Absolute path of the segment to write, in a scratch folder. */
+  readonly file: string;
+}
+
+const mergeInThread = 'merge' as ThreadJob<MergeJobInput, Segment>;
 
 /** The segments that a merge replaces. Their files remain, because earlier versions of the dataset need them. */
 interface MergeParams extends MergeInput {
@@ -70,7 +84,7 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
       dropsDeleted,
       file: join(scratch, `${attempt}.parquet`),
     });
-    return { merged: [await pool.run('merge', merge, signal)], segments };
+    return { merged: [await pool.run(mergeInThread, merge, signal)], segments };
   },
 
   async publish(task, { merged, segments, origins }, { catalog, store, data, attempt, persist }) {

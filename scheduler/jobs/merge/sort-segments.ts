@@ -1,4 +1,10 @@
 import { join } from 'node:path';
+import type {
+  RowIdSpan,
+  SortedSegment,
+  SortRowsInput,
+  SpanInput,
+} from '../../../engine/change/sort-rows.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { targetRowsPerSegment } from '../../../engine/store/compaction.js';
 import type { MergeSource } from '../../../engine/store/merge-segments.js';
@@ -11,6 +17,10 @@ import {
 } from '../../../engine/store/read-columns.js';
 import { liveRowCount, type MergeInput, type Segment } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
+import type { ThreadJob } from '../thread-pool.js';
+
+const divideInThread = 'divide' as ThreadJob<SpanInput, readonly RowIdSpan[]>;
+const sortInThread = 'sort' as ThreadJob<SortRowsInput, SortedSegment>;
 
 /** The segments in the scratch folder into which rows were sorted, and where each row comes from. */
 interface SortedSegments {
@@ -29,7 +39,11 @@ export async function sortSegments(
   { pool, scratch, signal }: RunContext,
 ): Promise<SortedSegments> {
   const rowsPerSpan = targetRowsPerSegment(sources.map(({ segment }) => segment));
-  const spans = await pool.run('divide', () => ({ sources, rowsPerSpan, dropsDeleted }), signal);
+  const spans = await pool.run(
+    divideInThread,
+    () => ({ sources, rowsPerSpan, dropsDeleted }),
+    signal,
+  );
   const mergedSegments: Segment[] = [];
   const origins: EncodedOrigins[] = [];
   for (const [i, span] of spans.entries()) {
@@ -39,7 +53,7 @@ export async function sortSegments(
       columns,
       file: join(scratch, `${i}-${attempt}.parquet`),
     });
-    const sorted = await pool.run('sort', order, signal);
+    const sorted = await pool.run(sortInThread, order, signal);
     mergedSegments.push(sorted.segment);
     origins.push(sorted.origins);
   }

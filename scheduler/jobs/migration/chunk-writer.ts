@@ -18,11 +18,14 @@ import { numberChunks, type NumberedChunk } from '../import/numbered-chunks.js';
 import { RejectedBudget } from '../import/rejected-budget.js';
 import type { RejectingSource } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
+import type { ThreadJob } from '../thread-pool.js';
 import { cutRowsIntoChunks, countRows, type ChunkRows } from './chunk-rows.js';
 import { gatherOrdered } from './gather-ordered.js';
 import { withFinalTypes } from './column-plan.js';
-import type { MigratedChunk, MigrationExpressions } from './migrate-chunk.js';
+import type { MigratedChunk, MigrationChunk, MigrationExpressions } from './migrate-chunk.js';
 import type { MigrationParams } from './migration-types.js';
+
+const migrateInThread = 'migrate' as ThreadJob<MigrationChunk, MigratedChunk>;
 
 /** Numbers of records; the records that were read or made by expressions always equal the sum of those stored and rejected. */
 export interface MigratedCounts {
@@ -226,7 +229,7 @@ export class ChunkWriter {
     const { pool, scratch, signal, attempt: taskAttempt } = this.#context;
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const chunk = await pool.run(
-      'migrate',
+      migrateInThread,
       // Each attempt writes a new file, because a thread that died may have left an incomplete one.
       (attempt) => ({
         rows,

@@ -3,8 +3,12 @@ import { removeFile } from '../../../engine/core/files.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
+import type { ThreadJob } from '../thread-pool.js';
 import type { ChunkRows, ChunkSegment } from './chunk-rows.js';
 import { RowOrderFile } from './order-file.js';
+import type { PartitionJobInput } from './partition-rows.js';
+
+const partitionInThread = 'partition' as ThreadJob<PartitionJobInput, readonly (Segment | null)[]>;
 
 /** Maximum number of ordered chunks that are read directly from the segments of the source. Each segment is read again for every chunk. */
 const maxDirectChunks = 4;
@@ -225,7 +229,7 @@ class RowDistributor {
       const fileOf = (name: string, attempt: number): string =>
         join(scratch, `${name}-${attempt}.parquet`);
       return pool.run(
-        'partition',
+        partitionInThread,
         (attempt) => ({
           rows: { segments, order },
           columns,

@@ -17,10 +17,10 @@ import type { Snapshot } from '../../../engine/store/store.js';
 import { checkPermission, evaluationOriginOf } from '../permissions.js';
 import { givenIdColumn } from '../../../engine/ingest/physical-names.js';
 import type { RecordChange } from '../change/record-change.js';
-import type { EvaluationContext } from '../../expressions/host-call-protocol.js';
 import {
   fieldExpressionsOf,
   producesRecords,
+  type EvaluationContext,
 } from '../../expressions/columns/field-expressions.js';
 import {
   computedNames,

@@ -5,7 +5,12 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { withDatasetLock } from '../dataset-lock.js';
-import { areOutdated, commitChange, commitDeletion, rebaseChange } from '../commit-change.js';
+import {
+  areOutdated,
+  commitChange,
+  commitDeletion,
+  rebaseChange,
+} from '../change/commit-change.js';
 import { createDryRunReport } from '../import/dry-run-report.js';
 import { countsOfChange, countsOfDeletion, type AppliedChange } from '../change/record-change.js';
 import { isRedeclared, markDeclaredColumns, newFieldsOf } from '../import/known-columns.js';

@@ -1,7 +1,7 @@
 import { notFoundError } from '../../../engine/core/errors.js';
 import { unloggedSnapshot } from '../../../engine/store/loose.js';
 import { tableFormatOf } from '../../../readers/index.js';
-import type { TaskQueue } from '../index.js';
+import type { TaskQueue } from '../job.js';
 import { fieldsOfTable, type FileTable, type TableFile } from './file-table.js';
 import { schemaFileName, type TableResult } from './run-table.js';
 import type { TableCache, TableSource } from './table-cache.js';
@@ -19,7 +19,7 @@ export interface FileTables {
 
 /** Options of `createFileTables`. */
 interface FileTablesOptions {
-  readonly queue: TaskQueue;
+  readonly queue: TaskQueue<'table', TableResult>;
   report(message: string): void;
   /** Called once for each table that is created, when it is complete, with the number of its records. */
   counted(file: TableFile, records: number): Promise<void>;

@@ -1,13 +1,13 @@
 import type { Catalog } from '../../../engine/catalog/catalog.js';
 import { toErrorValue } from '../../../engine/core/errors.js';
 import type { Store } from '../../../engine/store/store.js';
-import type { TaskQueue } from '../index.js';
+import type { TaskQueue } from '../job.js';
 
 /** Options of an `UpkeepTrigger`. */
 interface UpkeepTriggerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
-  readonly queue: TaskQueue;
+  readonly queue: TaskQueue<string, unknown>;
   report(message: string): void;
   now(): number;
   /** Time in milliseconds without a commit after which even a few segments are merged; if it is not finite, they never are. */

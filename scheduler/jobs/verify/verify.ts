@@ -18,8 +18,18 @@ import {
 import { withDatasetLock } from '../dataset-lock.js';
 import type { Job, RunContext } from '../job.js';
 import { byteProgressReporter } from '../archive/archive-run.js';
+import type { ThreadJob } from '../thread-pool.js';
 import { isInArchive, lostVersionsError } from '../visible-data.js';
 import { archiveProblems, type KnownArchive } from './verify-archive.js';
+
+/** A segment to be verified. */
+export interface VerifyJobInput {
+  /** The absolute path of the segment file. */
+  readonly file: string;
+  readonly segment: Segment;
+}
+
+const verifyInThread = 'verify' as ThreadJob<VerifyJobInput, readonly string[]>;
 
 type KnownCounts = Pick<DatasetRow, 'documentsCount' | 'bytes'>;
 
@@ -225,7 +235,7 @@ async function verifySegments(
       const segment = segments[index]!;
       const file = data.datasetFile(datasetId, segment.path);
       const problems = await pool
-        .run('verify', () => ({ file, segment }), signal)
+        .run(verifyInThread, () => ({ file, segment }), signal)
         .catch((error: unknown) => {
           next = segments.length; // stops the other threads too
           throw error;

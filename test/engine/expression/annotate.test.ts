@@ -4,7 +4,7 @@ import type { AnnotationRequest } from '../../../engine/expression/annotate/anno
 import type { AnnotationField } from '../../../engine/expression/annotate/annotation-fields.js';
 import { jsonOfValue } from '../../../engine/expression/annotate/json-text.js';
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
-import { toPlainValue } from '../../../engine/expression/annotate/plain-result.js';
+import { toPlainValue } from '../../../engine/expression/values/plain-result.js';
 import { noFields } from '../../../engine/expression/compile/scope.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import { getItem } from '../../../engine/expression/values/dict.js';

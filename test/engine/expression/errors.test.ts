@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { toPlainValue } from '../../../engine/expression/annotate/plain-result.js';
+import { toPlainValue } from '../../../engine/expression/values/plain-result.js';
 import { castResult } from '../../../engine/expression/annotate/cast-result.js';
 import {
   compileExpression,

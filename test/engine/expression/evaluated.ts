@@ -1,5 +1,5 @@
 import { valueOfJson } from '../../../engine/expression/annotate/json-values.js';
-import { toPlainValue } from '../../../engine/expression/annotate/plain-result.js';
+import { toPlainValue } from '../../../engine/expression/values/plain-result.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import type { ExpressionOptions } from '../../../engine/expression/expression.js';
 import {

@@ -16,7 +16,7 @@ import {
 } from '../../../scheduler/expressions/host-call-protocol.js';
 import { annotationFieldsOf } from '../../../scheduler/expressions/columns/field-expressions.js';
 import { JobResults } from '../../../scheduler/expressions/columns/job-results.js';
-import { toPlainValue } from '../../../engine/expression/annotate/plain-result.js';
+import { toPlainValue } from '../../../engine/expression/values/plain-result.js';
 import { jsonOfValue } from '../../../engine/expression/annotate/json-text.js';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import { seededRandom } from '../../random.js';

@@ -11,7 +11,7 @@ import {
   packAnswers,
   unpackAnswers,
 } from '../../../scheduler/expressions/packed.js';
-import { ValueTable } from '../../../scheduler/expressions/value-table.js';
+import { ValueTable } from '../../../scheduler/expressions/columns/value-table.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { lacksColumns } from '../../../scheduler/jobs/commit-change.js';
+import { lacksColumns } from '../../../scheduler/jobs/change/commit-change.js';
 import { column } from '../../engine/query/dataset.js';
 
 const [id, gene] = [column('variant', 'string'), column('gene', 'string')];

@@ -10,6 +10,7 @@ import type { Segment, Snapshot } from '../../../engine/store/store.js';
 import { findChangedRows } from '../../../scheduler/jobs/change/find-changed.js';
 import type { RecordChange } from '../../../scheduler/jobs/change/record-change.js';
 import type { RunContext } from '../../../scheduler/jobs/job.js';
+import type { ThreadJob } from '../../../scheduler/jobs/thread-pool.js';
 import { openPool } from '../../../scheduler/worker/pool.js';
 import { writeSegment } from '../../engine/store/write-segment.js';
 
@@ -44,9 +45,10 @@ test('two million keys are found in a thread whose heap has no room for arrays o
     segments,
     isUnique: true,
   };
+  const find = 'find' as ThreadJob<RowSearch, FoundRows>;
   const pool = openPool({ threads: 1, heapMb: 64 });
   try {
-    const found = await pool.run('find', () => search, new AbortController().signal);
+    const found = await pool.run(find, () => search, new AbortController().signal);
     const { distinct, missing, repeated } = found;
     expect({ distinct, missing, repeated }).toEqual({ distinct: 2 * rows });
     // Each row is found by the key that the row itself has.

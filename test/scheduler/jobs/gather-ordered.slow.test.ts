@@ -16,7 +16,7 @@ import {
   type PartitionJobInput,
 } from '../../../scheduler/jobs/migration/partition-rows.js';
 import { columnsOfChunk, readRows } from '../../../scheduler/jobs/migration/read-rows.js';
-import type { ThreadPool } from '../../../scheduler/jobs/thread-jobs.js';
+import type { ThreadPool } from '../../../scheduler/jobs/thread-pool.js';
 import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 import { Lake } from '../lake.js';

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
 import type { CheckedFile } from '../../../engine/core/block-checksums.js';
 import { averageRecordSizes, divideMatches } from '../../../scheduler/jobs/change/match-parts.js';
-import type { ThreadPool } from '../../../scheduler/jobs/thread-jobs.js';
+import type { ThreadPool } from '../../../scheduler/jobs/thread-pool.js';
 import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Catalog } from '../../../engine/catalog/catalog.js';
 import { AppError, type ErrorCode } from '../../../engine/core/errors.js';
 import type { Store } from '../../../engine/store/store.js';
-import type { TaskQueue } from '../../../scheduler/jobs/index.js';
+import type { TaskQueue } from '../../../scheduler/jobs/job.js';
 import { UpkeepTrigger } from '../../../scheduler/jobs/upkeep/upkeep-trigger.js';
 
 const minute = 60_000;
@@ -37,7 +37,7 @@ async function triedMinutes(
   const upkeep = new UpkeepTrigger({
     catalog: { datasets: { get: async () => ({ availability: 'available' }) } } as unknown as Catalog, // prettier-ignore
     store: store as Store,
-    queue: queue as TaskQueue,
+    queue: queue as TaskQueue<string, unknown>,
     report: (message) => void reported.push(message),
     now: () => now,
     quietMs: Infinity,

@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LoggedPublication } from '../../../engine/catalog/publish.js';
 import { AppError, canceledError, InputError } from '../../../engine/core/errors.js';
-import { commitChange } from '../../../scheduler/jobs/commit-change.js';
+import { commitChange } from '../../../scheduler/jobs/change/commit-change.js';
 import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
 import type { Job } from '../../../scheduler/jobs/job.js';
 import type { Scheduler } from '../../../scheduler/queue/scheduler.js';

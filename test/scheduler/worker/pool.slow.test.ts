@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from '@jest/globals';
-import type { ThreadPool } from '../../../scheduler/jobs/thread-jobs.js';
+import type { ThreadJob, ThreadPool } from '../../../scheduler/jobs/thread-pool.js';
 import { openPool } from '../../../scheduler/worker/pool.js';
 import { pollUntil } from '../../until.js';
 
 const stubThreadModule = new URL('../processes/stub-thread.js', import.meta.url).href;
+const gzip = 'gzip' as ThreadJob<Uint8Array, Uint8Array>;
 let threadPool: ThreadPool | undefined;
 afterEach(() => threadPool?.close());
 
@@ -19,7 +20,7 @@ function newPool(jobMs?: number): ThreadPool {
 
 function runGzipJob(job: string, signal = new AbortController().signal): Promise<string> {
   return (threadPool as ThreadPool)
-    .run('gzip', () => Buffer.from(job), signal)
+    .run(gzip, () => Buffer.from(job), signal)
     .then((b) => Buffer.from(b).toString());
 }
 
@@ -41,7 +42,7 @@ test('R1: runs a job once more when its thread dies, then fails it with a reason
   newPool();
   let tries = 0;
   const second = (threadPool as ThreadPool).run(
-    'gzip',
+    gzip,
     (attempt) => Buffer.from(((tries = attempt), attempt === 1 ? 'exit' : 'fine')),
     new AbortController().signal,
   );
@@ -60,7 +61,7 @@ test.each(['before they start', 'while they run'])(
     // The first byte of each job is in shared memory: a thread sets it when it begins to spin.
     const jobs = [1, 2, 3].map(() => new Uint8Array(new SharedArrayBuffer(1)));
     const spinning = jobs.map((job) =>
-      (threadPool as ThreadPool).run('gzip', () => job, abort.signal),
+      (threadPool as ThreadPool).run(gzip, () => job, abort.signal),
     );
     const waitingRun = runGzipJob('next');
     if (when === 'while they run') await pollUntil(() => jobs[0]?.[0] === 1 && jobs[1]?.[0] === 1);
@@ -90,7 +91,7 @@ test('runs urgent jobs before those that wait, each in order', async () => {
   const done: string[] = [];
   const add = (name: string, isUrgent: boolean): Promise<unknown> =>
     (threadPool as ThreadPool)
-      .run('gzip', () => Buffer.from(name), signal, { isUrgent })
+      .run(gzip, () => Buffer.from(name), signal, { isUrgent })
       .then(() => done.push(name));
   await Promise.all([
     add('first', false),

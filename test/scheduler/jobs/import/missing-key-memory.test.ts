@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { codes } from '../../../../engine/ingest/validation-codes.js';
-import type { ChunkJob } from '../../../../scheduler/jobs/import/chunk-types.js';
+import type { ChunkJob, ChunkResult } from '../../../../scheduler/jobs/import/chunk-types.js';
+import type { ThreadJob } from '../../../../scheduler/jobs/thread-pool.js';
 import { openPool } from '../../../../scheduler/worker/pool.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-missing-keys-'));
@@ -32,9 +33,10 @@ test('a thread rejects a chunk of records without the key although its heap has 
     rejectedBytes: 1 << 20,
     file: join(folder, 'chunk.parquet'),
   };
+  const parse = 'parse' as ThreadJob<ChunkJob, ChunkResult>;
   const pool = openPool({ threads: 1, heapMb: 64 });
   try {
-    const result = await pool.run('parse', () => job, new AbortController().signal);
+    const result = await pool.run(parse, () => job, new AbortController().signal);
     expect(result).toMatchObject({ read: rows, stored: 0, rejected: rows, segment: null });
     expect(result.lateFindings).toMatchObject({
       errors: rows,

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { JsonObject } from '../../../../engine/core/types.js';
 import type { Scheduler } from '../../../../scheduler/queue/scheduler.js';
-import type { RunContext } from '../../../../scheduler/jobs/job.js';
-import type { FetchedFile, ImportSource } from '../../../../scheduler/jobs/import/import-source.js';
+import type { FetchedFile, RunContext } from '../../../../scheduler/jobs/job.js';
+import type { ImportSource } from '../../../../scheduler/jobs/import/import-source.js';
 import { SourceFiles } from '../../../../scheduler/jobs/import/source-files.js';
 import { Lake } from '../../lake.js';
 

@@ -1,8 +1,8 @@
-import type { Expression } from '../../engine/expression/expression.js';
+import type { Expression } from '../../../engine/expression/expression.js';
 import type {
   CallPrefetcher,
   ExpressionHost,
-} from '../../engine/expression/values/python-values.js';
+} from '../../../engine/expression/values/python-values.js';
 
 /** Maximum number of records that are evaluated ahead at once. */
 export const maxRecordsAhead = 16_384;

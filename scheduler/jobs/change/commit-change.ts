@@ -1,14 +1,14 @@
-import type { LoggedPublication } from '../../engine/catalog/publish.js';
-import type { TaskRow } from '../../engine/catalog/task-row.js';
-import { crashpoint } from '../../engine/core/crashpoint.js';
-import type { Columns } from '../../engine/core/types.js';
-import { needsRewrite } from '../../engine/ingest/unify-columns.js';
-import { rowIdColumn, storesRowIds } from '../../engine/store/row-ids.js';
-import type { DatasetChange, Segment, Snapshot, Store } from '../../engine/store/store.js';
-import { withDatasetLock } from './dataset-lock.js';
-import type { AppliedChange } from './change/record-change.js';
-import type { PublishContext, PublicationOutcome } from './job.js';
-import { requireAppendableSnapshot } from './visible-data.js';
+import type { LoggedPublication } from '../../../engine/catalog/publish.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import { crashpoint } from '../../../engine/core/crashpoint.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { needsRewrite } from '../../../engine/ingest/unify-columns.js';
+import { rowIdColumn, storesRowIds } from '../../../engine/store/row-ids.js';
+import type { DatasetChange, Segment, Snapshot, Store } from '../../../engine/store/store.js';
+import { withDatasetLock } from '../dataset-lock.js';
+import type { AppliedChange } from './record-change.js';
+import type { PublishContext, PublicationOutcome } from '../job.js';
+import { requireAppendableSnapshot } from '../visible-data.js';
 
 /**
  * Whether any of the segments does not fit the columns of the dataset, because a commit has changed the type of a field since the segment
