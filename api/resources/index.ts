@@ -48,7 +48,7 @@ import {
   datasetBeaconOperations,
   datasetBeaconSchemas,
 } from './datasets/dataset-beacon.controller.js';
-import { dataset } from './datasets/dataset.js';
+import { dataset } from './shared/dataset.js';
 import { DatasetsController } from './datasets/datasets.controller.js';
 import { datasetOperations } from './datasets/datasets.operations.js';
 import {
@@ -58,7 +58,7 @@ import {
 } from './datasets/disk-use.controller.js';
 import { VerifyController, verifyOperations, verifySchemas } from './datasets/verify.controller.js';
 import { DownloadsController } from './downloads/downloads.controller.js';
-import { exportProvenance, exportResource, signedDownload } from './exports/export.js';
+import { exportProvenance, exportResource } from './exports/export.js';
 import { ExportsController } from './exports/exports.controller.js';
 import { ExpressionsController } from './expressions/expressions.controller.js';
 import { expressionOperations, expressionSchemas } from './expressions/expressions.operations.js';
@@ -76,7 +76,7 @@ import {
   ga4ghBeaconOperations,
   ga4ghBeaconSchemas,
 } from './ga4gh-beacon/ga4gh-beacon.operations.js';
-import { globalBeacon } from './global-beacons/global-beacon.js';
+import { globalBeacon } from './shared/global-beacon.js';
 import {
   GlobalBeaconsController,
   globalBeaconOperations,
@@ -87,14 +87,14 @@ import { createdMigrationSchema, migrationResource } from './migrations/migratio
 import { MigrationsController } from './migrations/migrations.controller.js';
 import { objectCopy, objectCopyOperations } from './object-copies/object-copy.js';
 import { ObjectCopiesController } from './object-copies/object-copies.controller.js';
-import { object, objectSummary } from './objects/object.js';
+import { object, objectSummary } from './shared/object.js';
 import { ObjectsController } from './objects/objects.controller.js';
 import {
   downloadOperations,
-  objectOperations,
-  objectSchemas,
+  signedDownload,
   uploadOperations,
-} from './objects/objects.operations.js';
+} from './downloads/content.operations.js';
+import { objectOperations, objectSchemas } from './objects/objects.operations.js';
 import { recordSchemas } from './records/record-schemas.js';
 import { RecordsController } from './records/records.controller.js';
 import { recordOperations } from './records/records.operations.js';
@@ -111,14 +111,12 @@ import {
   monitoringSchemas,
 } from './service/monitoring.controller.js';
 import { rootOperations, serviceOperations, serviceSchemas } from './service/service.operations.js';
-import { cancelBody } from './tasks/job-view.js';
-import {
-  commitOperations,
-  exportOperations,
-  importOperations,
-  migrationOperations,
-  taskOperations,
-} from './tasks/jobs.operations.js';
+import { cancelBody } from './jobs/job-view.js';
+import { commitOperations } from './commits/commits.operations.js';
+import { exportOperations } from './exports/exports.operations.js';
+import { importOperations } from './imports/imports.operations.js';
+import { migrationOperations } from './migrations/migrations.operations.js';
+import { taskOperations } from './tasks/tasks.operations.js';
 import { task } from './tasks/task.js';
 import { TasksController } from './tasks/tasks.controller.js';
 import { application, applicationSecret } from './applications/application.js';
@@ -148,7 +146,7 @@ import {
   multipartSchemas,
 } from './uploads/multipart.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
-import { createdUser, user, userSummary } from './users/user.js';
+import { createdUser, user, userSummary } from './shared/user.js';
 import {
   DatasetTemplateController,
   datasetTemplateOperations,
@@ -168,7 +166,7 @@ import {
 import { PermissionsController, permissionOperations } from './vaults/permissions.controller.js';
 import { permissionGrant, vaultPermission } from './vaults/vault-permission.js';
 import { UsageController, usageOperations, usageSchemas } from './vaults/usage.controller.js';
-import { vault, vaultSummary } from './vaults/vault.js';
+import { vault, vaultSummary } from './shared/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 
 /** The parts of a resource that are registered with the server. */

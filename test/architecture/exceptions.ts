@@ -35,7 +35,7 @@ export const testedExports: Readonly<Record<string, string>> = {
 export const formatNameFiles: readonly { readonly path: RegExp; readonly why: string }[] = [
   { path: /^readers\//, why: 'formats of imports' },
   { path: /^engine\/query\//, why: 'formats of pages, and of the results of queries of files' },
-  { path: /^api\/resources\/records\//, why: 'formats of pages' },
+  { path: /^api\/resources\/(?:queries|records)\//, why: 'formats of pages' },
   {
     path: /^scheduler\/(?:expressions\/host-call-protocol|jobs\/export\/part)\.ts$/,
     why: 'formats of pages',

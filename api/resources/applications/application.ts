@@ -16,7 +16,7 @@ import {
   ownerFields,
   tagsField,
   type WithUser,
-} from '../common-fields.js';
+} from '../shared/common-fields.js';
 
 /** The data that the view of an application shows in addition to its row. */
 export interface ApplicationContext extends WithUser {

@@ -15,7 +15,7 @@ import { idParam, omitUndefined, firstParamValue, paramValues } from '../../http
 import { Operation } from '../../http/operation.js';
 import { crudOperations, declareOperations } from '../../http/operation-row.js';
 import type { ApiRequest, Caller } from '../../http/api-request.js';
-import { presenterFor, type Presenter } from '../presenter.js';
+import { presenterFor, type Presenter } from '../shared/presenter.js';
 import { application, applicationSecret, type ApplicationContext } from './application.js';
 
 /** The HTTP operations on applications. */

@@ -7,9 +7,9 @@ import {
   type ResourceField,
 } from '../../http/resource.js';
 import { integer, jsonObject, nullable, text, type NamedSchema } from '../../http/json-schema.js';
-import { storageClass } from '../storage-class.js';
-import { jobFields, type JobContext } from '../tasks/job-view.js';
-import { jobFilterParams } from '../tasks/jobs.operations.js';
+import { storageClass } from '../shared/storage-class.js';
+import { jobFields, type JobContext } from '../jobs/job-view.js';
+import { jobFilterParams } from '../jobs/job.operations.js';
 
 type ArchiveTask = Resource<ArchiveRow, JobContext, Partial<ArchiveRow>>;
 

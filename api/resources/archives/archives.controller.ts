@@ -1,12 +1,17 @@
-import { jobListController } from '../tasks/job.controller.js';
-import { restoreOperations, snapshotOperations } from './archive-task.js';
+import { jobListController } from '../jobs/job.controller.js';
+import {
+  restoreOperations,
+  restoreTask,
+  snapshotOperations,
+  snapshotTask,
+} from './archive-task.js';
 
 /** Tasks that archive datasets. */
 export class SnapshotsController extends jobListController({
   kind: 'snapshot',
   operations: snapshotOperations,
   table: ({ snapshots }) => snapshots,
-  view: (presenter, row) => presenter.snapshotView(row),
+  view: async (presenter, row) => snapshotTask.view(row, await presenter.jobContext(row)),
 }) {}
 
 /** Tasks that restore datasets from their archives. */
@@ -14,5 +19,5 @@ export class RestoresController extends jobListController({
   kind: 'restore',
   operations: restoreOperations,
   table: ({ restores }) => restores,
-  view: (presenter, row) => presenter.restoreView(row),
+  view: async (presenter, row) => restoreTask.view(row, await presenter.jobContext(row)),
 }) {}

@@ -10,7 +10,7 @@ import {
   text,
   timestamp,
 } from '../../http/json-schema.js';
-import { userSummary } from '../users/user.js';
+import { userSummary } from '../shared/user.js';
 
 /** The data that the view of an entry shows and its row does not have: who made the change. */
 interface AuditEntryContext {

@@ -25,7 +25,7 @@ import { answerList, type QueryParams } from '../../http/page.js';
 import { ByteStream } from '../../http/reply.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { attachmentHeader } from '../../http/signed-url.js';
-import { presenterFor, type Presenter } from '../presenter.js';
+import { presenterFor, type Presenter } from '../shared/presenter.js';
 import { auditEntry } from './audit-entry.js';
 
 const filterParams = {

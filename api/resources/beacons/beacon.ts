@@ -18,7 +18,7 @@ import {
   ownerFields,
   sharedField,
   type WithUser,
-} from '../common-fields.js';
+} from '../shared/common-fields.js';
 
 /** The data that the view of a beacon set shows and its row does not have. */
 export interface BeaconSetContext extends WithUser {

@@ -10,7 +10,7 @@ import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { presenterFor } from '../presenter.js';
+import { presenterFor } from '../shared/presenter.js';
 import { beacon, beaconSet, type BeaconContext, type BeaconSetContext } from './beacon.js';
 
 const datasetFilterParams = {

@@ -14,7 +14,8 @@ import {
   text,
   type ValueType,
 } from '../../http/json-schema.js';
-import { jobFields, type JobContext } from '../tasks/job-view.js';
+import type { JobPresenter } from '../jobs/job-presenter.js';
+import { jobFields, type JobContext } from '../jobs/job-view.js';
 
 const newFieldsType: ValueType = {
   schema: {
@@ -102,3 +103,12 @@ export const commit = declareResource<CommitRow, CommitContext>({
     tags: emptyField([]),
   },
 });
+
+/** Returns the view of a commit, with the rollback that took it back, and of a rollback with the commit that it took back. */
+export async function commitView(presenter: JobPresenter, row: CommitRow): Promise<object> {
+  const { commits } = presenter.tables;
+  const reverted = row.mode === 'rollback' ? await commits.get(row.parentJobId) : undefined;
+  const rollbackId = (await commits.rollbackOf(row.id))?.id;
+  const rollback = rollbackId === undefined ? undefined : await commits.get(rollbackId);
+  return commit.view(row, { ...(await presenter.jobContext(row)), reverted, rollbackId, rollback });
+}

@@ -14,10 +14,11 @@ import {
   type Caller,
 } from '../../http/api-request.js';
 import { signExportTarget, isRedirectRequested } from '../downloads/signed-addresses.js';
-import { cancelJobIfActive } from '../tasks/cancel-job.js';
-import { JobPresenter } from '../tasks/job-presenter.js';
-import { jobController } from '../tasks/job.controller.js';
-import { commitOperations } from '../tasks/jobs.operations.js';
+import { cancelJobIfActive } from '../jobs/cancel-job.js';
+import { JobPresenter } from '../jobs/job-presenter.js';
+import { jobController } from '../jobs/job.controller.js';
+import { commitOperations } from './commits.operations.js';
+import { commitView } from './commit.js';
 import { exportCommitRecords } from './commit-file.js';
 import { readRollbackMode, rollbackCheckView } from './rollback-check.js';
 
@@ -27,7 +28,7 @@ export class CommitsController extends jobController({
   cancelPermission: 'read',
   operations: commitOperations,
   table: ({ commits }) => commits,
-  view: (presenter, row) => presenter.commitView(row),
+  view: commitView,
 }) {
   @Operation(commitOperations.checkRollback)
   @Access('read', 'commit', 'write')
@@ -42,7 +43,8 @@ export class CommitsController extends jobController({
   }
 
   @CreateOperation(commitOperations.rollback, async (context, caller, id, request) =>
-    new JobPresenter(context, request).commitView(
+    commitView(
+      new JobPresenter(context, request),
       await requireResource(context.catalog, caller, 'commit', id, 'read'),
     ),
   )

@@ -19,7 +19,7 @@ import {
   text,
   timestamp,
 } from '../../http/json-schema.js';
-import { datasetPaths } from './datasets.operations.js';
+import { datasetPaths } from '../shared/dataset.js';
 
 const datasetChangeSchema = answerSchema(
   'DatasetChange',

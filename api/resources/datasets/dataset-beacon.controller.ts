@@ -14,8 +14,8 @@ import { declareOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import { connectionClosedSignal, type ApiReply, type ApiRequest } from '../../http/api-request.js';
 import { answerSchema, boolean, integer, jsonObject } from '../../http/json-schema.js';
-import { runDatasetQuery } from '../records/query-records.js';
-import { datasetPaths } from './datasets.operations.js';
+import { runDatasetQuery } from '../queries/query-records.js';
+import { datasetPaths } from '../shared/dataset.js';
 
 const datasetBeaconSchema = answerSchema('DatasetBeacon', 'Whether a dataset has an allele.', {
   query: {

@@ -6,10 +6,10 @@ import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/api-request.js';
 import { createObject } from '../objects/create-object.js';
 import { removeFiles } from '../objects/remove-files.js';
-import { presenterFor } from '../presenter.js';
-import { setStorageClass } from '../storage-class.js';
-import { refuseChange, unchangeableMessages } from '../unchangeable.js';
-import { dataset, type DatasetContext, type DatasetValues } from './dataset.js';
+import { presenterFor } from '../shared/presenter.js';
+import { setStorageClass } from '../shared/storage-class.js';
+import { refuseChange, unchangeableMessages } from '../shared/unchangeable.js';
+import { dataset, type DatasetContext, type DatasetValues } from '../shared/dataset.js';
 import { datasetOperations } from './datasets.operations.js';
 
 /** Datasets: collections of records with typed fields (contract 7). */

@@ -1,10 +1,5 @@
 import { crudOperations } from '../../http/operation-row.js';
-import { dataset } from './dataset.js';
-
-/** Returns the three spellings of a dataset's path that clients use (contract 1.1, specification "Versioning"). */
-export function datasetPaths(rest: string): [string, ...string[]] {
-  return [`/v2/datasets/:id${rest}`, `/v2/dataset/:id${rest}`, `/v1/datasets/:id${rest}`];
-}
+import { dataset, datasetPaths } from '../shared/dataset.js';
 
 /** The HTTP operations on datasets. */
 export const datasetOperations = crudOperations('datasets', {

@@ -8,7 +8,7 @@ import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import { answerSchema, integer, nullable, objectOf, timestamp } from '../../http/json-schema.js';
-import { datasetPaths } from './datasets.operations.js';
+import { datasetPaths } from '../shared/dataset.js';
 
 /** The schema of `FilesOnDisk`: a number of files and their total size. */
 export const filesOnDiskType = objectOf({ files: { type: integer }, bytes: { type: integer } });

@@ -23,8 +23,8 @@ import {
   text,
   type NamedSchema,
 } from '../../http/json-schema.js';
-import { JobPresenter } from '../tasks/job-presenter.js';
-import { datasetPaths } from './datasets.operations.js';
+import { TaskPresenter } from '../tasks/task-presenter.js';
+import { datasetPaths } from '../shared/dataset.js';
 import { filesOnDiskType } from './disk-use.controller.js';
 
 const differenceSchema = answerSchema('Difference', 'What is wrong with a file of a dataset.', {
@@ -136,7 +136,7 @@ export class VerifyController {
     };
     if (!waits) {
       const queued = await scheduler.enqueue('verify', { ...order, userId: user.id });
-      return new JobPresenter(this.context, request).taskView(queued, true);
+      return new TaskPresenter(this.context, request).taskView(queued, true);
     }
     const signal = connectionClosedSignal(request, reply);
     const { task, result } = await scheduler.enqueueAndWait('verify', order, signal);

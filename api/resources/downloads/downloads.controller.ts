@@ -6,7 +6,7 @@ import { Public } from '../../http/access-rule.js';
 import { readId } from '../../http/form.js';
 import { sendFile, type StoredDownload } from './send-file.js';
 import { Operation } from '../../http/operation.js';
-import { downloadOperations } from '../objects/objects.operations.js';
+import { downloadOperations } from './content.operations.js';
 import type { QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/api-request.js';

@@ -16,8 +16,8 @@ import {
   querySeparations,
 } from '../../../scheduler/jobs/computed/computed-query.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
-import { readAsOf } from '../records/as-of.js';
-import { countRecords } from '../records/query-records.js';
+import { readAsOf } from '../queries/as-of.js';
+import { countRecords } from '../queries/query-records.js';
 import type { Caller } from '../../http/api-request.js';
 import {
   requireAvailableDataset,

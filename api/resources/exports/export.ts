@@ -15,8 +15,9 @@ import {
   timestamp,
 } from '../../http/json-schema.js';
 import { defaultFormat, exportFormats } from '../../../scheduler/jobs/export/format.js';
-import { asOfProperty } from '../records/as-of.js';
-import { jobFields, priorityType, type JobContext } from '../tasks/job-view.js';
+import { asOfProperty } from '../queries/as-of.js';
+import type { JobPresenter } from '../jobs/job-presenter.js';
+import { jobFields, priorityType, type JobContext } from '../jobs/job-view.js';
 
 const formatList = exportFormats
   .map(({ format, description }) => `\`${format}\`: ${description}`)
@@ -182,19 +183,7 @@ export const exportProvenance = answerSchema(
   },
 );
 
-/** Where a file can be downloaded without credentials. */
-export const signedDownload = answerSchema(
-  'SignedDownload',
-  'A signed address that works without credentials until it expires.',
-  {
-    url: {
-      type: text,
-      example: 'http://localhost:7878/v2/downloads/exports/5107?expires=1772530841&signature=q0…',
-    },
-    download_url: {
-      type: text,
-      description: 'The address of the file, as in url.',
-      example: 'http://localhost:7878/v2/downloads/exports/5107?expires=1772530841&signature=q0…',
-    },
-  },
-);
+/** Returns the view of an export. */
+export async function exportView(presenter: JobPresenter, row: ExportRow): Promise<object> {
+  return exportResource.view(row, await presenter.jobContext(row));
+}

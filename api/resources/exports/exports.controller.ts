@@ -3,13 +3,14 @@ import type { ExportRow } from '../../../engine/catalog/exports.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
-import { cancelJobIfActive } from '../tasks/cancel-job.js';
+import { cancelJobIfActive } from '../jobs/cancel-job.js';
 import { createExport } from './create-export.js';
+import { exportView } from './export.js';
 import { Form } from '../../http/form.js';
-import { jobController } from '../tasks/job.controller.js';
-import { JobPresenter } from '../tasks/job-presenter.js';
+import { jobController } from '../jobs/job.controller.js';
+import { JobPresenter } from '../jobs/job-presenter.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
-import { exportOperations } from '../tasks/jobs.operations.js';
+import { exportOperations } from './exports.operations.js';
 import type { QueryParams } from '../../http/page.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
@@ -25,10 +26,11 @@ export class ExportsController extends jobController({
   cancelPermission: 'read',
   operations: exportOperations,
   table: ({ exports }) => exports,
-  view: (presenter, row) => presenter.exportView(row),
+  view: exportView,
 }) {
   @CreateOperation(exportOperations.create, async (context, caller, id, request) =>
-    new JobPresenter(context, request).exportView(
+    exportView(
+      new JobPresenter(context, request),
       await requireResource(context.catalog, caller, 'export', id, 'read'),
     ),
   )

@@ -10,8 +10,8 @@ import { mapConcurrent } from '../../http/map-concurrent.js';
 import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { queryBeacons, readBeaconQuery } from '../beacons/query-beacon.js';
-import { findDatasetByIdOrPath } from '../records/dataset-by-path.js';
-import { runDatasetQuery } from '../records/query-records.js';
+import { findDatasetByIdOrPath } from '../queries/dataset-by-path.js';
+import { runDatasetQuery } from '../queries/query-records.js';
 import type { FunctionScope } from './function-scope.js';
 
 /** Maximum number of datasets that one call queries. */

@@ -11,8 +11,8 @@ import { indexFields, unknownFieldMessage } from '../../../engine/query/request/
 import type { FieldRef } from '../../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/query-request.js';
 import type { VisibleDatasetVersion } from '../../../scheduler/jobs/visible-data.js';
-import { findDatasetByIdOrPath } from '../records/dataset-by-path.js';
-import { loadReadableData, runUnlessDeleted } from '../records/query-records.js';
+import { findDatasetByIdOrPath } from '../queries/dataset-by-path.js';
+import { loadReadableData, runUnlessDeleted } from '../queries/query-records.js';
 import type { FunctionScope } from './function-scope.js';
 
 /** The most records that an HTTP request may ask for; `parseQuery` enforces it. */

@@ -15,7 +15,7 @@ import {
   strings,
   text,
 } from '../../http/json-schema.js';
-import { timestampFields } from '../common-fields.js';
+import { timestampFields } from '../shared/common-fields.js';
 import { readExpression } from './stored-expressions.js';
 
 /** The data that the view of a field shows and its row does not have. */

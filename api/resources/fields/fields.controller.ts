@@ -16,7 +16,7 @@ import { CreateOperation, Operation } from '../../http/operation.js';
 import { fieldOperations } from './fields.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
-import { computeFieldFacets } from '../records/query-records.js';
+import { computeFieldFacets } from '../queries/query-records.js';
 import {
   connectionClosedSignal,
   type ApiReply,

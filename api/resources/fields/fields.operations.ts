@@ -1,7 +1,7 @@
 import { declareOperations, pagingParams, updateDescription } from '../../http/operation-row.js';
 import { anyType, answerSchema, integer } from '../../http/json-schema.js';
-import { datasetPaths } from '../datasets/datasets.operations.js';
-import { asOfAnswerProperty, asOfParam } from '../records/as-of.js';
+import { datasetPaths } from '../shared/dataset.js';
+import { asOfAnswerProperty, asOfParam } from '../queries/as-of.js';
 import { field, fieldUpdate } from './field.js';
 
 /** A facet of one field. */

@@ -2,7 +2,7 @@ import type { FieldPatch, FieldRow, NewFieldRow } from '../../../engine/catalog/
 import type { JsonObject } from '../../../engine/core/types.js';
 import { Form } from '../../http/form.js';
 import { omitUndefined } from '../../http/list-query.js';
-import { refuseChange, unchangeableMessages } from '../unchangeable.js';
+import { refuseChange, unchangeableMessages } from '../shared/unchangeable.js';
 import { dataTypes, fieldDefinition } from './field.js';
 import { refuseCyclicExpressions } from './stored-expressions.js';
 

@@ -10,7 +10,7 @@ import {
   nullableText,
   enumOf,
 } from '../../http/json-schema.js';
-import { timestampFields, userField, type WithUser } from '../common-fields.js';
+import { timestampFields, userField, type WithUser } from '../shared/common-fields.js';
 import { downloadParams, downloadSchema } from '../objects/objects.operations.js';
 
 /** The data that the view of a version shows and its row does not have. */

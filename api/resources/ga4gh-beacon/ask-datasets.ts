@@ -8,7 +8,7 @@ import { parseQuery } from '../../../engine/query/request/query-request.js';
 import type { AppContext } from '../../http/app-context.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
-import { loadReadableData, runUnlessDeleted } from '../records/query-records.js';
+import { loadReadableData, runUnlessDeleted } from '../queries/query-records.js';
 import type { BeaconDataset } from './account-beacon.js';
 import { conditionOfBeaconFilter } from './beacon-filters.js';
 import type { BeaconRequest } from './beacon-request.js';

@@ -8,7 +8,7 @@ import { declareOperations } from '../../http/operation-row.js';
 import { AppContext } from '../../http/app-context.js';
 import { Form } from '../../http/form.js';
 import type { Caller } from '../../http/api-request.js';
-import { globalBeacon } from './global-beacon.js';
+import { globalBeacon } from '../shared/global-beacon.js';
 
 const globalBeaconPaths: [string] = ['/v2/objects/:id/beacon'];
 

@@ -12,15 +12,15 @@ import {
   withReader,
   text,
 } from '../../http/json-schema.js';
-import { readCheckedName } from '../checked-name.js';
-import { timestampFields, descriptionField } from '../common-fields.js';
+import { readCheckedName } from '../shared/checked-name.js';
+import { timestampFields, descriptionField } from '../shared/common-fields.js';
 import {
   permissionFlagsOf,
   permissionFlags,
   permissionNames,
   vaultFields,
   type VaultContext,
-} from '../vaults/vault.js';
+} from '../shared/vault.js';
 
 /** The data that the view of a group shows and its row does not have. */
 export interface GroupContext extends GroupCounts {

@@ -24,7 +24,7 @@ import {
   requireNoSnapshot,
   requireResource,
 } from '../../http/require-resource.js';
-import { readTemplate, withTemplateFields } from '../templates/named-template.js';
+import { readTemplate, withTemplateFields } from '../shared/named-template.js';
 import { checkCommitMode, checkTargetFields } from './import-options.js';
 
 /**

@@ -22,20 +22,21 @@ import {
   strings,
   text,
 } from '../../http/json-schema.js';
-import { commit } from '../commits/commit.js';
-import { objectSummary } from '../objects/object.js';
+import { commit, commitView } from '../commits/commit.js';
+import { objectSummary } from '../shared/object.js';
+import type { JobPresenter } from '../jobs/job-presenter.js';
 import {
   cancelProperty,
   jobFields,
   priorityType,
   rejectedUrlField,
   type JobContext,
-} from '../tasks/job-view.js';
+} from '../jobs/job-view.js';
 import { manifestType } from './read-manifest.js';
-import { templateIdField } from '../templates/named-template.js';
+import { templateIdField } from '../shared/named-template.js';
 import { readImportFields } from './computed-fields.js';
 import { readIdFields, readGenomeBuild } from './import-options.js';
-import { annotatorParams, entityParams, validationParams } from './import-params.js';
+import { annotatorParams, entityParams, validationParams } from '../shared/import-params.js';
 
 /** The data that the view of an import shows and its row does not have. */
 interface ImportContext extends JobContext {
@@ -277,4 +278,14 @@ export function targetFieldView(target: JsonObject): JsonObject {
     depends_on: target['depends_on'] ?? [],
     url_template: target['url_template'] ?? null,
   };
+}
+
+/** Returns the view of an import, with its commits and the uploaded file. */
+export async function importView(presenter: JobPresenter, row: ImportRow): Promise<object> {
+  const commits = await presenter.tables.commits.ofImport(row.id);
+  return importResource.view(row, {
+    ...(await presenter.jobContext(row)),
+    commits: await presenter.presentEach(commits, (one) => commitView(presenter, one)),
+    sourceObject: await presenter.objectSummaryView(row.objectId),
+  });
 }

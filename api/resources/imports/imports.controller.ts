@@ -2,17 +2,17 @@ import { Body, Query, Req, Res } from '@nestjs/common';
 import type { ImportPatch, ImportRow } from '../../../engine/catalog/imports.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
-import { cancelJobIfActive } from '../tasks/cancel-job.js';
+import { cancelJobIfActive } from '../jobs/cancel-job.js';
 import { Form } from '../../http/form.js';
 import { createImport } from './create-import.js';
-import { jobController } from '../tasks/job.controller.js';
-import { JobPresenter } from '../tasks/job-presenter.js';
+import { jobController } from '../jobs/job.controller.js';
+import { JobPresenter } from '../jobs/job-presenter.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
-import { importOperations } from '../tasks/jobs.operations.js';
+import { importOperations } from './imports.operations.js';
 import type { QueryParams } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
-import { importResource, serverMetadataKeys } from './import.js';
+import { importResource, importView, serverMetadataKeys } from './import.js';
 import { answerRejectedDownload } from '../downloads/answer-download.js';
 
 /** Imports: from file objects, URLs, or records in the request (contract 10). */
@@ -20,7 +20,7 @@ export class ImportsController extends jobController({
   kind: 'import',
   operations: importOperations,
   table: ({ imports }) => imports,
-  view: (presenter, row) => presenter.importView(row),
+  view: importView,
   update: {
     // One client sends back all metadata when it saves an import, including outdated values of keys that the server sets; these are
     // ignored.
@@ -30,7 +30,8 @@ export class ImportsController extends jobController({
   },
 }) {
   @CreateOperation(importOperations.create, async (context, caller, id, request) =>
-    new JobPresenter(context, request).importView(
+    importView(
+      new JobPresenter(context, request),
       await requireResource(context.catalog, caller, 'import', id, 'read'),
     ),
   )

@@ -13,7 +13,7 @@ import {
 import { fileNameOf, parseAllowedUrl } from '../../../scheduler/fetch/url.js';
 import { fileHintsOf, manifestEntries } from '../../../scheduler/jobs/import/manifest.js';
 import { Form, isObject } from '../../http/form.js';
-import { entityParams, validationParams } from './import-params.js';
+import { entityParams, validationParams } from '../shared/import-params.js';
 
 /** A manifest: the files to import together, each by `url` or by `object_id`. */
 export const manifestType: ValueType = {

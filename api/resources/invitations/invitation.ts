@@ -16,9 +16,9 @@ import {
   text,
   timestamp,
 } from '../../http/json-schema.js';
-import { readCheckedName } from '../checked-name.js';
-import { userField, type WithUser } from '../common-fields.js';
-import { permissionNames } from '../vaults/vault.js';
+import { readCheckedName } from '../shared/checked-name.js';
+import { userField, type WithUser } from '../shared/common-fields.js';
+import { permissionNames } from '../shared/vault.js';
 
 /** The hours for which an invitation can be accepted, by default and at most (`most`). */
 export const invitationLifetimeHours = { default: 72, most: 24 * 30 } as const;

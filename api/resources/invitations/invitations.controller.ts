@@ -19,8 +19,8 @@ import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { presenterFor } from '../presenter.js';
-import { createdUser } from '../users/user.js';
+import { presenterFor } from '../shared/presenter.js';
+import { createdUser } from '../shared/user.js';
 import { acceptanceBody, invitation, invitationLifetimeHours } from './invitation.js';
 
 /** The HTTP operations on invitations. */

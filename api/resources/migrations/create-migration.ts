@@ -14,8 +14,8 @@ import {
 import { checkRejectionParams } from '../imports/create-import.js';
 import { checkMetadata } from '../imports/import.js';
 import { checkCommitMode, checkTargetFields } from '../imports/import-options.js';
-import { readAsOf } from '../records/as-of.js';
-import { countRecords } from '../records/query-records.js';
+import { readAsOf } from '../queries/as-of.js';
+import { countRecords } from '../queries/query-records.js';
 import { migrationResource } from './migration.js';
 
 /** Checks the request for a migration, reports all its errors at once, and queues the migration (contract 12). */

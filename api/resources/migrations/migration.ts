@@ -18,14 +18,15 @@ import {
   text,
   type NamedSchema,
 } from '../../http/json-schema.js';
-import { commit } from '../commits/commit.js';
-import { dataset } from '../datasets/dataset.js';
+import { commit, commitView } from '../commits/commit.js';
+import { dataset } from '../shared/dataset.js';
 import { readImportFields } from '../imports/computed-fields.js';
 import { readIdFields } from '../imports/import-options.js';
-import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
+import { annotatorParams, entityParams, validationParams } from '../shared/import-params.js';
 import { targetFieldView, userMetadata } from '../imports/import.js';
-import { asOfProperty } from '../records/as-of.js';
-import { jobFields, priorityType, rejectedUrlField, type JobContext } from '../tasks/job-view.js';
+import { asOfProperty } from '../queries/as-of.js';
+import type { JobPresenter } from '../jobs/job-presenter.js';
+import { jobFields, priorityType, rejectedUrlField, type JobContext } from '../jobs/job-view.js';
 
 /** The data that the view of a migration shows and its row does not have; `dataset` is the target. */
 interface MigrationContext extends JobContext {
@@ -204,3 +205,17 @@ export const createdMigrationSchema: NamedSchema = {
   },
   example: schema.example,
 };
+
+/** Returns the view of a migration, with its commits, and its source if the caller may read it. */
+export async function migrationView(
+  presenter: JobPresenter,
+  row: DatasetMigrationRow,
+): Promise<object> {
+  const commits = await presenter.tables.commits.ofMigration(row.id);
+  const { dataset: source } = await presenter.datasetContext(row.sourceId);
+  return migrationResource.view(row, {
+    ...(await presenter.jobContext(row)),
+    commits: await presenter.presentEach(commits, (one) => commitView(presenter, one)),
+    source: (await presenter.mayRead(row.sourceId)) ? source : null,
+  });
+}

@@ -9,11 +9,12 @@ import { listEnvelope, type QueryParams } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { answerRejectedDownload } from '../downloads/answer-download.js';
-import { cancelJobIfActive } from '../tasks/cancel-job.js';
-import { JobPresenter } from '../tasks/job-presenter.js';
-import { jobController } from '../tasks/job.controller.js';
-import { migrationOperations } from '../tasks/jobs.operations.js';
+import { cancelJobIfActive } from '../jobs/cancel-job.js';
+import { JobPresenter } from '../jobs/job-presenter.js';
+import { jobController } from '../jobs/job.controller.js';
+import { migrationOperations } from './migrations.operations.js';
 import { createMigration } from './create-migration.js';
+import { migrationView } from './migration.js';
 
 /**
  * Migrations: the records of a query, copied from one dataset to another (contract 12). Access to a migration is decided by the permissions
@@ -24,7 +25,7 @@ export class MigrationsController extends jobController({
   cancelPermission: 'read',
   operations: migrationOperations,
   table: ({ datasetMigrations }) => datasetMigrations,
-  view: (presenter, row) => presenter.migrationView(row),
+  view: migrationView,
 }) {
   @CreateOperation(migrationOperations.create, async (context, caller, id, request) =>
     answerCreation(
@@ -72,7 +73,7 @@ async function answerCreation(
   row: DatasetMigrationRow,
   request: ApiRequest,
 ): Promise<object> {
-  const view = await new JobPresenter(context, request).migrationView(row);
+  const view = await migrationView(new JobPresenter(context, request), row);
   if (new Form(request.body).boolean('parallel') !== true) return view;
   const path = `${migrationOperations.list.paths[0]}?id=${row.id}`;
   return listEnvelope(request.origin, path, { limit: 1, offset: 0 }, 1, [view]);

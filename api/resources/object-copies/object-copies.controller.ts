@@ -11,9 +11,9 @@ import { CreateOperation, Operation } from '../../http/operation.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { taskStatuses } from '../tasks/job-view.js';
-import { JobPresenter } from '../tasks/job-presenter.js';
-import { objectCopyOperations } from './object-copy.js';
+import { taskStatuses } from '../jobs/job-view.js';
+import { JobPresenter } from '../jobs/job-presenter.js';
+import { objectCopyOperations, objectCopyView } from './object-copy.js';
 
 /**
  * Copies of files, folders and vaults (contract 6.9).
@@ -25,7 +25,8 @@ export class ObjectCopiesController {
   constructor(private readonly context: AppContext) {}
 
   @CreateOperation(objectCopyOperations.create, async (context, caller, id, request) =>
-    new JobPresenter(context, request).copyView(
+    objectCopyView(
+      new JobPresenter(context, request),
       await requireResource(context.catalog, caller, 'copy', id, 'read'),
     ),
   )
@@ -50,7 +51,7 @@ export class ObjectCopiesController {
       targetObjectId: target?.id ?? null,
     });
     this.context.scheduler.wake();
-    return new JobPresenter(this.context, request).copyView(row);
+    return objectCopyView(new JobPresenter(this.context, request), row);
   }
 
   @Operation(objectCopyOperations.list)
@@ -70,14 +71,14 @@ export class ObjectCopiesController {
     };
     return answerList<ObjectCopyRow>(request, query, {
       rows: (page) => this.context.catalog.objectCopies.list(filter, page),
-      views: (rows) => presenter.presentEach(rows, (row) => presenter.copyView(row)),
+      views: (rows) => presenter.presentEach(rows, (row) => objectCopyView(presenter, row)),
     });
   }
 
   @Operation(objectCopyOperations.get)
   @Access('read', 'copy')
   get(@Resource() row: ObjectCopyRow, @Req() request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.context, request).copyView(row);
+    return objectCopyView(new JobPresenter(this.context, request), row);
   }
 
   /**

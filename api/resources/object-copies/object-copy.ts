@@ -2,8 +2,9 @@ import type { NewObjectCopy, ObjectCopyRow } from '../../../engine/catalog/objec
 import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { constantField, declareResource } from '../../http/resource.js';
 import { id, jsonObject, nullable, nullableText, enumOf, text } from '../../http/json-schema.js';
-import { timestampFields, userField, type WithUser } from '../common-fields.js';
-import { taskStatuses } from '../tasks/job-view.js';
+import { timestampFields, userField, type WithUser } from '../shared/common-fields.js';
+import type { JobPresenter } from '../jobs/job-presenter.js';
+import { taskStatuses } from '../jobs/job-view.js';
 
 /** The data that the views of copies show and their rows do not have. */
 interface ObjectCopyContext extends WithUser {
@@ -99,3 +100,8 @@ export const objectCopyOperations = declareOperations<'create' | 'list' | 'get'>
     },
   },
 );
+
+/** Returns the view of a copy. */
+export async function objectCopyView(presenter: JobPresenter, row: ObjectCopyRow): Promise<object> {
+  return objectCopy.view(row, { user: await presenter.user(row.userId), origin: presenter.origin });
+}

@@ -7,11 +7,11 @@ import type { Form } from '../../http/form.js';
 import type { Caller } from '../../http/api-request.js';
 import { requireVault } from '../../http/require-resource.js';
 import { readFieldList } from '../fields/read-field.js';
-import { readTemplate, withTemplateFields } from '../templates/named-template.js';
-import { readShortcutTarget } from './shortcut.js';
+import { readTemplate, withTemplateFields } from '../shared/named-template.js';
+import { readShortcutTarget } from '../shared/shortcut.js';
 import { beginMultipartIfRequired } from '../uploads/multipart-upload.js';
-import { unchangeableMessages } from '../unchangeable.js';
-import type { ObjectValues } from './object.js';
+import { unchangeableMessages } from '../shared/unchangeable.js';
+import type { ObjectValues } from '../shared/object.js';
 
 const folderMimetype = 'application/vnd.solvebio.folder';
 const shortcutMimetype = 'application/vnd.solvebio.shortcut';

@@ -8,7 +8,7 @@ import type { ObjectPatch } from '../../../engine/catalog/objects.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
 import { createObject, type CreatedObject } from './create-object.js';
-import { followShortcuts, targetView } from './shortcut.js';
+import { followShortcuts, targetView } from '../shared/shortcut.js';
 import { removeFiles } from './remove-files.js';
 import { answerFileQuery, readFileFieldNames } from './query-file.js';
 import { Form, readBoolean } from '../../http/form.js';
@@ -24,7 +24,7 @@ import { CreateOperation, Operation } from '../../http/operation.js';
 import { objectOperations } from './objects.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
-import { presenterFor } from '../presenter.js';
+import { presenterFor } from '../shared/presenter.js';
 import { readSearchFilter } from '../search/list-search.js';
 import type { JsonText } from '../../http/reply.js';
 import {
@@ -34,9 +34,9 @@ import {
   type Caller,
 } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { readStorageClass, setStorageClass } from '../storage-class.js';
-import { refuseChange, unchangeableMessages } from '../unchangeable.js';
-import { object as declared, type ObjectContext } from './object.js';
+import { readStorageClass, setStorageClass } from '../shared/storage-class.js';
+import { refuseChange, unchangeableMessages } from '../shared/unchangeable.js';
+import { object as declared, type ObjectContext } from '../shared/object.js';
 import { presignParts } from '../uploads/multipart-upload.js';
 import { answerDownload } from '../downloads/answer-download.js';
 import { signUploadTarget } from '../downloads/signed-addresses.js';

@@ -9,7 +9,7 @@ import { JsonText } from '../../http/reply.js';
 import type { FunctionScope } from '../expressions/function-scope.js';
 import { readComputedFields } from '../expressions/read-requests.js';
 import { runExpressions } from '../expressions/run-expressions.js';
-import { annotatorParams } from '../imports/import-params.js';
+import { annotatorParams } from '../shared/import-params.js';
 import {
   planAnnotation,
   annotationSettingsToRow,
@@ -20,7 +20,7 @@ import { parseQuery } from '../../../engine/query/request/query-request.js';
 import { withoutConditions } from '../../../engine/query/request/separated-query.js';
 import { computedQuery } from '../../../scheduler/jobs/computed/computed-query.js';
 import { computedConditions } from './computed-conditions.js';
-import { pageTypes, queryPage, loadRequestedData, refuseJsonOnlyKeys, type PageType, type TypedPage } from './query-records.js'; // prettier-ignore
+import { pageTypes, queryPage, loadRequestedData, refuseJsonOnlyKeys, type PageType, type TypedPage } from '../queries/query-records.js'; // prettier-ignore
 
 /** Returns whether the body of a query or an export has expressions: computed fields, or expressions over whole records. */
 export function isAnnotatedQuery(body: unknown): body is JsonObject {

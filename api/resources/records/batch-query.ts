@@ -7,8 +7,8 @@ import { mapConcurrent } from '../../http/map-concurrent.js';
 import { formatLogLine } from '../../../engine/core/server-log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { answerAnnotatedQuery, isAnnotatedQuery } from './annotated-query.js';
-import { findDatasetByIdOrPath } from './dataset-by-path.js';
-import { answerQuery } from './query-records.js';
+import { findDatasetByIdOrPath } from '../queries/dataset-by-path.js';
+import { answerQuery } from '../queries/query-records.js';
 import { JsonText } from '../../http/reply.js';
 import type { Caller } from '../../http/api-request.js';
 

@@ -25,9 +25,9 @@ import {
   reference,
   strings,
 } from '../../http/json-schema.js';
-import { resolveAsOf } from './as-of.js';
-import { signState, verifySignedState } from './page-cursor.js';
-import { loadReadableData, runUnlessDeleted } from './query-records.js';
+import { resolveAsOf } from '../queries/as-of.js';
+import { signState, verifySignedState } from '../queries/page-cursor.js';
+import { loadReadableData, runUnlessDeleted } from '../queries/query-records.js';
 
 /** The parameters of a comparison of two versions. */
 export const diffQuery = {

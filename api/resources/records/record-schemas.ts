@@ -1,6 +1,6 @@
 import { genomeBuilds } from '../../../engine/core/types.js';
-import { annotatorParams } from '../imports/import-params.js';
-import { asOfProperty, asOfSchema, asOfAnswerProperty } from './as-of.js';
+import { annotatorParams } from '../shared/import-params.js';
+import { asOfProperty, asOfSchema, asOfAnswerProperty } from '../queries/as-of.js';
 import { diffAnswer } from './diff.js';
 import {
   anyType,

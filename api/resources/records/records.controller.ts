@@ -19,7 +19,7 @@ import {
   streamAnswer,
   type PageType,
   type TypedPage,
-} from './query-records.js';
+} from '../queries/query-records.js';
 import { ByteStream, type JsonText } from '../../http/reply.js';
 import {
   connectionClosedSignal,

@@ -1,6 +1,6 @@
 import { declareOperations } from '../../http/operation-row.js';
-import { datasetPaths } from '../datasets/datasets.operations.js';
-import { asOfParam } from './as-of.js';
+import { datasetPaths } from '../shared/dataset.js';
+import { asOfParam } from '../queries/as-of.js';
 import { diffAnswer, diffQuery } from './diff.js';
 import {
   batchAnswer,

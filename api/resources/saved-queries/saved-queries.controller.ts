@@ -12,9 +12,9 @@ import { idParam, omitUndefined, firstParamValue } from '../../http/list-query.j
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/api-request.js';
-import { presenterFor } from '../presenter.js';
-import { resolveAsOf } from '../records/as-of.js';
-import { findDatasetByIdOrPath } from '../records/dataset-by-path.js';
+import { presenterFor } from '../shared/presenter.js';
+import { resolveAsOf } from '../queries/as-of.js';
+import { findDatasetByIdOrPath } from '../queries/dataset-by-path.js';
 import { fieldNamesOfQuery } from './fields-named.js';
 import { savedQuery, type SavedQueryContext } from './saved-query.js';
 

@@ -15,7 +15,7 @@ import {
   ownerFields,
   sharedField,
   type WithUser,
-} from '../common-fields.js';
+} from '../shared/common-fields.js';
 import { fieldNamesOfQuery } from './fields-named.js';
 
 /** The data that the view of a saved query shows and its row does not have. */

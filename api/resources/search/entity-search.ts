@@ -6,7 +6,7 @@ import { errorAnswerOf } from '../../http/errors.filter.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
 import { formatLogLine } from '../../../engine/core/server-log.js';
 import type { AppContext } from '../../http/app-context.js';
-import { runDatasetQuery } from '../records/query-records.js';
+import { runDatasetQuery } from '../queries/query-records.js';
 import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 

@@ -13,10 +13,10 @@ import {
   strings,
   text,
 } from '../../http/json-schema.js';
-import { timestampFields, ownerFields, type WithUser } from '../common-fields.js';
-import { objectSummary } from '../objects/object.js';
-import { vaultSummary } from '../vaults/vault.js';
-import { taskStatuses } from './job-view.js';
+import { timestampFields, ownerFields, type WithUser } from '../shared/common-fields.js';
+import { objectSummary } from '../shared/object.js';
+import { vaultSummary } from '../shared/vault.js';
+import { taskStatuses } from '../jobs/job-view.js';
 
 /**
  * The resources that a task works on, as they are shown with the task; null for those that have been deleted or that the caller may not

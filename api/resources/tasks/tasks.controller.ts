@@ -4,9 +4,9 @@ import { taskClasses, type TaskClass, type TaskRow } from '../../../engine/catal
 import type { TaskFilter, TaskOrdering } from '../../../engine/catalog/tasks.js';
 import { invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
-import { isCancelRequest } from './cancel-job.js';
-import { JobPresenter } from './job-presenter.js';
-import { taskStatuses } from './job-view.js';
+import { isCancelRequest } from '../jobs/cancel-job.js';
+import { TaskPresenter } from './task-presenter.js';
+import { taskStatuses } from '../jobs/job-view.js';
 import { taskTypeByKind } from './task.js';
 import {
   choiceParams,
@@ -16,12 +16,12 @@ import {
   paramValues,
 } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
-import { taskOperations } from './jobs.operations.js';
+import { taskOperations } from './tasks.operations.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
-import { waitAsPreferred } from './preferred-wait.js';
+import { waitAsPreferred } from '../jobs/preferred-wait.js';
 
 /** Tasks, which show clients the progress of their jobs (contract 15). */
 @Controller()
@@ -35,7 +35,7 @@ export class TasksController {
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const presenter = new JobPresenter(this.context, request);
+    const presenter = new TaskPresenter(this.context, request);
     return answerList<TaskRow>(request, query, {
       defaultLimit: 10, // contract 3.2
       rows: (page) => this.context.catalog.tasks.list(taskFilter(query, caller), page),
@@ -56,7 +56,7 @@ export class TasksController {
     const shown = hasWaited
       ? await requireResource(this.context.catalog, caller, 'task', task.id, 'read')
       : task;
-    return new JobPresenter(this.context, request).taskView(shown, true);
+    return new TaskPresenter(this.context, request).taskView(shown, true);
   }
 
   @Operation(taskOperations.put)
@@ -79,7 +79,7 @@ export class TasksController {
     if (isCancelRequest(body, request)) await this.context.scheduler.cancel(task.id);
     const row = await this.context.catalog.tasks.get(task.id);
     if (!row) throw notFoundError(); // the task was deleted meanwhile
-    return new JobPresenter(this.context, request).taskView(row, true);
+    return new TaskPresenter(this.context, request).taskView(row, true);
   }
 }
 

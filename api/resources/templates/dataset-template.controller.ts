@@ -5,7 +5,7 @@ import { AppContext } from '../../http/app-context.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import type { ApiRequest } from '../../http/api-request.js';
-import { presenterFor } from '../presenter.js';
+import { presenterFor } from '../shared/presenter.js';
 import { template } from './template.js';
 
 export const datasetTemplateOperations = declareOperations('datasets', 'Templates', {

@@ -21,10 +21,10 @@ import {
   tagsField,
   userField,
   type WithUser,
-} from '../common-fields.js';
+} from '../shared/common-fields.js';
 import { readImportFields } from '../imports/computed-fields.js';
 import { targetFieldView } from '../imports/import.js';
-import { annotatorParams, entityParams, validationParams } from '../imports/import-params.js';
+import { annotatorParams, entityParams, validationParams } from '../shared/import-params.js';
 
 /** The data that the view of a template shows and its row does not have. */
 export interface TemplateContext extends WithUser {

@@ -6,7 +6,7 @@ import { omitUndefined, firstParamValue, paramValues } from '../../http/list-que
 import { crudOperations } from '../../http/operation-row.js';
 import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/api-request.js';
-import { presenterFor } from '../presenter.js';
+import { presenterFor } from '../shared/presenter.js';
 import { template, type TemplateContext } from './template.js';
 
 /** The HTTP operations on templates. */

@@ -5,7 +5,7 @@ import { crudController } from '../../http/crud.js';
 import { omitUndefined, firstParamValue } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
 import { timestamp } from '../../http/json-schema.js';
-import { refuseChange } from '../unchangeable.js';
+import { refuseChange } from '../shared/unchangeable.js';
 import { token, type CreatedToken, type TokenContext } from './token.js';
 
 /** The HTTP operations on tokens. */

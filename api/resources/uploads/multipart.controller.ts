@@ -20,8 +20,8 @@ import {
   jsonObjects,
   text,
 } from '../../http/json-schema.js';
-import { object } from '../objects/object.js';
-import { presenterFor } from '../presenter.js';
+import { object } from '../shared/object.js';
+import { presenterFor } from '../shared/presenter.js';
 import {
   abortMultipart,
   completeMultipart,

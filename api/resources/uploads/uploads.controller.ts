@@ -3,7 +3,7 @@ import { Public } from '../../http/access-rule.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { requireSignedUrl, userIdOfSignedUrl } from '../downloads/signed-addresses.js';
-import { uploadOperations } from '../objects/objects.operations.js';
+import { uploadOperations } from '../downloads/content.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import type { QueryParams } from '../../http/page.js';
 import type { ApiReply, ApiRequest } from '../../http/api-request.js';

@@ -12,8 +12,8 @@ import { declareOperations, pagingParams, updateDescription } from '../../http/o
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { refuseChange } from '../unchangeable.js';
-import { createdUser, user } from './user.js';
+import { refuseChange } from '../shared/unchangeable.js';
+import { createdUser, user } from '../shared/user.js';
 
 /** The operation that confirms who the caller is. */
 export const currentUserOperations = declareOperations('user', 'Users', {

@@ -16,7 +16,7 @@ import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { readUser } from '../users/named-user.js';
 import { permissionGrant, vaultPermission } from './vault-permission.js';
-import { permissionNames } from './vault.js';
+import { permissionNames } from '../shared/vault.js';
 
 /**
  * The HTTP operations on permissions of a vault.

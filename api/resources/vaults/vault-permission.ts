@@ -4,10 +4,10 @@ import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultPermissionRow } from '../../../engine/catalog/vault-permissions.js';
 import { constantField, declareResource } from '../../http/resource.js';
 import { bodySchema, id, nullable, enumOf, reference, text } from '../../http/json-schema.js';
-import { timestampFields } from '../common-fields.js';
+import { timestampFields } from '../shared/common-fields.js';
 import { groupSummary } from '../groups/group.js';
-import { userSummary } from '../users/user.js';
-import { permissionNames } from './vault.js';
+import { userSummary } from '../shared/user.js';
+import { permissionNames } from '../shared/vault.js';
 
 /** The data that the view of a permission shows and its row does not have: the user or the group that has it. */
 interface PermissionContext {

@@ -18,9 +18,9 @@ import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { removeFiles } from '../objects/remove-files.js';
 import { readSearchFilter } from '../search/list-search.js';
-import { presenterFor } from '../presenter.js';
+import { presenterFor } from '../shared/presenter.js';
 import { readUser } from '../users/named-user.js';
-import { vaultProvider, vault, type VaultContext } from './vault.js';
+import { vaultProvider, vault, type VaultContext } from '../shared/vault.js';
 
 /** The HTTP operations on vaults. */
 export const vaultOperations = crudOperations('vaults', {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { entityParams, validationParams } from '../../../api/resources/imports/import-params.js';
+import { entityParams, validationParams } from '../../../api/resources/shared/import-params.js';
 import { builtinDeclarations } from '../../../engine/expression/builtins/builtin-declarations.js';
 import { libraryDeclarations } from '../../../engine/expression/library/library-declarations.js';
 import { querySchema } from '../../../api/resources/records/record-schemas.js';

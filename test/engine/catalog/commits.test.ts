@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { resolveAsOf } from '../../../api/resources/records/as-of.js';
+import { resolveAsOf } from '../../../api/resources/queries/as-of.js';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { commitTable, type CommitTable } from '../../../engine/catalog/commits.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';

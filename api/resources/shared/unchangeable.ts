@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parseJson, stringifyJson } from '../../engine/core/json.js';
-import { isObject, type Form } from '../http/form.js';
+import { parseJson, stringifyJson } from '../../../engine/core/json.js';
+import { isObject, type Form } from '../../http/form.js';
 
 /**
  * Notes a mistake if a request gives a new value to a key that cannot change. Clients send whole resources back (contract 1.5), so these

@@ -1,4 +1,4 @@
-import type { Form } from '../http/form.js';
+import type { Form } from '../../http/form.js';
 
 /**
  * Reads a name and checks it by the catalogue's rule. Returns the empty string, and notes a mistake in the form, if the name is missing or

@@ -24,9 +24,9 @@ import {
   metadataField,
   ownerFields,
   tagsField,
-} from '../common-fields.js';
-import { readCheckedName } from '../checked-name.js';
-import { readStorageClass, storageClass } from '../storage-class.js';
+} from './common-fields.js';
+import { readCheckedName } from './checked-name.js';
+import { readStorageClass, storageClass } from './storage-class.js';
 
 /** The data that the view of a vault inside another resource shows and its row does not have. */
 interface VaultSummaryContext {

@@ -1,4 +1,4 @@
-import type { UserRow } from '../../engine/catalog/users.js';
+import type { UserRow } from '../../../engine/catalog/users.js';
 import {
   boolean,
   id,
@@ -8,8 +8,8 @@ import {
   timestamp,
   jsonObject,
   nullableText,
-} from '../http/json-schema.js';
-import { userSummary } from './users/user.js';
+} from '../../http/json-schema.js';
+import { userSummary } from './user.js';
 
 /* Fields that several resources declare identically. */
 

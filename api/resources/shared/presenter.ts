@@ -1,31 +1,31 @@
-import { viewerOf } from '../../engine/catalog/access.js';
-import type { AccountRow } from '../../engine/catalog/accounts.js';
-import type { Tables } from '../../engine/catalog/catalog-tables.js';
-import type { DatasetRow } from '../../engine/catalog/datasets.js';
-import type { ObjectRow } from '../../engine/catalog/object-row.js';
-import type { UserRow } from '../../engine/catalog/users.js';
-import type { VaultRow } from '../../engine/catalog/vaults.js';
-import { budgets, byteSizeText } from '../../engine/core/budgets.js';
-import { AppError, notFoundError } from '../../engine/core/errors.js';
-import { stringifyJson } from '../../engine/core/json.js';
-import type { JsonObject } from '../../engine/core/types.js';
-import { canImport } from '../../scheduler/jobs/import/reader-choice.js';
-import type { AppContext } from '../http/app-context.js';
-import type { ApiRequest, Caller } from '../http/api-request.js';
-import { dataset, type DatasetContext } from './datasets/dataset.js';
-import {
-  object,
-  objectSummary,
-  type ObjectContext,
-  type ObjectSummaryContext,
-} from './objects/object.js';
-import { targetView } from './objects/shortcut.js';
-import { vaultSummary, type VaultContext } from './vaults/vault.js';
+import { viewerOf } from '../../../engine/catalog/access.js';
+import type { AccountRow } from '../../../engine/catalog/accounts.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import type { UserRow } from '../../../engine/catalog/users.js';
+import type { VaultRow } from '../../../engine/catalog/vaults.js';
+import { budgets, byteSizeText } from '../../../engine/core/budgets.js';
+import { AppError, notFoundError } from '../../../engine/core/errors.js';
+import { stringifyJson } from '../../../engine/core/json.js';
+import type { JsonObject } from '../../../engine/core/types.js';
+import { canImport } from '../../../scheduler/jobs/import/reader-choice.js';
+import type { AppContext } from '../../http/app-context.js';
+import type { ApiRequest, Caller } from '../../http/api-request.js';
+import { dataset, type DatasetContext } from './dataset.js';
+import { object, objectSummary, type ObjectContext, type ObjectSummaryContext } from './object.js';
+import { targetView } from './shortcut.js';
+import { vaultSummary, type VaultContext } from './vault.js';
 
 /** Returns the presenter of a request; its caller must be known. */
 export function presenterFor(context: AppContext, request: ApiRequest): Presenter {
-  if (!request.caller) throw new Error('no caller: the handler is public');
-  return new Presenter(context.catalog, request.caller, request.origin);
+  return new Presenter(context.catalog, callerOf(request), request.origin);
+}
+
+/** Returns the caller of a request, who must be known. */
+export function callerOf({ caller }: ApiRequest): Caller {
+  if (!caller) throw new Error('no caller: the handler is public');
+  return caller;
 }
 
 /** Looks up the data that answers show in addition to a row. There is one presenter per request, so that each related row is read once. */

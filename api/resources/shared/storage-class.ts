@@ -1,8 +1,8 @@
-import type { Principal } from '../../engine/catalog/access.js';
-import type { Tables } from '../../engine/catalog/catalog-tables.js';
-import { invalidError } from '../../engine/core/errors.js';
-import type { Form } from '../http/form.js';
-import { enumOf, type ValueType } from '../http/json-schema.js';
+import type { Principal } from '../../../engine/catalog/access.js';
+import type { Tables } from '../../../engine/catalog/catalog-tables.js';
+import { invalidError } from '../../../engine/core/errors.js';
+import type { Form } from '../../http/form.js';
+import { enumOf, type ValueType } from '../../http/json-schema.js';
 
 /** The storage classes (contract 7.1); they are case-sensitive. */
 const storageClasses = [

@@ -1,4 +1,4 @@
-import { templateIdField } from '../templates/named-template.js';
+import { templateIdField } from './named-template.js';
 import type { AccountRow } from '../../../engine/catalog/accounts.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { GlobalBeaconRow } from '../../../engine/catalog/global-beacons.js';
@@ -23,17 +23,17 @@ import {
   reference,
   text,
 } from '../../http/json-schema.js';
-import { readCheckedName } from '../checked-name.js';
+import { readCheckedName } from './checked-name.js';
 import {
   timestampFields,
   descriptionField,
   metadataField,
   ownerFields,
   tagsField,
-} from '../common-fields.js';
-import { capacityField } from '../datasets/dataset.js';
-import { globalBeacon } from '../global-beacons/global-beacon.js';
-import { readStorageClass, storageClass } from '../storage-class.js';
+} from './common-fields.js';
+import { capacityField } from './dataset.js';
+import { globalBeacon } from './global-beacon.js';
+import { readStorageClass, storageClass } from './storage-class.js';
 import { shortcutTarget } from './shortcut.js';
 
 /** The data that the view of an object inside another resource shows and its row does not have. */

@@ -14,8 +14,8 @@ import {
   reference,
   type ValueType,
 } from '../../http/json-schema.js';
-import { timestampFields, userField, type WithUser } from '../common-fields.js';
-import { dataset } from '../datasets/dataset.js';
+import { timestampFields, userField, type WithUser } from '../shared/common-fields.js';
+import { dataset } from '../shared/dataset.js';
 
 /** The data that the views of jobs on datasets, such as imports and commits, show and their rows do not have. */
 export interface JobContext extends WithUser {

@@ -17,13 +17,13 @@ import type { Page } from '../../../engine/catalog/list-page.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import { reportIgnoredKeys } from '../../http/known-keys.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
-import { refuseChange } from '../unchangeable.js';
+import { refuseChange } from '../shared/unchangeable.js';
 import { requireResource } from '../../http/require-resource.js';
 import { waitAsPreferred } from './preferred-wait.js';
 import { cancelJob, isCancelRequest } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
 import { taskStatuses } from './job-view.js';
-import type { JobAction } from './jobs.operations.js';
+import type { JobAction } from './job.operations.js';
 
 /** The kinds of job that belong to a dataset; its permissions decide who may access the job. */
 type DatasetJobKind = Exclude<JobResourceKind, 'copy'>;

@@ -1,4 +1,4 @@
-import { templateIdField } from '../templates/named-template.js';
+import { templateIdField } from './named-template.js';
 import type { AccountRow } from '../../../engine/catalog/accounts.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
@@ -18,15 +18,20 @@ import {
   strings,
   text,
 } from '../../http/json-schema.js';
-import { readCheckedName } from '../checked-name.js';
+import { readCheckedName } from './checked-name.js';
 import {
   timestampFields,
   descriptionField,
   metadataField,
   ownerFields,
   tagsField,
-} from '../common-fields.js';
-import { storageClass } from '../storage-class.js';
+} from './common-fields.js';
+import { storageClass } from './storage-class.js';
+
+/** Returns the three spellings of a dataset's path that clients use (contract 1.1, specification "Versioning"). */
+export function datasetPaths(rest: string): [string, ...string[]] {
+  return [`/v2/datasets/:id${rest}`, `/v2/dataset/:id${rest}`, `/v1/datasets/:id${rest}`];
+}
 
 /** The data that the view of a dataset shows and its row does not have. */
 export interface DatasetContext {
