@@ -24,6 +24,8 @@ import {
   allowedFolderImports,
   allowedQueryImports,
   allowedSchedulerImports,
+  filesAboveFolders,
+  folderOf,
   roomOf,
   rooms,
   findViolations,
@@ -82,6 +84,14 @@ describe('the sources', () => {
 
   test('import each other in no circle of rooms', () => {
     expect(findImportCycles(parsedSources, roomOf)).toEqual([]);
+  });
+
+  test('import each other in no circle of folders, each without its subfolders', () => {
+    expect(findImportCycles(parsedSources, folderOf)).toEqual([]);
+    for (const file of filesAboveFolders) {
+      const nodeOf = (path: string): string => (path === file ? dirname(path) : folderOf(path));
+      expect(findImportCycles(parsedSources, nodeOf).flat()).toContain(dirname(file));
+    }
   });
 
   test('export no name that no other file imports, but for those in architecture/exceptions.ts', () => {
@@ -266,6 +276,19 @@ describe('the import graph', () => {
     expect(findImportCycles(graph, roomOf)).toEqual([['cli', 'readers']]);
   });
 
+  test('finds circles of a folder and its subfolder, but none through a file above its folder', () => {
+    const graph = [
+      readSource('readers/index.ts', `import { c } from './bed/c.js';`),
+      readSource('readers/b.ts', ''),
+      readSource('readers/bed/c.ts', `import { b } from '../b.js';`),
+    ];
+    expect(findImportCycles(graph, folderOf)).toEqual([]);
+    const call = readSource('readers/b.ts', `import type { D } from './bed/d.js';`);
+    expect(
+      findImportCycles([...graph, call, readSource('readers/bed/d.ts', '')], folderOf),
+    ).toEqual([['readers', 'readers/bed']]);
+  });
+
   test('finds exports that no other file imports', () => {
     const declaring = readSource(
       'engine/a.ts',
@@ -358,7 +381,7 @@ describe('the checker', () => {
     ['scheduler/a.ts', `import '../api/main.js';`, 'scheduler may not import api'],
     [
       'api/http/body-parsers.ts',
-      `import type { Presenter } from '../resources/presenter.js';`,
+      `import type { Presenter } from '../resources/shared/presenter.js';`,
       'api/http may not import api/resources',
     ],
     [

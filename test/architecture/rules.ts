@@ -122,6 +122,22 @@ export function roomOf(path: string): string {
   return own.sort((one, other) => other.length - one.length)[0] ?? path;
 }
 
+/**
+ * Files above the folder that contains them: each lists what the folders below contain, or starts it, and those folders import files beside
+ * it.
+ */
+export const filesAboveFolders: readonly string[] = [
+  'cli/main.ts',
+  'cli/strandlake.ts',
+  'readers/index.ts',
+  'scheduler/jobs/index.ts',
+];
+
+/** Returns the folder of a file without its subfolders; the path itself for a file above its folder. */
+export function folderOf(path: string): string {
+  return filesAboveFolders.includes(path) ? path : posix.dirname(path);
+}
+
 /** Modules that only the files in `through` (or folders, ending in a slash) may load. */
 const restrictedModules: readonly {
   readonly modulePattern: RegExp;
