@@ -39,8 +39,13 @@ export class Form {
   requiredText(key: string): string {
     const value = this.text(key);
     if (value !== undefined && value.trim() !== '') return value;
-    if (!this.#errors.has(key)) this.fail(key, 'This field is required.');
+    this.failAbsent(key);
     return '';
+  }
+
+  /** Notes that a key is missing, unless a mistake in it is noted already. Returns undefined. */
+  failAbsent(key: string): undefined {
+    if (!this.#errors.has(key)) this.fail(key, 'This field is required.');
   }
 
   /** Reads a string or null; undefined means that the key is absent or its value is a mistake. */

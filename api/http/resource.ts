@@ -2,6 +2,7 @@ import type { Form } from './form.js';
 import {
   answerSchema,
   bodySchema,
+  camelCase,
   type NamedSchema,
   type Property,
   type ValueType,
@@ -94,7 +95,6 @@ export function declareResource<Row extends object, Context = object, Values = P
   }));
   const shownFields = fields.filter(({ show }) => show !== null);
   const creatableFields = fields.filter(({ create }) => create !== undefined);
-  const readable = creatableFields.filter(({ lookup }) => lookup !== true);
   const updatableFields = fields.filter(({ update }) => update === true);
   const properties = (
     list: typeof fields,
@@ -106,16 +106,21 @@ export function declareResource<Row extends object, Context = object, Values = P
   const createSchema = bodySchema(
     `${name}Create`,
     `The body of a request that creates: ${description}`,
-    properties(creatableFields, ({ create, createType, type }) => ({
+    properties(creatableFields, ({ create, createType, type, lookup, initial, property }) => ({
       required: create === 'required',
-      type: createType ?? type,
+      type: unlessLookup(createType ?? type, lookup === true),
+      initial,
+      property,
     })),
     examples.create,
   );
   const updateSchema = bodySchema(
     `${name}Update`,
     'The keys that it gives are changed, the others stay.',
-    properties(updatableFields),
+    properties(updatableFields, ({ type, lookup, property }) => ({
+      type: unlessLookup(type, lookup !== undefined),
+      property,
+    })),
     examples.update,
   );
   return {
@@ -134,30 +139,14 @@ export function declareResource<Row extends object, Context = object, Values = P
       }
       return answer;
     },
-    readCreate: (form) => {
-      const values: Record<string, unknown> = {};
-      for (const { key, property, type, createType, create, initial } of readable) {
-        if (create === 'required' && form.raw(key) === undefined) {
-          form.fail(key, 'This field is required.');
-          continue;
-        }
-        const { read } = createType ?? type;
-        const value = form.has(key) ? read?.(form, key) : undefined;
-        if (value !== undefined) values[property] = value;
-        else if (initial !== undefined) values[property] = initial;
-      }
-      return values as Values;
-    },
-    readUpdate: (form) => {
-      const values: Record<string, unknown> = {};
-      for (const { key, property, type, lookup } of updatableFields) {
-        if (lookup) continue;
-        const value = form.has(key) ? type.read?.(form, key) : undefined;
-        if (value !== undefined) values[property] = value;
-      }
-      return values as Values;
-    },
+    readCreate: (form) => createSchema.read(form) as Values,
+    readUpdate: (form) => updateSchema.read(form) as Values,
   };
+}
+
+/** Returns the type of a field in a request, which has no reader if the code of the resource reads the field. */
+function unlessLookup(type: ValueType, isLookup: boolean): ValueType {
+  return isLookup ? { schema: type.schema } : type;
 }
 
 function propertyOf<Row, Context>(field: ResourceField<Row, Context>): Property {
@@ -168,9 +157,4 @@ function propertyOf<Row, Context>(field: ResourceField<Row, Context>): Property 
     ...(description !== undefined && { description }),
     ...(optional !== undefined && { optional }),
   };
-}
-
-/** Converts a key from snake case to camel case: `default_storage_class` becomes `defaultStorageClass`. */
-function camelCase(key: string): string {
-  return key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -3,7 +3,7 @@ import type { OperationRow } from '../http/operation-row.js';
 import type { NamedSchema } from '../http/json-schema.js';
 import { auditEntry } from './audit-log/audit-entry.js';
 import { AuditLogController, auditLogOperations } from './audit-log/audit-log.controller.js';
-import { group, groupSummary, groupVault, newMemberBody } from './groups/group.js';
+import { group, groupSummary, groupVault } from './groups/group.js';
 import { GroupsController, groupOperations } from './groups/groups.controller.js';
 import {
   MembershipsController,
@@ -146,6 +146,7 @@ import {
   multipartSchemas,
 } from './uploads/multipart.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
+import { newMemberBody } from './users/named-user.js';
 import { createdUser, user, userSummary } from './shared/user.js';
 import {
   DatasetTemplateController,

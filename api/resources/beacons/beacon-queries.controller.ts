@@ -4,7 +4,6 @@ import type { BeaconSetRow } from '../../../engine/catalog/beacon-sets.js';
 import type { BeaconRow } from '../../../engine/catalog/beacons.js';
 import { unlimitedPage } from '../../../engine/catalog/list-page.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import { entityTypes } from '../../../engine/core/types.js';
 import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
 import { crudViews } from '../../http/crud.js';
@@ -20,7 +19,6 @@ import {
 import {
   anyType,
   answerSchema,
-  bodySchema,
   integer,
   jsonObjects,
   nullable,
@@ -29,28 +27,14 @@ import {
   reference,
 } from '../../http/json-schema.js';
 import {
+  beaconQueryBody,
   queryBeacon,
   queryBeacons,
-  readBeaconQuery,
   requireAnswer,
   type BeaconAnswer,
 } from './query-beacon.js';
 import { beacon, beaconSet } from './beacon.js';
 import { beaconCrud, beaconSetCrud } from './beacons.controller.js';
-
-const beaconQueryBody = bodySchema('BeaconQuery', 'A query of beacons.', {
-  query: {
-    type: anyType,
-    description: 'An entity, a list of entities, or a query string.',
-    example: 'MYH7',
-    required: true,
-  },
-  entity_type: {
-    type: nullable(enumOf(...entityTypes)),
-    description: 'The type of the entities. Without it, all string and text fields are searched.',
-    example: 'gene',
-  },
-});
 
 const echoedQueryProperties = {
   query: { type: anyType, description: 'The query of the request.', example: 'MYH7' },
@@ -147,7 +131,7 @@ export class BeaconQueriesController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const query = readBeaconQuery(requestBody);
+    const query = beaconQueryBody.parse(requestBody);
     const signal = connectionClosedSignal(request, reply);
     const filter = { viewer: viewerOf(caller), beaconSetId: set.id };
     const { rows } = await this.context.catalog.beacons.list(filter, unlimitedPage);
@@ -177,7 +161,7 @@ export class BeaconQueriesController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    const query = readBeaconQuery(requestBody);
+    const query = beaconQueryBody.parse(requestBody);
     const signal = connectionClosedSignal(request, reply);
     const found = await queryBeacon(this.context, caller, row, query, signal);
     requireAnswer(found);

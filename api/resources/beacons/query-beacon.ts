@@ -2,24 +2,17 @@ import { loadPrincipal } from '../../../engine/catalog/access.js';
 import type { BeaconRow } from '../../../engine/catalog/beacons.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { AppError, notFoundError } from '../../../engine/core/errors.js';
-import { entityTypes, type EntityType } from '../../../engine/core/types.js';
+import { entityTypes } from '../../../engine/core/types.js';
 import { genomicNotation } from '../../../engine/query/request/genomic-notation.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
-import { Form } from '../../http/form.js';
+import type { Form } from '../../http/form.js';
+import { anyType, bodySchema, enumOf, nullable, withReader } from '../../http/json-schema.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
 import { formatLogLine } from '../../../engine/core/server-log.js';
 import type { AppContext } from '../../http/app-context.js';
 import { runDatasetQuery } from '../queries/query-records.js';
 import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
-
-/** A query of beacons (contract 14.3). */
-interface BeaconQuery {
-  /** The key `query` of the request, unchanged. */
-  readonly query: unknown;
-  readonly entityType: EntityType | null;
-  readonly values: readonly string[];
-}
 
 /** The answer of one beacon to a query. */
 export interface BeaconAnswer {
@@ -33,20 +26,37 @@ export interface BeaconAnswer {
   readonly results: string;
 }
 
-/** Reads the body of a query of beacons: an entity, a list of entities or a query string. Throws a 400. */
-export function readBeaconQuery(body: unknown): BeaconQuery {
-  const form = new Form(body);
-  const query = form.raw('query');
-  const entityType = form.choice<EntityType>('entity_type', entityTypes) ?? null;
-  const values = (Array.isArray(query) ? (query as readonly unknown[]) : [query]).map((value) =>
-    typeof value === 'number' ? String(value) : value,
+type BeaconTerm = string | number;
+
+/** Reads the key `query` of a query of beacons: an entity, a list of entities or a query string, which is returned as it is. */
+function readTerms(form: Form, key: string): BeaconTerm | readonly BeaconTerm[] | undefined {
+  const given = form.raw(key) as BeaconTerm | readonly BeaconTerm[] | undefined;
+  const terms: readonly unknown[] = [given].flat();
+  const isValid = terms.every(
+    (term) => typeof term === 'number' || (typeof term === 'string' && term.trim() !== ''),
   );
-  const isValid =
-    values.length > 0 && values.every((value) => typeof value === 'string' && value.trim() !== '');
-  if (!isValid) form.fail('query', 'Must be an entity, a list of entities or a query string.');
-  form.throwIfInvalid();
-  return { query, entityType, values: values as readonly string[] };
+  if (isValid && terms.length > 0) return given;
+  return form.fail(key, 'Must be an entity, a list of entities or a query string.');
 }
+
+/** The body of a query of beacons. */
+export const beaconQueryBody = bodySchema('BeaconQuery', 'A query of beacons.', {
+  query: {
+    type: withReader(anyType, readTerms),
+    description: 'An entity, a list of entities, or a query string.',
+    example: 'MYH7',
+    required: true,
+  },
+  entity_type: {
+    type: nullable(enumOf(...entityTypes)),
+    initial: null,
+    description: 'The type of the entities. Without it, all string and text fields are searched.',
+    example: 'gene',
+  },
+});
+
+/** A query of beacons (contract 14.3). */
+export type BeaconQuery = ReturnType<typeof beaconQueryBody.parse>;
 
 /**
  * Queries a visible beacon. A caller who may read its dataset gets the first records as well. Any other user with whom the beacon is shared
@@ -143,9 +153,10 @@ export async function queryBeacons(
  */
 function datasetQuery(
   { params }: BeaconRow,
-  { entityType, values }: BeaconQuery,
+  { entityType, query }: BeaconQuery,
   limit: number,
 ): object {
+  const values = [query].flat().map(String);
   const filters = beaconFilters(params);
   const restriction =
     typeof filters['query'] === 'string' && filters['query'].trim() !== ''

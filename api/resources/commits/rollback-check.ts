@@ -4,7 +4,7 @@ import {
   type RollbackCheck,
   type RollbackMode,
 } from '../../../scheduler/jobs/rollback/roll-back.js';
-import { Form } from '../../http/form.js';
+import type { Form } from '../../http/form.js';
 import { firstParamValue } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
 import {
@@ -27,7 +27,8 @@ const rollbackModeProperty = {
   description:
     'records: blocked by later commits that changed the same records. strict: blocked by all later commits that changed or removed records.',
   example: 'records',
-};
+  initial: 'records',
+} as const;
 
 /** The body of a request for a rollback. */
 export const rollbackBody = bodySchema('RollbackCreate', 'Asks for a rollback.', {
@@ -77,10 +78,7 @@ export const rollbackCheck = answerSchema(
 /** Reads the mode of a rollback from the query string or from the body. */
 export function readRollbackMode(query: QueryParams, form: Form): RollbackMode {
   const queryMode = firstParamValue(query, 'mode');
-  const source = queryMode === undefined ? form : new Form({ mode: queryMode });
-  const rawMode = source.choice<RollbackMode>('mode', rollbackModes);
-  source.throwIfInvalid();
-  return rawMode ?? 'records';
+  return rollbackBody.parse(queryMode === undefined ? form : { mode: queryMode }).mode;
 }
 
 /** Returns the JSON of a rollback check; `show` returns the JSON of a commit. */

@@ -3,7 +3,6 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { verificationJson } from '../../../scheduler/jobs/verify/verify.js';
 import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
-import { Form } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import {
@@ -85,6 +84,7 @@ const verificationOrTask: NamedSchema = {
 const verifyBody = bodySchema('VerifyDataset', 'How a dataset is verified.', {
   wait: {
     type: boolean,
+    initial: true,
     description:
       'false: answers with a task at once, whose `task_object.result` has what was found once it has completed.',
     example: true,
@@ -126,9 +126,7 @@ export class VerifyController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const { scheduler } = this.context;
-    const form = new Form(body);
-    const waits = form.boolean('wait') ?? true;
-    form.throwIfInvalid();
+    const { wait: waits } = verifyBody.parse(body);
     const order = {
       description: 'Verify the files of a dataset',
       sourceObjectId: dataset.id,

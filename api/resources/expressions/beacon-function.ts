@@ -9,7 +9,7 @@ import { readId } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
 import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { queryBeacons, readBeaconQuery } from '../beacons/query-beacon.js';
+import { beaconQueryBody, queryBeacons, type BeaconQuery } from '../beacons/query-beacon.js';
 import { findDatasetByIdOrPath } from '../queries/dataset-by-path.js';
 import { runDatasetQuery } from '../queries/query-records.js';
 import type { FunctionScope } from './function-scope.js';
@@ -29,12 +29,12 @@ export async function answerBeaconCall(
   args: readonly unknown[],
 ): Promise<HostCallResult> {
   const [entity, entityType, beaconSet, datasets] = args;
-  const query = readBeaconQuery({ query: entity, entity_type: entityType });
+  const query = beaconQueryBody.parse({ query: entity, entity_type: entityType });
   if (query.entityType === null) throw invalidError('entity_type', 'entity_type is required');
   const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
   const found = isGiven(beaconSet)
     ? await queryBeaconSet(scope, beaconSet, query)
-    : await queryDatasets(scope, datasets, [query.entityType, query.values]);
+    : await queryDatasets(scope, datasets, [query.entityType, [query.query].flat().map(String)]);
   const names = (status: NamedStatus[1]): string[] =>
     found.filter(([, one]) => one === status).map(([name]) => name);
   const result = {
@@ -51,7 +51,7 @@ export async function answerBeaconCall(
 async function queryBeaconSet(
   { context, caller, signal }: FunctionScope,
   given: unknown,
-  query: ReturnType<typeof readBeaconQuery>,
+  query: BeaconQuery,
 ): Promise<readonly NamedStatus[]> {
   const id = readId(given);
   if (id === undefined) throw notFoundError();

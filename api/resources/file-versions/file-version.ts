@@ -9,6 +9,7 @@ import {
   nullable,
   nullableText,
   enumOf,
+  withReader,
 } from '../../http/json-schema.js';
 import { timestampFields, userField, type WithUser } from '../shared/common-fields.js';
 import { downloadParams, downloadSchema } from '../objects/objects.operations.js';
@@ -50,7 +51,7 @@ export const fileVersion = declareResource<FileVersionRow, FileVersionContext>({
 
 /** The body of a request that chooses the current version of a file. */
 export const restoreVersionBody = bodySchema('FileVersionRestore', 'Names a version of a file.', {
-  version_id: { type: integer, description: 'The `id` of the version.', example: 1, required: true },
+  version_id: { type: withReader(integer, (form, key) => form.raw(key)), description: 'The `id` of the version.', example: 1, required: true },
 }); // prettier-ignore
 
 const versionPath: [string] = ['/v2/objects/:id/versions/:version'];

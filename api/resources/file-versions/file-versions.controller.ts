@@ -14,7 +14,7 @@ import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { answerDownload } from '../downloads/answer-download.js';
 import { publishUpload, removeQuietly, uploadScratchPath } from '../uploads/receive-upload.js';
-import { fileVersion, fileVersionOperations } from './file-version.js';
+import { fileVersion, fileVersionOperations, restoreVersionBody } from './file-version.js';
 
 /**
  * Versions of files (contract 6.8).
@@ -84,15 +84,13 @@ export class FileVersionsController {
     @CurrentCaller() { user }: Caller,
   ): Promise<object> {
     const form = new Form(body);
-    const rawVersionId = form.raw('version_id');
-    const revision = readId(rawVersionId) ?? 0;
-    if (rawVersionId === undefined) form.fail('version_id', 'This field is required.');
-    form.throwIfInvalid();
+    const { versionId } = restoreVersionBody.parse(form);
+    const revision = readId(versionId) ?? 0;
     requireFile(object);
     const { catalog, data } = this.context;
     const row = await catalog.fileVersions.get(object.id, revision);
     if (row === undefined || row.deletedAt !== null)
-      form.fail('version_id', `The file has no version ${JSON.stringify(String(rawVersionId).slice(0, 50))}.`); // prettier-ignore
+      form.fail('version_id', `The file has no version ${JSON.stringify(String(versionId).slice(0, 50))}.`); // prettier-ignore
     else if (row.availability !== 'available') form.fail('version_id', noContentMessage(row));
     else if (revision === object.revision)
       form.fail('version_id', `Version ${revision} is the current one.`);

@@ -3,15 +3,7 @@ import { checkName } from '../../../engine/catalog/object-names.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
-import {
-  bodySchema,
-  id,
-  integer,
-  nullable,
-  enumOf,
-  withReader,
-  text,
-} from '../../http/json-schema.js';
+import { id, integer, nullable, enumOf, withReader, text } from '../../http/json-schema.js';
 import { readCheckedName } from '../shared/checked-name.js';
 import { timestampFields, descriptionField } from '../shared/common-fields.js';
 import {
@@ -108,10 +100,4 @@ export const groupVault = declareResource<
       show: (_, { granted }) => permissionFlagsOf(granted),
     },
   },
-});
-
-/** The body of a request that adds a member. */
-export const newMemberBody = bodySchema('GroupMember', 'A user, by id or address.', {
-  user_id: { type: id, description: 'A user of the account.' },
-  email: { type: text, description: 'The address of a user of the account.', example: 'ada@acme.org' }, // prettier-ignore
 });

@@ -13,9 +13,9 @@ import { declareOperations, pagingParams } from '../../http/operation-row.js';
 import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { presenterFor } from '../shared/presenter.js';
-import { readUser } from '../users/named-user.js';
+import { newMemberBody, readUser } from '../users/named-user.js';
 import { user } from '../shared/user.js';
-import { groupVault, newMemberBody } from './group.js';
+import { groupVault } from './group.js';
 import { groupSubject } from './groups.controller.js';
 
 /** The HTTP operations on members of a group. */

@@ -12,6 +12,7 @@ import {
   nullable,
   objectOf,
   enumOf,
+  filledText,
   withReader,
   text,
   timestamp,
@@ -132,7 +133,7 @@ export const invitation = declareResource<InvitationRow, InvitationContext>({
 
 /** The body of a request that accepts an invitation. */
 export const acceptanceBody = bodySchema('InvitationAcceptance', 'What accepts an invitation.', {
-  code: { type: text, required: true, example: 'mB3s7Qf0c9TtXv2aLkP1yZ8hRwNd5E' },
+  code: { type: filledText, required: true, example: 'mB3s7Qf0c9TtXv2aLkP1yZ8hRwNd5E' },
   email: {
     type: text,
     description: 'Required where the invitation is to no particular address.',

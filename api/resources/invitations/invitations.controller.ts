@@ -175,17 +175,10 @@ export class InvitationsController {
   @Operation(invitationOperations.accept)
   @Public()
   async accept(@Body() body: unknown, @Req() request: ApiRequest): Promise<object> {
-    const form = new Form(body);
-    const code = form.requiredText('code');
-    const givenNames = omitUndefined<{ email: string; firstName: string; lastName: string }>({
-      email: form.text('email'),
-      firstName: form.text('first_name'),
-      lastName: form.text('last_name'),
-    });
-    form.throwIfInvalid();
+    const acceptance = acceptanceBody.parse(body);
     const { catalog, signingKey } = this.context;
     const { user, account, token } = await catalog
-      .transaction((tx) => acceptInvitation(tx, { ...givenNames, code }, signingKey))
+      .transaction((tx) => acceptInvitation(tx, acceptance, signingKey))
       .catch((error: unknown) => {
         // A wrong code counts like a failed login (threat A9).
         if (error instanceof AppError && error.fields?.['code'])

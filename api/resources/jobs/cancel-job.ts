@@ -1,21 +1,16 @@
 import type { JobRow } from '../../../engine/catalog/jobs.js';
 import { isActiveStatus } from '../../../engine/catalog/task-row.js';
 import { invalidError } from '../../../engine/core/errors.js';
-import { Form } from '../../http/form.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/api-request.js';
+import { cancelBody } from './job-view.js';
 
 /**
  * Returns whether a PUT or PATCH request cancels a job: by `status`, or by a path that ends in `/cancel`. Any other status is a 400
  * (contract 15.4).
  */
 export function isCancelRequest(body: unknown, request: ApiRequest): boolean {
-  const form = new Form(body);
-  const status = form.text('status');
-  if (status !== undefined && status !== 'canceled') {
-    form.fail('status', 'The status can only be set to "canceled".');
-  }
-  form.throwIfInvalid();
+  const { status } = cancelBody.parse(body);
   return status === 'canceled' || (request.url.split('?', 1)[0] ?? '').endsWith('/cancel');
 }
 

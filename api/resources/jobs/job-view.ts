@@ -44,13 +44,19 @@ const timestampsType: ValueType = {
 
 /** The key by which a request cancels a job or task. */
 export const cancelProperty = {
-  status: { type: enumOf('canceled'), description: 'canceled: cancels it.', example: 'canceled' },
+  status: {
+    type: withReader(enumOf('canceled'), (form, key) => {
+      const status = form.text(key);
+      if (status === undefined || status === 'canceled') return status;
+      return form.fail(key, 'The status can only be set to "canceled".');
+    }),
+    description: 'canceled: cancels it.',
+    example: 'canceled',
+  },
 };
 
-/** The body of a request that cancels a job or task. */
-export const cancelBody = bodySchema('Cancel', 'Cancels the work.', {
-  status: { ...cancelProperty.status, required: true },
-});
+/** The body of a request that cancels a job or task; without a status, where the path says so. */
+export const cancelBody = bodySchema('Cancel', 'Cancels the work.', cancelProperty);
 
 /** The priority of a task: a lower number runs first. */
 export const priorityType = withReader(integer, (form, key) => {

@@ -3,10 +3,9 @@ import { requireUserItself } from '../../../engine/catalog/access.js';
 import { recordAudit } from '../../../engine/catalog/audit-log.js';
 import { userSubject } from '../../../engine/catalog/change-user.js';
 import { hashPassword } from '../../../engine/catalog/passwords.js';
-import { AppError } from '../../../engine/core/errors.js';
+import { AppError, invalidError } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Public } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
-import { Form } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import { PasswordCheck } from '../../http/password-check.js';
@@ -21,7 +20,12 @@ import {
 import { detailSchema } from '../service/service.operations.js';
 
 const loginBody = bodySchema('Login', 'Email address and password of a user.', {
-  domain: { type: nullableText, description: "The domain of the user's account.", example: 'acme' },
+  domain: {
+    type: nullableText,
+    description: "The domain of the user's account.",
+    example: 'acme',
+    initial: '',
+  },
   email: { type: filledText, example: 'ada@acme.org', required: true },
   password: { type: filledText, example: 'a long phrase of her own', required: true },
 });
@@ -34,6 +38,7 @@ const passwordBody = bodySchema('PasswordChange', 'A new password of the user.',
   current_password: {
     type: text,
     description: 'Required where a password is set.',
+    initial: '',
     example: 'a long phrase of her own',
   },
   password: {
@@ -78,11 +83,7 @@ export class PasswordsController {
   @Operation(passwordOperations.login)
   @Public()
   async login(@Body() body: unknown, @Req() request: ApiRequest): Promise<object> {
-    const form = new Form(body);
-    const email = form.requiredText('email');
-    const password = form.requiredText('password');
-    const domain = form.text('domain') ?? '';
-    form.throwIfInvalid();
+    const { email, password, domain } = loginBody.parse(body);
     const { catalog, signingKey } = this.context;
     const user = await this.check.findUserWithPassword(request.clientAddress, email, password);
     const account = user && (await catalog.accounts.get(user.accountId));
@@ -104,20 +105,16 @@ export class PasswordsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     requireUserItself(caller);
-    const form = new Form(body);
-    const password = form.requiredText('password');
-    const current = form.text('current_password');
-    form.throwIfInvalid();
+    const { password, currentPassword } = passwordBody.parse(body);
     const { passwords } = this.context.catalog;
     const { id, email } = caller.user;
     if ((await passwords.get(id)) !== undefined) {
       const isRight = await this.check.findUserWithPassword(
         request.clientAddress,
         email,
-        current ?? '',
+        currentPassword,
       );
-      if (!isRight) form.fail('current_password', 'This is not the current password.');
-      form.throwIfInvalid();
+      if (!isRight) throw invalidError('current_password', 'This is not the current password.');
     }
     const hash = await hashPassword(password);
     await this.context.catalog.transaction(async (tx) => {

@@ -3,11 +3,11 @@ import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { MultipartUploadRow } from '../../../engine/catalog/multipart-uploads.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { notFoundError } from '../../../engine/core/errors.js';
+import { invalidError, notFoundError } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import { Access, CurrentCaller, Resource } from '../../http/access-rule.js';
 import { AppContext } from '../../http/app-context.js';
-import { Form, isObject, readId } from '../../http/form.js';
+import { isObject, readId, type Form } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/api-request.js';
@@ -15,10 +15,12 @@ import { requireResource } from '../../http/require-resource.js';
 import {
   answerSchema,
   bodySchema,
+  filledText,
   integer,
   integers,
   jsonObjects,
   text,
+  withReader,
 } from '../../http/json-schema.js';
 import { object } from '../shared/object.js';
 import { presenterFor } from '../shared/presenter.js';
@@ -30,11 +32,11 @@ import {
 } from './multipart-upload.js';
 
 const uploadIdProperty = {
-  type: text,
+  type: filledText,
   description: 'As in the answer that created the file.',
   example: '6f0e8c1e-5d2b-4f5e-9c1a-0d8f3a6b7c21',
   required: true,
-};
+} as const;
 const uploadKeyProperty = { type: text, description: 'The `upload_key`.', example: '4811' };
 const examplePart = {
   part_number: 1,
@@ -49,7 +51,7 @@ const completionBody = bodySchema('MultipartComplete', 'Completes an upload in p
   upload_id: uploadIdProperty,
   physical_object_id: uploadKeyProperty,
   parts: {
-    type: jsonObjects,
+    type: withReader(jsonObjects, readParts),
     description: 'The number and the `ETag` of every part.',
     example: [{ part_number: 1, etag: '9e107d9d372bb6826bd81d3542a419d6' }],
     required: true,
@@ -63,7 +65,11 @@ const refreshBody = bodySchema('PresignedUrlsCreate', 'Asks for new addresses of
   upload_id: uploadIdProperty,
   key: uploadKeyProperty,
   total_size: { type: integer, description: 'The size of the file.', example: 7_000_000_000 },
-  part_numbers: { type: integers, description: 'All parts when absent.', example: [1] },
+  part_numbers: {
+    type: withReader(integers, readNumbers),
+    description: 'All parts when absent.',
+    example: [1],
+  },
 });
 const refreshedAnswer = answerSchema('PresignedUrls', 'Addresses of the parts of a file.', {
   presigned_urls: {
@@ -118,9 +124,8 @@ export class MultipartController {
     @CurrentCaller() caller: Caller,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const form = new Form(body);
-    const parts = readParts(form);
-    const upload = await this.#uploadNamed(form, 'physical_object_id', caller);
+    const { parts, uploadId, physicalObjectId } = completionBody.parse(body);
+    const upload = await this.#uploadNamed(caller, uploadId, 'physical_object_id', physicalObjectId); // prettier-ignore
     const answer = { message: 'The file is complete.', object_id: upload.id };
     const done = completeMultipart(this.context, upload, caller.user.id, parts).then(() => answer);
     const { keepAliveMs } = this.context.limits;
@@ -137,15 +142,12 @@ export class MultipartController {
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const form = new Form(body);
-    const numbers = readNumbers(form);
-    const size = form.integer('total_size');
-    const upload = await this.#uploadNamed(form, 'key', caller);
+    const { partNumbers, totalSize, uploadId, key } = refreshBody.parse(body);
+    const upload = await this.#uploadNamed(caller, uploadId, 'key', key);
     if (upload.isComplete) throw notFoundError();
-    if (size !== undefined && size !== upload.bytes)
-      form.fail('total_size', `The file was announced with ${upload.bytes} bytes, not ${size}.`);
-    form.throwIfInvalid();
-    return { presigned_urls: await presignParts(this.context, upload, request, numbers) };
+    if (totalSize !== undefined && totalSize !== upload.bytes)
+      throw invalidError('total_size', `The file was announced with ${upload.bytes} bytes, not ${totalSize}.`); // prettier-ignore
+    return { presigned_urls: await presignParts(this.context, upload, request, partNumbers) };
   }
 
   @Operation(multipartOperations.abort)
@@ -155,17 +157,18 @@ export class MultipartController {
     return presenterFor(this.context, request).objectView(row);
   }
 
-  /** Returns the upload that a form names by its id, and possibly also by its key. */
-  async #uploadNamed(form: Form, keyName: string, caller: Caller): Promise<MultipartUploadRow> {
-    const givenUploadId = form.requiredText('upload_id');
-    const key = form.text(keyName);
-    form.throwIfInvalid();
-    const upload = await this.context.catalog.multipartUploads.byUploadId(givenUploadId);
+  /** Returns the upload with an id, and also with the key that the request gives under the name `keyName`, if it gives one. */
+  async #uploadNamed(
+    caller: Caller,
+    uploadId: string,
+    keyName: string,
+    key: string | undefined,
+  ): Promise<MultipartUploadRow> {
+    const upload = await this.context.catalog.multipartUploads.byUploadId(uploadId);
     if (upload === undefined) throw notFoundError();
     await requireResource(this.context.catalog, caller, 'object', upload.id, 'write');
     if (key !== undefined && readId(key) !== upload.id)
-      form.fail(keyName, `The upload has the key ${upload.id}, not ${JSON.stringify(key.slice(0, 50))}.`); // prettier-ignore
-    form.throwIfInvalid();
+      throw invalidError(keyName, `The upload has the key ${upload.id}, not ${JSON.stringify(key.slice(0, 50))}.`); // prettier-ignore
     return upload;
   }
 }
@@ -186,24 +189,22 @@ async function* streamKeepAliveAnswer(
 }
 
 /** Returns the parts that a request names, with their etags in lower case and without quotes. */
-function readParts(form: Form): readonly UploadedPart[] {
-  if (form.raw('parts') === undefined) form.fail('parts', 'This field is required.');
-  return (form.objectList('parts') ?? []).map((part, i): UploadedPart => {
+function readParts(form: Form, key: string): readonly UploadedPart[] | undefined {
+  return form.objectList(key)?.map((part, i): UploadedPart => {
     const number = isObject(part) ? readId(part['part_number']) : undefined;
     const rawEtag = part['etag'];
     const etag = typeof rawEtag === 'string' ? rawEtag.replaceAll('"', '').toLowerCase() : '';
-    if (number === undefined) form.fail('parts', `parts[${i}] needs a part_number of 1 or more.`);
+    if (number === undefined) form.fail(key, `${key}[${i}] needs a part_number of 1 or more.`);
     if (!/^[0-9a-f]{32}$/.test(etag))
-      form.fail('parts', `parts[${i}] needs the etag of the part, 32 hex digits.`);
+      form.fail(key, `${key}[${i}] needs the etag of the part, 32 hex digits.`);
     return { number: number ?? 0, etag };
   });
 }
 
-function readNumbers(form: Form): readonly number[] | undefined {
-  const numberTexts = form.textList('part_numbers');
-  return numberTexts?.map((text) => {
+function readNumbers(form: Form, key: string): readonly number[] | undefined {
+  return form.textList(key)?.map((text) => {
     const number = readId(text);
-    if (number === undefined) form.fail('part_numbers', `${JSON.stringify(text.slice(0, 50))} is not the number of a part.`); // prettier-ignore
+    if (number === undefined) form.fail(key, `${JSON.stringify(text.slice(0, 50))} is not the number of a part.`); // prettier-ignore
     return number ?? 0;
   });
 }

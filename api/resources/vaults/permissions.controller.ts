@@ -16,7 +16,6 @@ import { answerList, type QueryParams } from '../../http/page.js';
 import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { readUser } from '../users/named-user.js';
 import { permissionGrant, vaultPermission } from './vault-permission.js';
-import { permissionNames } from '../shared/vault.js';
 
 /**
  * The HTTP operations on permissions of a vault.
@@ -73,10 +72,9 @@ export class PermissionsController {
     @CurrentCaller() { user }: Caller,
   ): Promise<object> {
     const form = new Form(body);
-    const permission = form.choice('permission', permissionNames);
-    if (form.raw('permission') === undefined) form.fail('permission', 'This field is required.');
+    const { permission, groupId } = permissionGrant.read(form);
     return this.context.catalog.transaction(async (tx) => {
-      const holder = await readHolder(tx, form, vault);
+      const holder = await readHolder(tx, form, vault, groupId);
       form.throwIfInvalid();
       const row = await shareVault(tx, user, vault, holder!, permission!);
       return permissionView(tx, row!);
@@ -106,13 +104,13 @@ async function readHolder(
   tx: Tables,
   form: Form,
   vault: VaultRow,
+  groupId: number | undefined,
 ): Promise<PermissionHolder | undefined> {
   const keys = ['user_id', 'email', 'group_id'] as const;
   const givenKeys = keys.filter((key) => (form.raw(key) ?? '') !== '');
   if (givenKeys.length !== 1)
     throw invalidError(givenKeys[1] ?? 'user_id', 'Give one of user_id, email and group_id.');
   if (givenKeys[0] === 'group_id') {
-    const groupId = form.id('group_id', 'Must be the id of a group.');
     if (groupId === undefined) return undefined;
     const group = await tx.groups.get(groupId);
     if (group?.accountId === vault.accountId) return { groupId };

@@ -3,9 +3,10 @@ import { permissionOfLevel } from '../../../engine/catalog/permission.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { VaultPermissionRow } from '../../../engine/catalog/vault-permissions.js';
 import { constantField, declareResource } from '../../http/resource.js';
-import { bodySchema, id, nullable, enumOf, reference, text } from '../../http/json-schema.js';
+import { bodySchema, id, nullable, enumOf, reference, withReader } from '../../http/json-schema.js';
 import { timestampFields } from '../shared/common-fields.js';
 import { groupSummary } from '../groups/group.js';
+import { namedUserProperties } from '../users/named-user.js';
 import { userSummary } from '../shared/user.js';
 import { permissionNames } from '../shared/vault.js';
 
@@ -51,8 +52,10 @@ export const permissionGrant = bodySchema(
   'A user, by id or address, or a group, and the permission that they get.',
   {
     permission: { type: enumOf(...permissionNames), required: true, example: 'read' },
-    user_id: { type: id, description: 'A user of the account.' },
-    email: { type: text, description: 'The address of a user of the account.', example: 'ada@acme.org' }, // prettier-ignore
-    group_id: { type: id, description: 'A group of the account.' },
+    ...namedUserProperties,
+    group_id: {
+      type: withReader(id, (form, key) => form.id(key, 'Must be the id of a group.')),
+      description: 'A group of the account.',
+    },
   },
 );
