@@ -146,6 +146,11 @@ export function objectOf<const P extends Properties>(
   };
 }
 
+/** Returns the type of objects of which only these keys have an effect; it has no `read`. */
+export function openObjectType(properties: Properties): ValueType<never> {
+  return { schema: { type: 'object', properties: schemasOf(properties) } };
+}
+
 /** A key of a body or of an answer. */
 export interface Property {
   readonly type: ValueType;

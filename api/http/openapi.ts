@@ -115,10 +115,14 @@ function describeOperation(
     }),
     parameters: [
       ...pathParams,
-      ...Object.entries(queryParamsOf(row)).map(([name, param]) => {
-        const { with: _, ...described } = param;
-        return { name, in: 'query', ...described, schema: { type: 'string' } };
-      }),
+      ...Object.entries(queryParamsOf(row)).map(([name, { description, example, required }]) => ({
+        name,
+        in: 'query',
+        description,
+        ...(example !== undefined && { example }),
+        ...(required !== undefined && { required }),
+        schema: { type: 'string' },
+      })),
       ...(row.status === 201 ? [idempotencyKey] : []),
     ],
     ...(row.body && { requestBody: describeBody(row.body) }),

@@ -1,4 +1,5 @@
 import { readInteger, type Form } from '../../http/form.js';
+import { anyType, integer, readProperties, withReader } from '../../http/json-schema.js';
 import { referenceSequence, type ReferenceSequence } from './reference-sequences.js';
 
 /** Bounds between which a position lies, 0-based; `to` is excluded. */
@@ -24,35 +25,48 @@ export interface QueriedVariants {
   readonly genomicAlleleShortForm: string | null;
 }
 
-/** The parameters of requests for variants. */
+const shortText = { type: withReader(anyType, readShortText), initial: null } as const;
+const bases = { type: withReader(anyType, readBases), initial: null } as const;
+const positions = withReader(
+  { schema: { anyOf: [integer.schema, { type: 'array', items: integer.schema }] } },
+  readPositions,
+);
+const unsupported = {
+  type: withReader(anyType, (form, key) => {
+    if (form.raw(key) === undefined) return undefined;
+    return form.fail(key, 'This parameter is not supported; an answer without it would be about other variants.'); // prettier-ignore
+  }),
+  description: 'Not supported: answered with 400.',
+};
+
+/** The parameters of requests for variants: their types in bodies, and examples of query strings. */
 export const variantParameters = {
-  assemblyId: { description: 'The genome build: GRCh38, hg38, GCF_000001405.40. Without it, that of referenceName, or any.', example: 'GRCh38' },
-  referenceName: { description: 'A chromosome: NC_000017.11, 17 or chr17.', example: '14' },
-  start: { description: 'The start, 0-based; two values, separated by a comma, bracket it.', example: '23424839' },
-  end: { description: 'The end, 0-based and excluded; two values, separated by a comma, bracket it.', example: '23424840' },
-  referenceBases: { description: 'The reference allele; N and other codes stand for several bases.', example: 'C' },
-  alternateBases: { description: 'The alternate allele; N and other codes stand for several bases.', example: 'T' },
-  variantType: { description: 'SNP, INS, DEL, DUP, INV, CNV, BND, another type that the datasets have, or a term of EFO.', example: 'SNP' },
-  geneId: { description: 'A gene, by any of its names.', example: 'MYH7' },
-  aminoacidChange: { description: 'A change of a protein: V600E.', example: 'R403Q' },
-  genomicAlleleShortForm: { description: 'A variant in the notation of HGVS: NC_000013.11:g.32316461A>G.', example: 'NC_000014.9:g.23424840C>T' },
-  variantMinLength: { description: 'Not supported: answered with 400.' },
-  variantMaxLength: { description: 'Not supported: answered with 400.' },
-  mateName: { description: 'Not supported: answered with 400.' },
+  assemblyId: { ...shortText, description: 'The genome build: GRCh38, hg38, GCF_000001405.40. Without it, that of referenceName, or any.', example: 'GRCh38' },
+  referenceName: { ...shortText, description: 'A chromosome: NC_000017.11, 17 or chr17.', example: '14' },
+  start: { type: positions, description: 'The start, 0-based; two values, separated by a comma, bracket it.', example: '23424839' },
+  end: { type: positions, description: 'The end, 0-based and excluded; two values, separated by a comma, bracket it.', example: '23424840' },
+  referenceBases: { ...bases, description: 'The reference allele; N and other codes stand for several bases.', example: 'C' },
+  alternateBases: { ...bases, description: 'The alternate allele; N and other codes stand for several bases.', example: 'T' },
+  variantType: { ...shortText, description: 'SNP, INS, DEL, DUP, INV, CNV, BND, another type that the datasets have, or a term of EFO.', example: 'SNP' },
+  geneId: { ...shortText, description: 'A gene, by any of its names.', example: 'MYH7' },
+  aminoacidChange: { ...shortText, description: 'A change of a protein: V600E.', example: 'R403Q' },
+  genomicAlleleShortForm: { ...shortText, description: 'A variant in the notation of HGVS: NC_000013.11:g.32316461A>G.', example: 'NC_000014.9:g.23424840C>T' },
+  variantMinLength: unsupported,
+  variantMaxLength: unsupported,
+  mateName: unsupported,
 }; // prettier-ignore
+
+type VariantParameters = ReturnType<typeof readProperties<typeof variantParameters>>;
 
 /** The last position that a request may name; all chromosomes are shorter. */
 const maxPosition = 2 ** 40;
 
 /** Reads the parameters of a request; notes mistakes in the form. */
 export function readVariants(form: Form): QueriedVariants {
-  for (const key of ['variantMinLength', 'variantMaxLength', 'mateName'])
-    if (form.raw(key) !== undefined)
-      form.fail(key, 'This parameter is not supported; an answer without it would be about other variants.'); // prettier-ignore
-  const referenceBases = readBases(form, 'referenceBases');
-  const alternateBases = readBases(form, 'alternateBases');
-  const variantType = readShortText(form, 'variantType');
-  const place = readLocation(form, alternateBases);
+  const parameters = readProperties(form, variantParameters);
+  const { referenceBases, alternateBases, variantType } = parameters;
+  const { geneId, aminoacidChange, genomicAlleleShortForm } = parameters;
+  const place = locationOf(form, parameters);
   const isEmpty = referenceBases === '' || alternateBases === '';
   if (isEmpty && !(referenceBases ?? '') && !(alternateBases ?? ''))
     form.fail(
@@ -66,9 +80,9 @@ export function readVariants(form: Form): QueriedVariants {
     referenceBases,
     alternateBases,
     variantType: variantType && (variantTypeByEfoId[variantType.toUpperCase()] ?? variantType),
-    geneId: readShortText(form, 'geneId'),
-    aminoacidChange: readShortText(form, 'aminoacidChange'),
-    genomicAlleleShortForm: readShortText(form, 'genomicAlleleShortForm'),
+    geneId,
+    aminoacidChange,
+    genomicAlleleShortForm,
   };
 }
 
@@ -94,19 +108,19 @@ function readShortText(form: Form, key: string): string | null {
   return givenText;
 }
 
-function readLocation(form: Form, alternateBases: string | null): QueriedLocation | null {
-  const start = readPositions(form, 'start');
-  const end = readPositions(form, 'end');
-  const referenceName = readShortText(form, 'referenceName');
-  const assemblyId = readShortText(form, 'assemblyId') ?? undefined;
+/** Returns where the variants of a request lie; notes mistakes in the form. */
+function locationOf(
+  form: Form,
+  { start, end, referenceName, assemblyId, alternateBases }: VariantParameters,
+): QueriedLocation | null {
   if (referenceName === null) {
     for (const key of ['start', 'end'])
       if (form.raw(key) !== undefined) form.fail(key, 'A position needs a referenceName.');
-    if (assemblyId !== undefined)
+    if (assemblyId !== null)
       form.fail('assemblyId', 'An assembly needs a referenceName, a start and alternateBases or an end.'); // prettier-ignore
     return null;
   }
-  const sequence = referenceSequence(referenceName, assemblyId);
+  const sequence = referenceSequence(referenceName, assemblyId ?? undefined);
   if (typeof sequence === 'string') {
     const [key, message] = sequence.split(/: (.*)/s) as [string, string];
     form.fail(key, message);

@@ -2,6 +2,7 @@ import { AppError, invalidError } from '../../../engine/core/errors.js';
 import { indexFields, unknownFieldMessage } from '../../../engine/query/request/field-index.js';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { isObject, type Form } from '../../http/form.js';
+import { anyType, boolean, openObjectType, text, withReader } from '../../http/json-schema.js';
 import { quoteText } from './alleles.js';
 
 /** An alphanumeric filter (Beacon v2, AlphanumericFilter): a field, an operator and the value to compare with. */
@@ -29,19 +30,42 @@ export function beaconFilterText({ id, operator, value }: BeaconFilter): string 
   return `${id}:${operator}${value}`;
 }
 
+/** The type of the filters of a request, as a body has them. */
+export const filtersType = withReader(
+  {
+    schema: {
+      type: 'array',
+      items: {
+        anyOf: [
+          openObjectType({
+            id: { type: text },
+            operator: { type: anyType },
+            value: { type: anyType },
+            scope: { type: text },
+            includeDescendantTerms: { type: boolean },
+            similarity: { type: text },
+          }).schema,
+          text.schema,
+        ],
+      },
+    },
+  },
+  readFilters,
+);
+
 /**
  * Reads the filters of a request: objects in a body, texts in a query string. Notes mistakes in the form.
  * Choice: a beacon has alphanumeric filters over the fields of its datasets. A filter that is a term of an ontology is a 400: the server
  * knows no ontologies, and an answer without the filter would be about other records.
  */
-export function readFilters(form: Form): readonly BeaconFilter[] {
-  const rawFilters = form.raw('filters');
+function readFilters(form: Form, key: string): readonly BeaconFilter[] {
+  const rawFilters = form.raw(key);
   if (rawFilters === undefined) return [];
   const list: readonly unknown[] = Array.isArray(rawFilters) ? rawFilters : [rawFilters];
   return list.flatMap((one, i) => {
     const filter = readFilter(one);
     if (typeof filter !== 'string') return [filter];
-    form.fail('filters', `filters[${i}]: ${filter}`);
+    form.fail(key, `${key}[${i}]: ${filter}`);
     return [];
   });
 }

@@ -1,8 +1,16 @@
 import { budgets } from '../../../engine/core/budgets.js';
-import { isObject, readBoolean, readInteger, Form } from '../../http/form.js';
+import { isObject, readInteger, Form } from '../../http/form.js';
+import {
+  boolean,
+  enumOf,
+  integer,
+  readProperties,
+  strings,
+  withReader,
+} from '../../http/json-schema.js';
 import { firstParamValue, paramValues } from '../../http/list-query.js';
 import type { QueryParams } from '../../http/page.js';
-import { readFilters, beaconFilterText, type BeaconFilter } from './beacon-filters.js';
+import { filtersType, beaconFilterText, type BeaconFilter } from './beacon-filters.js';
 import { readVariants, variantParameters, type QueriedVariants } from './asked-variants.js';
 
 /** The levels of detail of an answer (Beacon v2, Granularity), from the lowest to the highest. */
@@ -46,35 +54,60 @@ export const defaultRequestSummary = {
   requestedGranularity: queryDefaults.granularity,
 };
 
-/** The parameters of GET requests besides those of variants. */
-export const commonParameters = {
+/** The parameters of requests besides those of variants: their types in bodies, and examples of query strings. */
+export const requestParameters = {
+  datasetIds: {
+    type: strings,
+    description: 'Ask these datasets only, separated by commas.',
+    example: '4812',
+  },
   requestedGranularity: {
+    type: enumOf(...answerGranularities),
     description: 'boolean, count or record; an answer tells at most that much.',
     example: 'record',
   },
   includeResultsetResponses: {
+    type: enumOf(...includeModes),
+    initial: 'HIT',
     description:
       'With the granularity record: the datasets with hits (HIT, the default), without (MISS), ALL, or NONE.',
     example: 'ALL',
   },
   filters: {
+    type: filtersType,
+    initial: [],
     description:
       'Filters separated by commas, each a field, a colon, an operator (= < > ! <= >=) and a value.',
     example: 'info.AF:<0.01',
   },
-  skip: { description: 'Number of pages to skip.', example: '0' },
+  skip: {
+    type: withReader(integer, readCount),
+    initial: 0,
+    description: 'Number of pages to skip.',
+    example: '0',
+  },
   limit: {
+    type: withReader(integer, (form, key) => {
+      const limit = readCount(form, key);
+      if (limit !== undefined && limit > budgets.pageLimit)
+        form.fail(key, `A limit is at most ${budgets.pageLimit}, not ${limit}: read the others as further pages, with skip.`); // prettier-ignore
+      return limit;
+    }),
     description: 'Number of records of a page, 10 without it; 0 for the largest.',
     example: '10',
   },
   testMode: {
+    type: boolean,
+    initial: false,
     description: 'true: no dataset is asked; the answer has the form of any other.',
     example: 'false',
   },
-  requestedSchema: {
-    description: 'A schema for the records; the answer names the one that they have.',
-    example: 'ga4gh-beacon-variant-v2.0.0',
-  },
+} as const;
+
+/** The parameter of GET requests that names a schema; a body has a list of them. */
+export const requestedSchema = {
+  description: 'A schema for the records; the answer names the one that they have.',
+  example: 'ga4gh-beacon-variant-v2.0.0',
 };
 
 /** All parameters of GET requests for variants. */
@@ -82,8 +115,8 @@ export const variantQueryParameters = {
   ...variantParameters,
   geneid: { sameAs: 'geneId' },
   allele: { sameAs: 'genomicAlleleShortForm' },
-  datasetIds: { description: 'Ask these datasets only, separated by commas.', example: '4812' },
-  ...commonParameters,
+  ...requestParameters,
+  requestedSchema,
 };
 
 /** Reads the query string of a GET request. Throws a 400 that names each mistake. */
@@ -184,18 +217,15 @@ interface RawRequest {
 
 function readRequest(given: RawRequest, defaults: RequestDefaults): BeaconRequest {
   const form = new Form({ ...given, ...given.parameters });
-  const granularity =
-    form.choice('requestedGranularity', answerGranularities) ?? defaults.granularity;
-  const include = form.choice('includeResultsetResponses', includeModes) ?? 'HIT';
-  const skip = readCount(form, 'skip', 0);
-  const limit = readCount(form, 'limit', defaults.limit);
-  if (limit > budgets.pageLimit)
-    form.fail('limit', `A limit is at most ${budgets.pageLimit}, not ${limit}: read the others as further pages, with skip.`); // prettier-ignore
-  const testMode = form.raw('testMode');
-  const isTest = testMode === undefined ? false : readBoolean(testMode);
-  if (isTest === undefined) form.fail('testMode', 'Must be a valid boolean.');
-  const datasetIds = form.textList('datasetIds') ?? null;
-  const filters = readFilters(form);
+  const {
+    datasetIds = null,
+    requestedGranularity: granularity = defaults.granularity,
+    includeResultsetResponses: include,
+    filters,
+    skip,
+    limit = defaults.limit,
+    testMode,
+  } = readProperties(form, requestParameters);
   const variants = readVariants(form);
   form.throwIfInvalid();
   return {
@@ -206,7 +236,7 @@ function readRequest(given: RawRequest, defaults: RequestDefaults): BeaconReques
     include,
     skip,
     limit,
-    isTest: isTest === true,
+    isTest: testMode,
     summary: {
       apiVersion,
       requestedSchemas: given.schemas,
@@ -217,16 +247,15 @@ function readRequest(given: RawRequest, defaults: RequestDefaults): BeaconReques
       includeResultsetResponses: include,
       pagination: { skip, limit },
       requestedGranularity: granularity,
-      testMode: isTest === true,
+      testMode,
     },
   };
 }
 
-function readCount(form: Form, key: string, otherwise: number): number {
+function readCount(form: Form, key: string): number | undefined {
   const rawValue = form.raw(key);
-  if (rawValue === undefined) return otherwise;
+  if (rawValue === undefined) return undefined;
   const number = readInteger(rawValue);
-  if (number === undefined || number < 0)
-    form.fail(key, `Must be a whole number from 0 on, not ${JSON.stringify(String(rawValue as string).slice(0, 100))}.`); // prettier-ignore
-  return number ?? otherwise;
+  if (number !== undefined && number >= 0) return number;
+  return form.fail(key, `Must be a whole number from 0 on, not ${JSON.stringify(String(rawValue as string).slice(0, 100))}.`); // prettier-ignore
 }

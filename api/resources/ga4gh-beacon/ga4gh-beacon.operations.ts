@@ -1,25 +1,21 @@
 import { declareOperations } from '../../http/operation-row.js';
 import {
   answerSchema,
-  anyType,
   bodySchema,
-  boolean,
-  integer,
   jsonObject,
   jsonObjects,
   objectOf,
-  enumOf,
   strings,
   text,
   type NamedSchema,
-  type ValueType,
+  openObjectType,
 } from '../../http/json-schema.js';
 import { variantParameters } from './asked-variants.js';
 import { configurationBody, beaconRoot, infoBody, informationalMeta, entryTypesBody, mapBody, responseMeta, serviceInfoBody } from './beacon-frame.js'; // prettier-ignore
 import {
-  answerGranularities,
   apiVersion,
-  commonParameters,
+  requestedSchema,
+  requestParameters,
   variantQueryParameters,
 } from './beacon-request.js';
 
@@ -146,59 +142,32 @@ const variantAnswer = entryTypeAnswer(
 const datasetsAnswer = entryTypeAnswer('BeaconDatasets', 'The datasets of a beacon.', 'dataset', { collections: [exampleDataset] }); // prettier-ignore
 const datasetAnswer = entryTypeAnswer('BeaconDataset', 'A dataset of a beacon.', 'dataset', resultSetsOf([exampleDataset], {})); // prettier-ignore
 
-const positionsType: ValueType = { schema: { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] } }; // prettier-ignore
-const queryParameterTypes = {
-  ...Object.fromEntries(
-    Object.entries(variantParameters).map(([name, { description }]) => [
-      name,
-      { type: name === 'start' || name === 'end' ? positionsType : anyType, description },
-    ]),
-  ),
-  datasetIds: { type: strings, description: variantQueryParameters.datasetIds.description },
-};
-/** Returns the type of an object with these keys; the server reports other keys as ignored. */
-function openObjectType(properties: Parameters<typeof bodySchema>[2]): ValueType {
-  const { example: _, ...schema } = bodySchema('', '', properties, undefined).schema;
-  return { schema };
-}
-const filterType = openObjectType({
-  id: { type: text },
-  operator: { type: anyType },
-  value: { type: anyType },
-  scope: { type: text },
-  includeDescendantTerms: { type: boolean },
-  similarity: { type: text },
-});
-const paginationType = openObjectType({ skip: { type: integer }, limit: { type: integer } });
-const granularityType = enumOf(...answerGranularities);
+const { datasetIds, skip, limit, ...queryKeys } = requestParameters;
+const variantKeys = { ...variantParameters, datasetIds };
+const pagination = { type: openObjectType({ skip, limit }) };
 const beaconRequestBody = bodySchema(
   'BeaconRequest',
   'A request to a beacon. All of it is optional.',
   {
     $schema: { type: text },
     meta: {
-      type: openObjectType({
-        apiVersion: { type: text },
-        requestedSchemas: { type: jsonObjects },
-      }),
+      type: openObjectType({ apiVersion: { type: text }, requestedSchemas: { type: jsonObjects } }),
     },
     query: {
       type: openObjectType({
         requestParameters: {
           type: openObjectType({
-            g_variant: { type: openObjectType(queryParameterTypes) },
-            ...queryParameterTypes,
+            g_variant: { type: openObjectType(variantKeys) },
+            ...variantKeys,
           }),
         },
-        filters: { type: { schema: { type: 'array', items: { anyOf: [filterType.schema, { type: 'string' }] } } } }, // prettier-ignore
-        includeResultsetResponses: { type: text, description: commonParameters.includeResultsetResponses.description }, // prettier-ignore
-        pagination: { type: paginationType },
-        requestedGranularity: { type: granularityType, description: commonParameters.requestedGranularity.description }, // prettier-ignore
-        testMode: { type: boolean, description: commonParameters.testMode.description },
+        ...queryKeys,
+        filters: { type: queryKeys.filters.type },
+        pagination,
       }),
     },
-    requestedGranularity: { type: granularityType },
-    pagination: { type: paginationType },
+    requestedGranularity: { type: queryKeys.requestedGranularity.type },
+    pagination,
   },
   {
     meta: { apiVersion },
@@ -223,14 +192,13 @@ const accountPath = `${beaconRoot}/:account`;
 const datasetPath = `${accountPath}/datasets/:dataset`;
 const get = 'GET' as const;
 const post = 'POST' as const;
-const { skip, testMode, requestedSchema } = commonParameters;
+const { testMode, requestedGranularity, includeResultsetResponses } = queryKeys;
 const listParams = {
   skip,
   limit: { description: 'Number of entries of a page; all without it.', example: '10' },
   testMode,
   requestedSchema,
 };
-const { requestedGranularity, includeResultsetResponses } = commonParameters;
 const queryParams = { requestedGranularity, includeResultsetResponses, testMode, requestedSchema };
 
 const pathParams = {
