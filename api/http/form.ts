@@ -73,13 +73,6 @@ export class Form {
     return readId(value) ?? this.fail(key, problem);
   }
 
-  /** Reads an id that must be present; notes a mistake if it is not. */
-  requiredId(key: string): number | undefined {
-    const value = this.raw(key);
-    if (value === undefined || value === '') return this.fail(key, 'This field is required.');
-    return this.id(key, 'A valid integer is required.');
-  }
-
   /** Reads a list of strings, of which any may be given as numbers; a single string or number stands for a list of one. */
   textList(key: string): readonly string[] | undefined {
     const value = this.raw(key);

@@ -5,7 +5,6 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { parseFullPath } from '../../../engine/catalog/full-path.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseExportParams } from '../../../engine/query/request/query-request.js';
-import { requireWriter } from '../../../scheduler/jobs/export/format.js';
 import type { Form } from '../../http/form.js';
 import { exportResource } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
@@ -36,19 +35,17 @@ export async function createExport(
   baseAddress: string,
 ): Promise<ExportRow> {
   const { catalog } = context;
-  const datasetId = form.requiredId('dataset_id');
+  const { datasetId, format, targetFullPath: target, ...options } = exportResource.readCreate(form);
   const dataset =
     datasetId === undefined
       ? undefined
       : await requireResource(catalog, caller, 'dataset', datasetId, 'read');
-  const format = readFormat(form);
   const fields = dataset ? await catalog.fields.all(dataset.id) : [];
   const settings = dataset ? readSettings(form, fields) : null;
   const query = dataset && (await readParams(form, fields, settings));
   const params = query?.params;
   const asOf = dataset && (await readAsOf(context, form, dataset.id, 'params', params ?? {}));
-  const targetFullPath = await readTarget(context, caller, form);
-  const options = exportResource.readCreate(form);
+  const targetFullPath = await readTarget(context, caller, form, target ?? '');
   if (options.sendEmailOnCompletion === true && !context.scheduler.sendsMail) {
     form.fail(
       'send_email_on_completion',
@@ -81,17 +78,6 @@ export async function createExport(
   });
   context.scheduler.wake();
   return row;
-}
-
-function readFormat(form: Form): string | undefined {
-  const text = form.requiredText('format');
-  if (text === '') return undefined;
-  try {
-    return requireWriter(text).format;
-  } catch (error) {
-    form.collectErrorsOf(error);
-    return undefined;
-  }
 }
 
 /**
@@ -150,10 +136,10 @@ async function readTarget(
   context: AppContext,
   caller: Caller,
   form: Form,
+  target: string,
 ): Promise<string | undefined> {
-  const text = form.text('target_full_path');
-  if (text === undefined || text === '') return undefined;
-  const path = parseFullPath(text);
+  if (target === '') return undefined;
+  const path = parseFullPath(target);
   const invalidTarget = (): undefined =>
     form.fail(
       'target_full_path',

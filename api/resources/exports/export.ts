@@ -1,4 +1,5 @@
 import type { ExportRow, NewExport } from '../../../engine/catalog/exports.js';
+import type { Form } from '../../http/form.js';
 import { constantField, declareResource, type ResourceField } from '../../http/resource.js';
 import {
   answerSchema,
@@ -13,15 +14,31 @@ import {
   reference,
   text,
   timestamp,
+  withReader,
 } from '../../http/json-schema.js';
-import { defaultFormat, exportFormats } from '../../../scheduler/jobs/export/format.js';
+import {
+  defaultFormat,
+  exportFormats,
+  requireWriter,
+} from '../../../scheduler/jobs/export/format.js';
 import { asOfProperty } from '../queries/as-of.js';
-import type { JobPresenter } from '../jobs/job-presenter.js';
 import { jobFields, priorityType, type JobContext } from '../jobs/job-view.js';
+import type { JobPresenter } from '../jobs/job-presenter.js';
 
 const formatList = exportFormats
   .map(({ format, description }) => `\`${format}\`: ${description}`)
   .join(' ');
+
+function readFormat(form: Form, key: string): string | undefined {
+  const name = form.requiredText(key);
+  if (name === '') return undefined;
+  try {
+    return requireWriter(name).format;
+  } catch (error) {
+    form.collectErrorsOf(error);
+    return undefined;
+  }
+}
 
 /** An export (contract 11.1). It has no key `filename`, because one client would take its value for the name of a local file. */
 export const exportResource = declareResource<ExportRow, JobContext, Partial<NewExport>>({
@@ -30,15 +47,14 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
   fields: {
     class_name: constantField('DatasetExport'),
     ...(jobFields as Readonly<Record<string, ResourceField<ExportRow, JobContext>>>),
-    dataset_id: { type: id, example: 4812, create: 'required', lookup: true },
+    dataset_id: { type: id, example: 4812, create: 'required' },
     url: {
       type: text,
       example: 'http://localhost:7878/v2/dataset_exports/5107',
       show: (row, { origin }) => `${origin}/v2/dataset_exports/${row.id}`,
     },
     format: {
-      type: text,
-      lookup: true,
+      type: withReader(text, readFormat),
       description: `The file format. ${formatList}`,
       example: defaultFormat,
       create: 'required',
@@ -91,7 +107,6 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
     },
     target_full_path: {
       type: nullableText,
-      lookup: true,
       description: 'Full path under which the file is also stored: `vault:/folder/name`.',
       example: null,
       create: 'optional',

@@ -25,7 +25,7 @@ interface FieldContext {
 }
 
 /** The data types that the interface knows. */
-export const dataTypes: readonly DataType[] = [
+const dataTypes: readonly DataType[] = [
   'auto',
   'boolean',
   'date',
@@ -44,12 +44,12 @@ const optionallyWritable = { create: 'optional', update: true } as const;
 /** The keys of a field definition that a request may set. */
 const definitionFields: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
   name: {
-    type: filledText,
+    type: text,
+    createType: filledText,
     description: 'The key in records; dots separate the levels of objects.',
     example: 'review_status',
     create: 'required',
     update: true,
-    lookup: 'update',
   },
   title: { ...optionallyWritable, type: text, example: 'Review status' },
   description: {
@@ -63,7 +63,6 @@ const definitionFields: Readonly<Record<string, ResourceField<FieldRow, unknown>
     example: 'string',
     create: 'optional',
     update: true,
-    lookup: 'update',
   },
   entity_type: { ...optionallyWritable, type: nullable(enumOf(...entityTypes)), example: null },
   expression: {
@@ -80,7 +79,6 @@ const definitionFields: Readonly<Record<string, ResourceField<FieldRow, unknown>
     example: false,
     create: 'optional',
     update: true,
-    lookup: 'update',
   },
   ordering: { ...optionallyWritable, type: nullable(integer), example: 7 },
   depends_on: {
@@ -118,7 +116,7 @@ export const field = declareResource<FieldRow, FieldContext>({
   fields: {
     class_name: constantField('DatasetField'),
     id: { type: id, example: 9021 },
-    dataset_id: { type: id, example: 4812, create: 'required', lookup: true },
+    dataset_id: { type: id, example: 4812, create: 'required' },
     vault_id: { type: id, example: 12, show: (_, { vaultId }) => vaultId },
     ...(definitionFields as Readonly<Record<string, ResourceField<FieldRow, FieldContext>>>),
     is_read_only: {

@@ -8,7 +8,7 @@ import { parseJson } from '../../../engine/core/json.js';
 import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import { Access, Resource, CurrentCaller } from '../../http/access-rule.js';
 import { field as declared } from './field.js';
-import { readFieldDefinition, readFieldPatch } from './read-field.js';
+import { readFieldPatch } from './read-field.js';
 import { refuseCyclicExpressions } from './stored-expressions.js';
 import { Form } from '../../http/form.js';
 import { omitUndefined, firstParamValue, paramValues } from '../../http/list-query.js';
@@ -41,8 +41,8 @@ export class FieldsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const datasetId = form.requiredId('dataset_id');
-    const field = readFieldDefinition(form);
+    const { datasetId, name = '', ...others } = declared.readCreate(form);
+    const field = { ...others, name };
     const { catalog } = this.context;
     const dataset =
       datasetId !== undefined &&

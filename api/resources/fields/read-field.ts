@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import { Form } from '../../http/form.js';
 import { omitUndefined } from '../../http/list-query.js';
 import { refuseChange, unchangeableMessages } from '../shared/unchangeable.js';
-import { dataTypes, fieldDefinition } from './field.js';
+import { fieldDefinition } from './field.js';
 import { refuseCyclicExpressions } from './stored-expressions.js';
 
 /** Reads a field definition from a body of its own or from a list of fields; the key of its dataset is ignored. */
@@ -54,19 +54,17 @@ export function readFieldPatch(form: Form, row: FieldRow): FieldPatch {
       refuseChange(form, key, present, unchangeableMessages.readOnlyField);
     return {};
   }
-  const name = form.text('name');
+  const { name, dataType, isList, ...others } = fieldDefinition.readUpdate(form);
   if (name !== undefined && name !== row.name)
     form.fail('name', 'The name of a field cannot be changed.');
-  const dataType = form.choice('data_type', dataTypes);
   if (dataType !== undefined && dataType !== row.dataType && row.dataType !== 'auto') {
     form.fail('data_type', 'The type of a field cannot be changed; migrate the dataset instead.');
   }
-  const isList = form.boolean('is_list');
   if (isList !== undefined && isList !== (row.isList ?? false) && row.isValid) {
     form.fail('is_list', 'A field that holds data cannot be changed from or to a list.');
   }
   return {
-    ...(fieldDefinition.readUpdate(form) as FieldPatch),
+    ...(others as FieldPatch),
     // An inferred type that a client sends back stays inferred.
     ...omitUndefined<FieldPatch>({
       dataType: dataType === row.dataType ? undefined : dataType,

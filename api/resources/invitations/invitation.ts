@@ -1,5 +1,4 @@
 import { invitationStatus, type InvitationRow } from '../../../engine/catalog/invitations.js';
-import type { Permission } from '../../../engine/catalog/permission.js';
 import { checkEmail } from '../../../engine/catalog/users.js';
 import { Form, readId } from '../../http/form.js';
 import { constantField, declareResource } from '../../http/resource.js';
@@ -11,6 +10,7 @@ import {
   listOf,
   nullable,
   objectOf,
+  readProperties,
   enumOf,
   filledText,
   withReader,
@@ -39,16 +39,21 @@ function readIdList(form: Form, key: string): readonly number[] | undefined {
   return form.fail(key, 'Must be a list of ids.');
 }
 
+/** The keys of a permission on a vault that an invitation grants. */
+const grantedProperties = {
+  vault_id: { type: id, required: true },
+  permission: { type: enumOf(...permissionNames), initial: 'read' },
+} as const;
+
 function readVaultPermissions(
   form: Form,
   key: string,
 ): InvitationRow['vaultPermissions'] | undefined {
   return form.objectList(key)?.flatMap((member) => {
     const memberForm = new Form(member);
-    const vaultId = memberForm.requiredId('vault_id');
-    const permission: Permission | undefined = memberForm.choice('permission', permissionNames);
+    const { vaultId, permission } = readProperties(memberForm, grantedProperties);
     form.collectErrorsOfPart(key, memberForm, (name, messages) => `${name}: ${messages}`);
-    return vaultId === undefined ? [] : [{ vaultId, permission: permission ?? 'read' }];
+    return vaultId === undefined ? [] : [{ vaultId, permission }];
   });
 }
 
@@ -82,12 +87,7 @@ export const invitation = declareResource<InvitationRow, InvitationContext>({
       initial: [],
     },
     vault_permissions: {
-      type: withReader(
-        listOf(
-          objectOf({ vault_id: { type: id }, permission: { type: enumOf(...permissionNames) } }),
-        ),
-        readVaultPermissions,
-      ),
+      type: withReader(listOf(objectOf(grantedProperties)), readVaultPermissions),
       description: 'Permissions on vaults that the new user gets; `permission` is read if absent.',
       example: [{ vault_id: 12, permission: 'read' }],
       create: 'optional',

@@ -33,8 +33,7 @@ export async function createObject(
   form: Form,
   values: ObjectValues,
 ): Promise<CreatedObject> {
-  const vaultId = form.requiredId('vault_id');
-  const { fields: definitions = [], capacity, storageClass, ...rest } = values;
+  const { vaultId, fields: definitions = [], capacity, storageClass, ...rest } = values;
   const { parentId = null, objectType = 'file', filename = '', ...object } = rest;
   const template = await readTemplate(context.catalog, caller, form);
   const givenFields = withTemplateFields(template, definitions);

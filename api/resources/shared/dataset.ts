@@ -114,7 +114,7 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       description: 'Cannot be changed.',
       create: 'required',
       update: true,
-      lookup: true,
+      lookup: 'update',
       show: (_, { vault }) => vault.id,
     },
     vault_name: {

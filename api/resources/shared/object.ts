@@ -70,6 +70,7 @@ export interface ObjectContext extends ObjectSummaryContext {
 
 /** The values of a request that creates or changes an object. */
 export interface ObjectValues {
+  readonly vaultId?: number;
   readonly filename?: string;
   readonly parentId?: number | null;
   readonly objectType?: ObjectRow['objectType'];
@@ -132,7 +133,7 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
     example: 12,
     create: 'required',
     update: true,
-    lookup: true,
+    lookup: 'update',
   },
   vault_name: {
     type: text,
