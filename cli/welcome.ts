@@ -1,3 +1,5 @@
+import { defaultFormat, exampleFilename } from '../scheduler/jobs/export/format.js';
+
 /** Returns three curl commands for the bundled ClinVar dataset: a filtered query, a facet and an export. */
 export function exampleRequests(origin: string, token: string, datasetId: number): string {
   const filters = [
@@ -5,6 +7,7 @@ export function exampleRequests(origin: string, token: string, datasetId: number
     ['info.GENEINFO__prefix', 'BRCA2:'],
   ];
   const dataset = `/v2/datasets/${datasetId}/data`;
+  const exported = `~/${exampleFilename('brca2')}`;
   const requests = [
     {
       title: 'Pathogenic variants in BRCA2:',
@@ -17,13 +20,13 @@ export function exampleRequests(origin: string, token: string, datasetId: number
       body: { limit: 0, facets: { 'info.CLNSIG': { limit: 5 } } },
     },
     {
-      title: 'Export the pathogenic ones as CSV into your vault, as ~/brca2.csv:',
+      title: `Export the pathogenic ones into your vault, as ${exported}:`,
       path: '/v2/dataset_exports',
       body: {
         dataset_id: datasetId,
-        format: 'csv',
+        format: defaultFormat,
         params: { filters },
-        target_full_path: '~/brca2.csv',
+        target_full_path: exported,
       },
     },
   ];

@@ -31,17 +31,37 @@ export const testedExports: Readonly<Record<string, string>> = {
   'scheduler/expressions/expression-thread.ts': 'functions that the main thread calls by name',
 };
 
-/** Files outside `writers/` that may contain names of export formats, because there they name something else. */
+/** Files outside `writers/` that may contain names of export formats, because there they name something else, with what they name. */
 export const formatNameFiles: readonly { readonly path: RegExp; readonly why: string }[] = [
   { path: /^readers\//, why: 'formats of imports' },
-  { path: /^engine\/query\//, why: 'formats of pages, and of the results of queries of files' },
-  { path: /^api\/resources\/(?:queries|records)\//, why: 'formats of pages' },
+  {
+    path: /^engine\/query\/(?:request\/query-request|results\/(?:encoded-page|page-format|page-records))\.ts$/,
+    why: 'formats of pages, and of the results of queries of files',
+  },
+  {
+    path: /^api\/resources\/records\/(?:annotated-query|query-records|records\.operations)\.ts$/,
+    why: 'formats of pages',
+  },
+  {
+    path: /^api\/resources\/objects\/objects\.operations\.ts$/,
+    why: 'formats of the results of queries of files, and an uploaded file',
+  },
+  {
+    path: /^api\/resources\/audit-log\/audit-log\.controller\.ts$/,
+    why: 'formats of the exported audit log',
+  },
+  {
+    path: /^api\/resources\/datasets\/verify\.controller\.ts$/,
+    why: 'a file of a Delta table',
+  },
   {
     path: /^scheduler\/(?:expressions\/host-call-protocol|jobs\/export\/part)\.ts$/,
     why: 'formats of pages',
   },
-  { path: /^engine\/store\//, why: 'the format of the files of a Delta table' },
-  { path: /^cli\/welcome\.ts$/, why: 'an example of a request' },
+  {
+    path: /^engine\/store\/delta-actions\.ts$/,
+    why: 'the format of the files of a Delta table',
+  },
 ];
 
 /** Names that several files have: those of a resource, a format or a kind of job, which each room handles in its way, and of entries. */

@@ -95,10 +95,7 @@ export const downloadOperations = declareOperations('downloads', 'Objects', {
     pathParams: signedPathParams,
     tag: 'Exports',
     summary: 'Returns the file of an export. The signed address is the credential.',
-    answer: downloadAnswer(
-      'The file, in the format of the export; the example is CSV.',
-      csvExample,
-    ),
+    answer: downloadAnswer('The file, in the format of the export.', csvExample),
   },
   rejected: {
     method: 'GET',

@@ -18,6 +18,7 @@ import {
 } from '../../http/json-schema.js';
 import {
   defaultFormat,
+  exampleFilename,
   exportFormats,
   requireWriter,
 } from '../../../scheduler/jobs/export/format.js';
@@ -152,7 +153,7 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
 /** The provenance of an exported file. */
 export const exportProvenance = answerSchema(
   'ExportProvenance',
-  'Where the records of the file of an export come from. Parquet, Arrow and Excel files have all of it but the properties of the file.',
+  'Where the records of the file of an export come from. Files of formats with a place for metadata have all of it but the properties of the file.',
   {
     export_id: { type: id, example: 5107 },
     format: { type: text, example: defaultFormat },
@@ -187,7 +188,7 @@ export const exportProvenance = answerSchema(
     exported_at: { type: timestamp, example: '2026-03-02T09:15:01.000Z' },
     software: { type: text, example: 'strandlake' },
     software_version: { type: text, example: '0.1.0' },
-    filename: { type: text, example: 'variants-5107.csv' },
+    filename: { type: text, example: exampleFilename('variants-5107') },
     documents_count: { type: integer, description: 'Number of records.', example: 1204 },
     bytes: { type: integer, example: 48_211 },
     sha256: {

@@ -121,7 +121,7 @@ const exportQuery = bodySchema('ExportQuery', 'The query of an export.', {
   csv_safe: {
     type: boolean,
     description:
-      'CSV and TSV: cells that a spreadsheet would take for formulas begin with a quote.',
+      'In formats of lines of cells: cells that a spreadsheet would take for formulas begin with a quote.',
   },
 });
 
