@@ -210,5 +210,6 @@ const idempotencyKey = {
   in: 'header',
   description:
     'Makes the request safe to repeat: for a day, the same key and body answer what the first request created.',
+  example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
   schema: { type: 'string', maxLength: budgets.idempotencyKeyBytes },
 };
