@@ -39,7 +39,7 @@ export const formatNameFiles: readonly { readonly path: RegExp; readonly why: st
     why: 'formats of pages, and of the results of queries of files',
   },
   {
-    path: /^api\/resources\/records\/(?:annotated-query|query-records|records\.operations)\.ts$/,
+    path: /^api\/resources\/(?:queries\/query-records|records\/(?:annotated-query|records\.operations))\.ts$/,
     why: 'formats of pages',
   },
   {

@@ -1,4 +1,8 @@
-import { invitationStatus, type InvitationRow } from '../../../engine/catalog/invitations.js';
+import {
+  invitationStatus,
+  type InvitationRow,
+  type NewInvitation,
+} from '../../../engine/catalog/invitations.js';
 import { checkEmail } from '../../../engine/catalog/users.js';
 import { Form, readId } from '../../http/form.js';
 import { constantField, declareResource } from '../../http/resource.js';
@@ -57,8 +61,13 @@ function readVaultPermissions(
   });
 }
 
+/** What a request that creates an invitation gives. */
+type InvitationValues = Omit<NewInvitation, 'userId' | 'accountId' | 'expiresAt'> & {
+  readonly expiresInHours: number;
+};
+
 /** An invitation to join an account. */
-export const invitation = declareResource<InvitationRow, InvitationContext>({
+export const invitation = declareResource<InvitationRow, InvitationContext, InvitationValues>({
   name: 'Invitation',
   description: 'An invitation to join the account, which can be accepted once.',
   fields: {
@@ -100,7 +109,7 @@ export const invitation = declareResource<InvitationRow, InvitationContext>({
       description: `After how many hours it expires: 1 to ${invitationLifetimeHours.most}, ${invitationLifetimeHours.default} if absent.`,
       example: 72,
       create: 'optional',
-      lookup: true,
+      initial: invitationLifetimeHours.default,
       show: null,
     },
     status: {

@@ -91,8 +91,8 @@ export class InvitationsController {
     const { catalog, signingKey } = this.context;
     const { user, account } = caller;
     const form = new Form(body);
-    const values = invitation.readCreate(form) as NewInvitation;
-    const expiresAt = Date.now() + readLifetimeHours(form) * 3_600_000;
+    const { expiresInHours, ...values } = invitation.readCreate(form);
+    const expiresAt = Date.now() + checkLifetime(expiresInHours) * 3_600_000;
     await this.#check(caller, form, values);
     form.throwIfInvalid();
     const createdInvitation = await catalog.transaction(async (tx) => {
@@ -197,7 +197,11 @@ export class InvitationsController {
   async #check(
     caller: Caller,
     form: Form,
-    { email, groupIds, vaultPermissions }: NewInvitation,
+    {
+      email,
+      groupIds,
+      vaultPermissions,
+    }: Pick<NewInvitation, 'email' | 'groupIds' | 'vaultPermissions'>,
   ): Promise<void> {
     const { catalog } = this.context;
     const existingUser = email ? await catalog.users.byEmail(email) : undefined;
@@ -219,8 +223,8 @@ export class InvitationsController {
   }
 }
 
-function readLifetimeHours(form: Form): number {
-  const hours = form.integer('expires_in_hours') ?? invitationLifetimeHours.default;
+/** Returns the hours for which an invitation is open. Throws a 400 if they are not within the limits. */
+function checkLifetime(hours: number): number {
   if (hours >= 1 && hours <= invitationLifetimeHours.most) return hours;
   throw invalidError(
     'expires_in_hours',

@@ -26,7 +26,7 @@ import {
   tagsField,
 } from './common-fields.js';
 import { readCheckedName } from './checked-name.js';
-import { readStorageClass, storageClass } from './storage-class.js';
+import { storageClass } from './storage-class.js';
 
 /** The data that the view of a vault inside another resource shows and its row does not have. */
 interface VaultSummaryContext {
@@ -149,7 +149,7 @@ export const vaultFields: Readonly<Record<string, ResourceField<VaultRow, VaultC
   metadata: metadataField,
   tags: tagsField,
   default_storage_class: {
-    type: nullable(withReader(storageClass, readStorageClass)),
+    type: nullable(storageClass),
     description:
       'The storage class of new datasets; null: Standard. With Archive they are archived when Archive is set on them again.',
     example: 'Standard',

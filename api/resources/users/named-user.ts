@@ -1,7 +1,7 @@
 import type { Tables } from '../../../engine/catalog/catalog-tables.js';
 import type { UserRow } from '../../../engine/catalog/users.js';
 import type { Form } from '../../http/form.js';
-import { bodySchema, id, text, withReader } from '../../http/json-schema.js';
+import { bodySchema, id, readProperties, text, withReader } from '../../http/json-schema.js';
 
 /** The keys by which a request names a user of an account. */
 export const namedUserProperties = {
@@ -24,7 +24,7 @@ export async function readUser(
   form: Form,
   accountId: number,
 ): Promise<UserRow | undefined> {
-  const { userId, email } = newMemberBody.read(form);
+  const { userId, email } = readProperties(form, namedUserProperties);
   const key = userId === undefined ? 'email' : 'user_id';
   const idOrEmail = userId ?? email;
   if (idOrEmail === undefined || idOrEmail === '') return undefined;

@@ -5,6 +5,7 @@ import type { Viewer } from '../../../engine/catalog/permission.js';
 import { transferVault, vaultSubject } from '../../../engine/catalog/share-vault.js';
 import type { NewVault, VaultFilter, VaultRow } from '../../../engine/catalog/vaults.js';
 import { crudController } from '../../http/crud.js';
+import { readProperties } from '../../http/json-schema.js';
 import {
   choiceParams,
   paramIds,
@@ -19,7 +20,7 @@ import { requireResource } from '../../http/require-resource.js';
 import { removeFiles } from '../objects/remove-files.js';
 import { readSearchFilter } from '../search/list-search.js';
 import { presenterFor } from '../shared/presenter.js';
-import { readUser } from '../users/named-user.js';
+import { namedUserProperties, readUser } from '../users/named-user.js';
 import { vaultProvider, vault, type VaultContext } from '../shared/vault.js';
 
 /** The HTTP operations on vaults. */
@@ -88,7 +89,7 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
     });
   },
   update: async ({ catalog }, { caller, form, values }, { id, accountId }) => {
-    const ownerId = form.id('user_id', 'Must be the id of a user.');
+    const { userId: ownerId } = readProperties(form, { user_id: namedUserProperties.user_id });
     if (ownerId !== undefined && (form.raw('email') ?? '') !== '')
       form.fail('email', 'Give one of user_id and email.');
     form.throwIfInvalid();
