@@ -54,37 +54,38 @@ export async function requirePermission<K extends AccessKind>(
   id: number,
   level: Permission,
 ): Promise<AccessRows[K]> {
-  const found = await (finderByKind[kind] as unknown as Finder<AccessRows[K]>)(tables, id);
-  if (found === undefined) throw notFoundError();
-  if ('owned' in found) {
-    requireOwner(principal, found.owned, level);
-    if (found.isCredential === true && level !== 'read') requireUserItself(principal);
-    return found.row;
+  const resource = await (finderByKind[kind] as unknown as Finder<AccessRows[K]>)(tables, id);
+  if (resource === undefined) throw notFoundError();
+  if ('owned' in resource) {
+    requireOwner(principal, resource.owned, level);
+    if (resource.isCredential === true && level !== 'read') requireUserItself(principal);
+    return resource.row;
   }
-  if ('memberOf' in found) {
+  if ('memberOf' in resource) {
     // Users of other accounts are treated as if they did not exist.
-    if (found.memberOf !== principal.user.accountId) throw notFoundError();
-    if (found.isForAdministrators === true && principal.user.role === 'member')
+    if (resource.memberOf !== principal.user.accountId) throw notFoundError();
+    if (resource.isForAdministrators === true && principal.user.role === 'member')
       throw notFoundError();
     if (level !== 'read') requireAdministrator(principal);
     requireScope(principal, level);
-    return found.row;
+    return resource.row;
   }
-  if (found.isForAdministrators === true && principal.user.role === 'member') throw notFoundError();
-  const permission = await readPermissionOn(tables, principal, found.vaultId);
+  if (resource.isForAdministrators === true && principal.user.role === 'member')
+    throw notFoundError();
+  const permission = await readPermissionOn(tables, principal, resource.vaultId);
   if (permission === null) throw notFoundError();
   requireScope(principal, level);
   const heldLevel = permissionLevels[permission];
   // Choice: a user who can read a dataset may export and verify it, may cancel and delete their own exports, and may cancel their own
   // verifications.
-  const isOwn = found.startedBy === principal.user.id;
+  const isOwn = resource.startedBy === principal.user.id;
   if (Math.max(heldLevel, isOwn ? permissionLevels.write : 0) < permissionLevels[level]) {
     throw new AppError(
       'forbidden',
       `This needs ${level} permission on the vault; you have ${permission}.`,
     );
   }
-  return found.row;
+  return resource.row;
 }
 
 /**
@@ -180,8 +181,8 @@ const finderByKind = {
   },
   export: async (tables, id) => {
     const row = await tables.exports.get(id);
-    const found = await findVaultResourceOfDataset(tables, row?.datasetId, row);
-    return found && { ...found, startedBy: found.row.userId };
+    const resource = await findVaultResourceOfDataset(tables, row?.datasetId, row);
+    return resource && { ...resource, startedBy: resource.row.userId };
   },
   migration: async (tables, id) => {
     const row = await tables.datasetMigrations.get(id);
@@ -203,11 +204,11 @@ const finderByKind = {
     const row = await tables.tasks.get(id);
     if (row && personalKinds.includes(row.kind)) return ownedResource({ ...row, isShared: false });
     const objectId = row?.targetObjectId ?? row?.sourceObjectId ?? undefined;
-    const found = await findVaultResourceOfDataset(tables, objectId, row);
-    if (found === undefined) return undefined;
-    const { targetObjectId, class: taskClass, userId } = found.row;
+    const resource = await findVaultResourceOfDataset(tables, objectId, row);
+    if (resource === undefined) return undefined;
+    const { targetObjectId, class: taskClass, userId } = resource.row;
     return {
-      ...found,
+      ...resource,
       isForAdministrators: taskClass === 'background',
       ...(targetObjectId === null && { startedBy: userId }),
     };
@@ -239,8 +240,8 @@ const finderByKind = {
     return { row, owned, isCredential: true };
   },
   application: async (tables, id) => {
-    const found = ownedResource(await tables.applications.get(id));
-    return found && { ...found, isCredential: true };
+    const resource = ownedResource(await tables.applications.get(id));
+    return resource && { ...resource, isCredential: true };
   },
 } satisfies Readonly<Record<string, Finder<object>>>;
 

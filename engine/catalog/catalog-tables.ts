@@ -101,9 +101,9 @@ interface CatalogActions {
 
 /** Returns the tables of a database. */
 export function tablesOf(db: Database): Tables {
-  const opened = Object.entries(tableOpeners).map(([name, open]) => [name, open(db)] as const);
+  const namedTables = Object.entries(tableOpeners).map(([name, open]) => [name, open(db)] as const);
   return {
-    ...(Object.fromEntries(opened) as unknown as Omit<Tables, keyof CatalogActions>),
+    ...(Object.fromEntries(namedTables) as unknown as Omit<Tables, keyof CatalogActions>),
     nextId: () => nextLargeId(db),
     isIssued: (id) => isIdIssued(db, id),
     freezeIssued: () => freezeIssuedIds(db),

@@ -149,8 +149,8 @@ export function commitTable(db: Database): CommitTable {
       const isOfOneDataset = filter.datasetIds?.length === 1;
       const order = isOfOneDataset ? sql`commits.log_version DESC` : sql`commits.created_at DESC, commits.id DESC`; // prettier-ignore
       // Every commit is completed.
-      const more = statuses?.includes('completed') === false ? [sql`1 = 0`] : [];
-      return listJobs(db, commits, filter, page, { more, order });
+      const conditions = statuses?.includes('completed') === false ? [sql`1 = 0`] : [];
+      return listJobs(db, commits, filter, page, { more: conditions, order });
     },
     ofImport: (id) => ofJob('datasets.DatasetImport', id),
     ofMigration: (id) => ofJob('datasets.DatasetMigration', id),

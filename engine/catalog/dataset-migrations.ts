@@ -105,8 +105,10 @@ export function datasetMigrationTable(db: Database): DatasetMigrationTable {
       return row && datasetMigrations.parse(row);
     },
     list: ({ datasetIds, ...filter }, page) => {
-      const more = datasetIds ? [isOneOf(sql`dataset_migrations.source_id`, datasetIds)] : [];
-      return listJobs(db, datasetMigrations, filter, page, { more });
+      const sourceConditions = datasetIds
+        ? [isOneOf(sql`dataset_migrations.source_id`, datasetIds)]
+        : [];
+      return listJobs(db, datasetMigrations, filter, page, { more: sourceConditions });
     },
     openVersions: async (sourceId) => {
       const rows = await db.all(sql`SELECT ${datasetMigrations.columns} FROM dataset_migrations

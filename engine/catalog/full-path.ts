@@ -43,8 +43,8 @@ export function pathSegments(path: string): readonly string[] {
 
 /** Parses a full path; throws if the text is not one. `field` is the key of the request that the error names. */
 export function requireFullPath(field: string, text: string): FullPath {
-  const parsed = parseFullPath(text);
-  if (parsed !== undefined) return parsed;
+  const fullPath = parseFullPath(text);
+  if (fullPath !== undefined) return fullPath;
   const message = `${JSON.stringify(text.slice(0, 200))} is not a full path such as vault:/folder/name.`;
   throw new AppError('invalid', message, { [field]: [message] });
 }

@@ -75,13 +75,13 @@ export async function exchangeRefreshToken(
   key: Uint8Array,
   now = Date.now(),
 ): Promise<IssuedTokens | ExchangeRefusal> {
-  const found = await tx.grants.byRefreshToken(token, key);
-  if (found?.grant.applicationId !== application.id) {
+  const grantOfToken = await tx.grants.byRefreshToken(token, key);
+  if (grantOfToken?.grant.applicationId !== application.id) {
     return exchangeRefusal(
       'The refresh token is unknown or revoked, or was issued to another application.',
     );
   }
-  const { grant, isUsed } = found;
+  const { grant, isUsed } = grantOfToken;
   if (isUsed) {
     await tx.grants.revoke(grant.id);
     return exchangeRefusal('The refresh token was used before; the grant is revoked.');

@@ -127,9 +127,9 @@ export function groupTable(db: Database): GroupTable {
       await db.run(sql`DELETE FROM user_groups WHERE id = ${id}`);
     },
     addMember: async (id, userId) => {
-      const added = await db.run(sql`INSERT INTO group_members (group_id, user_id)
+      const addedCount = await db.run(sql`INSERT INTO group_members (group_id, user_id)
         VALUES (${id}, ${userId}) ON CONFLICT DO NOTHING`);
-      return added > 0;
+      return addedCount > 0;
     },
     removeMember: async (id, userId) => {
       const removedCount = await db.run(

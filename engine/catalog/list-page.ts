@@ -32,12 +32,12 @@ export async function listPage<R, X>(
 ): Promise<ListedRows<R>> {
   const { from, where, orderBy } = source;
   // Both statements start before either promise is awaited, so that no write by this process comes between them.
-  const [count, rows] = await Promise.all([
+  const [countRow, rows] = await Promise.all([
     db.get(sql`SELECT COUNT(*) AS total FROM ${from} WHERE ${where}`),
     db.all(
       sql`SELECT ${codec.columns} FROM ${from} WHERE ${where} ORDER BY ${orderBy}
           LIMIT ${page.limit} OFFSET ${page.offset}`,
     ),
   ]);
-  return { rows: rows.map((row) => codec.parse(row)), total: count!['total'] as number };
+  return { rows: rows.map((row) => codec.parse(row)), total: countRow!['total'] as number };
 }

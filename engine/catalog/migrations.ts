@@ -77,8 +77,11 @@ export async function readSchemaVersion(db: Database, known = migrations): Promi
   const rows = await db.all(sql`SELECT version FROM schema_versions ORDER BY version`);
   const versions = rows.map((row) => row['version'] as number);
   if (versions.some((version, i) => version !== i + 1) || versions.length === 0) {
-    const found = versions.join(', ') || 'none';
-    throw new AppError('damaged', `the catalogue is damaged: its schema versions are ${found}`);
+    const versionList = versions.join(', ') || 'none';
+    throw new AppError(
+      'damaged',
+      `the catalogue is damaged: its schema versions are ${versionList}`,
+    );
   }
   if (versions.length > known.length) {
     throw new AppError(

@@ -46,8 +46,8 @@ const filenamePattern = /^(.+)(\.[A-Za-z0-9]+)$/;
  * Choice: only files have extensions, and the extension includes a compression suffix such as `.gz`.
  */
 export function numberedName(name: string, number: number, isFile: boolean): string {
-  const parts = isFile
+  const match = isFile
     ? (compressedFilenamePattern.exec(name) ?? filenamePattern.exec(name))
     : null;
-  return parts === null ? `${name}-${number}` : `${parts[1]}-${number}${parts[2]}`;
+  return match === null ? `${name}-${number}` : `${match[1]}-${number}${match[2]}`;
 }

@@ -203,8 +203,8 @@ async function announceFile(
   const { vaultId, parentId, filename, userId, mimetype = null, size = null, md5 = null } = file;
   const parent = await findParentFolder(tx, vaultId, parentId);
   const path = `${parent?.path ?? ''}/${filename}`;
-  const found = await objectTable(tx).byPath(vaultId, path);
-  if (found?.objectType !== 'file' || !(await keepsVersions(tx, vaultId))) {
+  const existing = await objectTable(tx).byPath(vaultId, path);
+  if (existing?.objectType !== 'file' || !(await keepsVersions(tx, vaultId))) {
     const object = await insertObject(tx, { ...file, objectType: 'file' });
     return { object, version: (await fileVersionTable(tx).get(object.id, 1))! };
   }
@@ -215,10 +215,10 @@ async function announceFile(
     ...(tags.length > 0 && { tags }),
   };
   const isChanged = Object.keys(patch).length > 0;
-  if (isChanged) await objectTable(tx).update(found.id, patch);
-  const version = await fileVersionTable(tx).announce(found, { userId, mimetype, size, md5 });
-  await recordCreatedId(tx, found.id);
-  return { object: (await objectTable(tx).get(found.id))!, version };
+  if (isChanged) await objectTable(tx).update(existing.id, patch);
+  const version = await fileVersionTable(tx).announce(existing, { userId, mimetype, size, md5 });
+  await recordCreatedId(tx, existing.id);
+  return { object: (await objectTable(tx).get(existing.id))!, version };
 }
 
 async function ensureChildFolder(
@@ -231,15 +231,15 @@ async function ensureChildFolder(
   },
 ): Promise<ObjectRow> {
   const { parent, ...names } = child;
-  const found = await objectTable(tx).byPath(
+  const existing = await objectTable(tx).byPath(
     child.vaultId,
     `${parent?.path ?? ''}/${child.filename}`,
   );
-  if (found === undefined) {
+  if (existing === undefined) {
     return insertObject(tx, { ...names, parentId: parent?.id ?? null, objectType: 'folder' });
   }
-  if (found.objectType === 'folder') return found;
-  throw invalidError('path', `${found.path} is a ${found.objectType}, not a folder.`);
+  if (existing.objectType === 'folder') return existing;
+  throw invalidError('path', `${existing.path} is a ${existing.objectType}, not a folder.`);
 }
 
 async function findParentFolder(

@@ -69,13 +69,14 @@ export async function isCorrectPassword(
   password: string,
   hash: string | undefined,
 ): Promise<boolean> {
-  const stored = hash ?? phcString(currentCost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes));
-  const match = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w+/]+)\$[\w+/]+$/.exec(stored);
+  const storedHash =
+    hash ?? phcString(currentCost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes));
+  const match = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w+/]+)\$[\w+/]+$/.exec(storedHash);
   if (match === null) throw new Error('a stored password is no hash of scrypt');
   const [ln = 0, r = 0, p = 0] = match.slice(1, 4).map(Number);
   const salt = Buffer.from(match[4] ?? '', 'base64');
   const derived = phcString({ ln, r, p }, salt, await deriveKey(password, salt, { ln, r, p }));
-  return isSameSecret(derived, stored) && hash !== undefined;
+  return isSameSecret(derived, storedHash) && hash !== undefined;
 }
 
 /**

@@ -41,17 +41,17 @@ export function parseGlob(field: string, pattern: string, hasVault: boolean): Pa
   if (hasVault && (pattern.startsWith('/') || !isFullPath(pattern))) {
     return { domain: null, vault: undefined, ...foldPath(pattern) };
   }
-  const parsed = parseFullPath(pattern);
-  if (parsed === undefined)
+  const fullPath = parseFullPath(pattern);
+  if (fullPath === undefined)
     throw invalidError(field, 'A glob begins with a vault: vault:/folder/*.');
-  const vault = parsed.vault === null ? null : foldName(parsed.vault);
+  const vault = fullPath.vault === null ? null : foldName(fullPath.vault);
   const domain =
-    parsed.domain !== null
-      ? foldName(parsed.domain)
+    fullPath.domain !== null
+      ? foldName(fullPath.domain)
       : vault !== null && hasWildcard(vault)
         ? null
         : undefined;
-  return { domain, vault, ...foldPath(parsed.path) };
+  return { domain, vault, ...foldPath(fullPath.path) };
 }
 
 function requireLength(field: string, what: string, pattern: string): void {

@@ -84,11 +84,11 @@ export async function publishVersion(db: Database, publication: Publication): Pr
     if (dataset.logVersion >= publication.logVersion) return;
     if ((await commitTable(tx).get(publication.commitId)) !== undefined) return;
 
-    const added = await publishFields(tx, publication, columnFields);
+    const addedFieldNames = await publishFields(tx, publication, columnFields);
     await createFields(tx, publication);
     await editFields(tx, publication);
     const commitFields = columnFields.flatMap(({ name }) => {
-      const isNew = added.has(name);
+      const isNew = addedFieldNames.has(name);
       return isNew || !unwritten.has(name) ? { name, is_new: isNew } : [];
     });
     const commitTask = await publishCommit(tx, publication, commitFields);
@@ -153,7 +153,7 @@ async function publishFields(
     ),
   );
   let nextOrdering = 1 + Math.max(-1, ...existingFields.map((field) => field.ordering ?? -1));
-  const added = new Set<string>();
+  const addedNames = new Set<string>();
 
   for (const column of columnFields) {
     const key = JSON.stringify(column.path);
@@ -165,7 +165,7 @@ async function publishFields(
         await table.update(field.id, { dataType, isDeclared: false }, time);
       continue;
     }
-    added.add(column.name);
+    addedNames.add(column.name);
     if (field !== undefined) {
       declaredFields.delete(field.name); // an object's member and a flat column may have the same dotted name
       const isDeclared = field.isDeclared || typedPaths.has(column.name);
@@ -176,15 +176,15 @@ async function publishFields(
       );
     } else {
       const ordering = hint?.ordering ?? nextOrdering++;
-      const found = { ...hint, ...column, ordering, isDeclared: typedPaths.has(column.name) };
-      await table.createInternal({ ...found, datasetId, isValid: true }, time);
+      const newField = { ...hint, ...column, ordering, isDeclared: typedPaths.has(column.name) };
+      await table.createInternal({ ...newField, datasetId, isValid: true }, time);
     }
   }
   if (!byPath.has(JSON.stringify(commitField.path))) {
     const reservedProperties = { isReadOnly: true, isValid: true };
     await table.createInternal({ ...commitField, ...reservedProperties, datasetId }, time);
   }
-  return added;
+  return addedNames;
 }
 
 /** Creates the fields of the request for which the commit has no data, and completes the declarations of fields without data. */

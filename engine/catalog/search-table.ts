@@ -49,13 +49,13 @@ export function searchTable(db: Database): SearchTable<Viewer> {
       return selectRows(db, where, columns, shortTags);
     },
     byIds: async (ids) => {
-      const found: SearchObject[] = [];
+      const foundObjects: SearchObject[] = [];
       for (let i = 0; i < ids.length; i += idsPerStatement) {
         const part = ids.slice(i, i + idsPerStatement);
         const where = isOneOf(sql`objects.id`, part);
-        found.push(...(await selectRows(db, where, allColumns, sql`objects.tags`)));
+        foundObjects.push(...(await selectRows(db, where, allColumns, sql`objects.tags`)));
       }
-      return found;
+      return foundObjects;
     },
   };
 }
@@ -150,12 +150,12 @@ function compileCondition(condition: SearchCondition): Sql {
 function hasText(name: 'path' | 'description' | 'tags', text: string): Sql {
   const column = textColumns[name];
   // LIKE stops at a NUL character, which a description may contain.
-  const found =
+  const condition =
     name === 'description'
       ? sql`INSTR(LOWER(${column}), ${text.toLowerCase()}) > 0`
       : containsText(column, text);
-  if (!/[iks]/i.test(text)) return found;
-  return sql`(${found} OR INSTR(${column}, ${'\u212a'}) > 0 OR INSTR(${column}, ${'\u0130'}) > 0 OR INSTR(${column}, ${'\u017f'}) > 0)`;
+  if (!/[iks]/i.test(text)) return condition;
+  return sql`(${condition} OR INSTR(${column}, ${'\u212a'}) > 0 OR INSTR(${column}, ${'\u0130'}) > 0 OR INSTR(${column}, ${'\u017f'}) > 0)`;
 }
 
 const idColumns = {

@@ -2,9 +2,9 @@
 export type Bindable = string | number | bigint | boolean | null;
 
 /**
- * A statement or a fragment of one: constant strings, and the values bound between them. Only functions of this file can call
- * the constructor: `sql` and the functions built on it bind text, `identifier` and `aliasSql` accept names of letters, digits and
- * underscores, and `constantSql` takes its text as it is, so that it must never get text from a user.
+ * A statement or a fragment of one: constant strings, and the values bound between them. Only functions of this file can call the
+ * constructor. `sql` and the functions built on it bind text from a user; `identifier` and `aliasSql` accept only letters and digits;
+ * `constantSql` takes its text as it is, so only constants may be passed to it.
  */
 class Sql {
   readonly strings: readonly string[];

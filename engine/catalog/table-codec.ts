@@ -30,9 +30,9 @@ export function tableCodec<R extends object, X extends object = object>(
   hidden: ColumnCodecs<X>,
 ): TableCodec<R, X> {
   const visible = Object.entries(columns) as [string, ColumnCodec][];
-  const stored = [...visible, ...(Object.entries(hidden) as [string, ColumnCodec][])];
+  const storedColumns = [...visible, ...(Object.entries(hidden) as [string, ColumnCodec][])];
   const tableName = identifier(name);
-  const namedColumns = new Map(stored.map(([key]) => [key, identifier(key)]));
+  const namedColumns = new Map(storedColumns.map(([key]) => [key, identifier(key)]));
   const insertNames = joinSql([...namedColumns.values()], sql`, `);
   return {
     name: tableName,
@@ -43,7 +43,7 @@ export function tableCodec<R extends object, X extends object = object>(
     parse: (raw) =>
       Object.fromEntries(visible.map(([key, codec]) => [key, decodeValue(codec, raw[key])])) as R,
     insert: (row) => {
-      const values = stored.map(([key, codec]) => {
+      const values = storedColumns.map(([key, codec]) => {
         const value = (row as RawRow)[key];
         if (value === undefined) throw new Error(`${name}: no value for ${key}`);
         return sql`${encodeValue(codec, value)}`;
@@ -51,7 +51,7 @@ export function tableCodec<R extends object, X extends object = object>(
       return sql`INSERT INTO ${tableName} (${insertNames}) VALUES (${joinSql(values, sql`, `)})`;
     },
     update: (id, patch) => {
-      const changedColumns = stored.filter(
+      const changedColumns = storedColumns.filter(
         ([key]) => (patch as RawRow)[key] !== undefined && key !== 'id',
       );
       if (changedColumns.length === 0) return undefined;

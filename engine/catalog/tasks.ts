@@ -163,7 +163,7 @@ export function taskTable(db: Database): TaskTable {
         page,
       ),
     claim: ({
-      classes = userClasses,
+      classes = defaultClasses,
       runningPerAccount = budgets.tasksRunningPerAccount,
       exceptKinds = [],
       refusedKinds = [],
@@ -307,8 +307,8 @@ export function taskTable(db: Database): TaskTable {
   };
 }
 
-/** The classes of tasks that users request: those that are listed and claimed by default. */
-const userClasses: readonly TaskClass[] = ['interactive', 'standard'];
+/** The classes of tasks that are listed and claimed if the caller names none. */
+const defaultClasses: readonly TaskClass[] = ['interactive', 'standard'];
 
 /** The condition that a task has this kind; the plus sign prevents that SQLite reads all tasks of the kind by their index. */
 function isOfKind(kind: string): Sql {
@@ -382,7 +382,7 @@ function taskConditions(filter: TaskFilter): Sql[] {
       ELSE vaults.id IS NOT NULL AND ${mayAccess(viewer)} END`,
   ];
   if (filter.viewer !== null) clauses.push(sql`tasks.account_id = ${filter.viewer.accountId}`);
-  clauses.push(isOneOf(sql`tasks.class`, filter.classes ?? userClasses));
+  clauses.push(isOneOf(sql`tasks.class`, filter.classes ?? defaultClasses));
   if (filter.ids) clauses.push(isOneOf(sql`tasks.id`, filter.ids));
   if (filter.statuses) {
     clauses.push(isOneOf(sql`tasks.status`, filter.statuses));

@@ -242,12 +242,12 @@ export function vaultTable(db: Database): VaultTable {
         return removedVault;
       }),
     permissions: async (viewer, ids) => {
-      const found = new Map<number, Permission>();
+      const permissions = new Map<number, Permission>();
       for (const { id, level } of await levels(viewer, ids)) {
         const permission = permissionOfLevel(level);
-        if (permission !== null) found.set(id, permission);
+        if (permission !== null) permissions.set(id, permission);
       }
-      return found;
+      return permissions;
     },
     permission: async (viewer, id) => {
       const { userId, accountId, role, excludedGroupId = 0 } = viewer;

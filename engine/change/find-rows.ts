@@ -88,73 +88,73 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   const overflow = new FacetOverflow();
   /** The wanted keys whose rows cannot be found from the log alone. */
   const table = new StringTable(maxDistinctKeys, overflow);
-  const values = columns.map(
+  const wantedValues = columns.map(
     () =>
       new WantedValues(columns.length === 1 ? table : new StringTable(maxDistinctKeys, overflow)),
   );
   /** The first row with each key of the table, by the number of the key: the index of its file, and the row number in the file. */
-  const first = { files: new Int32List(), rows: new Int32List() };
+  const firstKeyRows = { files: new Int32List(), rows: new Int32List() };
   const rowLocator = new RowLocator(segments);
-  const found = segments.map(() => new MatchCollector());
-  let places = 0;
-  let missing: KeyRow | undefined;
+  const collectors = segments.map(() => new MatchCollector());
+  let locatedCount = 0;
+  let rowWithoutKey: KeyRow | undefined;
   let repeatedKey: FoundRows['repeated'];
-  for (const [number, checked] of wanted.entries()) {
-    withSegmentFile(checked, (file) =>
-      forEachWantedKey(file, columns, values, (row, bytes, start, end) => {
+  for (const [fileIndex, wantedFile] of wanted.entries()) {
+    withSegmentFile(wantedFile, (file) =>
+      forEachWantedKey(file, columns, wantedValues, (row, bytes, start, end) => {
         if (start < 0) {
-          missing ??= [number, row];
+          rowWithoutKey ??= [fileIndex, row];
           return;
         }
         const occurrence = rowLocator.locate(bytes, start, end);
         if (occurrence === 'first') {
-          found[rowLocator.segment]!.add(rowLocator.row, number, row);
-          places++;
+          collectors[rowLocator.segment]!.add(rowLocator.row, fileIndex, row);
+          locatedCount++;
         } else if (occurrence === 'again') {
           if (isUnique)
             repeatedKey ??= [
-              found[rowLocator.segment]!.keyRowFoundAt(rowLocator.row),
-              [number, row],
+              collectors[rowLocator.segment]!.keyRowFoundAt(rowLocator.row),
+              [fileIndex, row],
             ];
         } else {
-          const before = table.size;
+          const sizeBefore = table.size;
           const key = table.add(bytes, start, end);
-          if (table.size > before) {
-            first.files.push(number);
-            first.rows.push(row);
+          if (table.size > sizeBefore) {
+            firstKeyRows.files.push(fileIndex);
+            firstKeyRows.rows.push(row);
           } else if (isUnique && overflow.firstReason === undefined)
             repeatedKey ??= [
-              [first.files.at(key), first.rows.at(key)],
-              [number, row],
+              [firstKeyRows.files.at(key), firstKeyRows.rows.at(key)],
+              [fileIndex, row],
             ];
         }
       }),
     );
   }
-  if (overflow.firstReason !== undefined || table.size + places > maxDistinctKeys)
+  if (overflow.firstReason !== undefined || table.size + locatedCount > maxDistinctKeys)
     throw new AppError('budget', `an import names at most ${maxDistinctKeys} different records`);
   return {
     segments: segments.map((segment, i): SegmentMatches => {
-      const matches = found[i]!;
+      const collector = collectors[i]!;
       const isRead =
         segment.idRuns === undefined &&
         liveRowCount(segment) > 0 &&
         table.size > 0 &&
-        mayContainKey(segment, values);
+        mayContainKey(segment, wantedValues);
       if (!isRead)
-        return matches.toSegmentMatches((rows) => rowIdsOf(rows, segment, () => withSegmentFile(segment, storedRowIds))); // prettier-ignore
+        return collector.toSegmentMatches((rows) => rowIdsOf(rows, segment, () => withSegmentFile(segment, storedRowIds))); // prettier-ignore
       return withSegmentFile(segment, (file) => {
-        forEachLiveKey(file, segment, columns, values, (row, bytes, start, end) => {
+        forEachLiveKey(file, segment, columns, wantedValues, (row, bytes, start, end) => {
           const key = table.find(bytes, start, end);
-          if (key >= 0) matches.add(row, first.files.at(key), first.rows.at(key));
+          if (key >= 0) collector.add(row, firstKeyRows.files.at(key), firstKeyRows.rows.at(key));
         });
-        return matches.toSegmentMatches((rows) =>
+        return collector.toSegmentMatches((rows) =>
           rowIdsOf(rows, segment, () => storedRowIds(file)),
         );
       });
     }),
-    distinct: table.size + places,
-    missing,
+    distinct: table.size + locatedCount,
+    missing: rowWithoutKey,
     repeated: repeatedKey,
   };
 }
@@ -168,22 +168,23 @@ export function locateRecordsById(
   const { buffer, byteOffset, byteLength } = ids.values as Uint8Array;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
   const count = ids.length;
-  const numbers = acquireBuffer(Int32Array, count);
+  const segmentNumbers = acquireBuffer(Int32Array, count);
   const rows = acquireBuffer(Int32Array, count);
   try {
     const rowLocator = new RowLocator(segments);
-    if (!rowLocator.locateAll(bytes, ids.valueOffsets, count, numbers, rows)) return undefined;
-    const rowIds = rowIdsAt(numbers, rows, count, segments);
-    const given = ascendingOrder(rowIds) ?? identityOrder(count);
-    const ordered = new Float64Array(count);
-    for (let i = 0; i < count; i++) ordered[i] = rowIds[given[i]!]!;
+    if (!rowLocator.locateAll(bytes, ids.valueOffsets, count, segmentNumbers, rows))
+      return undefined;
+    const rowIds = rowIdsAt(segmentNumbers, rows, count, segments);
+    const givenIndices = ascendingOrder(rowIds) ?? identityOrder(count);
+    const orderedRowIds = new Float64Array(count);
+    for (let i = 0; i < count; i++) orderedRowIds[i] = rowIds[givenIndices[i]!]!;
     return {
-      given,
-      rowIds: ordered,
-      segments: groupBySegment(numbers, rows, given, segments.length),
+      given: givenIndices,
+      rowIds: orderedRowIds,
+      segments: groupBySegment(segmentNumbers, rows, givenIndices, segments.length),
     };
   } finally {
-    releaseBuffer(numbers);
+    releaseBuffer(segmentNumbers);
     releaseBuffer(rows);
   }
 }
@@ -204,12 +205,16 @@ function rowIdsAt(
   const rowIds = new Float64Array(count);
   const bases = Float64Array.from(segments, ({ baseRowId }) => baseRowId ?? NaN);
   for (let i = 0; i < count; i++) rowIds[i] = bases[numbers[i]!]! + rows[i]!;
-  const stored = new Map<number, Float64Array>();
+  const storedIdsBySegment = new Map<number, Float64Array>();
   for (let i = 0; i < count; i++) {
     if (!Number.isNaN(rowIds[i])) continue;
-    const number = numbers[i]!;
-    if (!stored.has(number)) stored.set(number, withSegmentFile(segments[number]!, storedRowIds));
-    rowIds[i] = stored.get(number)![rows[i]!]!;
+    const segmentNumber = numbers[i]!;
+    if (!storedIdsBySegment.has(segmentNumber))
+      storedIdsBySegment.set(
+        segmentNumber,
+        withSegmentFile(segments[segmentNumber]!, storedRowIds),
+      );
+    rowIds[i] = storedIdsBySegment.get(segmentNumber)![rows[i]!]!;
   }
   return rowIds;
 }
@@ -222,26 +227,26 @@ function groupBySegment(
   numbers: Int32Array,
   rows: Int32Array,
   given: Int32Array,
-  segments: number,
+  segmentCount: number,
 ): readonly LocatedRows[] {
-  const begins = new Int32Array(segments + 1);
+  const begins = new Int32Array(segmentCount + 1);
   for (let i = 0; i < given.length; i++) begins[numbers[i]! + 1]!++;
-  for (let n = 0; n < segments; n++) begins[n + 1]! += begins[n]!;
-  const next = begins.slice();
+  for (let n = 0; n < segmentCount; n++) begins[n + 1]! += begins[n]!;
+  const nextPositions = begins.slice();
   const groupedRows = new Int32Array(given.length);
   const groupedGiven = new Int32Array(given.length);
   for (let i = 0; i < given.length; i++) {
     const from = given[i]!;
-    const at = next[numbers[from]!]!++;
+    const at = nextPositions[numbers[from]!]!++;
     groupedRows[at] = rows[from]!;
     groupedGiven[at] = from;
   }
-  return Array.from({ length: segments }, (_, n) => {
-    const own = groupedRows.subarray(begins[n], begins[n + 1]);
+  return Array.from({ length: segmentCount }, (_, n) => {
+    const ownRows = groupedRows.subarray(begins[n], begins[n + 1]);
     const ownGiven = groupedGiven.subarray(begins[n], begins[n + 1]);
-    const order = ascendingOrder(own); // the row ids of a segment need not ascend
-    if (order === undefined) return { rows: own, given: ownGiven };
-    return { rows: order.map((at) => own[at]!), given: order.map((at) => ownGiven[at]!) };
+    const order = ascendingOrder(ownRows); // the row ids of a segment need not ascend
+    if (order === undefined) return { rows: ownRows, given: ownGiven };
+    return { rows: order.map((at) => ownRows[at]!), given: order.map((at) => ownGiven[at]!) };
   });
 }
 
@@ -276,18 +281,18 @@ class Int32List {
 class MatchCollector {
   readonly #rows = new Int32List();
   readonly #files = new Int32List();
-  readonly #given = new Int32List();
+  readonly #givenRows = new Int32List();
 
-  add(row: number, file: number, given: number): void {
+  add(row: number, file: number, givenRow: number): void {
     this.#rows.push(row);
     this.#files.push(file);
-    this.#given.push(given);
+    this.#givenRows.push(givenRow);
   }
 
   /** Returns the row with the wanted key that was found in `row` of the segment. */
   keyRowFoundAt(row: number): KeyRow {
     const at = this.#rows.view().indexOf(row);
-    return [this.#files.at(at), this.#given.at(at)];
+    return [this.#files.at(at), this.#givenRows.at(at)];
   }
 
   toSegmentMatches(rowIdsOfRows: (rows: Int32Array) => Float64Array): SegmentMatches {
@@ -298,7 +303,7 @@ class MatchCollector {
     return {
       rows,
       files: inOrder(this.#files),
-      given: inOrder(this.#given),
+      given: inOrder(this.#givenRows),
       rowIds: rowIdsOfRows(rows),
     };
   }
@@ -329,8 +334,8 @@ function rowIdsOf(
   read: () => Float64Array,
 ): Float64Array {
   const ids = new Float64Array(rows.length);
-  const stored = baseRowId === undefined && rows.length > 0 ? read() : undefined;
-  for (let i = 0; i < rows.length; i++) ids[i] = stored?.[rows[i]!] ?? baseRowId! + rows[i]!;
+  const storedIds = baseRowId === undefined && rows.length > 0 ? read() : undefined;
+  for (let i = 0; i < rows.length; i++) ids[i] = storedIds?.[rows[i]!] ?? baseRowId! + rows[i]!;
   return ids;
 }
 
@@ -341,8 +346,8 @@ export function storedRowIds(file: SegmentFile): Float64Array {
   return Float64Array.from(values.numbers);
 }
 
-function withSegmentFile<T>(checked: CheckedFile, work: (file: SegmentFile) => T): T {
-  const file = new SegmentFile(checked);
+function withSegmentFile<T>(checkedFile: CheckedFile, work: (file: SegmentFile) => T): T {
+  const file = new SegmentFile(checkedFile);
   try {
     return work(file);
   } finally {

@@ -99,8 +99,8 @@ function elementIndices(
   { from, rows }: InterleaveIndices,
 ): { readonly offsets: Int32Array; readonly elements: InterleaveIndices } {
   const offsets = interleavedOffsets(columns, { from, rows });
-  const count = offsets[rows.length]!;
-  const elements = { from: new Uint8Array(count), rows: new Int32Array(count) };
+  const elementCount = offsets[rows.length]!;
+  const elements = { from: new Uint8Array(elementCount), rows: new Int32Array(elementCount) };
   for (let i = 0; i < rows.length; i++) {
     const [begin, end] = [offsets[i]!, offsets[i + 1]!];
     if (begin === end) continue;
@@ -197,13 +197,13 @@ function copyBytes(
 }
 
 function interleaveBits(columns: readonly Data[], from: Uint8Array, rows: Int32Array): Uint8Array {
-  const found = new Uint8Array((rows.length + 7) >> 3);
+  const bitmap = new Uint8Array((rows.length + 7) >> 3);
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
     const values = columns[from[i]!]!.values as Uint8Array;
-    if (row >= 0 && (values[row >> 3]! & (1 << (row & 7))) !== 0) found[i >> 3]! |= 1 << (i & 7);
+    if (row >= 0 && (values[row >> 3]! & (1 << (row & 7))) !== 0) bitmap[i >> 3]! |= 1 << (i & 7);
   }
-  return found;
+  return bitmap;
 }
 
 /** Copies values of 4 or 8 bytes as integers of 4 bytes: as doubles, NaNs could lose their bits. */
@@ -213,8 +213,8 @@ function interleaveFixedWidth(
   rows: Int32Array,
 ): unknown {
   const sources = columns.map(({ values }) => values as Int32Array);
-  const [first] = sources as [Int32Array, ...Int32Array[]];
-  const isWide = first.BYTES_PER_ELEMENT === 8;
+  const [firstSource] = sources as [Int32Array, ...Int32Array[]];
+  const isWide = firstSource.BYTES_PER_ELEMENT === 8;
   const halves = sources.map(
     ({ buffer, byteOffset, byteLength }) => new Int32Array(buffer, byteOffset, byteLength >> 2),
   );
@@ -231,6 +231,10 @@ function interleaveFixedWidth(
         pickedValues[width * i + k] = source[width * row + k]!;
     i = next;
   }
-  const type = first.constructor as new (buffer: ArrayBuffer, at: number, length: number) => object;
+  const type = firstSource.constructor as new (
+    buffer: ArrayBuffer,
+    at: number,
+    length: number,
+  ) => object;
   return new type(pickedValues.buffer, 0, rows.length);
 }

@@ -36,25 +36,26 @@ export interface ReplacedRows extends Pick<SegmentMatches, 'rows' | 'given'> {
 export async function replaceByBatch(
   { columns, data, rows: count }: Batch,
   commitId: number,
-  { segments, columns: stored, keepsOthers }: ReplaceableRows,
+  { segments, columns: datasetColumns, keepsOthers }: ReplaceableRows,
   path: string,
 ): Promise<BatchReplacement | undefined> {
   const values = data.data.children;
   const givenIdAt = columns.findIndex(({ physical }) => physical === givenIdColumn.physical);
-  if (givenIdAt < 0 || (keepsOthers && !hasEveryValue(stored, columns, values))) return undefined;
-  const placed = locateRecordsById(values[givenIdAt]!, segments);
-  if (placed === undefined) return undefined;
-  const isOther = (_: unknown, i: number): boolean => !isOfGivenRecords(columns[i]!);
+  if (givenIdAt < 0 || (keepsOthers && !hasEveryValue(datasetColumns, columns, values)))
+    return undefined;
+  const locatedRecords = locateRecordsById(values[givenIdAt]!, segments);
+  if (locatedRecords === undefined) return undefined;
+  const isStoredColumn = (_: unknown, i: number): boolean => !isOfGivenRecords(columns[i]!);
   const commits = commitColumn(count, commitId);
   try {
     const children = [
-      takeRows(values[givenIdAt]!, placed.given),
+      takeRows(values[givenIdAt]!, locatedRecords.given),
       commits.data,
-      rowIdData(placed.rowIds),
-      ...values.filter(isOther).map((column) => takeRows(column, placed.given)),
+      rowIdData(locatedRecords.rowIds),
+      ...values.filter(isStoredColumn).map((column) => takeRows(column, locatedRecords.given)),
     ];
-    const segment = await writeUnflushedRows([rowIdColumn, ...columns.filter(isOther)], children, path); // prettier-ignore
-    const replacedRows = placed.segments.flatMap((one, number) =>
+    const segment = await writeUnflushedRows([rowIdColumn, ...columns.filter(isStoredColumn)], children, path); // prettier-ignore
+    const replacedRows = locatedRecords.segments.flatMap((one, number) =>
       one.rows.length === 0 ? [] : [{ segment: number, ...one }],
     );
     return { segment: { ...segment, isAscending: true }, replaced: replacedRows };
@@ -64,8 +65,8 @@ export async function replaceByBatch(
 }
 
 /** Whether each record has a value for each of these columns. */
-function hasEveryValue(wanted: Columns, columns: Columns, data: readonly Data[]): boolean {
-  return wanted.every(({ physical, children }) => {
+function hasEveryValue(wantedColumns: Columns, columns: Columns, data: readonly Data[]): boolean {
+  return wantedColumns.every(({ physical, children }) => {
     const i = columns.findIndex((one) => one.physical === physical);
     const ownColumn = columns[i];
     if (ownColumn === undefined || data[i]!.nullCount > 0) return false;

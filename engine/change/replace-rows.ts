@@ -68,39 +68,45 @@ export interface RowMatches {
 }
 
 /** Writes records, with row ids, as a segment that replaces rows of other segments. */
-export async function replaceRows(order: ReplaceRowsInput): Promise<Segment> {
-  const { given, columns, keepsOthers, cleared, isById, segments, matches, path } = order;
-  const sources = [...given, ...(keepsOthers ? segments : [])].map((one) => one.columns);
-  const columnsPresent = presentColumns(columns, sources);
+export async function replaceRows(input: ReplaceRowsInput): Promise<Segment> {
+  const { given, columns, keepsOthers, cleared, isById, segments, matches, path } = input;
+  const columnsOfSources = [...given, ...(keepsOthers ? segments : [])].map((one) => one.columns);
+  const columnsPresent = presentColumns(columns, columnsOfSources);
   const id = isById ? [givenIdColumn] : [];
-  const marks = given.some((one) => one.columns.some(isMarks)) ? [computedMarksColumn] : [];
-  const news = readDistinctRows(given, matches.files, matches.given, [
+  const marks = given.some((one) => one.columns.some(isMarksColumn)) ? [computedMarksColumn] : [];
+  const newRows = readDistinctRows(given, matches.files, matches.given, [
     commitColumn,
     ...id,
     ...marks,
     ...columnsPresent,
   ]);
-  const values = news.columns.slice(1 + id.length + marks.length);
-  const isRead = values.map(
+  const newValues = newRows.columns.slice(1 + id.length + marks.length);
+  const needsOldValues = newValues.map(
     (data, i) => keepsOthers && !isCompleteReplacement(columnsPresent[i]!, data),
   );
-  const wantedColumns = [
+  const oldColumns = [
     ...(isById ? [] : [idColumn]),
-    ...columnsPresent.filter((_, i) => isRead[i]),
+    ...columnsPresent.filter((_, i) => needsOldValues[i]),
   ];
-  const olds = readDistinctRows(segments, matches.segments, matches.rows, wantedColumns);
-  let next = isById ? 0 : 1;
-  const rows = { given: news.rows, old: olds.rows };
-  const clearedRows = clearedRowsOf(cleared, marks.length > 0 ? news.columns[1 + id.length] : undefined); // prettier-ignore
-  const changedValues = values.map((data, i) =>
-    isRead[i]
-      ? updateValues(columnsPresent[i]!, data, olds.columns[next++]!, rows, clearedRows)
-      : takeRows(data, news.rows),
+  const oldRows = readDistinctRows(segments, matches.segments, matches.rows, oldColumns);
+  let nextOldColumn = isById ? 0 : 1;
+  const rowPairs = { given: newRows.rows, old: oldRows.rows };
+  const clearedRows = clearedRowsOf(cleared, marks.length > 0 ? newRows.columns[1 + id.length] : undefined); // prettier-ignore
+  const changedValues = newValues.map((data, i) =>
+    needsOldValues[i]
+      ? updateValues(
+          columnsPresent[i]!,
+          data,
+          oldRows.columns[nextOldColumn++]!,
+          rowPairs,
+          clearedRows,
+        )
+      : takeRows(data, newRows.rows),
   );
   const ids = isById
-    ? takeRows(news.columns[1]!, news.rows)
-    : takeRows(olds.columns[0]!, olds.rows);
-  const commits = takeRows(news.columns[0]!, news.rows);
+    ? takeRows(newRows.columns[1]!, newRows.rows)
+    : takeRows(oldRows.columns[0]!, oldRows.rows);
+  const commits = takeRows(newRows.columns[0]!, newRows.rows);
   const data = [ids, commits, rowIdData(matches.rowIds), ...changedValues];
   return { ...(await writeRows([rowIdColumn, ...columnsPresent], data, path)), isAscending: true };
 }
@@ -111,19 +117,19 @@ export async function replaceRows(order: ReplaceRowsInput): Promise<Segment> {
  */
 export async function addRows({ given, columns, rows, path }: AddRowsInput): Promise<Segment> {
   const columnsPresent = presentColumns(columns, [given.columns]);
-  const read = readRows(
+  const columnData = readRows(
     [{ segment: given, columns: given.columns, rows }],
     [idColumn, commitColumn, givenIdColumn, ...columnsPresent],
   );
-  const [own, commits, givenIds, ...values] = read as [Data, Data, Data, ...Data[]];
-  const all = Int32Array.from(rows.keys());
+  const [ownIds, commits, givenIds, ...values] = columnData as [Data, Data, Data, ...Data[]];
+  const allRows = Int32Array.from(rows.keys());
   const givenBits = validityBitmap(givenIds);
-  const from = Uint8Array.from(all, (row) => (isValid(givenBits, row) ? 1 : 0));
-  const ids = interleaveColumns([own, givenIds], { from, rows: all });
+  const from = Uint8Array.from(allRows, (row) => (isValid(givenBits, row) ? 1 : 0));
+  const ids = interleaveColumns([ownIds, givenIds], { from, rows: allRows });
   return writeRows(columnsPresent, [ids, commits, ...values], path);
 }
 
-const isMarks = ({ physical }: Column): boolean => physical === computedMarksColumn.physical;
+const isMarksColumn = ({ physical }: Column): boolean => physical === computedMarksColumn.physical;
 
 const [idColumn, commitColumn] = reservedColumns as [Column, Column];
 
@@ -166,12 +172,12 @@ export function ascendingRuns(
   for (let i = 0; i < rows.length; i++) keys[i] = numbers[i]! * (greatestRow + 1) + rows[i]!;
   const order = ascendingOrder(keys);
   const positions = new Int32Array(rows.length);
-  const distinct = new Int32Array(rows.length);
+  const distinctRows = new Int32Array(rows.length);
   const runs: SegmentRowRun[] = [];
   let [begin, end, number] = [0, 0, -1];
   const closeRun = (): void => {
     if (end === begin) return;
-    runs.push({ number, rows: distinct.subarray(begin, end) });
+    runs.push({ number, rows: distinctRows.subarray(begin, end) });
     begin = end;
   };
   for (let at = 0; at < rows.length; at++) {
@@ -180,7 +186,7 @@ export function ascendingRuns(
       closeRun();
       number = numbers[i]!;
     }
-    if (end === begin || distinct[end - 1] !== rows[i]) distinct[end++] = rows[i]!;
+    if (end === begin || distinctRows[end - 1] !== rows[i]) distinctRows[end++] = rows[i]!;
     positions[i] = end - 1;
   }
   closeRun();

@@ -19,26 +19,26 @@ export interface KeyColumn {
 export type KeyVisitor = (row: number, bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Calls `visit` for each row of a file with the wanted keys, in their order, and adds the values of the columns to `wanted`. If the key is
- * one column of strings, the key of a row is its value, which is not added to the strings of `wanted`; otherwise it is the values of the
- * columns as text. A row in which one of the values is null has no key. Whole numbers of a field that has become one of doubles are
- * compared as the doubles that queries show.
+ * Calls `visit` for each row of a file with the wanted keys, in their order, and adds the values of the columns to `wantedValues`. If the
+ * key is one column of strings, the key of a row is its value, which is not added to the strings of `wantedValues`; otherwise it is the
+ * values of the columns as text. A row in which one of the values is null has no key. Whole numbers of a field that has become one of
+ * doubles are compared as the doubles that queries show.
  */
 export function forEachWantedKey(
   file: SegmentFile,
   key: readonly KeyColumn[],
-  wanted: readonly WantedValues[],
+  wantedValues: readonly WantedValues[],
   visit: KeyVisitor,
 ): void {
-  const loaded = key.map((column) =>
-    comparable(column, loadColumn(file, column.given, new GrowingDictionary())),
+  const loadedColumns = key.map((column) =>
+    toComparable(column, loadColumn(file, column.given, new GrowingDictionary())),
   );
-  const columns = loaded.filter((column) => column !== undefined);
+  const columns = loadedColumns.filter((column) => column !== undefined);
   if (columns.length < key.length) {
     for (let row = 0; row < file.rows; row++) visit(row, emptyBuffer, -1, -1);
     return;
   }
-  for (const [i, column] of columns.entries()) wanted[i]!.add(column, key.length > 1);
+  for (const [i, column] of columns.entries()) wantedValues[i]!.add(column, key.length > 1);
   forEachKeyOf(columns, undefined, 0, visit);
 }
 
@@ -51,43 +51,44 @@ export function forEachWantedKey(
 export function forEachStoredKey(
   file: SegmentFile,
   key: readonly KeyColumn[],
-  wanted: readonly WantedValues[],
+  wantedValues: readonly WantedValues[],
   visit: KeyVisitor,
 ): void {
   const columns = key.flatMap((column, i) => {
     const leaf = file.leaf(column.stored);
-    return leaf === undefined ? [] : [{ ...column, leaf, wanted: wanted[i]! }];
+    return leaf === undefined ? [] : [{ ...column, leaf, wanted: wantedValues[i]! }];
   });
   if (columns.length < key.length) return;
-  const found = wantedPages(file, columns);
+  const pagesToSearch = wantedPages(file, columns);
   const order = [...columns.keys()];
-  if (found) order.sort((a, b) => found.pagesLeft[a]! - found.pagesLeft[b]!);
+  if (pagesToSearch)
+    order.sort((a, b) => pagesToSearch.pagesLeft[a]! - pagesToSearch.pagesLeft[b]!);
   const visitPart = (
     first: number,
     load: (column: WantedLeaf & KeyColumn) => MemoryColumn | undefined,
   ): void => {
-    const loaded: MemoryColumn[] = [];
+    const loadedColumns: MemoryColumn[] = [];
     let rows: Int32Array | undefined;
     for (const i of order) {
       const column = columns[i]!;
-      loaded[i] = comparable(column, load(column))!;
-      rows = column.wanted.rowsIn(loaded[i], rows);
+      loadedColumns[i] = toComparable(column, load(column))!;
+      rows = column.wanted.rowsIn(loadedColumns[i], rows);
       if (rows.length === 0) return;
     }
-    forEachKeyOf(loaded, rows, first, visit);
+    forEachKeyOf(loadedColumns, rows, first, visit);
   };
-  const rowsLeft = found?.pages.reduce((sum, { rows }) => sum + rows, 0);
-  if (found === undefined || 2 * rowsLeft! > file.rows)
+  const rowsLeft = pagesToSearch?.pages.reduce((sum, { rows }) => sum + rows, 0);
+  if (pagesToSearch === undefined || 2 * rowsLeft! > file.rows)
     visitPart(0, ({ stored }) => loadColumn(file, stored, new GrowingDictionary()));
   else
-    for (const page of found.pages)
+    for (const page of pagesToSearch.pages)
       visitPart(page.first, ({ leaf }) =>
-        loadPage(file, leaf, page, found.entriesOf(leaf, page.group)),
+        loadPage(file, leaf, page, pagesToSearch.entriesOf(leaf, page.group)),
       );
 }
 
 /** Returns a column with its numbers as keys compare them. */
-function comparable(
+function toComparable(
   { type }: KeyColumn,
   column: MemoryColumn | undefined,
 ): MemoryColumn | undefined {
@@ -103,13 +104,13 @@ function forEachKeyOf(
   first: number,
   visit: KeyVisitor,
 ): void {
-  const count = rows?.length ?? columns[0]!.rows;
-  const read = keyReaderOf(columns);
-  for (let i = 0; i < count; i++) {
+  const rowCount = rows?.length ?? columns[0]!.rows;
+  const readKey = keyReaderOf(columns);
+  for (let i = 0; i < rowCount; i++) {
     const row = rows === undefined ? i : rows[i]!;
     if (columns.some(({ present }) => present?.[row] === 0))
       visit(first + row, emptyBuffer, -1, -1);
-    else read(row, first + row, visit);
+    else readKey(row, first + row, visit);
   }
 }
 

@@ -14,8 +14,8 @@ interface SegmentWithIdRuns {
 
 /** Bitmaps of the rows of a segment: those that are deleted (undefined if there are none), and those that have been found. */
 interface RowBits {
-  readonly deleted: Uint8Array | undefined;
-  readonly found: Uint8Array;
+  readonly deletedBits: Uint8Array | undefined;
+  readonly foundBits: Uint8Array;
 }
 
 /**
@@ -50,28 +50,28 @@ export class RowLocator {
   constructor(segments: readonly SegmentWithIdRuns[]) {
     this.#segments = segments;
     this.#rowBits = segments.map(() => undefined);
-    const found: { chunk: number; segment: number; offset: number; first: number; end: number }[] =
+    const runs: { chunk: number; segment: number; offset: number; first: number; end: number }[] =
       [];
     for (const [segment, { idRuns = [] }] of segments.entries()) {
       let offset = 0;
       for (const { firstId, rows } of idRuns) {
-        const place = parseRecordId(firstId);
-        if (place === undefined) throw new Error(`${firstId} is no _id of a run`);
-        const [name, first] = place;
-        const chunk = this.#chunks.add(Buffer.from(name), 0, chunkLength);
-        found.push({ chunk, segment, offset, first, end: first + rows });
+        const parsedId = parseRecordId(firstId);
+        if (parsedId === undefined) throw new Error(`${firstId} is no _id of a run`);
+        const [chunkName, first] = parsedId;
+        const chunk = this.#chunks.add(Buffer.from(chunkName), 0, chunkLength);
+        runs.push({ chunk, segment, offset, first, end: first + rows });
         offset += rows;
       }
     }
-    found.sort((a, b) => a.chunk - b.chunk);
+    runs.sort((a, b) => a.chunk - b.chunk);
     this.#runs = {
-      segments: Int32Array.from(found, (run) => run.segment),
-      offsets: Int32Array.from(found, (run) => run.offset),
-      firsts: Int32Array.from(found, (run) => run.first),
-      ends: Int32Array.from(found, (run) => run.end),
+      segments: Int32Array.from(runs, (run) => run.segment),
+      offsets: Int32Array.from(runs, (run) => run.offset),
+      firsts: Int32Array.from(runs, (run) => run.first),
+      ends: Int32Array.from(runs, (run) => run.end),
     };
-    this.#firstRuns = new Int32Array(this.#chunks.size + 1).fill(found.length);
-    for (let i = found.length - 1; i >= 0; i--) this.#firstRuns[found[i]!.chunk] = i;
+    this.#firstRuns = new Int32Array(this.#chunks.size + 1).fill(runs.length);
+    for (let i = runs.length - 1; i >= 0; i--) this.#firstRuns[runs[i]!.chunk] = i;
   }
 
   /**
@@ -101,20 +101,22 @@ export class RowLocator {
     if (end - start !== idLength) return undefined;
     const chunk = this.#chunkOf(bytes, start);
     if (chunk < 0) return undefined;
-    const number = rowOfRecordId(bytes, start);
+    const rowInChunk = rowOfRecordId(bytes, start);
     const { segments, offsets, firsts, ends } = this.#runs;
     const endOfRuns = this.#firstRuns[chunk + 1]!;
     for (let run = this.#firstRuns[chunk]!; run < endOfRuns; run++) {
-      if (number < firsts[run]! || number >= ends[run]!) continue;
+      if (rowInChunk < firsts[run]! || rowInChunk >= ends[run]!) continue;
       const segment = segments[run]!;
-      const { deleted, found } = (this.#rowBits[segment] ??= rowBitsOf(this.#segments[segment]!));
-      const row = offsets[run]! + number - firsts[run]!;
+      const { deletedBits, foundBits } = (this.#rowBits[segment] ??= rowBitsOf(
+        this.#segments[segment]!,
+      ));
+      const row = offsets[run]! + rowInChunk - firsts[run]!;
       const [byte, bit] = [row >> 3, 1 << (row & 7)];
-      if (deleted !== undefined && (deleted[byte]! & bit) !== 0) continue;
+      if (deletedBits !== undefined && (deletedBits[byte]! & bit) !== 0) continue;
       this.segment = segment;
       this.row = row;
-      if ((found[byte]! & bit) !== 0) return 'again';
-      found[byte]! |= bit;
+      if ((foundBits[byte]! & bit) !== 0) return 'again';
+      foundBits[byte]! |= bit;
       return 'first';
     }
     return undefined;
@@ -134,11 +136,11 @@ export class RowLocator {
 }
 
 function rowBitsOf({ rows, deletion }: SegmentWithIdRuns): RowBits {
-  const found = new Uint8Array((rows + 7) >> 3);
-  if (deletion === undefined) return { deleted: undefined, found };
-  const deleted = new Uint8Array(found.length);
-  for (const row of deletedRows(deletion)) deleted[row >> 3]! |= 1 << (row & 7);
-  return { deleted, found };
+  const foundBits = new Uint8Array((rows + 7) >> 3);
+  if (deletion === undefined) return { deletedBits: undefined, foundBits };
+  const deletedBits = new Uint8Array(foundBits.length);
+  for (const row of deletedRows(deletion)) deletedBits[row >> 3]! |= 1 << (row & 7);
+  return { deletedBits, foundBits };
 }
 
 const emptyChunkId = Buffer.alloc(chunkLength);

@@ -63,14 +63,14 @@ interface RowIdsWithDeletions {
 export function spansOf({ sources, rowsPerSpan, dropsDeleted }: SpanInput): readonly RowIdSpan[] {
   const classes = dropsDeleted ? [false] : [false, true];
   return classes.flatMap((isDeleted) => {
-    const all = sources.map((source) => rowIdsOf(source, isDeleted));
-    const ids = concatenateArrays(Float64Array, all).sort();
+    const idsBySource = sources.map((source) => rowIdsOf(source, isDeleted));
+    const ids = concatenateArrays(Float64Array, idsBySource).sort();
     const count = ids.length;
     if (count === 0) return [];
     const spans: RowIdSpan[] = [];
-    const rowsPerPart = Math.ceil(count / Math.ceil(count / rowsPerSpan));
+    const evenRowsPerSpan = Math.ceil(count / Math.ceil(count / rowsPerSpan));
     let from = ids[0]!;
-    for (let next = rowsPerPart; next < count; next += rowsPerPart) {
+    for (let next = evenRowsPerSpan; next < count; next += evenRowsPerSpan) {
       const to = ids[next]!;
       if (to > from) spans.push({ from, to, isDeleted });
       from = to;
@@ -108,15 +108,15 @@ export async function sortRows({
 }: SortRowsInput): Promise<SortedSegment> {
   const pickedRows = sources.map((source) => rowsWithin(readRowIds(source), span));
   const count = pickedRows.reduce((sum, { rows }) => sum + rows.length, 0);
-  const numbers = new Uint32Array(count);
+  const sourceNumbers = new Uint32Array(count);
   let end = 0;
   for (const [number, one] of pickedRows.entries())
-    numbers.fill(number, end, (end += one.rows.length));
+    sourceNumbers.fill(number, end, (end += one.rows.length));
   const rows = concatenateArrays(Int32Array, pickedRows.map((one) => one.rows)); // prettier-ignore
-  const unsorted = concatenateArrays(Float64Array, pickedRows.map((one) => one.ids)); // prettier-ignore
-  const all = Int32Array.from({ length: count }, (_, row) => row);
-  const order = ascendingOrder(unsorted) ?? all;
-  const ids = Float64Array.from(order, (place) => unsorted[place]!);
+  const unsortedIds = concatenateArrays(Float64Array, pickedRows.map((one) => one.ids)); // prettier-ignore
+  const allRows = Int32Array.from({ length: count }, (_, row) => row);
+  const order = ascendingOrder(unsortedIds) ?? allRows;
+  const ids = Float64Array.from(order, (place) => unsortedIds[place]!);
   const columnsPresent = presentColumns(columns, sources.map(({ segment }) => segment.columns)); // prettier-ignore
   const data = readSpanRows(sources, pickedRows, [...reservedColumns, ...columnsPresent]);
   const [recordIds, commits, ...values] = data.map((column) => takeRows(column, order));
@@ -127,7 +127,7 @@ export async function sortRows({
     file,
   );
   const origins = encodeOrigins({
-    sources: Uint32Array.from(order, (place) => numbers[place]!),
+    sources: Uint32Array.from(order, (place) => sourceNumbers[place]!),
     rows: Int32Array.from(order, (place) => rows[place]!),
   });
   return {
@@ -135,7 +135,7 @@ export async function sortRows({
       ...segment,
       ...(isConsecutive ? { baseRowId: ids[0]! } : { isAscending: isAscending(ids) }),
       idRuns: span.isDeleted ? undefined : idRunsOf(ids, sources),
-      ...(span.isDeleted && { deletion: deletionVector(all) }),
+      ...(span.isDeleted && { deletion: deletionVector(allRows) }),
     },
     origins,
   };
@@ -160,12 +160,12 @@ function rowsWithin(
 
 function readSpanRows(
   sources: readonly MergeSource[],
-  picked: readonly RowsInSpan[],
+  pickedRows: readonly RowsInSpan[],
   columns: Columns,
 ): readonly Data[] {
   const reads: RowsToRead[] = [];
   for (const [i, { file: path, segment }] of sources.entries()) {
-    const { rows } = picked[i]!;
+    const { rows } = pickedRows[i]!;
     if (rows.length === 0) continue;
     const isWhole = rows.length === segment.rows;
     const checkedFile = { path, blockChecksums: segment.blockChecksums };
@@ -187,11 +187,11 @@ function idRunsOf(
   sources: readonly MergeSource[],
 ): readonly IdRun[] | undefined {
   const knownRuns = sources.flatMap(({ segment: { baseRowId, idRuns = [] } }) => {
-    let next = baseRowId;
+    let nextRowId = baseRowId;
     return idRuns.flatMap((run) => {
-      if (next === undefined) return [];
-      next += run.rows;
-      return [{ ...run, from: next - run.rows, to: next }];
+      if (nextRowId === undefined) return [];
+      nextRowId += run.rows;
+      return [{ ...run, from: nextRowId - run.rows, to: nextRowId }];
     });
   });
   const runs: { firstId: string; rows: number; chunk: string; next: number }[] = [];
@@ -203,15 +203,15 @@ function idRunsOf(
       if (source === undefined) return undefined;
       [chunk, first] = parseRecordId(source.firstId)!;
     }
-    const place = first + id - source.from;
+    const rowInChunk = first + id - source.from;
     const run = runs.at(-1);
-    if (run !== undefined && run.chunk === chunk && run.next === place) {
+    if (run !== undefined && run.chunk === chunk && run.next === rowInChunk) {
       run.rows++;
       run.next++;
       continue;
     }
     if (runs.length === maxIdRuns) return undefined;
-    runs.push({ firstId: recordIdAfterRows(source.firstId, id - source.from), rows: 1, chunk, next: place + 1 }); // prettier-ignore
+    runs.push({ firstId: recordIdAfterRows(source.firstId, id - source.from), rows: 1, chunk, next: rowInChunk + 1 }); // prettier-ignore
   }
   return runs.map(({ firstId, rows }) => ({ firstId, rows }));
 }

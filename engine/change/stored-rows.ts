@@ -51,17 +51,22 @@ export function estimateRecordSizes(files: readonly CheckedFile[]): Float64Array
 export function readRows(sources: readonly RowsToRead[], columns: Columns): readonly Data[] {
   const schema = parquetSchema(parquetColumnsWithoutReserved(columns));
   const parts: DecodedColumnChunk[][] = schema.leaves.map(() => []);
-  for (const { segment, columns: own, rows } of sources) {
+  for (const { segment, columns: storedColumns, rows } of sources) {
     const file = new SegmentFile(segment);
-    const stored = parquetSchema(parquetColumns(own));
+    const storedSchema = parquetSchema(parquetColumns(storedColumns));
     try {
       for (const group of file.groups) {
         const wantedRows = rowsOfGroup(rows, group);
         const count = wantedRows === 'all' ? group.rows : wantedRows.length;
         if (count === 0) continue;
-        const read = (leaf: number): DecodedColumnChunk =>
-          readLeafPart(file, group, leaf, stored.leaves[leaf]!, wantedRows);
-        for (const [leaf, part] of readProjectedLeaves(schema, stored, count, read).entries())
+        const readLeaf = (leaf: number): DecodedColumnChunk =>
+          readLeafPart(file, group, leaf, storedSchema.leaves[leaf]!, wantedRows);
+        for (const [leaf, part] of readProjectedLeaves(
+          schema,
+          storedSchema,
+          count,
+          readLeaf,
+        ).entries())
           parts[leaf]!.push(part);
       }
     } catch (error) {
@@ -100,10 +105,14 @@ function readLeafPart(
     return readExtents(file, [chunk], ([bytes]) =>
       pickRows(decompressChunkPages(bytes!, chunk), leaf, rows),
     );
-  const { extents, among } = pagesWithRows(chunk, pages, rows);
+  const { extents, rowsAmongPages } = pagesWithRows(chunk, pages, rows);
   const { isCompressed } = chunk;
-  return readExtents(file, extents, (parts) =>
-    pickRows(decompressOneByOne(parts.map((bytes) => ({ bytes, isCompressed }))), leaf, among),
+  return readExtents(file, extents, (pieces) =>
+    pickRows(
+      decompressOneByOne(pieces.map((bytes) => ({ bytes, isCompressed }))),
+      leaf,
+      rowsAmongPages,
+    ),
   );
 }
 
@@ -115,42 +124,42 @@ function pagesWithRows(
   { dictionaryOffset, dataOffset }: SegmentColumnChunk,
   { firstRows, offsets, bytes }: OffsetIndex,
   rows: Int32Array,
-): { readonly extents: readonly ByteExtent[]; readonly among: Int32Array } {
+): { readonly extents: readonly ByteExtent[]; readonly rowsAmongPages: Int32Array } {
   const extents: ByteExtent[] = [];
   if (dictionaryOffset !== undefined)
     extents.push({ begin: dictionaryOffset, bytes: dataOffset - dictionaryOffset });
-  const rowInPage = new Int32Array(rows.length);
-  let [before, page] = [0, -1];
+  const rowsAmongPages = new Int32Array(rows.length);
+  let [rowsBefore, page] = [0, -1];
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
     if (page < 0 || row >= firstRows[page + 1]!) {
-      if (page >= 0) before += firstRows[page + 1]! - firstRows[page]!;
+      if (page >= 0) rowsBefore += firstRows[page + 1]! - firstRows[page]!;
       page = lowerBound(firstRows, row + 1) - 1;
       extents.push({ begin: offsets[page]!, bytes: bytes[page]! });
     }
-    rowInPage[i] = before + row - firstRows[page]!;
+    rowsAmongPages[i] = rowsBefore + row - firstRows[page]!;
   }
-  return { extents, among: rowInPage };
+  return { extents, rowsAmongPages };
 }
 
 /** Reads parts of a file, in ascending order; adjacent parts are read in one call. Their bytes are valid only until `use` returns. */
 function readExtents<T>(
   file: SegmentFile,
   extents: readonly ByteExtent[],
-  use: (parts: readonly Uint8Array[]) => T,
+  use: (pieces: readonly Uint8Array[]) => T,
 ): T {
   const buffer = acquireBuffer(Uint8Array, extents.reduce((sum, { bytes }) => sum + bytes, 0)); // prettier-ignore
   try {
-    const parts: Uint8Array[] = [];
-    let filledRows = 0;
+    const pieces: Uint8Array[] = [];
+    let filledBytes = 0;
     for (let i = 0; i < extents.length;) {
       const { begin } = extents[i]!;
-      const from = filledRows;
-      for (; i < extents.length && extents[i]!.begin === begin + filledRows - from; i++)
-        parts.push(buffer.subarray(filledRows, (filledRows += extents[i]!.bytes)));
-      file.readInto(buffer.subarray(from, filledRows), begin);
+      const from = filledBytes;
+      for (; i < extents.length && extents[i]!.begin === begin + filledBytes - from; i++)
+        pieces.push(buffer.subarray(filledBytes, (filledBytes += extents[i]!.bytes)));
+      file.readInto(buffer.subarray(from, filledBytes), begin);
     }
-    return use(parts);
+    return use(pieces);
   } finally {
     releaseBuffer(buffer);
   }

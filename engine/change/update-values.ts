@@ -40,7 +40,7 @@ export function clearedRowsOf(
   }));
 }
 
-const marked = '1'.charCodeAt(0);
+const markedByte = '1'.charCodeAt(0);
 
 function computedRowsBitmap(marks: Data | undefined, mark: number): Uint8Array {
   if (marks === undefined) return new Uint8Array(0);
@@ -48,7 +48,7 @@ function computedRowsBitmap(marks: Data | undefined, mark: number): Uint8Array {
   const [bytes, offsets] = [marks.values as Uint8Array, marks.valueOffsets as Int32Array];
   for (let row = 0; row < marks.length; row++) {
     const at = offsets[row]! + mark;
-    if (at < offsets[row + 1]! && bytes[at] === marked) bits[row >> 3]! |= 1 << (row & 7);
+    if (at < offsets[row + 1]! && bytes[at] === markedByte) bits[row >> 3]! |= 1 << (row & 7);
   }
   return bits;
 }
@@ -77,15 +77,15 @@ export function updateValues(
     return mergeJsonColumn(given, old, rows, clearedInside);
   const length = rows.given.length;
   const from = new Uint8Array(length);
-  const pickedSide = new Int32Array(length);
+  const pickedRows = new Int32Array(length);
   const givenBits = validityBitmap(given);
   for (let i = 0; i < length; i++) {
     const row = rows.given[i]!;
     const isGiven = isValid(givenBits, row) || (ownBits !== undefined && isValid(ownBits, row));
     from[i] = isGiven ? 0 : 1;
-    pickedSide[i] = isGiven ? row : rows.old[i]!;
+    pickedRows[i] = isGiven ? row : rows.old[i]!;
   }
-  const picks = { from, rows: pickedSide };
+  const picks = { from, rows: pickedRows };
   if (column.children === undefined || column.isList) return interleaveColumns([given, old], picks);
   const members = column.children;
   const clearedMembers = ownEntry
@@ -128,21 +128,21 @@ function mergeJsonColumn(
     const paths = cleared.flatMap(({ path, bits }) => bits === null || isValid(bits, row) ? [path] : []); // prettier-ignore
     return mergeTexts(textAt(given, row), textAt(old, rows.old[i]!), paths);
   });
-  const parts = texts.map((text) => Buffer.from(text ?? ''));
-  const valueOffsets = new Int32Array(parts.length + 1);
-  const nullBitmap = new Uint8Array((parts.length + 7) >> 3);
+  const textBytes = texts.map((text) => Buffer.from(text ?? ''));
+  const valueOffsets = new Int32Array(textBytes.length + 1);
+  const nullBitmap = new Uint8Array((textBytes.length + 7) >> 3);
   let nullCount = 0;
-  for (const [i, part] of parts.entries()) {
+  for (const [i, part] of textBytes.entries()) {
     const end = valueOffsets[i]! + part.length;
     if (end > 0x7fff_ffff) throw new RangeError('more than 2 GB of strings in one column');
     valueOffsets[i + 1] = end;
     if (texts[i] === undefined) nullCount++;
     else nullBitmap[i >> 3]! |= 1 << (i & 7);
   }
-  const data = Buffer.concat(parts);
+  const data = Buffer.concat(textBytes);
   return makeArrowData<Utf8>({
     type: given.type,
-    length: parts.length,
+    length: textBytes.length,
     nullCount,
     nullBitmap,
     valueOffsets,
@@ -164,9 +164,9 @@ function mergeTexts(
   if (!isCleared && (given === undefined || old === undefined)) return given ?? old;
   const [a, b] = [parseObject(given ?? '{}'), parseObject(old ?? '{}')];
   if (a === undefined || b === undefined) return given ?? old;
-  const merged = mergeObjects(a, withoutFields(b, cleared));
-  const isNull = isCleared && Object.values(merged).every((value) => value === null);
-  return isNull ? undefined : stringifyJson(merged);
+  const mergedObject = mergeObjects(a, withoutFields(b, cleared));
+  const isNull = isCleared && Object.values(mergedObject).every((value) => value === null);
+  return isNull ? undefined : stringifyJson(mergedObject);
 }
 
 function textAt(column: Data, row: number): string | undefined {
@@ -194,9 +194,10 @@ function isObject(value: Value | undefined): value is JsonMembers {
 function mergeObjects(given: JsonMembers, old: JsonMembers): JsonMembers {
   const mergedMembers = new Map(Object.entries(old));
   for (const [name, value] of Object.entries(given)) {
-    const before = mergedMembers.get(name);
-    if (isObject(value) && isObject(before)) mergedMembers.set(name, mergeObjects(value, before));
-    else if (value !== null || before === undefined) mergedMembers.set(name, value);
+    const oldValue = mergedMembers.get(name);
+    if (isObject(value) && isObject(oldValue))
+      mergedMembers.set(name, mergeObjects(value, oldValue));
+    else if (value !== null || oldValue === undefined) mergedMembers.set(name, value);
   }
   return Object.fromEntries(mergedMembers) as JsonMembers;
 }
@@ -204,9 +205,9 @@ function mergeObjects(given: JsonMembers, old: JsonMembers): JsonMembers {
 function withoutFields(members: JsonMembers, paths: readonly (readonly string[])[]): JsonMembers {
   if (paths.length === 0) return members;
   const entries = Object.entries(members).flatMap(([name, value]) => {
-    const inside = paths.flatMap(([first, ...rest]) => (first === name ? [rest] : []));
-    if (inside.some((rest) => rest.length === 0)) return [];
-    return [[name, isObject(value) ? withoutFields(value, inside) : value] as const];
+    const pathsInside = paths.flatMap(([first, ...rest]) => (first === name ? [rest] : []));
+    if (pathsInside.some((rest) => rest.length === 0)) return [];
+    return [[name, isObject(value) ? withoutFields(value, pathsInside) : value] as const];
   });
   return Object.fromEntries(entries);
 }

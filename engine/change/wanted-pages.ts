@@ -44,9 +44,9 @@ export function wantedPages(
   const pages: RowPage[] = [];
   const pagesLeft = columns.map(() => 0);
   for (const group of file.groups) {
-    const found = pagesByBounds(file, group, columns, pagesLeft);
-    if (found === undefined) return undefined;
-    pages.push(...pagesByContent(file, group, columns, found, entriesOf));
+    const pagesWithinBounds = pagesByBounds(file, group, columns, pagesLeft);
+    if (pagesWithinBounds === undefined) return undefined;
+    pages.push(...pagesByContent(file, group, columns, pagesWithinBounds, entriesOf));
   }
   return { pages, pagesLeft, entriesOf };
 }
@@ -58,8 +58,8 @@ function pagesByBounds(
   columns: readonly WantedLeaf[],
   pagesLeft: number[],
 ): readonly RowPage[] | undefined {
-  const first = columns[0]!.leaf;
-  const index = file.offsetIndexOf(group, group.chunks[first.index]!);
+  const firstLeaf = columns[0]!.leaf;
+  const index = file.offsetIndexOf(group, group.chunks[firstLeaf.index]!);
   if (index === undefined) return undefined;
   const tests = columns.map((column) => pageTest(file, group, column, column.wanted.ordered));
   const pages: RowPage[] = [];
@@ -103,24 +103,25 @@ function pagesByContent(
   pages: readonly RowPage[],
   entriesOf: WantedPages['entriesOf'],
 ): readonly RowPage[] {
-  let left = pages;
+  let remainingPages = pages;
   for (const column of columns) {
     const { leaf, wanted } = column;
-    if (left.length === 0 || !wanted.canExclude(leaf.physical)) continue;
+    if (remainingPages.length === 0 || !wanted.canExclude(leaf.physical)) continue;
     const chunk = group.chunks[leaf.index]!;
     const entries = entriesOf(leaf, group);
     if (entries !== undefined) {
-      if (!wanted.areAmong(entries, leaf.physical)) left = [];
+      if (!wanted.areAmong(entries, leaf.physical)) remainingPages = [];
       continue;
     }
-    const rows = left.reduce((sum, page) => sum + page.rows, 0);
-    if (chunk.bloomFilter === undefined || wanted.strings * minRowsPerFilterTest > rows) continue;
+    const rows = remainingPages.reduce((sum, page) => sum + page.rows, 0);
+    if (chunk.bloomFilter === undefined || wanted.stringCount * minRowsPerFilterTest > rows)
+      continue;
     const filter = file.filter(chunk);
     const values = filter && wanted.stringsIn(filter);
     if (values !== undefined) {
       const test = pageTest(file, group, column, values);
-      left = left.filter(({ number }) => test(number));
-    } else if (filter !== undefined) left = [];
+      remainingPages = remainingPages.filter(({ number }) => test(number));
+    } else if (filter !== undefined) remainingPages = [];
   }
-  return left;
+  return remainingPages;
 }

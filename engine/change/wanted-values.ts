@@ -50,7 +50,7 @@ export class WantedValues {
   }
 
   /** The number of strings that a Bloom filter would be asked for. */
-  get strings(): number {
+  get stringCount(): number {
     return this.#strings.size;
   }
 
@@ -68,26 +68,28 @@ export class WantedValues {
 
   /** Returns the numbers in order, and releases those of each column. */
   #takeSortedNumbers(): Float64Array {
-    const sorted = concatenateArrays(Float64Array, this.#numbers).sort();
+    const sortedNumbers = concatenateArrays(Float64Array, this.#numbers).sort();
     this.#numbers = [];
-    return sorted;
+    return sortedNumbers;
   }
 
   /** Returns the wanted strings that may be in a Bloom filter; undefined if none is. */
   stringsIn(filter: Uint32Array): OrderedValues | undefined {
     const hashes = (this.#hashes ??= filterHashes(packedStrings(this.#strings)));
-    const remaining = Array.from({ length: this.strings }, (_, i) => mayContain(filter, hashes, i));
-    if (!remaining.includes(true)) return undefined;
-    return orderedStrings(this.#strings, remaining);
+    const isInFilter = Array.from({ length: this.stringCount }, (_, i) =>
+      mayContain(filter, hashes, i),
+    );
+    if (!isInFilter.includes(true)) return undefined;
+    return orderedStrings(this.#strings, isInFilter);
   }
 
   /** Whether one of the entries of a dictionary of this physical type may be wanted. */
   areAmong(entries: DecodedValues, physical: number): boolean {
     if (entries.kind === 'strings') {
       const { bytes, offsets } = entries;
-      const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const allBytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       for (let i = 0; i + 1 < offsets.length; i++)
-        if (this.#strings.find(all, offsets[i]!, offsets[i + 1]!) >= 0) return true;
+        if (this.#strings.find(allBytes, offsets[i]!, offsets[i + 1]!) >= 0) return true;
       return false;
     }
     return numbersOf(entries, physical).some((one) => this.#hasNumber(Number(one)));
@@ -102,23 +104,23 @@ export class WantedValues {
         ? this.#stringTest(values)
         : this.#numberTest(values);
     const length = rows?.length ?? count;
-    const found = new Int32Array(length);
+    const wantedRows = new Int32Array(length);
     let size = 0;
     for (let i = 0; i < length; i++) {
       const row = rows === undefined ? i : rows[i]!;
-      if (present?.[row] !== 0 && isWanted(row)) found[size++] = row;
+      if (present?.[row] !== 0 && isWanted(row)) wantedRows[size++] = row;
     }
-    return found.subarray(0, size);
+    return wantedRows.subarray(0, size);
   }
 
   #stringTest(values: Utf8Strings | DictionaryValues): (row: number) => boolean {
     const { bytes, offsets } = utf8Of(values);
     const view = dataViewOf(bytes);
-    const { words, mask } = (this.#hashBits ??= hashBitsOf(this.#strings));
+    const { bitWords, mask } = (this.#hashBits ??= hashBitsOf(this.#strings));
     const isWanted = (at: number): boolean => {
       const [from, to] = [offsets[at]!, offsets[at + 1]!];
       const hash = hashBytes(view, bytes, from, to);
-      if (((words[(hash >>> 5) & mask]! >>> (hash & 31)) & 1) === 0) return false;
+      if (((bitWords[(hash >>> 5) & mask]! >>> (hash & 31)) & 1) === 0) return false;
       return this.#strings.find(bytes, from, to) >= 0;
     };
     if (values.kind === 'strings') return isWanted;
@@ -145,20 +147,20 @@ export class WantedValues {
  * strings that are not wanted is looked up in the table, most of whose memory is not in the processor's cache.
  */
 interface HashBits {
-  readonly words: Int32Array;
+  readonly bitWords: Int32Array;
   /** The number of words minus one; it has only ones. */
   readonly mask: number;
 }
 
 function hashBitsOf(strings: StringTable): HashBits {
-  const words = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(1, strings.size / 2))));
-  const mask = words.length - 1;
+  const bitWords = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(1, strings.size / 2))));
+  const mask = bitWords.length - 1;
   strings.forEach((bytes, start, end) => {
     const view = dataViewOf(bytes);
     const hash = hashBytes(view, bytes, start, end);
-    words[(hash >>> 5) & mask]! |= 1 << (hash & 31);
+    bitWords[(hash >>> 5) & mask]! |= 1 << (hash & 31);
   });
-  return { words, mask };
+  return { bitWords, mask };
 }
 
 /** Returns a test of rows that tests each entry of a dictionary once. */
@@ -167,8 +169,8 @@ function testOnce(
   indices: DictionaryValues['indices'],
   test: (entry: number) => boolean,
 ): (row: number) => boolean {
-  const tested = new Int8Array(entries);
-  return (row) => (tested[indices[row]!] ||= test(indices[row]!) ? 1 : -1) === 1;
+  const testResults = new Int8Array(entries);
+  return (row) => (testResults[indices[row]!] ||= test(indices[row]!) ? 1 : -1) === 1;
 }
 
 function utf8Of(values: Utf8Strings | DictionaryValues): Utf8Strings {
@@ -243,8 +245,8 @@ const bytesInPosition = 6;
 
 function positionOfString(bytes: Uint8Array, start: number, end: number, prefix: Buffer): number {
   for (const [i, byte] of prefix.entries()) {
-    const own = start + i < end ? bytes[start + i]! : -1;
-    if (own !== byte) return own < byte ? -Infinity : Infinity;
+    const byteOfString = start + i < end ? bytes[start + i]! : -1;
+    if (byteOfString !== byte) return byteOfString < byte ? -Infinity : Infinity;
   }
   let position = 0;
   for (let i = 0, at = start + prefix.length; i < bytesInPosition; i++, at++)
@@ -253,13 +255,13 @@ function positionOfString(bytes: Uint8Array, start: number, end: number, prefix:
 }
 
 function packedStrings(table: StringTable): PackedStrings {
-  let all: Buffer = Buffer.alloc(0);
+  let allBytes: Buffer = Buffer.alloc(0);
   const offsets = new Int32Array(table.size + 1);
   table.forEach((bytes, _, end, number) => {
-    all = bytes;
+    allBytes = bytes;
     offsets[number + 1] = end;
   });
-  return { bytes: all, offsets };
+  return { bytes: allBytes, offsets };
 }
 
 /** Returns the strings of a table in order, or those whose number is marked in `isIncluded`. */
@@ -272,12 +274,12 @@ function orderedStrings(table: StringTable, isIncluded?: readonly boolean[]): Or
     while (shared < prefix.length && start + shared < end && prefix[shared] === bytes[start + shared]) shared++; // prettier-ignore
     if (shared < prefix.length) prefix = prefix.subarray(0, shared);
   });
-  const common = prefix ?? Buffer.alloc(0);
+  const commonPrefix = prefix ?? Buffer.alloc(0);
   const positions = new Float64Array(table.size);
   let size = 0;
   table.forEach((bytes, start, end, number) => {
     if (isIncluded?.[number] !== false)
-      positions[size++] = positionOfString(bytes, start, end, common);
+      positions[size++] = positionOfString(bytes, start, end, commonPrefix);
   });
-  return { prefix: common, positions: positions.subarray(0, size).sort() };
+  return { prefix: commonPrefix, positions: positions.subarray(0, size).sort() };
 }

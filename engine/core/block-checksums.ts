@@ -10,32 +10,32 @@ export const blockBytes = 32 << 10;
 
 /** Computes the checksums of a file's blocks, CRC-32 of 4 bytes each, while the file is written. */
 export class BlockChecksums {
-  readonly #done: number[] = [];
+  readonly #checksums: number[] = [];
   #crc = 0;
-  #filled = 0;
+  #filledBytes = 0;
 
   update(bytes: Uint8Array): void {
     for (let from = 0; from < bytes.length;) {
-      const to = Math.min(bytes.length, from + blockBytes - this.#filled);
+      const to = Math.min(bytes.length, from + blockBytes - this.#filledBytes);
       this.#crc = crc32(bytes.subarray(from, to), this.#crc);
-      this.#filled += to - from;
+      this.#filledBytes += to - from;
       from = to;
-      if (this.#filled === blockBytes) this.#next();
+      if (this.#filledBytes === blockBytes) this.#endBlock();
     }
   }
 
   /** Returns the checksums of all blocks as plain data, in base64; the last block may be shorter. */
   finish(): string {
-    if (this.#filled > 0) this.#next();
-    const bytes = Buffer.allocUnsafe(4 * this.#done.length);
-    for (const [i, crc] of this.#done.entries()) bytes.writeUInt32LE(crc, 4 * i);
+    if (this.#filledBytes > 0) this.#endBlock();
+    const bytes = Buffer.allocUnsafe(4 * this.#checksums.length);
+    for (const [i, crc] of this.#checksums.entries()) bytes.writeUInt32LE(crc, 4 * i);
     return bytes.toString('base64');
   }
 
-  #next(): void {
-    this.#done.push(this.#crc);
+  #endBlock(): void {
+    this.#checksums.push(this.#crc);
     this.#crc = 0;
-    this.#filled = 0;
+    this.#filledBytes = 0;
   }
 }
 

@@ -73,14 +73,14 @@ export function releaseUncountedBuffer(buffer: TypedBuffer): void {
   if (classes === undefined) sizeClassesByType.set(type, (classes = []));
   const exponent = Math.floor(Math.log2(buffer.length));
   while (classes.length <= exponent) classes.push({ buffers: [], lastUse: 0 });
-  const own = classes[exponent]!;
-  own.lastUse = ++useCount;
+  const ownClass = classes[exponent]!;
+  ownClass.lastUse = ++useCount;
   while (spareBytes + byteLength > maxSpareBytes) {
-    const oldest = leastRecentlyUsed(own);
+    const oldest = leastRecentlyUsed(ownClass);
     if (oldest === undefined) return;
     spareBytes -= oldest.buffers.pop()!.byteLength;
   }
-  own.buffers.push(buffer);
+  ownClass.buffers.push(buffer);
   spareBytes += byteLength;
 }
 

@@ -30,10 +30,10 @@ export const knownBuildsText = `${genomeBuilds.slice(0, -1).join(', ')} or ${gen
 /** Returns the last sentence of a message about an unknown genome build: the build that was most likely meant; empty if there is none. */
 export function buildSuggestionText(name: unknown): string {
   if (typeof name !== 'string' && typeof name !== 'number') return '';
-  const found = suggestionFor(String(name), genomeBuilds, buildSynonyms);
+  const suggestion = suggestionFor(String(name), genomeBuilds, buildSynonyms);
   // A name that differs from a build's by a digit means another build, and GRCm38 is a build of the mouse, so no build is suggested.
   const isOther = /^(?:grch?|ncbi|hg)\d+$|^grcm/i.test(String(name)) && !Object.hasOwn(buildSynonyms, String(name).toLowerCase());
-  return isOther ? '' : didYouMean(found);
+  return isOther ? '' : didYouMean(suggestion);
 } // prettier-ignore
 
 /** Other names of the genome builds. */

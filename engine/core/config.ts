@@ -271,8 +271,8 @@ export function parseArguments(
       errors[name] = [error instanceof Error ? error.message : String(error)];
     }
   }
-  const wrong = Object.entries(errors).map(([name, [text]]) => `${name}: ${text}`);
-  if (wrong.length > 0) throw new AppError('invalid', wrong.join('\n'), errors);
+  const messages = Object.entries(errors).map(([name, [text]]) => `${name}: ${text}`);
+  if (messages.length > 0) throw new AppError('invalid', messages.join('\n'), errors);
   return {
     config: config as unknown as Config, // every key of `settings` was set above
     positionals: tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : [])),

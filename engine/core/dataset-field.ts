@@ -66,8 +66,8 @@ export function fieldsOfColumns(
  * column whose own name has dots takes precedence over a member of an object.
  */
 export function columnPath(name: string, columns: Columns): readonly Column[] | undefined {
-  const own = columns.find((column) => column.name === name);
-  return own === undefined ? memberPath(name, columns) : [own];
+  const topLevelColumn = columns.find((column) => column.name === name);
+  return topLevelColumn === undefined ? memberPath(name, columns) : [topLevelColumn];
 }
 
 function memberPath(name: string, columns: Columns): readonly Column[] | undefined {

@@ -253,8 +253,8 @@ interface FolderEntry {
 
 /** The entries of a folder, sorted by name; none if the folder does not exist. */
 export async function listFolder(path: string): Promise<readonly FolderEntry[]> {
-  const read = (): Promise<Dirent[]> => fs.readdir(path, { withFileTypes: true });
-  const entries = await rawFileStep('list', read).catch((error: unknown) => {
+  const readEntries = (): Promise<Dirent[]> => fs.readdir(path, { withFileTypes: true });
+  const entries = await rawFileStep('list', readEntries).catch((error: unknown) => {
     if (errorCodeOf(error) === 'ENOENT') return [];
     throw wrapFileError(path, 'list', error);
   });
@@ -321,7 +321,7 @@ export function entryIdentityOf(path: string): string | undefined {
 
 /** The `entryIdentityOf` of all files in a folder and in the folders directly below it. */
 export async function listFileIdentitiesUnder(path: string): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
+  const identities = new Set<string>();
   for (const { name, kind } of await listFolder(path)) {
     const filesInside = kind === 'folder' ? await listFolder(join(path, name)) : [];
     for (const file of [
@@ -329,10 +329,10 @@ export async function listFileIdentitiesUnder(path: string): Promise<ReadonlySet
       ...filesInside.map((entry) => join(path, name, entry.name)),
     ]) {
       const identity = entryIdentityOf(file);
-      if (identity !== undefined) found.add(identity);
+      if (identity !== undefined) identities.add(identity);
     }
   }
-  return found;
+  return identities;
 }
 
 /**

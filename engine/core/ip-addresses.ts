@@ -73,18 +73,18 @@ export function isForbiddenAddress(address: IpAddress): boolean {
 /** Returns the IPv4 addresses to which an IPv6 address may be translated: by NAT64, 6to4, ISATAP, or as IPv4-compatible. */
 function embeddedIpv4({ family, value }: IpAddress): readonly IpAddress[] {
   if (family === 4) return [];
-  const found: bigint[] = [];
+  const addressValues: bigint[] = [];
   const isIn = (text: string): boolean => cidrContains(requireCidrBlock(text), { family, value });
-  if (isIn('64:ff9b::/96') || isIn('::/96')) found.push(value & low32Bits);
-  if (isIn('2002::/16')) found.push((value >> 80n) & low32Bits);
+  if (isIn('64:ff9b::/96') || isIn('::/96')) addressValues.push(value & low32Bits);
+  if (isIn('2002::/16')) addressValues.push((value >> 80n) & low32Bits);
   if (isIn('64:ff9b:1::/48')) {
-    found.push(value & low32Bits);
+    addressValues.push(value & low32Bits);
     // RFC 6052, section 2.2: after a prefix of 48 bits, the address is split around bits 64 to 71.
-    found.push((((value >> 64n) & 0xffffn) << 16n) | ((value >> 40n) & 0xffffn));
+    addressValues.push((((value >> 64n) & 0xffffn) << 16n) | ((value >> 40n) & 0xffffn));
   }
   const interfaceId = (value >> 32n) & low32Bits;
-  if (interfaceId === 0x5efen || interfaceId === 0x2005efen) found.push(value & low32Bits);
-  return found.map((one): IpAddress => ({ family: 4, value: one }));
+  if (interfaceId === 0x5efen || interfaceId === 0x2005efen) addressValues.push(value & low32Bits);
+  return addressValues.map((one): IpAddress => ({ family: 4, value: one }));
 }
 
 const low32Bits = 0xffff_ffffn;
@@ -110,18 +110,18 @@ function parseIpv6(text: string): bigint | undefined {
   const halves = text.split('::');
   if (halves.length > 2) return undefined;
   const [head = [], tail = []] = halves.map((half) => (half === '' ? [] : half.split(':')));
-  const missing = 8 - head.length - tail.length;
-  if (halves.length === 2 ? missing < 1 : missing !== 0) return undefined;
-  const groups = [...head, ...Array.from({ length: missing }, () => '0'), ...tail];
+  const missingGroups = 8 - head.length - tail.length;
+  if (halves.length === 2 ? missingGroups < 1 : missingGroups !== 0) return undefined;
+  const groups = [...head, ...Array.from({ length: missingGroups }, () => '0'), ...tail];
   if (!groups.every((group) => /^[0-9a-f]{1,4}$/i.test(group))) return undefined;
   return groups.reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
 }
 
 /** Parses a CIDR block of this file; throws an `Error` if it is invalid. */
 function requireCidrBlock(text: string): CidrBlock {
-  const found = parseCidrBlock(text);
-  if (found === undefined) throw new Error(`${text} is not a block of addresses`);
-  return found;
+  const block = parseCidrBlock(text);
+  if (block === undefined) throw new Error(`${text} is not a block of addresses`);
+  return block;
 }
 
 /**

@@ -21,11 +21,11 @@ export function subtractSorted(a: Int32Array, b: Int32Array): Int32Array {
   const result = new Int32Array(a.length);
   let count = 0;
   let k = 0;
-  let other = b[0] ?? Infinity;
+  let excluded = b[0] ?? Infinity;
   for (let i = 0; i < a.length; i++) {
     const number = a[i]!;
-    while (other < number) other = b[++k] ?? Infinity;
-    if (other !== number) result[count++] = number;
+    while (excluded < number) excluded = b[++k] ?? Infinity;
+    if (excluded !== number) result[count++] = number;
   }
   return result.slice(0, count);
 }

@@ -45,8 +45,8 @@ export class KnownNames {
     const mask = letterMask(plainLetters);
     let nearestNames: string[] = [];
     let leastDistance = Infinity;
-    for (const known of this.#names) {
-      const otherLetters = known.letters;
+    for (const candidate of this.#names) {
+      const otherLetters = candidate.letters;
       const maxDistance = Math.min(
         maxEditDistance(Math.max(plainLetters.length, otherLetters.length)),
         leastDistance,
@@ -54,11 +54,11 @@ export class KnownNames {
       if (Math.abs(plainLetters.length - otherLetters.length) > maxDistance) continue;
       // A mistake changes at most two bits of the mask of letters, because it removes one letter and adds another; words with more
       // different bits are skipped.
-      if (bitCount(mask ^ known.mask) > 2 * maxDistance) continue;
+      if (bitCount(mask ^ candidate.mask) > 2 * maxDistance) continue;
       const mistakeCount = editDistance(plainLetters, otherLetters);
       if (mistakeCount > maxDistance) continue;
       if (mistakeCount < leastDistance) nearestNames = [];
-      nearestNames.push(known.name);
+      nearestNames.push(candidate.name);
       leastDistance = mistakeCount;
     }
     return nearestNames;
@@ -96,7 +96,8 @@ function letterMask(word: string): number {
 
 function bitCount(mask: number): number {
   let count = 0;
-  for (let rest = mask; rest !== 0; rest &= rest - 1) count += 1;
+  for (let remainingBits = mask; remainingBits !== 0; remainingBits &= remainingBits - 1)
+    count += 1;
   return count;
 }
 

@@ -239,8 +239,8 @@ export class Expression {
       toPlainValue(state, this.#locatingCode(this.#newFrame()));
       return undefined;
     } catch (again) {
-      const found = expressionErrorOf(again);
-      return found.message === error.message ? found.position : undefined;
+      const locatedError = expressionErrorOf(again);
+      return locatedError.message === error.message ? locatedError.position : undefined;
     }
   }
 

@@ -101,10 +101,10 @@ export class BatchBuilder {
   /** Returns the columns, in the order in which they were created. Afterwards, only `rows`, `lineNumberOf` and `release` may be used. */
   finish(): Batch {
     const builders = [...this.#columns.values()];
-    const seen = builders.map((builder) => builder.column());
-    const stored = builders.filter((_, i) => seen[i]!.seen === undefined);
-    const children = stored.map((builder) => builder.finish(this.rows));
-    return { ...makeBatch(storedColumns(seen), this.rows, children), seen };
+    const seenColumns = builders.map((builder) => builder.column());
+    const storedBuilders = builders.filter((_, i) => seenColumns[i]!.seen === undefined);
+    const children = storedBuilders.map((builder) => builder.finish(this.rows));
+    return { ...makeBatch(storedColumns(seenColumns), this.rows, children), seen: seenColumns };
   }
 }
 

@@ -8,24 +8,27 @@ import { makeBatch, type Batch } from './batch.js';
  */
 export function dropColumns(batch: Batch, names: ReadonlySet<string>): Batch {
   if (names.size === 0) return batch;
-  const kept = pruneColumn(batch.columns, batch.data.data.children, names, '');
-  return { ...batchOfColumns(batch, kept), seen: pruneColumnSchema(batch.seen, names, '') };
+  const keptColumns = pruneColumn(batch.columns, batch.data.data.children, names, '');
+  return { ...batchOfColumns(batch, keptColumns), seen: pruneColumnSchema(batch.seen, names, '') };
 }
 
 /** Returns the batch with only those top-level fields for whose names `isKept` returns true, with all their members. */
 export function selectColumns(batch: Batch, isKept: (name: string) => boolean): Batch {
   const { children } = batch.data.data;
-  const kept = batch.columns.flatMap((column, i) =>
+  const keptColumns = batch.columns.flatMap((column, i) =>
     isKept(column.name) ? [[column, children[i]!] as const] : [],
   );
-  return { ...batchOfColumns(batch, kept), seen: batch.seen.filter(({ name }) => isKept(name)) };
+  return {
+    ...batchOfColumns(batch, keptColumns),
+    seen: batch.seen.filter(({ name }) => isKept(name)),
+  };
 }
 
-function batchOfColumns({ rows }: Batch, kept: readonly (readonly [Column, Data])[]): Batch {
+function batchOfColumns({ rows }: Batch, keptColumns: readonly (readonly [Column, Data])[]): Batch {
   return makeBatch(
-    kept.map(([column]) => column),
+    keptColumns.map(([column]) => column),
     rows,
-    kept.map(([, data]) => data),
+    keptColumns.map(([, data]) => data),
   );
 }
 
@@ -41,16 +44,16 @@ function pruneColumn(
     if (names.has(path)) return [];
     if (column.children === undefined) return [[column, data] as const];
     const items = column.isList ? data.children[0]! : data;
-    const kept = pruneColumn(column.children, items.children, names, `${path}.`);
-    if (kept.length === column.children.length) return [[column, data] as const];
-    if (kept.length === 0) return [];
+    const keptMembers = pruneColumn(column.children, items.children, names, `${path}.`);
+    if (keptMembers.length === column.children.length) return [[column, data] as const];
+    if (keptMembers.length === 0) return [];
     const struct = structWithMembers(
       items,
-      kept.map(([, member]) => member),
-      kept.map(([{ physical }]) => physical),
+      keptMembers.map(([, member]) => member),
+      keptMembers.map(([{ physical }]) => physical),
     );
-    const left = { ...column, children: kept.map(([child]) => child) };
-    if (!column.isList) return [[left, struct] as const];
+    const prunedColumn = { ...column, children: keptMembers.map(([child]) => child) };
+    if (!column.isList) return [[prunedColumn, struct] as const];
     const element = data.type.children[0] as Field;
     const type = data.type.constructor as new (field: Field) => typeof data.type;
     const list = makeData({
@@ -61,7 +64,7 @@ function pruneColumn(
       valueOffsets: data.valueOffsets,
       child: struct,
     } as never) as Data;
-    return [[left, list] as const];
+    return [[prunedColumn, list] as const];
   });
 }
 

@@ -178,8 +178,8 @@ export class FindingCollector {
     else this.#warnings++;
     this.#counts[code] = (this.#counts[code] ?? 0) + 1;
     const key = findingKey({ code, level, field });
-    const known = this.#examples.get(key);
-    if (known) known.count++;
+    const example = this.#examples.get(key);
+    if (example) example.count++;
     else if (this.#examples.size < maxExamples)
       this.#examples.set(key, { code, level, line, field, message, count: 1 });
   }
@@ -196,9 +196,12 @@ export function mergeFindings(
       counts[code] = (counts[code] ?? 0) + count;
     for (const example of findings.examples) {
       const line = example.line === 0 ? 0 : example.line + linesBefore;
-      const known = examples.get(findingKey(example));
-      const first = known && known.line <= line ? known : { ...example, line };
-      examples.set(findingKey(example), { ...first, count: (known?.count ?? 0) + example.count });
+      const knownExample = examples.get(findingKey(example));
+      const first = knownExample && knownExample.line <= line ? knownExample : { ...example, line };
+      examples.set(findingKey(example), {
+        ...first,
+        count: (knownExample?.count ?? 0) + example.count,
+      });
     }
   }
   return {
@@ -218,9 +221,12 @@ export function joinFindings(
     for (const [code, count] of Object.entries(findings.counts))
       counts[code] = (counts[code] ?? 0) + count;
     for (const example of findings.examples) {
-      const known = examples.get(findingKey(example));
-      const first = known ?? { ...example, file };
-      examples.set(findingKey(example), { ...first, count: (known?.count ?? 0) + example.count });
+      const knownExample = examples.get(findingKey(example));
+      const first = knownExample ?? { ...example, file };
+      examples.set(findingKey(example), {
+        ...first,
+        count: (knownExample?.count ?? 0) + example.count,
+      });
     }
   }
   return { ...sumFindings(parts), counts, examples: [...examples.values()] };
@@ -254,10 +260,10 @@ export function columnFindings(
   return { ...collector.result(), records: 0 };
 
   function visit(old: Columns, columns: Columns, prefix: string): void {
-    const known = new Map(old.map((column) => [column.name, column]));
+    const oldByName = new Map(old.map((column) => [column.name, column]));
     for (const column of columns) {
       const path = prefix + column.name;
-      if (!known.has(column.name)) {
+      if (!oldByName.has(column.name)) {
         if (!isStrictName(column.name))
           collector.warn(
             0,
@@ -274,7 +280,7 @@ export function columnFindings(
           );
       }
       if (column.children)
-        visit(known.get(column.name)?.children ?? [], column.children, `${path}.`);
+        visit(oldByName.get(column.name)?.children ?? [], column.children, `${path}.`);
     }
   }
 }
@@ -339,8 +345,9 @@ export function errorMessage(file: string, findings: Findings): string | null {
     first.code === codes.unreadableLine
       ? ''
       : ` (code ${first.code}, ${nameByCode.get(first.code)})`;
-  const rest = findings.errors - 1;
-  const more = rest === 0 ? '' : `; ${rest} more ${rest === 1 ? 'error' : 'errors'}`;
+  const otherErrors = findings.errors - 1;
+  const more =
+    otherErrors === 0 ? '' : `; ${otherErrors} more ${otherErrors === 1 ? 'error' : 'errors'}`;
   const field = first.field === null ? '' : `field ${first.field}: `;
   return `${location}: ${field}${first.message}${code}${more}`;
 }

@@ -70,8 +70,8 @@ export class InferredColumn extends ValueColumn {
 
   override startNumbers(kind: NumberRunKind): NumberRunBuilder | null {
     const isLong = kind === 'long' || kind === 'integer';
-    const others = kind === 'boolean' ? 0 : kindBits.long | kindBits.double;
-    if (!this.#startRun(isLong ? kindBits.long : kindBits[kind], others)) return null;
+    const allowedKinds = kind === 'boolean' ? 0 : kindBits.long | kindBits.double;
+    if (!this.#startRun(isLong ? kindBits.long : kindBits[kind], allowedKinds)) return null;
     if (isLong) this.#builder ??= new LongBuilder(this.#as('long'));
     else if (kind === 'double') this.#becomeDoubles();
     else this.#builder ??= new BooleanBuilder(this.#as('boolean'));
@@ -306,14 +306,14 @@ export class InferredColumn extends ValueColumn {
   }
 
   #type(): StoredType {
-    const found = this.#kinds;
-    if (found === kindBits.object) return 'object';
-    if (found & (kindBits.nested | kindBits.object)) return 'json';
-    if (found === kindBits.boolean) return 'boolean';
-    if (found === kindBits.long) return 'long';
-    if ((found & ~(kindBits.long | kindBits.double)) === 0) return 'double';
+    const kinds = this.#kinds;
+    if (kinds === kindBits.object) return 'object';
+    if (kinds & (kindBits.nested | kindBits.object)) return 'json';
+    if (kinds === kindBits.boolean) return 'boolean';
+    if (kinds === kindBits.long) return 'long';
+    if ((kinds & ~(kindBits.long | kindBits.double)) === 0) return 'double';
     if (this.#hasLongText) return 'text';
-    return found === kindBits.text && this.#areDates ? 'date' : 'string';
+    return kinds === kindBits.text && this.#areDates ? 'date' : 'string';
   }
 
   #as(type: StoredType): Column {

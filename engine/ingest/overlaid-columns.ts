@@ -42,11 +42,11 @@ export function overlayColumn(column: Column, known: Column | undefined): Column
   const type = hasOpenType(known) || isWider ? column.type : fixed.type;
   const isList = open === 'list' || open === 'both' ? column.isList : fixed.isList;
   const { name, physical, isDeclared } = fixed;
-  const own = { name, physical, type, isList, ...(isDeclared && { isDeclared }) };
-  if (type !== 'object') return own;
+  const ownColumn = { name, physical, type, isList, ...(isDeclared && { isDeclared }) };
+  if (type !== 'object') return ownColumn;
   const children =
     column.type === 'object'
       ? overlaidColumns(column.children ?? [], fixed.children ?? [])
       : (fixed.children ?? []);
-  return { ...own, children };
+  return { ...ownColumn, children };
 }

@@ -36,11 +36,11 @@ export function isOfGivenRecords({ physical }: Column): boolean {
  * case.
  */
 export class PhysicalNames {
-  readonly #taken = new Set<string>();
+  readonly #usedNames = new Set<string>();
 
   /** `physical` has the names already in use; at the top level, the names of reserved and internal columns are in use as well. */
   constructor(physical: Iterable<string>, isTop: boolean) {
-    for (const name of physical) this.#taken.add(name.toLowerCase());
+    for (const name of physical) this.#usedNames.add(name.toLowerCase());
     if (isTop)
       for (const name of [
         ...reservedNames,
@@ -48,7 +48,7 @@ export class PhysicalNames {
         givenIdColumn.physical,
         computedMarksColumn.physical,
       ])
-        this.#taken.add(name);
+        this.#usedNames.add(name);
   }
 
   /** Returns the physical name of a new column: its name, with `_` for control characters, if that is free, else `<name>~2` and so on. */
@@ -56,9 +56,9 @@ export class PhysicalNames {
     // oxlint-disable-next-line no-control-regex -- control characters are to be replaced
     const plain = name.replace(/[\u0000-\u001f\u007f\ufeff]/g, '_');
     let physical = plain;
-    for (let n = 2; physical === '' || this.#taken.has(physical.toLowerCase()); n++)
+    for (let n = 2; physical === '' || this.#usedNames.has(physical.toLowerCase()); n++)
       physical = `${plain}~${n}`;
-    this.#taken.add(physical.toLowerCase());
+    this.#usedNames.add(physical.toLowerCase());
     return physical;
   }
 }

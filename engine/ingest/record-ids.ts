@@ -26,10 +26,10 @@ interface IdentifiedBatch extends Batch {
  */
 export function withRecordIds(batch: Batch, commitId: number, chunk: number): IdentifiedBatch {
   const { rows } = batch;
-  const own = [recordIdColumn(rows, commitId, chunk), commitColumn(rows, commitId)];
+  const reservedData = [recordIdColumn(rows, commitId, chunk), commitColumn(rows, commitId)];
   return {
-    ...withReservedColumns(batch, own.map(({ data }) => data)),
-    release: () => own.forEach(releaseColumn),
+    ...withReservedColumns(batch, reservedData.map(({ data }) => data)),
+    release: () => reservedData.forEach(releaseColumn),
   }; // prettier-ignore
 }
 
@@ -115,17 +115,17 @@ function recordIdColumn(rows: number, commitId: number, chunk: number): PooledCo
 }
 
 function repeatedColumn(rows: number, value: string): PooledColumn {
-  const one = new TextEncoder().encode(value);
-  return stringColumn(rows, one.length, repeatBytes(rows, one));
+  const bytes = new TextEncoder().encode(value);
+  return stringColumn(rows, bytes.length, repeatBytes(rows, bytes));
 }
 
-/** Returns a buffer with `rows` copies of `one`; each step doubles the number of copies. */
-function repeatBytes(rows: number, one: Uint8Array): Uint8Array {
-  const size = rows * one.length;
+/** Returns a buffer with `rows` copies of `valueBytes`; each step doubles the number of copies. */
+function repeatBytes(rows: number, valueBytes: Uint8Array): Uint8Array {
+  const size = rows * valueBytes.length;
   const bytes = acquireBuffer(Uint8Array, Math.max(1, size));
-  if (rows > 0) bytes.set(one);
-  for (let done = one.length; done < size; done *= 2)
-    bytes.copyWithin(done, 0, Math.min(done, size - done));
+  if (rows > 0) bytes.set(valueBytes);
+  for (let filled = valueBytes.length; filled < size; filled *= 2)
+    bytes.copyWithin(filled, 0, Math.min(filled, size - filled));
   return bytes;
 }
 

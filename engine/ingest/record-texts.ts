@@ -15,7 +15,7 @@ export class RecordLines implements RecordTexts {
   readonly #text: Uint8Array;
   readonly #endsAtReturn: boolean;
   /** The line whose start was found last; the search for a later line continues there. */
-  #known = { line: 1, at: 0 };
+  #knownStart = { line: 1, at: 0 };
 
   /** `endsAtReturn` says whether a carriage return ends a line, too. */
   constructor(text: Uint8Array, endsAtReturn: boolean) {
@@ -29,10 +29,10 @@ export class RecordLines implements RecordTexts {
   }
 
   #startOf(line: number): number {
-    if (line < this.#known.line) this.#known = { line: 1, at: 0 };
-    let { line: here, at } = this.#known;
+    if (line < this.#knownStart.line) this.#knownStart = { line: 1, at: 0 };
+    let { line: here, at } = this.#knownStart;
     for (; here < line && at < this.#text.length; here++) at = this.#next(at);
-    this.#known = { line: here, at };
+    this.#knownStart = { line: here, at };
     return at;
   }
 

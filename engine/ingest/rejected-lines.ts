@@ -50,7 +50,7 @@ export class RejectedLines implements RejectionSink {
   #rows: Uint8Array[] = [];
   #rowBytes = 0;
   #bytes = 0;
-  #records = 0;
+  #recordCount = 0;
   #isFull = false;
   #line = -1;
   #errors = new RecordErrors();
@@ -85,13 +85,13 @@ export class RejectedLines implements RejectionSink {
     if (first === undefined || this.#isFull) return;
     const { text, bytes } = this.#texts.textOf(line, this.#maxTextBytes);
     const row = { line, ...first, errors, more, text, text_bytes: bytes };
-    const written = Buffer.from(`${JSON.stringify(row)}\n`);
-    this.#isFull = this.#bytes + written.length > this.#maxBytes;
+    const rowBytes = Buffer.from(`${JSON.stringify(row)}\n`);
+    this.#isFull = this.#bytes + rowBytes.length > this.#maxBytes;
     if (this.#isFull) return;
-    this.#rows.push(written);
-    this.#rowBytes += written.length;
-    this.#bytes += written.length;
-    this.#records++;
+    this.#rows.push(rowBytes);
+    this.#rowBytes += rowBytes.length;
+    this.#bytes += rowBytes.length;
+    this.#recordCount++;
     if (this.#rowBytes >= blockBytes) this.#endBlock();
   }
 
@@ -100,7 +100,7 @@ export class RejectedLines implements RejectionSink {
     this.#rows = [];
     this.#rowBytes = 0;
     this.#bytes = 0;
-    this.#records = 0;
+    this.#recordCount = 0;
     this.#isFull = false;
     this.#line = -1;
     this.#errors = new RecordErrors();
@@ -110,7 +110,7 @@ export class RejectedLines implements RejectionSink {
     this.#flush();
     this.#line = -1;
     this.#endBlock();
-    return { blocks: this.#blocks, records: this.#records };
+    return { blocks: this.#blocks, records: this.#recordCount };
   }
 
   #flush(): void {
@@ -128,19 +128,19 @@ export class RejectedLines implements RejectionSink {
 
 /** The errors of some records of a chunk, by the line number of the record. */
 export class ErrorsByLine implements RejectionSink {
-  readonly #records = new Map<number, RecordErrors>();
+  readonly #errorsByLine = new Map<number, RecordErrors>();
 
   add(line: number, code: number, field: string | null, message: string): void {
     this.errorsOfLine(line).add(code, field, message);
   }
 
   clear(): void {
-    this.#records.clear();
+    this.#errorsByLine.clear();
   }
 
   errorsOfLine(line: number): RecordErrors {
-    const errors = this.#records.get(line) ?? new RecordErrors();
-    this.#records.set(line, errors);
+    const errors = this.#errorsByLine.get(line) ?? new RecordErrors();
+    this.#errorsByLine.set(line, errors);
     return errors;
   }
 
@@ -149,14 +149,15 @@ export class ErrorsByLine implements RejectionSink {
    * are taken one by one.
    */
   addTo(rejected: RejectedLines, others: Iterable<RejectedRecord>): void {
-    const own = [...this.#records].toSorted(([a], [b]) => a - b);
+    const ownRecords = [...this.#errorsByLine].toSorted(([a], [b]) => a - b);
     let next = 0;
     for (const [line, errors] of others) {
       if (rejected.isFull) return;
-      for (; next < own.length && own[next]![0] <= line; next++) rejected.addRecord(...own[next]!);
+      for (; next < ownRecords.length && ownRecords[next]![0] <= line; next++)
+        rejected.addRecord(...ownRecords[next]!);
       rejected.addRecord(line, errors);
     }
-    for (const record of own.slice(next)) rejected.addRecord(...record);
+    for (const record of ownRecords.slice(next)) rejected.addRecord(...record);
   }
 }
 

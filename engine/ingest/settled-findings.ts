@@ -20,10 +20,10 @@ export function resolveTypeDependentWarnings(
   for (const example of findings.examples) {
     const count = resolvedWarningCount(example, chunks, unified);
     const { code } = example;
-    const removed = example.count - count;
-    counts[code] = counts[code]! - removed;
+    const removedCount = example.count - count;
+    counts[code] = counts[code]! - removedCount;
     if (counts[code] === 0) delete counts[code];
-    warnings -= removed;
+    warnings -= removedCount;
     if (count > 0) examples.push({ ...example, count });
   }
   return { ...findings, counts, warnings, examples };
@@ -39,12 +39,14 @@ function resolvedWarningCount(
   const isOfType = line === 0 && code === codes.invalidValue;
   if (level !== 'warning' || !(isOfType || code === codes.nan || code === codes.infinity))
     return count;
-  const seen = chunks.flatMap((columns) => columns.filter(({ name }) => name === field));
-  if (seen.length === 0) return count;
-  const filled = seen.filter((column) => column.seen !== 'null' && column.seen !== 'missing');
+  const chunkColumns = chunks.flatMap((columns) => columns.filter(({ name }) => name === field));
+  if (chunkColumns.length === 0) return count;
+  const filled = chunkColumns.filter(
+    (column) => column.seen !== 'null' && column.seen !== 'missing',
+  );
   if (filled.some(({ type }) => type === 'string' || type === 'text')) return 0;
   if (isOfType) return filled.every(({ type, isWhole }) => type === 'long' || isWhole) ? 1 : 0;
-  return seen.every(({ type }) => type === 'string') ? 0 : count;
+  return chunkColumns.every(({ type }) => type === 'string') ? 0 : count;
 }
 
 /** Whether a field, given by its dotted name, is stored as JSON text or inside of such a field. */

@@ -34,16 +34,17 @@ export function needsRewrite(chunk: Columns, final: Columns): boolean {
   const byName = new Map(final.map((column) => [column.name, column]));
   return chunk.some((column) => {
     if (column.seen === 'null') return column.isList; // empty lists are not nulls, and the segment would lack them
-    const other = byName.get(column.name);
-    if (column.seen === 'missing' && other !== undefined && isNumeric(other)) return false;
+    const finalColumn = byName.get(column.name);
+    if (column.seen === 'missing' && finalColumn !== undefined && isNumeric(finalColumn))
+      return false;
     return (
       column.seen === 'missing' ||
       column.seen === 'mixed' ||
-      other === undefined ||
-      other.physical !== column.physical ||
-      other.type !== column.type ||
-      other.isList !== column.isList ||
-      needsRewrite(column.children ?? [], other.children ?? [])
+      finalColumn === undefined ||
+      finalColumn.physical !== column.physical ||
+      finalColumn.type !== column.type ||
+      finalColumn.isList !== column.isList ||
+      needsRewrite(column.children ?? [], finalColumn.children ?? [])
     );
   });
 }
@@ -89,8 +90,8 @@ function commonType(a: StoredType, b: StoredType): StoredType {
 export function unifyChunkColumns(a: Columns, b: Columns): Columns {
   const unified = new Map(a.map((column) => [column.name, column]));
   for (const column of b) {
-    const known = unified.get(column.name);
-    unified.set(column.name, known ? unifyColumnPair(known, column) : column);
+    const unifiedColumn = unified.get(column.name);
+    unified.set(column.name, unifiedColumn ? unifyColumnPair(unifiedColumn, column) : column);
   }
   return [...unified.values()];
 }
@@ -147,15 +148,15 @@ function mergeColumns(
     isTop,
   );
   const seenByName = new Map(seen.map((column) => [column.name, column]));
-  const known = new Set(existing.map((column) => column.name));
+  const existingNames = new Set(existing.map((column) => column.name));
   const merged = existing.map((column) => {
-    const other = seenByName.get(column.name);
-    return other ? mergeExistingColumn(column, other, prefix, conflicts) : column;
+    const seenColumn = seenByName.get(column.name);
+    return seenColumn ? mergeExistingColumn(column, seenColumn, prefix, conflicts) : column;
   });
-  const added = seen
-    .filter((column) => !known.has(column.name) && !isUnusedObject(column))
+  const addedColumns = seen
+    .filter((column) => !existingNames.has(column.name) && !isUnusedObject(column))
     .map((column) => mergeNewColumn(column, names.add(column.name), prefix, conflicts));
-  return [...merged, ...added];
+  return [...merged, ...addedColumns];
 }
 
 /** Whether a column is of declared objects that no record has: its members, and therefore the column to store, are not known yet. */

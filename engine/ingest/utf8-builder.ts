@@ -53,7 +53,7 @@ export class Utf8Builder extends ColumnBuilder {
     let size = wordBytes;
     for (let k = 0; k < indices.length; k++) size += ends[indices[k]!]! - begins[indices[k]!]!;
     const target = this.reserve(size);
-    const words = dataViewOf(target);
+    const targetView = dataViewOf(target);
     this.reserveRows(from + indices.length);
     const offsets = this.#offsets;
     let { usedBytes } = this;
@@ -63,7 +63,7 @@ export class Utf8Builder extends ColumnBuilder {
       const length = ends[index]! - start;
       // Copying whole words writes bytes after the end of a text; the next text overwrites them.
       for (let i = 0; i < length; i += wordBytes)
-        words.setInt32(usedBytes + i, bytes.getInt32(start + i, true), true);
+        targetView.setInt32(usedBytes + i, bytes.getInt32(start + i, true), true);
       usedBytes += length;
       offsets[from + k + 1] = usedBytes;
     }

@@ -62,14 +62,14 @@ export function sampleBatch(batch: Batch, size: SamplingOptions): readonly Field
 /** Samples a column of numbers. This is done only for columns whose names suggest ids, so it need not be fast. */
 function sampleNumbers(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
   const column = data.values as Int32Array | BigInt64Array | Float64Array;
-  const found = new SmallestHashes<number>(size);
+  const sample = new SmallestHashes<number>(size);
   for (let row = 0; row < data.length; row++) {
     if (!data.getValid(row)) continue;
     const mixed = Math.imul(Number(column[row]) ^ 0x9e3779b1, 0x85ebca6b);
     const hash = (mixed ^ (mixed >>> 15)) >>> 1;
-    if (hash <= found.maxHash) found.add(hash, row);
+    if (hash <= sample.maxHash) sample.add(hash, row);
   }
-  const { hashes, values } = found.result();
+  const { hashes, values } = sample.result();
   return { hashes, values: values.map((row) => String(column[row])) };
 }
 
@@ -78,15 +78,15 @@ function sampleColumn(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
   const view = dataViewOf(bytes);
   const offsets = data.valueOffsets as Int32Array;
   const { length } = data;
-  const found = new SmallestHashes<number>(size);
+  const sample = new SmallestHashes<number>(size);
   // Most columns repeat values, so values whose hash was seen recently are skipped.
   const recent = new Int32Array(256).fill(-1);
-  let { maxHash } = found;
+  let { maxHash } = sample;
   const hasNulls = data.nullCount > 0;
   for (let first = 0; first < length; first += 8) {
-    const left = length - first;
+    const rowsLeft = length - first;
     // Nulls are left out eight at a time, because many columns are mostly null.
-    let present = left < 8 ? (1 << left) - 1 : 255;
+    let present = rowsLeft < 8 ? (1 << rowsLeft) - 1 : 255;
     if (hasNulls) present &= bitsAt(data.nullBitmap, data.offset + first);
     for (; present !== 0; present &= present - 1) {
       const row = first + 31 - Math.clz32(present & -present);
@@ -96,11 +96,11 @@ function sampleColumn(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
       const hash = sampleHash(view, from, Math.min(end - from, maxSampledValueBytes));
       if (hash > maxHash || recent[hash & 255] === hash) continue;
       recent[hash & 255] = hash;
-      found.add(hash, row);
-      ({ maxHash } = found);
+      sample.add(hash, row);
+      ({ maxHash } = sample);
     }
   }
-  const { hashes, values } = found.result();
+  const { hashes, values } = sample.result();
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const value = (row: number): string =>
     text.toString(

@@ -41,10 +41,10 @@ function buildData(
   parts: readonly (readonly DecodedColumnChunk[])[],
   levels: NodeLevels,
 ): Data {
-  const own = parts[node.leaf]!; // the levels of any leaf in a group show where the group is null or repeated, too
+  const ownParts = parts[node.leaf]!; // the levels of any leaf in a group show where the group is null or repeated, too
   if (node.column.isList) return listDataOf(node, type as List, parts, levels);
-  if (node.column.type !== 'group') return leafData(type, own, levels);
-  const { length, nullCount, nullBitmap } = validityOfParts(own, levels);
+  if (node.column.type !== 'group') return leafData(type, ownParts, levels);
+  const { length, nullCount, nullBitmap } = validityOfParts(ownParts, levels);
   const inside = { ...levels, depth: levels.depth + 1 };
   const { children: fields } = type as Struct;
   const children = node.members.map((member, i) =>
@@ -59,8 +59,8 @@ function listDataOf(
   parts: readonly (readonly DecodedColumnChunk[])[],
   levels: NodeLevels,
 ): Data {
-  const own = parts[node.leaf]!;
-  const { length, nullCount, nullBitmap } = validityOfParts(own, levels);
+  const ownParts = parts[node.leaf]!;
+  const { length, nullCount, nullBitmap } = validityOfParts(ownParts, levels);
   const elements = {
     depth: levels.depth + 2,
     repetition: levels.repetition + 1,
@@ -69,7 +69,7 @@ function listDataOf(
   const valueOffsets = new Int32Array(length + 1);
   let item = -1;
   let end = 0;
-  for (const { slots, definition, repetition } of own) {
+  for (const { slots, definition, repetition } of ownParts) {
     for (let slot = 0; slot < slots; slot++) {
       const level = definition[slot]!;
       const repeated = repetition?.[slot] ?? 0;

@@ -11,23 +11,23 @@ export function readHybrid(
   out: Int32Array,
   to = 0,
 ): void {
-  let done = 0;
-  while (done < count) {
+  let decodedCount = 0;
+  while (decodedCount < count) {
     const header = source.readVarint();
     if (header % 2 === 0) {
       const value = readRunValue(source, width);
-      const end = done + header / 2;
+      const end = decodedCount + header / 2;
       if (end > count) throw new RangeError('a run is longer than its page');
-      out.fill(value, to + done, to + end);
-      done = end;
+      out.fill(value, to + decodedCount, to + end);
+      decodedCount = end;
     } else {
       // The last group of eight numbers may be padded.
       const packed = ((header - 1) / 2) * 8;
-      const size = Math.min(packed, count - done);
+      const size = Math.min(packed, count - decodedCount);
       const { readOffset } = source;
       source.skip((packed / 8) * width);
-      unpackBits(source, readOffset, width, size, out, to + done);
-      done += size;
+      unpackBits(source, readOffset, width, size, out, to + decodedCount);
+      decodedCount += size;
     }
   }
 }

@@ -79,9 +79,9 @@ function plainValues(source: ByteSource, physical: number, count: number): Decod
     case physicalType.double:
       return { kind: 'int64s', int32s: alignedIntegers(source.readBytes(8 * count)) };
     case physicalType.byteArray: {
-      const rest = source.bytes.length - source.readOffset - 4 * count;
-      if (rest < 0) throw new RangeError('strings end after their page');
-      const target = stringTarget(count, rest);
+      const textBytes = source.bytes.length - source.readOffset - 4 * count;
+      if (textBytes < 0) throw new RangeError('strings end after their page');
+      const target = stringTarget(count, textBytes);
       return stringsOf(target, readPlainStrings(source, count, target, 0, 0));
     }
     default:

@@ -235,8 +235,8 @@ class DictionaryBuilder {
    */
   #size(seen: number): number {
     const indices = (seen * bitWidth(this.#entries - 1)) / 8;
-    const other = seen * this.#bytes * this.#alternativeShare;
-    return (this.#entries * this.#bytes + indices) / other;
+    const otherBytes = seen * this.#bytes * this.#alternativeShare;
+    return (this.#entries * this.#bytes + indices) / otherBytes;
   }
 
   /**

@@ -28,7 +28,7 @@ export function withoutRows(
   /** One byte per value: 1 for a value that is kept, 0 for a dropped value. */
   const stays = new Uint8Array(slots);
   let next = lowerBound(rows, first);
-  let [kept, value, dropped] = [0, 0, 0];
+  let [keptSlots, value, dropped] = [0, 0, 0];
   let row = first - 1;
   let isDropped = false;
   for (let slot = 0; slot < slots; slot++) {
@@ -45,12 +45,12 @@ export function withoutRows(
       }
       continue;
     }
-    keptDefinition[kept] = definition[slot]!;
-    if (keptRepetition) keptRepetition[kept] = repetition![slot]!;
-    kept++;
+    keptDefinition[keptSlots] = definition[slot]!;
+    if (keptRepetition) keptRepetition[keptSlots] = repetition![slot]!;
+    keptSlots++;
     if (hasValue) stays[value++] = 1;
   }
-  if (kept === slots) return nothing;
+  if (keptSlots === slots) return nothing;
   let stringBytes = 0;
   let begin = 0;
   const values = part.values.map((page) => {
@@ -61,13 +61,13 @@ export function withoutRows(
       stringBytes += totalStringBytes(page.offsets) - totalStringBytes(reduced.offsets);
     return reduced;
   });
-  const own = {
-    slots: kept,
-    definition: truncateArray(keptDefinition, kept),
-    repetition: keptRepetition && truncateArray(keptRepetition, kept),
+  const reducedPart = {
+    slots: keptSlots,
+    definition: truncateArray(keptDefinition, keptSlots),
+    repetition: keptRepetition && truncateArray(keptRepetition, keptSlots),
     values,
   };
-  return { part: own, values: dropped, stringBytes };
+  return { part: reducedPart, values: dropped, stringBytes };
 }
 
 /** Returns the index of the first element that is not less than `least`. */
@@ -100,20 +100,20 @@ function selectValues(values: DecodedValues, stays: Uint8Array): DecodedValues {
 
 /** Returns the kept values, which have one or two 32-bit words each. */
 function selectedWords(from: Int32Array, stays: Uint8Array, words: 1 | 2): Int32Array {
-  const kept = new Int32Array(from.length);
+  const keptWords = new Int32Array(from.length);
   let count = 0;
   for (let i = 0; i < stays.length; i++) {
     if (stays[i] === 0) continue;
-    kept[count++] = from[words * i]!;
-    if (words === 2) kept[count++] = from[2 * i + 1]!;
+    keptWords[count++] = from[words * i]!;
+    if (words === 2) keptWords[count++] = from[2 * i + 1]!;
   }
-  return truncateArray(kept, count);
+  return truncateArray(keptWords, count);
 }
 
 function selectedStrings(from: Uint8Array, starts: Int32Array, stays: Uint8Array): DecodedValues {
   const bytes = new Uint8Array(totalStringBytes(starts));
   const offsets = new Int32Array(stays.length + 1);
-  let [count, end] = [0, 0];
+  let [stringCount, end] = [0, 0];
   for (let i = 0; i < stays.length; i++) {
     if (stays[i] === 0) continue;
     const last = starts[i + 1]!;
@@ -122,12 +122,12 @@ function selectedStrings(from: Uint8Array, starts: Int32Array, stays: Uint8Array
       bytes.set(from.subarray(starts[i]!, last), end);
       end += last - starts[i]!;
     } else for (let at = starts[i]!; at < last; at++) bytes[end++] = from[at]!;
-    offsets[++count] = end;
+    offsets[++stringCount] = end;
   }
   return {
     kind: 'strings',
     bytes: truncateArray(bytes, end),
-    offsets: truncateArray(offsets, count + 1),
+    offsets: truncateArray(offsets, stringCount + 1),
   };
 }
 

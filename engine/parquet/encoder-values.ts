@@ -102,17 +102,17 @@ function booleansOf(data: Data, { values, first, picks }: LeafLevels): Int32Arra
 
 function stringsOf(data: Data, { values: count, first, picks }: LeafLevels): Strings {
   const bytes = data.values as Uint8Array;
-  const all = data.valueOffsets as Int32Array;
+  const allOffsets = data.valueOffsets as Int32Array;
   if (picks === undefined)
-    return stringsWithView(count, bytes, all.subarray(first, first + count + 1));
+    return stringsWithView(count, bytes, allOffsets.subarray(first, first + count + 1));
   const offsets = acquireBuffer(Int32Array, count + 1);
-  let end = count === 0 ? 0 : all[picks[0]!]!;
+  let end = count === 0 ? 0 : allOffsets[picks[0]!]!;
   let isGapless = true;
   for (let i = 0; i < count; i++) {
     const at = picks[i]!;
-    if (all[at] !== end) isGapless = false;
-    offsets[i] = all[at]!;
-    end = all[at + 1]!;
+    if (allOffsets[at] !== end) isGapless = false;
+    offsets[i] = allOffsets[at]!;
+    end = allOffsets[at + 1]!;
   }
   offsets[count] = end;
   return isGapless
@@ -127,13 +127,13 @@ function compactStrings(
   picks: Int32Array,
   offsets: Int32Array,
 ): Strings {
-  const all = data.valueOffsets as Int32Array;
-  const parts = Array.from(picks.subarray(0, count), (at) =>
-    (data.values as Uint8Array).subarray(all[at]!, all[at + 1]!),
+  const allOffsets = data.valueOffsets as Int32Array;
+  const strings = Array.from(picks.subarray(0, count), (at) =>
+    (data.values as Uint8Array).subarray(allOffsets[at]!, allOffsets[at + 1]!),
   );
   offsets[0] = 0;
-  for (const [i, part] of parts.entries()) offsets[i + 1] = offsets[i]! + part.length;
-  return stringsWithView(count, Buffer.concat(parts), offsets);
+  for (const [i, part] of strings.entries()) offsets[i + 1] = offsets[i]! + part.length;
+  return stringsWithView(count, Buffer.concat(strings), offsets);
 }
 
 function stringsWithView(count: number, bytes: Uint8Array, offsets: Int32Array): Strings {

@@ -10,7 +10,7 @@ export class HybridCursor {
   index = 0;
   readonly #source: ByteSource;
   readonly #width: number;
-  readonly #count: number;
+  readonly #numberCount: number;
   /** The numbers of the current run: from `#runBegin` to `#runEnd` (exclusive). */
   #runBegin = 0;
   #runEnd = 0;
@@ -22,7 +22,7 @@ export class HybridCursor {
   constructor(source: ByteSource, width: number, count: number) {
     this.#source = source;
     this.#width = width;
-    this.#count = count;
+    this.#numberCount = count;
   }
 
   /** Returns the current number. */
@@ -65,7 +65,7 @@ export class HybridCursor {
     let equal = 0;
     for (;;) {
       if (this.index === this.#runEnd) {
-        if (this.index === this.#count) return equal;
+        if (this.index === this.#numberCount) return equal;
         this.#nextRun();
       }
       if (this.#packedAt >= 0) {
@@ -85,8 +85,8 @@ export class HybridCursor {
 
   /** Moves to the end of the sequence. Throws a `RangeError` unless the source ends there, too. */
   finish(): void {
-    while (this.#runEnd < this.#count) this.#nextRun();
-    this.index = this.#count;
+    while (this.#runEnd < this.#numberCount) this.#nextRun();
+    this.index = this.#numberCount;
     if (this.#source.readOffset !== this.#source.bytes.length)
       throw new RangeError('the levels of a page do not have the length that it gives');
   }
@@ -95,19 +95,19 @@ export class HybridCursor {
     const source = this.#source;
     const header = source.readVarint();
     const begin = this.#runEnd;
-    const rest = this.#count - begin;
+    const numbersLeft = this.#numberCount - begin;
     this.#runBegin = begin;
     if (header % 2 === 0) {
       this.#packedAt = -1;
       this.#runValue = readRunValue(source, this.#width);
-      if (header / 2 > rest) throw new RangeError('a run is longer than its page');
+      if (header / 2 > numbersLeft) throw new RangeError('a run is longer than its page');
       this.#runEnd = begin + header / 2;
     } else {
       const groups = (header - 1) / 2;
       this.#packedAt = source.readOffset;
       source.skip(groups * this.#width);
       // The last group of eight numbers may be padded.
-      this.#runEnd = begin + Math.min(8 * groups, rest);
+      this.#runEnd = begin + Math.min(8 * groups, numbersLeft);
     }
   }
 
@@ -131,7 +131,7 @@ export class HybridCursor {
     const { view } = this.#source;
     let at = this.index;
     let equal = 0;
-    // A mask of bit 0 of each of eight numbers in a word; 0 if eight numbers do not fit into one.
+    // A mask of bit 0 of each of eight numbers in a word; 0 if eight numbers of this width do not fit into one.
     const ones = width <= 4 ? lowestBits[width]! : 0;
     while (at < to) {
       if (ones !== 0 && ((at - this.#runBegin) & 7) === 0) {
@@ -143,9 +143,9 @@ export class HybridCursor {
           const differences = view.getInt32(byte, true) ^ values;
           let differing = differences;
           for (let bit = 1; bit < width; bit++) differing |= differences >>> bit;
-          const found = 8 - bitCount(differing & ones);
-          if (equal + found > most) break;
-          equal += found;
+          const equalInGroup = 8 - bitCount(differing & ones);
+          if (equal + equalInGroup > most) break;
+          equal += equalInGroup;
         }
         if (at === to) break;
       }

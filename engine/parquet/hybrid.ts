@@ -130,8 +130,8 @@ export function writeBitNumbers(
 function paddedBitsAt(bits: Uint8Array, bit: number, count: number): number {
   const eight = bitsAt(bits, bit);
   if (count >= 8) return eight;
-  const rest = 256 - (1 << count);
-  return (eight >> (count - 1)) & 1 ? eight | rest : eight & ~rest;
+  const paddingBits = 256 - (1 << count);
+  return (eight >> (count - 1)) & 1 ? eight | paddingBits : eight & ~paddingBits;
 }
 
 /** Packs `values[from..to)`, lowest bit first, and pads with zeros to `length` bytes. */
@@ -151,20 +151,20 @@ export function packBits(
   let i = from;
   while (i < to) {
     let value = values[i]!;
-    let taken = 1;
+    let takenCount = 1;
     // Two or four narrow values are combined before they are shifted into the word: this takes a third of the time for levels.
     if (width <= 7 && i + 4 <= to) {
       value |=
         (values[i + 1]! << width) |
         (values[i + 2]! << (2 * width)) |
         (values[i + 3]! << (3 * width));
-      taken = 4;
+      takenCount = 4;
     } else if (width <= 15 && i + 2 <= to) {
       value |= values[i + 1]! << width;
-      taken = 2;
+      takenCount = 2;
     }
-    i += taken;
-    const size = taken * width;
+    i += takenCount;
+    const size = takenCount * width;
     word |= value << bits;
     bits += size;
     if (bits >= 32) {

@@ -25,21 +25,25 @@ export function readProjectedLeaves(
   read: ReadLeaf,
 ): readonly DecodedColumnChunk[] {
   const parts: DecodedColumnChunk[] = [];
-  const known = new Map<number, DecodedColumnChunk>();
+  const partsRead = new Map<number, DecodedColumnChunk>();
   const readOnce = (leaf: number): DecodedColumnChunk => {
-    const part = known.get(leaf) ?? read(leaf);
-    known.set(leaf, part);
+    const part = partsRead.get(leaf) ?? read(leaf);
+    partsRead.set(leaf, part);
     return part;
   };
   const fill = (
     node: SchemaNode,
-    found: SchemaNode | undefined,
+    storedNode: SchemaNode | undefined,
     stub: MissingLeaf | undefined,
     { depth, lists }: { readonly depth: number; readonly lists: number },
   ): void => {
     if (node.column.type !== 'group') {
-      if (found !== undefined)
-        parts[node.leaf] = widenPart(readOnce(found.leaf), found.column.type, node.column.type);
+      if (storedNode !== undefined)
+        parts[node.leaf] = widenPart(
+          readOnce(storedNode.leaf),
+          storedNode.column.type,
+          node.column.type,
+        );
       else {
         const { maxRepetition } = schema.leaves[node.leaf]!;
         parts[node.leaf] =
@@ -52,9 +56,9 @@ export function readProjectedLeaves(
     // A group adds one definition level; a list adds two more.
     const { isList } = node.column;
     const inside = { depth: depth + (isList ? 3 : 1), lists: lists + (isList ? 1 : 0) };
-    const below = found === undefined ? stub : { leaf: found.leaf, ...inside };
+    const below = storedNode === undefined ? stub : { leaf: storedNode.leaf, ...inside };
     for (const member of node.members)
-      fill(member, matchingNode(found?.members, member), below, inside);
+      fill(member, matchingNode(storedNode?.members, member), below, inside);
   };
   const top = { depth: 0, lists: 0 };
   for (const node of schema.nodes) fill(node, matchingNode(source.nodes, node), undefined, top);
@@ -65,11 +69,11 @@ function matchingNode(
   nodes: readonly SchemaNode[] | undefined,
   node: SchemaNode,
 ): SchemaNode | undefined {
-  const found = nodes?.find(({ column }) => column.name === node.column.name);
-  if (found === undefined) return undefined;
-  const [a, b] = [found.column, node.column];
+  const sourceNode = nodes?.find(({ column }) => column.name === node.column.name);
+  if (sourceNode === undefined) return undefined;
+  const [a, b] = [sourceNode.column, node.column];
   const fits = a.type === b.type || valueConversions[`${a.type} ${b.type}`] !== undefined;
-  if (fits && a.isList === b.isList) return found;
+  if (fits && a.isList === b.isList) return sourceNode;
   throw new RangeError(`column ${a.name} has another type in this file`);
 }
 

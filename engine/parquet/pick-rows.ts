@@ -29,10 +29,10 @@ export function pickRows(
         continue;
       }
       if (page.count > picks.length) picks = growBuffer(picks, page.count);
-      const own = pickLevels(page, leaf, { rows, next, first }, picks, levels);
-      values.pick(page, own.present, picks, own.picked);
-      first += own.rows;
-      next = own.next;
+      const pickedPage = pickLevels(page, leaf, { rows, next, first }, picks, levels);
+      values.pick(page, pickedPage.present, picks, pickedPage.picked);
+      first += pickedPage.rows;
+      next = pickedPage.next;
     }
     if (next < rows.length) throw new RangeError(`there is no row ${rows[next]} in ${first} rows`);
     return leafPart(levels, values);
@@ -52,8 +52,8 @@ export function pickRow(page: DecompressedPage, leaf: PickedLeaf, row: number): 
   const values = new ValuePicker(isIndexed ? physicalType.int32 : leaf.physical, 1);
   const picks = acquireBuffer(Int32Array, page.count);
   try {
-    const wanted = { rows: Int32Array.of(row), next: 0, first: 0 };
-    const { rows, present, picked, next } = pickLevels(page, leaf, wanted, picks, levels);
+    const wantedRow = { rows: Int32Array.of(row), next: 0, first: 0 };
+    const { rows, present, picked, next } = pickLevels(page, leaf, wantedRow, picks, levels);
     if (next === 0) throw new RangeError(`there is no row ${row} in ${rows} rows`);
     if (isIndexed) values.pickIndices(page, present, picks, picked);
     else values.pick(page, present, picks, picked);

@@ -18,8 +18,8 @@ export class ValuePicker {
   #bytes = acquireBuffer(Uint8Array, 1 << 12);
   #dictionary: DecodedValues | undefined;
   /** Number of used entries of `#words`, and of used bytes of `#bytes`. */
-  #count = 0;
-  #end = 0;
+  #usedWords = 0;
+  #usedBytes = 0;
 
   /** `physical` is one of `physicalType`; `most` is approximately the number of values that will be picked. */
   constructor(physical: number, most: number) {
@@ -51,7 +51,7 @@ export class ValuePicker {
       case encodingId.deltaBinaryPacked:
         return this.#deltas(body, count, picks, picked);
       case encodingId.rleDictionary: {
-        const first = this.#count;
+        const first = this.#usedWords;
         this.pickIndices(page, count, picks, picked);
         return this.#entries(first);
       }
@@ -69,7 +69,7 @@ export class ValuePicker {
 
   /** Returns copies of the picked values. */
   finish(): DecodedValues {
-    const words = this.#words.slice(0, this.#count);
+    const words = this.#words.slice(0, this.#usedWords);
     switch (this.#physical) {
       case physicalType.boolean:
         return { kind: 'booleans', booleans: Uint8Array.from(words) };
@@ -79,7 +79,7 @@ export class ValuePicker {
       case physicalType.byteArray: {
         const offsets = new Int32Array(words.length + 1);
         offsets.set(words, 1);
-        return { kind: 'strings', bytes: this.#bytes.slice(0, this.#end), offsets };
+        return { kind: 'strings', bytes: this.#bytes.slice(0, this.#usedBytes), offsets };
       }
       default:
         return { kind: 'int64s', int32s: words };
@@ -94,7 +94,7 @@ export class ValuePicker {
   #plain(source: ByteSource, count: number, picks: Int32Array, picked: number): void {
     const { view, readOffset } = source;
     const words = this.#words;
-    let to = this.#count;
+    let to = this.#usedWords;
     switch (this.#physical) {
       case physicalType.boolean:
         source.skip(Math.ceil(count / 8));
@@ -118,7 +118,7 @@ export class ValuePicker {
           words[to++] = view.getInt32(readOffset + 8 * picks[i]! + 4, true);
         }
     }
-    this.#count = to;
+    this.#usedWords = to;
   }
 
   /** Picks strings in the encoding PLAIN. A length precedes each string, so the strings before a picked one must be skipped one by one. */
@@ -158,23 +158,23 @@ export class ValuePicker {
       }
       if (at > bytes.length) throw new RangeError('strings end after their page');
       let before = -1;
-      let beforeAt = this.#end;
+      let beforeAt = this.#usedBytes;
       for (let i = 0; i < picked; i++) {
         const pick = picks[i]!;
         const start = pick === 0 ? first : ends[pick - 1]!;
-        const own = this.#end;
-        let needed = prefixLengths[pick]! + ends[pick]! - start;
-        const to = this.#reserve(needed);
-        for (let row = pick; needed > 0 && row > before; row--) {
+        const ownStart = this.#usedBytes;
+        let missingBytes = prefixLengths[pick]! + ends[pick]! - start;
+        const to = this.#reserve(missingBytes);
+        for (let row = pick; missingBytes > 0 && row > before; row--) {
           const prefixLength = prefixLengths[row]!;
-          if (prefixLength >= needed) continue;
+          if (prefixLength >= missingBytes) continue;
           const from = (row === 0 ? first : ends[row - 1]!) - prefixLength;
-          for (let k = prefixLength; k < needed; k++) to[own + k] = bytes[from + k]!;
-          needed = prefixLength;
+          for (let k = prefixLength; k < missingBytes; k++) to[ownStart + k] = bytes[from + k]!;
+          missingBytes = prefixLength;
         }
-        for (let k = 0; k < needed; k++) to[own + k] = to[beforeAt + k]!;
+        for (let k = 0; k < missingBytes; k++) to[ownStart + k] = to[beforeAt + k]!;
         before = pick;
-        beforeAt = own;
+        beforeAt = ownStart;
       }
     } finally {
       releaseBuffer(prefixLengths);
@@ -192,7 +192,7 @@ export class ValuePicker {
     const cursor = new HybridCursor(source, width, count);
     for (let i = 0; i < picked; i++) {
       cursor.index = picks[i]!;
-      this.#words[this.#count++] = cursor.peek();
+      this.#words[this.#usedWords++] = cursor.peek();
     }
   }
 
@@ -202,9 +202,9 @@ export class ValuePicker {
       pickDeltaDoubles(source, count, picks, picked, values);
       for (let i = 0; i < picked; i++) {
         const value = values[i]!;
-        this.#words[this.#count++] = value; // stores the value modulo 2^32
+        this.#words[this.#usedWords++] = value; // stores the value modulo 2^32
         if (this.#physical === physicalType.int32) continue;
-        this.#words[this.#count++] = Math.floor(value / 2 ** 32);
+        this.#words[this.#usedWords++] = Math.floor(value / 2 ** 32);
       }
     } finally {
       releaseBuffer(values);
@@ -216,31 +216,31 @@ export class ValuePicker {
     const entries = this.#dictionary;
     if (entries === undefined) throw new RangeError('a page needs a dictionary');
     if (entries.kind === 'booleans') throw new RangeError('booleans have no dictionary');
-    const indices = this.#words.slice(first, this.#count);
+    const indices = this.#words.slice(first, this.#usedWords);
     const most = valueCount(entries);
-    this.#count = first;
+    this.#usedWords = first;
     for (const index of indices) {
       if (index < 0 || index >= most) throw new RangeError(`the dictionary has no entry ${index}`);
       if (entries.kind === 'strings') {
         const from = entries.offsets[index]!;
         this.#append(entries.bytes, from, entries.offsets[index + 1]! - from);
-      } else if (entries.kind === 'int32s') this.#words[this.#count++] = entries.int32s[index]!;
+      } else if (entries.kind === 'int32s') this.#words[this.#usedWords++] = entries.int32s[index]!;
       else {
-        this.#words[this.#count++] = entries.int32s[2 * index]!;
-        this.#words[this.#count++] = entries.int32s[2 * index + 1]!;
+        this.#words[this.#usedWords++] = entries.int32s[2 * index]!;
+        this.#words[this.#usedWords++] = entries.int32s[2 * index + 1]!;
       }
     }
   }
 
   /** Makes room in `#words` for `picked` more values of any type. */
   #reserveWords(picked: number): void {
-    const least = this.#count + 2 * picked;
+    const least = this.#usedWords + 2 * picked;
     if (least > this.#words.length) this.#words = growBuffer(this.#words, least);
   }
 
   #append(from: Uint8Array, at: number, size: number): void {
     if (at + size > from.length) throw new RangeError('strings end after their page');
-    const end = this.#end;
+    const end = this.#usedBytes;
     const to = this.#reserve(size);
     // Creating a view for a short string would take longer than copying it byte by byte.
     if (size > 64) to.set(from.subarray(at, at + size), end);
@@ -249,10 +249,12 @@ export class ValuePicker {
 
   /** Makes room for a string of `size` bytes at the end of `#bytes`. The caller writes the bytes. */
   #reserve(size: number): Uint8Array {
-    this.#end += size;
-    if (this.#end > 0x7fff_ffff) throw new RangeError('more than 2 GB of strings in one column');
-    if (this.#end > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, this.#end);
-    this.#words[this.#count++] = this.#end;
+    this.#usedBytes += size;
+    if (this.#usedBytes > 0x7fff_ffff)
+      throw new RangeError('more than 2 GB of strings in one column');
+    if (this.#usedBytes > this.#bytes.length)
+      this.#bytes = growBuffer(this.#bytes, this.#usedBytes);
+    this.#words[this.#usedWords++] = this.#usedBytes;
     return this.#bytes;
   }
 }

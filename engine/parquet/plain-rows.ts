@@ -62,12 +62,17 @@ function dataOf(column: ParquetColumn, values: readonly ParquetValue[]): TypedDa
   if (column.type === 'group') {
     const members = column.children ?? [];
     for (const value of values) refuseUnknownMembers(column, members, value);
-    const parts = members.map(
+    const memberData = members.map(
       (member) =>
       dataOf(member, values.map((value) => (value as ParquetRow | null)?.[member.name] ?? null)), // prettier-ignore
     );
-    const type = new Struct(members.map(({ name }, i) => new Field(name, parts[i]!.type, true)));
-    return { type, data: makeData({ type, ...whole, children: parts.map(({ data }) => data) }) };
+    const type = new Struct(
+      members.map(({ name }, i) => new Field(name, memberData[i]!.type, true)),
+    );
+    return {
+      type,
+      data: makeData({ type, ...whole, children: memberData.map(({ data }) => data) }),
+    };
   }
   for (const value of values)
     if (value !== null && typeof value !== javaScriptTypes[column.type])
@@ -129,19 +134,21 @@ export function rowsOfParts(
   rows: number,
 ): readonly ParquetRow[] {
   const cursors = parts.map((part, i) => new SlotCursor(part, leaves[i]!.maxDefinition));
-  const read = nodes.map((node) => [node.column.name, rowReader(node, cursors, 0, 0)] as const);
-  return Array.from({ length: rows }, () => objectOf(read));
+  const memberReaders = nodes.map(
+    (node) => [node.column.name, rowReader(node, cursors, 0, 0)] as const,
+  );
+  return Array.from({ length: rows }, () => objectOf(memberReaders));
 }
 
 type ReadValue = () => ParquetValue;
 
 function objectOf(members: readonly (readonly [string, ReadValue])[]): ParquetRow {
-  const found: Record<string, ParquetValue> = {};
+  const row: Record<string, ParquetValue> = {};
   for (const [name, read] of members) {
     const value = read();
-    if (value !== null) found[name] = value;
+    if (value !== null) row[name] = value;
   }
-  return found;
+  return row;
 }
 
 /**
@@ -163,7 +170,7 @@ function rowReader(
   };
   if (column.isList) {
     const element = { ...node, column: { ...column, isList: false } };
-    const read =
+    const readElement =
       column.isMap === true
         ? membersOf(members, cursors, depth + 2, lists + 1)
         : rowReader(element, cursors, depth + 2, lists + 1);
@@ -173,15 +180,15 @@ function rowReader(
         skip();
         return isEmpty ? [] : null;
       }
-      const found = [read()];
-      while (first.repetition === lists + 1) found.push(read());
-      return found;
+      const elements = [readElement()];
+      while (first.repetition === lists + 1) elements.push(readElement());
+      return elements;
     };
   }
   if (column.type !== 'group') return () => first.nextValue();
-  const read = membersOf(members, cursors, depth + 1, lists);
+  const readObject = membersOf(members, cursors, depth + 1, lists);
   return () => {
-    if (first.definition > depth) return read();
+    if (first.definition > depth) return readObject();
     skip();
     return null;
   };
@@ -193,8 +200,8 @@ function membersOf(
   depth: number,
   lists: number,
 ): ReadValue {
-  const read = members.map((one) => [one.column.name, rowReader(one, cursors, depth, lists)] as const); // prettier-ignore
-  return () => objectOf(read);
+  const memberReaders = members.map((one) => [one.column.name, rowReader(one, cursors, depth, lists)] as const); // prettier-ignore
+  return () => objectOf(memberReaders);
 }
 
 /** Iterates over the slots of a leaf. */
@@ -239,7 +246,7 @@ function* valuesOf(pages: readonly DecodedValues[]): Generator<string | number |
       const bytes = Buffer.from(page.bytes.buffer, page.bytes.byteOffset, page.bytes.byteLength);
       for (let i = 0; i + 1 < page.offsets.length; i++)
         yield bytes.toString('utf8', page.offsets[i], page.offsets[i + 1]);
-    } else if (page.kind === 'booleans') for (const one of page.booleans) yield one === 1;
+    } else if (page.kind === 'booleans') for (const bit of page.booleans) yield bit === 1;
     else if (page.kind === 'int32s') yield* page.int32s;
     else
       for (let i = 0; i < page.int32s.length; i += 2)

@@ -30,13 +30,13 @@ function* splitChunkPages(
   { slots, isCompressed }: { readonly slots: number; readonly isCompressed: boolean },
 ): Generator<StoredPage> {
   const source = new ByteSource(bytes);
-  let done = 0;
-  while (done < slots) {
+  let slotsRead = 0;
+  while (slotsRead < slots) {
     const page = readStoredPage(source, isCompressed);
-    if (page.type === pageType.data) done += page.count;
+    if (page.type === pageType.data) slotsRead += page.count;
     yield page;
   }
-  if (done > slots || source.readOffset !== bytes.length)
+  if (slotsRead > slots || source.readOffset !== bytes.length)
     throw new RangeError('pages do not end with their column chunk');
 }
 
@@ -55,11 +55,11 @@ export function* pageExtents(
   chunk: { readonly slots: number; readonly isCompressed: boolean },
 ): Generator<PageExtent> {
   const source = new ByteSource(bytes);
-  for (let done = 0; done < chunk.slots;) {
+  for (let slotsRead = 0; slotsRead < chunk.slots;) {
     const begin = source.readOffset;
     const { type, count, encoding } = readStoredPage(source, chunk.isCompressed);
     const isDictionary = type === pageType.dictionary;
-    if (!isDictionary) done += count;
+    if (!isDictionary) slotsRead += count;
     yield { begin, end: source.readOffset, isDictionary, count, encoding };
   }
 }

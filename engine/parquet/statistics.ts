@@ -162,19 +162,19 @@ export function dictionaryRanges(
 ): (from: number, to: number) => RangeStatistics {
   const { view, offsets } = strings;
   /** For each dictionary entry, the number of the last call that has seen it. */
-  const seen = new Int32Array(entries);
+  const lastCallOf = new Int32Array(entries);
   let call = 0;
   return (from, to) => {
     if (from === to) return noStatistics;
     call++;
     let min = firsts[indices[from]!]!;
     let max = min;
-    let left = entries;
-    for (let i = from; i < to && left > 0; i++) {
+    let entriesLeft = entries;
+    for (let i = from; i < to && entriesLeft > 0; i++) {
       const entry = indices[i]!;
-      if (seen[entry] === call) continue;
-      seen[entry] = call;
-      left--;
+      if (lastCallOf[entry] === call) continue;
+      lastCallOf[entry] = call;
+      entriesLeft--;
       const at = firsts[entry]!;
       if (compareStrings(view, offsets, at, max) > 0) max = at;
       else if (compareStrings(view, offsets, at, min) < 0) min = at;

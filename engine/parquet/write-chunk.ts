@@ -284,9 +284,9 @@ function splitIntoPages(
 
 /** Returns the slot (level entry) that follows the `rows` rows that begin at `slot`. */
 function slotAfterRows(repetition: Int32Array, slot: number, slots: number, rows: number): number {
-  let left = rows;
+  let rowsLeft = rows;
   let end = slot + 1;
-  for (; end < slots; end++) if (repetition[end] === 0 && --left === 0) break;
+  for (; end < slots; end++) if (repetition[end] === 0 && --rowsLeft === 0) break;
   return end;
 }
 

@@ -69,9 +69,9 @@ export function tryCompression(
       : uncompressedBody(dictionary),
     page: compressedBody(page),
   };
-  const stored = tried.dictionary.stored.length + tried.page.stored.length * pages;
+  const storedBytes = tried.dictionary.stored.length + tried.page.stored.length * pages;
   const saving = Math.max(bytes * minSavedShare, pages > 1 ? pages * minSavedBytesPerPage : 0);
-  return bytes - stored > saving ? tried : undefined;
+  return bytes - storedBytes > saving ? tried : undefined;
 }
 
 /** Appends a dictionary page; returns its size before compression, header included. */

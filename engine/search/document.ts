@@ -122,9 +122,9 @@ export const documentFieldByName: ReadonlyMap<string, DocumentField> = new Map(
 
 /** Returns the field with this name; throws if there is none. */
 export function documentField(name: string): DocumentField {
-  const found = documentFieldByName.get(name);
-  if (!found) throw new Error(`documents have no field ${name}`);
-  return found;
+  const field = documentFieldByName.get(name);
+  if (!field) throw new Error(`documents have no field ${name}`);
+  return field;
 }
 
 /** Returns `vault`, or the type of the object. */

@@ -54,8 +54,8 @@ function cacheResults(test: PlainTest): PlainTest {
     const answer = cachedResults.get(value);
     if (answer !== undefined) return answer;
     if (cachedResults.size >= maxCachedResults) cachedResults.clear();
-    const found = test(value);
-    cachedResults.set(value, found);
-    return found;
+    const result = test(value);
+    cachedResults.set(value, result);
+    return result;
   };
 }

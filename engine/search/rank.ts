@@ -17,11 +17,11 @@ const averageTextCharacters = 60;
  * paths as text, so a short name comes before a long path.
  */
 export function compileRank(scores: readonly ScoreClause[]): RankFunction | undefined {
-  const parts = scores
+  const clauseRanks = scores
     .filter(({ boost }) => boost > 0)
     .map((score) => clauseRank(score, scores.length));
-  if (parts.length === 0) return undefined;
-  return (document) => parts.reduce((sum, part) => sum + part(document), 0);
+  if (clauseRanks.length === 0) return undefined;
+  return (document) => clauseRanks.reduce((sum, part) => sum + part(document), 0);
 }
 
 function clauseRank({ item, boost }: ScoreClause, clauses: number): RankFunction {

@@ -113,18 +113,18 @@ export function facetAnswers(facets: readonly Facet[], counters: readonly FacetC
 /** Counts the distinct values of a field. */
 class DistinctCounter implements FacetCounter {
   readonly #field: DocumentField;
-  readonly #seen = new Set<SingleValue>();
+  readonly #distinctValues = new Set<SingleValue>();
 
   constructor(field: DocumentField) {
     this.#field = field;
   }
 
   add(document: SearchDocument): void {
-    for (const value of fieldValues(this.#field, document)) this.#seen.add(value);
+    for (const value of fieldValues(this.#field, document)) this.#distinctValues.add(value);
   }
 
   answer(): string {
-    return String(this.#seen.size);
+    return String(this.#distinctValues.size);
   }
 }
 
@@ -151,8 +151,11 @@ class NumberAggregates<F extends BucketlessFacet> implements FacetCounter {
 
   answer(): string {
     if (this.#values.length === 0) return emptyAnswerJson(this.#facet);
-    const sorted = this.#values.sort((a, b) => a - b);
-    return bucketlessAnswerJson(this.#facet, this.#aggregates(this.#facet, sorted).map(String));
+    const sortedValues = this.#values.sort((a, b) => a - b);
+    return bucketlessAnswerJson(
+      this.#facet,
+      this.#aggregates(this.#facet, sortedValues).map(String),
+    );
   }
 }
 

@@ -84,12 +84,12 @@ function readChoice<W extends string>(
 ): W {
   const value = body[key];
   if (value === undefined || value === null || value === '') return options[0];
-  const found = options.find((option) => option === value);
-  if (found === undefined) {
+  const option = options.find((each) => each === value);
+  if (option === undefined) {
     const expected = `${options.slice(0, -1).join(', ')} or ${options.at(-1)!}`;
     throw invalidError(key, `Expected ${expected}, not ${valueForMessage(value)}`);
   }
-  return found;
+  return option;
 }
 
 /** Returns the value of a boolean key, which may also be a string or 0 or 1; false if absent. */

@@ -75,13 +75,13 @@ export function searchIds<Access>(
   options: SearchOptions = {},
 ): Promise<SearchedIds> {
   return runInSearchSlot(options, async (abort) => {
-    const found = { vaults: [] as number[], objects: [] as number[] };
+    const matchingIds = { vaults: [] as number[], objects: [] as number[] };
     const vaults = await table.vaults(access, 'readable');
     await scanCatalog(table, vaults, request, abort, ({ vault, object }) => {
-      if (object === null) found.vaults.push(vault.id);
-      else found.objects.push(object.id);
+      if (object === null) matchingIds.vaults.push(vault.id);
+      else matchingIds.objects.push(object.id);
     });
-    return found;
+    return matchingIds;
   });
 }
 

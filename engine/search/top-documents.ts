@@ -24,7 +24,7 @@ export class TopDocuments {
   readonly #rank: RankFunction | undefined;
   #top: RankedDocument[] = [];
   #buffer: RankedDocument[] = [];
-  #found = 0;
+  #addedCount = 0;
 
   /** `rank`, if given, is used only without an ordering. */
   constructor(length: number, order: readonly OrderKey[], rank: RankFunction | undefined) {
@@ -35,11 +35,11 @@ export class TopDocuments {
 
   /** Number of documents added. */
   get addedCount(): number {
-    return this.#found;
+    return this.#addedCount;
   }
 
   add(document: SearchDocument): void {
-    const position = this.#found++;
+    const position = this.#addedCount++;
     if (this.#length === 0) return;
     const isPlain = this.#order.length === 0 && this.#rank === undefined;
     if (isPlain && position >= this.#length) return;

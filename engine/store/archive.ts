@@ -90,21 +90,21 @@ export async function writeArchive(
   path: string,
   { signal, progress }: ArchiveOptions = {},
 ): Promise<ArchiveSummary> {
-  const filesNamed = await listLoggedFiles(folder, datasetId);
-  let total = 0;
-  for (const name of filesNamed.files.keys())
-    total += (await readFileStats(folder.datasetFile(datasetId, name)))?.bytes ?? 0;
+  const loggedFiles = await listLoggedFiles(folder, datasetId);
+  let totalBytes = 0;
+  for (const name of loggedFiles.files.keys())
+    totalBytes += (await readFileStats(folder.datasetFile(datasetId, name)))?.bytes ?? 0;
   // The first half of the progress is writing the archive; the second is reading it back.
-  const work = {
+  const writeOptions = {
     ...(signal && { signal }),
-    progress: (bytes: number) => progress?.(bytes, 2 * total),
+    progress: (bytes: number) => progress?.(bytes, 2 * totalBytes),
   };
   const writer = await createFile(path);
   let writtenBytes: number;
   try {
     const compress = createZstdCompress({ params: zstdParams, chunkSize: streamChunkBytes });
     await pipeline(
-      writeTar(folder, datasetId, filesNamed, work),
+      writeTar(folder, datasetId, loggedFiles, writeOptions),
       compress,
       async (pieces: ArchiveBytes) => {
         for await (const piece of pieces) await writer.write(piece);
@@ -117,7 +117,8 @@ export async function writeArchive(
   }
   const summary = await checkArchive(path, datasetId, {
     ...(signal && { signal }),
-    progress: (bytes, all) => progress?.(total + Math.round((total * bytes) / all), 2 * total),
+    progress: (bytes, archiveBytes) =>
+      progress?.(totalBytes + Math.round((totalBytes * bytes) / archiveBytes), 2 * totalBytes),
   });
   // The compressor ends with an empty frame. The decompressor does not notice if the end of this frame is missing.
   if (summary.bytes !== writtenBytes)
@@ -132,9 +133,9 @@ async function* writeTar(
   { version, files }: LoggedFiles,
   { signal, progress }: { readonly signal?: AbortSignal; progress(bytes: number): void },
 ): AsyncGenerator<Uint8Array> {
-  const archived: ArchivedFile[] = [];
-  let done = 0;
-  for (const [path, named] of files) {
+  const archivedFiles: ArchivedFile[] = [];
+  let doneBytes = 0;
+  for (const [path, loggedFile] of files) {
     const source = await openFile(folder.datasetFile(datasetId, path));
     try {
       const { bytes } = source;
@@ -144,17 +145,17 @@ async function* writeTar(
         if (signal?.aborted === true) throw canceledError();
         digest.update(piece);
         yield piece;
-        progress((done += piece.byteLength));
+        progress((doneBytes += piece.byteLength));
         crashpoint('archive.partial');
       }
       yield tarPadding(bytes);
       const sha256 = digest.digest('hex');
-      if (named !== null && (named.bytes !== bytes || named.checksum !== sha256))
+      if (loggedFile !== null && (loggedFile.bytes !== bytes || loggedFile.checksum !== sha256))
         throw damagedFileError(
           source.path,
           'does not match its checksum; restore it from a backup',
         );
-      archived.push({ path, bytes, sha256 });
+      archivedFiles.push({ path, bytes, sha256 });
     } finally {
       await source.close();
     }
@@ -165,7 +166,7 @@ async function* writeTar(
     dataset_id: datasetId,
     version,
     created_at: new Date(now).toISOString(),
-    files: archived,
+    files: archivedFiles,
   };
   const bytes = Buffer.from(`${stringifyJson(manifest)}\n`);
   yield tarHeader(manifestPath, bytes.byteLength, now);
@@ -176,9 +177,9 @@ async function* writeTar(
 export function checkArchive(
   path: string,
   datasetId: number,
-  work: ArchiveOptions = {},
+  options: ArchiveOptions = {},
 ): Promise<ArchiveSummary> {
-  return readArchive(path, datasetId, work, () => Promise.resolve(undefined));
+  return readArchive(path, datasetId, options, () => Promise.resolve(undefined));
 }
 
 /**
@@ -189,27 +190,29 @@ export async function unpackArchive(
   path: string,
   datasetId: number,
   into: string,
-  work: ArchiveOptions = {},
+  options: ArchiveOptions = {},
 ): Promise<ArchiveSummary & { readonly folder: string }> {
   const target = new DataFolder(into);
   const folder = target.dataset(datasetId);
   const log = target.deltaLog(datasetId);
   await makeFolder(log);
-  const summary = await readArchive(path, datasetId, work, async (name) =>
+  const summary = await readArchive(path, datasetId, options, async (name) =>
     name.startsWith('_schema/') ? undefined : createFile(join(folder, name)),
   );
   const unpackedFiles = new Map(summary.files.map((file) => [file.path, file]));
-  for (const part of [log, folder]) await syncFolder(part);
+  for (const changedFolder of [log, folder]) await syncFolder(changedFolder);
   const { version, files } = await listLoggedFiles(target, datasetId).catch((error: unknown) => {
     const { code, message } = toErrorValue(error);
     throw code === 'damaged' ? damagedFileError(path, `has a log that cannot be read (${message})`, error) : error; // prettier-ignore
   });
   if (version !== summary.version)
     throw damagedFileError(path, `has a log that ends at ${version}`);
-  for (const [name, named] of files) {
+  for (const [name, loggedFile] of files) {
     const file = unpackedFiles.get(name);
     const isSame =
-      file && (named === null || (named.bytes === file.bytes && named.checksum === file.sha256));
+      file &&
+      (loggedFile === null ||
+        (loggedFile.bytes === file.bytes && loggedFile.checksum === file.sha256));
     if (!isSame) throw damagedFileError(path, `does not have ${name} as its log says`);
   }
   return { ...summary, folder };
@@ -236,21 +239,22 @@ async function readArchive(
   const archive = await openFile(path);
   const files: ArchivedFile[] = [];
   const flushes = new Set<Promise<void>>();
-  let last: Uint8Array | undefined;
-  async function* read(): AsyncGenerator<Uint8Array> {
-    let done = 0;
+  let manifestBytes: Uint8Array | undefined;
+  async function* readPieces(): AsyncGenerator<Uint8Array> {
+    let doneBytes = 0;
     for await (const piece of archive.stream()) {
       if (signal?.aborted === true) throw canceledError();
       yield piece;
-      progress?.((done += piece.byteLength), archive.bytes);
+      progress?.((doneBytes += piece.byteLength), archive.bytes);
     }
   }
   try {
     const decompress = createZstdDecompress({ chunkSize: streamChunkBytes });
-    await pipeline(read(), decompress, async (pieces: ArchiveBytes) => {
+    await pipeline(readPieces(), decompress, async (pieces: ArchiveBytes) => {
       for await (const entry of parseTarEntries(pieces, path)) {
-        if (last !== undefined) throw damagedFileError(path, `goes on after its ${manifestPath}`);
-        if (entry.path === manifestPath) last = await readManifestBytes(path, entry);
+        if (manifestBytes !== undefined)
+          throw damagedFileError(path, `goes on after its ${manifestPath}`);
+        if (entry.path === manifestPath) manifestBytes = await readManifestBytes(path, entry);
         else if (archivedPathPattern.test(entry.path))
           files.push(await readArchiveEntry(entry, target, flushes));
         else throw damagedFileError(path, `holds ${entry.path}, which is no file of a dataset`);
@@ -260,8 +264,8 @@ async function readArchive(
       throw typeof code === 'string' && /^Z|^ERR_/.test(code) ? damagedFileError(path, 'is damaged', error) : error; // prettier-ignore
     });
     await Promise.all(flushes);
-    if (last === undefined) throw damagedFileError(path, `has no ${manifestPath}`);
-    const manifest = parseManifest(path, last);
+    if (manifestBytes === undefined) throw damagedFileError(path, `has no ${manifestPath}`);
+    const manifest = parseManifest(path, manifestBytes);
     if (manifest.dataset_id !== datasetId)
       throw damagedFileError(path, `is the archive of dataset ${manifest.dataset_id}`);
     for (const [i, file] of manifest.files.entries())
@@ -269,7 +273,7 @@ async function readArchive(
         throw damagedFileError(path, `holds ${file.path}, which does not match its checksum`);
     if (files.length !== manifest.files.length)
       throw damagedFileError(path, `has other files than its ${manifestPath}`);
-    const checksum = createHash('sha256').update(last).digest('hex');
+    const checksum = createHash('sha256').update(manifestBytes).digest('hex');
     return { bytes: archive.bytes, checksum, version: manifest.version, files };
   } finally {
     await Promise.allSettled(flushes);

@@ -118,16 +118,16 @@ const readableSinceAppId = 'strandlake.readableSince';
 const nextRowIdAppId = 'strandlake.nextRowId';
 const checksumAppIdPrefix = 'strandlake.sha256.';
 
-/** Yields the bytes of a checkpoint; `encoded` is called with the number of rows of each of its row groups. */
+/** Yields the bytes of a checkpoint; `onEncoded` is called with the number of rows of each of its row groups. */
 export function encodeCheckpoint(
   datasetId: number,
   state: LogState,
-  encoded: (rows: number) => void,
+  onEncoded: (rows: number) => void,
 ): AsyncGenerator<Uint8Array> {
   const groups = async function* (): AsyncGenerator<EncodedRowGroup> {
     for await (const rows of rowGroupsOf(datasetId, state)) {
       yield encodeRowGroup(checkpointColumns, batchOfRows(checkpointColumns, rows));
-      encoded(rows.length);
+      onEncoded(rows.length);
     }
   };
   return joinRowGroups(checkpointColumns, groups(), createdBy);
@@ -135,9 +135,9 @@ export function encodeCheckpoint(
 
 /** Returns the checksum of the rows of a checkpoint of the state; equal states have equal checksums. */
 export async function checksumOfState(datasetId: number, state: LogState): Promise<string> {
-  let last: ParquetRow | undefined;
-  for await (const rows of rowGroupsOf(datasetId, state)) last = rows.at(-1);
-  return checksumOfRow(last!)!;
+  let lastRow: ParquetRow | undefined;
+  for await (const rows of rowGroupsOf(datasetId, state)) lastRow = rows.at(-1);
+  return checksumOfRow(lastRow!)!;
 }
 
 /** Yields the rows of a checkpoint in groups, between which other work of the process can run. */

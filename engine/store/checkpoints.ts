@@ -37,7 +37,7 @@ interface KnownCheckpoints {
 export class Checkpoints {
   readonly #folder: DataFolder;
   readonly #snapshots: SnapshotCache;
-  readonly #known = new Map<number, KnownCheckpoints>();
+  readonly #checkpointsByDataset = new Map<number, KnownCheckpoints>();
 
   constructor(folder: DataFolder, snapshots: SnapshotCache) {
     this.#folder = folder;
@@ -60,15 +60,16 @@ export class Checkpoints {
   }
 
   async #knownCheckpoints(datasetId: number): Promise<KnownCheckpoints> {
-    const known = this.#known.get(datasetId);
-    if (known !== undefined) return known;
+    const knownCheckpoints = this.#checkpointsByDataset.get(datasetId);
+    if (knownCheckpoints !== undefined) return knownCheckpoints;
     const { checkpoints } = await readLogContents(this.#folder, datasetId);
     const version = checkpoints.at(-1);
     if (version === undefined) return this.#setKnown(datasetId, [], { version: -1, ...noSize });
     const size = await checkpointSize(this.#folder.checkpoint(datasetId, version));
     // A checkpoint may have been published meanwhile.
     return (
-      this.#known.get(datasetId) ?? this.#setKnown(datasetId, checkpoints, { version, ...size })
+      this.#checkpointsByDataset.get(datasetId) ??
+      this.#setKnown(datasetId, checkpoints, { version, ...size })
     );
   }
 
@@ -78,9 +79,9 @@ export class Checkpoints {
     newest: KnownCheckpoints['newest'],
   ): KnownCheckpoints {
     const entries = new EntrySizes(this.#folder, datasetId, newest.version);
-    const known = { versions, newest, entries };
-    this.#known.set(datasetId, known);
-    return known;
+    const knownCheckpoints = { versions, newest, entries };
+    this.#checkpointsByDataset.set(datasetId, knownCheckpoints);
+    return knownCheckpoints;
   }
 
   /** Implements `Store.publishCheckpoint`. */
@@ -97,13 +98,13 @@ export class Checkpoints {
     crashpoint('checkpoint.named');
     const { checkpoints } = await readLogContents(this.#folder, datasetId);
     this.#setKnown(datasetId, checkpoints.slice(-retainedCheckpoints), checkpoint);
-    for (const old of checkpoints.slice(0, -retainedCheckpoints))
-      await removeFile(this.#folder.checkpoint(datasetId, old));
+    for (const oldVersion of checkpoints.slice(0, -retainedCheckpoints))
+      await removeFile(this.#folder.checkpoint(datasetId, oldVersion));
   }
 
   /** Forgets what is known of a dropped dataset. */
   forget(datasetId: number): void {
-    this.#known.delete(datasetId);
+    this.#checkpointsByDataset.delete(datasetId);
   }
 }
 

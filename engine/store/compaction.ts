@@ -67,13 +67,13 @@ function largelyDeletedSegments(
   segments: readonly Segment[],
   window: DeletionWindow,
 ): readonly Segment[] | undefined {
-  const found = segments.find(
+  const largelyDeleted = segments.find(
     (segment) =>
       segment.deletion !== undefined &&
       isDeletionExpired(segment, window) &&
       segment.deletion.rows >= minDeletedShare * segment.rows,
   );
-  return found && [found];
+  return largelyDeleted && [largelyDeleted];
 }
 
 /** Returns whether no deleted row of a segment need be kept for rollbacks. */
@@ -85,8 +85,8 @@ export function isDeletionExpired(
 }
 
 function outdatedSegments(segments: readonly Segment[]): readonly Segment[] | undefined {
-  const found = segments.find(isOutdated);
-  return found && [found];
+  const outdatedSegment = segments.find(isOutdated);
+  return outdatedSegment && [outdatedSegment];
 }
 
 function hasRecords(segment: Segment): boolean {
@@ -112,12 +112,12 @@ function smallNeighbouringSegments(
       run.push({ segment, weight });
       continue;
     }
-    const due = mergeableRun(run, rule);
-    if (due !== undefined) return fillRun(due);
+    const dueRun = mergeableRun(run, rule);
+    if (dueRun !== undefined) return fillRun(dueRun);
     run = [];
   }
-  const due = mergeableRun(run, rule);
-  return due && fillRun(due);
+  const dueRun = mergeableRun(run, rule);
+  return dueRun && fillRun(dueRun);
 }
 
 interface WeighedSegment {

@@ -88,7 +88,7 @@ interface BitmapContainer {
 }
 
 function containersOf(rows: Int32Array): readonly BitmapContainer[] {
-  const found: BitmapContainer[] = [];
+  const containers: BitmapContainer[] = [];
   for (let from = 0; from < rows.length;) {
     const key = rows[from]! >>> 16;
     let to = from;
@@ -97,10 +97,10 @@ function containersOf(rows: Int32Array): readonly BitmapContainer[] {
       if (to === from || rows[to]! !== rows[to - 1]! + 1) runs++;
       to++;
     }
-    found.push({ key, values: rows.subarray(from, to).map((row) => row & 0xffff), runs });
+    containers.push({ key, values: rows.subarray(from, to).map((row) => row & 0xffff), runs });
     from = to;
   }
-  return found;
+  return containers;
 }
 
 function sizeWithoutRuns({ values }: BitmapContainer): number {
@@ -119,10 +119,10 @@ function serialisedBitmap(rows: Int32Array): Uint8Array {
   const sizes = containers.map((each) =>
     isSmallerAsRuns(each) ? 2 + 4 * each.runs : sizeWithoutRuns(each),
   );
-  const flags = hasRuns ? (count + 7) >> 3 : 4;
-  const header = 4 + flags + 4 * count + (hasOffsets ? 4 * count : 0);
+  const flagBytes = hasRuns ? (count + 7) >> 3 : 4;
+  const headerBytes = 4 + flagBytes + 4 * count + (hasOffsets ? 4 * count : 0);
   const start = 4 + 8 + 4;
-  const bytes = new Uint8Array(start + header + sizes.reduce((sum, size) => sum + size, 0));
+  const bytes = new Uint8Array(start + headerBytes + sizes.reduce((sum, size) => sum + size, 0));
   const view = new DataView(bytes.buffer);
   view.setInt32(0, bitmapMagicNumber, true);
   view.setBigInt64(4, 1n, true);
@@ -136,17 +136,17 @@ function serialisedBitmap(rows: Int32Array): Uint8Array {
     view.setUint32(at, cookieWithoutRuns, true);
     view.setUint32(at + 4, count, true);
   }
-  at += 4 + flags;
+  at += 4 + flagBytes;
   for (const { key, values } of containers) {
     view.setUint16(at, key, true);
     view.setUint16(at + 2, values.length - 1, true);
     at += 4;
   }
-  let body = start + header;
+  let bodyAt = start + headerBytes;
   for (const [i, container] of containers.entries()) {
-    if (hasOffsets) view.setUint32(at + 4 * i, body - start, true);
-    writeContainer(view, bytes, body, container);
-    body += sizes[i]!;
+    if (hasOffsets) view.setUint32(at + 4 * i, bodyAt - start, true);
+    writeContainer(view, bytes, bodyAt, container);
+    bodyAt += sizes[i]!;
   }
   return bytes;
 }
@@ -155,10 +155,10 @@ function writeContainer(
   view: DataView,
   bytes: Uint8Array,
   from: number,
-  one: BitmapContainer,
+  container: BitmapContainer,
 ): void {
-  const { values, runs } = one;
-  if (isSmallerAsRuns(one)) {
+  const { values, runs } = container;
+  if (isSmallerAsRuns(container)) {
     view.setUint16(from, runs, true);
     let at = from + 2;
     for (let i = 0; i < values.length;) {
@@ -181,8 +181,8 @@ function parseBitmap(bytes: Uint8Array): Int32Array {
     const view = dataViewOf(bytes);
     if (view.getInt32(0, true) !== bitmapMagicNumber)
       throw new RangeError('has another magic number');
-    const bitmaps = Number(view.getBigInt64(4, true));
-    if (bitmaps !== 1 || view.getUint32(12, true) !== 0)
+    const bitmapCount = Number(view.getBigInt64(4, true));
+    if (bitmapCount !== 1 || view.getUint32(12, true) !== 0)
       throw new RangeError('has rows beyond those of any segment');
     return bitmapRows(view, bytes, 16);
   } catch (error) {
@@ -202,10 +202,10 @@ function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Arra
   const keysAt = flagsAt + (hasRuns ? (count + 7) >> 3 : 4);
   const hasOffsets = !hasRuns || count >= minContainersForOffsets;
   let at = keysAt + (hasOffsets ? 8 : 4) * count;
-  let total = 0;
-  for (let i = 0; i < count; i++) total += view.getUint16(keysAt + 4 * i + 2, true) + 1;
-  const rows = new Int32Array(total);
-  let found = 0;
+  let totalRows = 0;
+  for (let i = 0; i < count; i++) totalRows += view.getUint16(keysAt + 4 * i + 2, true) + 1;
+  const rows = new Int32Array(totalRows);
+  let rowCount = 0;
   for (let i = 0; i < count; i++) {
     const high = view.getUint16(keysAt + 4 * i, true) << 16;
     const cardinality = view.getUint16(keysAt + 4 * i + 2, true) + 1;
@@ -215,18 +215,19 @@ function bitmapRows(view: DataView, bytes: Uint8Array, start: number): Int32Arra
       for (let run = 0; run < runs; run++, at += 4) {
         const first = view.getUint16(at, true);
         const runLength = view.getUint16(at + 2, true);
-        for (let value = first; value <= first + runLength; value++) rows[found++] = high | value;
+        for (let value = first; value <= first + runLength; value++)
+          rows[rowCount++] = high | value;
       }
     } else if (cardinality > maxArrayContainerValues) {
       for (let value = 0; value < 65_536; value += 32) {
         // `word & -word` is the lowest bit that is left.
         for (let word = view.getInt32(at + (value >> 3), true); word !== 0; word &= word - 1)
-          rows[found++] = high | (value + 31 - Math.clz32(word & -word));
+          rows[rowCount++] = high | (value + 31 - Math.clz32(word & -word));
       }
       at += bitmapContainerBytes;
     } else {
       for (let value = 0; value < cardinality; value++, at += 2)
-        rows[found++] = high | view.getUint16(at, true);
+        rows[rowCount++] = high | view.getUint16(at, true);
     }
   }
   return rows;

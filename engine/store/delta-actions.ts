@@ -87,13 +87,14 @@ export function deletionVectorDescriptor({ encoded, bytes, rows }: DeletionVecto
 
 /** Returns the deletion vector of an action; undefined if it has none. */
 export function deletionVectorOf(action: LogAction): DeletionVector | undefined {
-  const found = action['deletionVector'] as LogAction | undefined;
-  if (found === undefined) return undefined;
-  if (found['storageType'] !== 'i') throw new Error('has a deletion vector in a file of its own');
+  const descriptor = action['deletionVector'] as LogAction | undefined;
+  if (descriptor === undefined) return undefined;
+  if (descriptor['storageType'] !== 'i')
+    throw new Error('has a deletion vector in a file of its own');
   return {
-    encoded: requireText(found, 'pathOrInlineDv'),
-    bytes: Number(found['sizeInBytes']),
-    rows: Number(found['cardinality']),
+    encoded: requireText(descriptor, 'pathOrInlineDv'),
+    bytes: Number(descriptor['sizeInBytes']),
+    rows: Number(descriptor['cardinality']),
   };
 }
 
@@ -120,8 +121,9 @@ function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
 
 /** Returns true for the protocol with deletion vectors and false for the one without; throws for any other protocol. */
 export function protocolHasDeletions(protocol: LogAction): boolean {
-  for (const known of [plainProtocol, deletionProtocol])
-    if (stringifyJson(protocol) === stringifyJson(known)) return known === deletionProtocol;
+  for (const knownProtocol of [plainProtocol, deletionProtocol])
+    if (stringifyJson(protocol) === stringifyJson(knownProtocol))
+      return knownProtocol === deletionProtocol;
   throw new Error(`needs another protocol than this server supports: ${stringifyJson(protocol)}`);
 }
 

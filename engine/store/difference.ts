@@ -26,7 +26,7 @@ export class VersionDifferenceCache {
   readonly #folder: DataFolder;
   readonly #maxKeptBytes: number;
   /** The cached differences by `<dataset> <from> <to>`. */
-  readonly #known = new LruCache<string, VersionDifference>(maxDifferenceBytes);
+  readonly #differences = new LruCache<string, VersionDifference>(maxDifferenceBytes);
 
   /** The differences that are being computed. */
   readonly #running = new Map<string, Promise<VersionDifference>>();
@@ -43,16 +43,20 @@ export class VersionDifferenceCache {
       if (version < -1 || version > last)
         throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
     const key = `${datasetId} ${from} ${to}`;
-    const cachedDifference = this.#known.get(key);
+    const cachedDifference = this.#differences.get(key);
     if (cachedDifference !== undefined) return cachedDifference;
     const runningDifference = this.#running.get(key);
     if (runningDifference !== undefined) return runningDifference;
-    const running = computeDifference(this.#folder, datasetId, [from, to], this.#maxKeptBytes);
-    this.#running.set(key, running);
+    const computation = computeDifference(this.#folder, datasetId, [from, to], this.#maxKeptBytes);
+    this.#running.set(key, computation);
     try {
-      const found = await running;
-      this.#known.set(key, found, Math.min(maxDifferenceBytes, differenceBytes(found)));
-      return found;
+      const difference = await computation;
+      this.#differences.set(
+        key,
+        difference,
+        Math.min(maxDifferenceBytes, differenceBytes(difference)),
+      );
+      return difference;
     } finally {
       this.#running.delete(key);
     }
@@ -94,10 +98,10 @@ async function computeDifference(
       await setImmediate(); // deletion vectors of many rows take milliseconds to decode
     }
   } else {
-    const passed: PassedEntry[] = [];
+    const passedEntries: PassedEntry[] = [];
     let bytes = 0;
-    for await (const one of readEntriesBetween(folder, datasetId, first, last)) {
-      const { entry, live, columns } = one;
+    for await (const replayedEntry of readEntriesBetween(folder, datasetId, first, last)) {
+      const { entry, live, columns } = replayedEntry;
       const changedPaths = [
         ...entry.update.map(({ segment }) => segment.path),
         ...entry.remove.map(({ path }) => path),
@@ -106,17 +110,17 @@ async function computeDifference(
       const traced = tracedEntry(entry, rowCounts);
       await onwards.followEntry(traced);
       bytes += tracedBytes(traced);
-      passed.push(
+      passedEntries.push(
         bytes <= maxKeptBytes ? { traced } : { version: entry.version, columns, rowCounts },
       );
     }
-    for (const one of passed.toReversed()) {
+    for (const passedEntry of passedEntries.toReversed()) {
       const traced =
-        'traced' in one
-          ? one.traced
+        'traced' in passedEntry
+          ? passedEntry.traced
           : tracedEntry(
-              await readEntry(folder, datasetId, one.version, one.columns),
-              one.rowCounts,
+              await readEntry(folder, datasetId, passedEntry.version, passedEntry.columns),
+              passedEntry.rowCounts,
             );
       await backwards.followEntryBack(traced);
     }
@@ -220,23 +224,23 @@ class GainedRowsTrace {
   }
 
   #exchange(
-    going: RowNumbersBySegment,
-    coming: RowNumbersBySegment,
+    removedRows: RowNumbersBySegment,
+    addedRows: RowNumbersBySegment,
     live: TracedEntry['before'],
   ): void {
-    const commonRows = this.#lost.intersectionWith(coming);
-    const temporary = this.gainedRows.intersectionWith(going);
+    const commonRows = this.#lost.intersectionWith(addedRows);
+    const temporaryRows = this.gainedRows.intersectionWith(removedRows);
     this.#lost.remove(commonRows, live);
-    this.gainedRows.remove(temporary, live);
-    this.gainedRows.add(subtractRows(coming, commonRows), live);
-    this.#lost.add(subtractRows(going, temporary), live);
+    this.gainedRows.remove(temporaryRows, live);
+    this.gainedRows.add(subtractRows(addedRows, commonRows), live);
+    this.#lost.add(subtractRows(removedRows, temporaryRows), live);
   }
 }
 
 function subtractRows(rows: RowNumbersBySegment, others: RowNumbersBySegment): RowNumbersBySegment {
-  const rowsLeft = [...rows].map(([path, own]) => {
-    const less = others.get(path);
-    return [path, less === undefined ? own : subtractSorted(own, less)] as const;
+  const rowsLeft = [...rows].map(([path, ownRows]) => {
+    const otherRows = others.get(path);
+    return [path, otherRows === undefined ? ownRows : subtractSorted(ownRows, otherRows)] as const;
   });
-  return new Map(rowsLeft.filter(([, own]) => own.length > 0));
+  return new Map(rowsLeft.filter(([, ownRows]) => ownRows.length > 0));
 }

@@ -38,8 +38,8 @@ export class DurableLogStates {
       if (!fileExists(this.#folder.logEntry(datasetId, last))) return state;
       // The checksum is read before the entry: if another entry takes its place in between, the checksum is not that of the other entry.
       const unsettledEntry = await readEntryChecksum(this.#folder, datasetId, last);
-      const newest = await advanceState(this.#folder, datasetId, state, last);
-      return newest.version === last ? { ...newest, unsettledEntry } : newest;
+      const newestState = await advanceState(this.#folder, datasetId, state, last);
+      return newestState.version === last ? { ...newestState, unsettledEntry } : newestState;
     });
   }
 
@@ -49,22 +49,29 @@ export class DurableLogStates {
    * listed.
    */
   async #advanceKnown(datasetId: number): Promise<LogState | undefined> {
-    const known = this.#states.get(datasetId);
+    const knownState = this.#states.get(datasetId);
     const exists = (version: number): boolean =>
       fileExists(this.#folder.logEntry(datasetId, version));
-    if (known === undefined || !exists(known.version)) return undefined;
-    let last = known.version;
-    while (exists(last + 1)) if (++last - known.version > maxAdvancedEntries) return undefined;
-    return advanceState(this.#folder, datasetId, known, Math.max(known.version, last - 1));
+    if (knownState === undefined || !exists(knownState.version)) return undefined;
+    let last = knownState.version;
+    while (exists(last + 1)) if (++last - knownState.version > maxAdvancedEntries) return undefined;
+    return advanceState(
+      this.#folder,
+      datasetId,
+      knownState,
+      Math.max(knownState.version, last - 1),
+    );
   }
 
   /** Returns the state of the last version but one; the last one if it is known to be durable. */
   async #replaySettled(datasetId: number): Promise<LogState> {
     const { versions } = await readLogContents(this.#folder, datasetId);
-    const known = this.#states.get(datasetId)?.version ?? -1;
-    const settled =
-      known < versions.length ? Math.max(versions.length - 2, known) : versions.length - 2;
-    return replayLog(this.#folder, datasetId, settled);
+    const knownVersion = this.#states.get(datasetId)?.version ?? -1;
+    const settledVersion =
+      knownVersion < versions.length
+        ? Math.max(versions.length - 2, knownVersion)
+        : versions.length - 2;
+    return replayLog(this.#folder, datasetId, settledVersion);
   }
 
   /**
@@ -80,8 +87,8 @@ export class DurableLogStates {
   }
 
   async #inTurn<T>(datasetId: number, read: () => Promise<T>): Promise<T> {
-    const before = this.#readings.get(datasetId);
-    const reading = (before ?? Promise.resolve()).then(read, read);
+    const earlierReading = this.#readings.get(datasetId);
+    const reading = (earlierReading ?? Promise.resolve()).then(read, read);
     this.#readings.set(datasetId, reading);
     try {
       return await reading;

@@ -25,9 +25,9 @@ export class FolderRemovals {
   async remove(datasetId: number): Promise<void> {
     const { folder, dropAfterMs, setTimer, exclusively } = this.#options;
     // Without its log the dataset no longer exists; its segments remain for running queries.
-    const mark = folder.path('datasets', String(datasetId), droppedLogName);
-    await removeTree(mark); // left over from an earlier archiving
-    await moveFile(folder.deltaLog(datasetId), mark);
+    const droppedLog = folder.path('datasets', String(datasetId), droppedLogName);
+    await removeTree(droppedLog); // left over from an earlier archiving
+    await moveFile(folder.deltaLog(datasetId), droppedLog);
     await syncFolder(folder.dataset(datasetId));
     if (dropAfterMs === 0) return removeTree(folder.dataset(datasetId));
     const timer = setTimer(() => {

@@ -61,18 +61,18 @@ export async function checkFooter(
   }
   for (const [i, leaf] of leaves.entries()) {
     const name = leaf.leaf.path.join('.');
-    const found = footerLeafStatistics(path, name, footer, i);
-    if (found.nulls !== leaf.nulls) {
+    const footerStatistics = footerLeafStatistics(path, name, footer, i);
+    if (footerStatistics.nulls !== leaf.nulls) {
       const writtenText = `${leaf.nulls} were written`;
       throw damagedSegmentFileError(
         path,
-        `column ${name} has ${found.nulls} nulls where ${writtenText}`,
+        `column ${name} has ${footerStatistics.nulls} nulls where ${writtenText}`,
       );
     }
     const isText = leaf.leaf.physical === physicalType.byteArray;
     const problem = isText
-      ? stringStatisticsProblem(leaf, found)
-      : numberStatisticsProblem(leaf, found);
+      ? stringStatisticsProblem(leaf, footerStatistics)
+      : numberStatisticsProblem(leaf, footerStatistics);
     if (problem !== undefined) throw damagedSegmentFileError(path, `column ${name} ${problem}`);
   }
 }
@@ -143,13 +143,13 @@ function footerLeafStatistics(
 
 function stringStatisticsProblem(
   leaf: EncodedLeafStatistics,
-  found: FooterLeafStatistics,
+  footerStatistics: FooterLeafStatistics,
 ): string | undefined {
-  if (found.stringBytes !== leaf.stringBytes) {
-    return `has ${found.stringBytes} bytes of text where ${leaf.stringBytes} were written`;
+  if (footerStatistics.stringBytes !== leaf.stringBytes) {
+    return `has ${footerStatistics.stringBytes} bytes of text where ${leaf.stringBytes} were written`;
   }
   if (leaf.min === undefined || leaf.max === undefined) return undefined;
-  const { min, max } = found;
+  const { min, max } = footerStatistics;
   if (min === undefined || max === undefined) return undefined; // long strings without an upper bound
   const isOutside = compareBounds(leaf.min, min) < 0 || compareBounds(leaf.max, max) > 0;
   return isOutside ? 'has bounds that leave out what was written' : undefined;
@@ -157,15 +157,15 @@ function stringStatisticsProblem(
 
 function numberStatisticsProblem(
   leaf: EncodedLeafStatistics,
-  found: FooterLeafStatistics,
+  footerStatistics: FooterLeafStatistics,
 ): string | undefined {
   // A chunk with NaN has no bounds.
   if (leaf.min === undefined || leaf.max === undefined || leaf.hasNaN) return undefined;
   const isSame =
-    found.min !== undefined &&
-    found.max !== undefined &&
-    compareBounds(found.min, leaf.min) === 0 &&
-    compareBounds(found.max, leaf.max) === 0;
+    footerStatistics.min !== undefined &&
+    footerStatistics.max !== undefined &&
+    compareBounds(footerStatistics.min, leaf.min) === 0 &&
+    compareBounds(footerStatistics.max, leaf.max) === 0;
   return isSame ? undefined : 'has other extreme values than were written';
 }
 

@@ -26,7 +26,7 @@ const maxVerifiedFiles = 200_000;
 export class SegmentIntegrity {
   readonly #folder: DataFolder;
   /** For each path, the identity of the file when it was last verified. */
-  readonly #verified: LruCache<string, string>;
+  readonly #verifiedIdentities: LruCache<string, string>;
   /** Snapshots checked in this iteration of the event loop, so that 64 simultaneous requests need one check. */
   readonly #justChecked = new Set<Snapshot>();
   readonly #checks = new WeakMap<Snapshot, FolderCheck>();
@@ -35,33 +35,33 @@ export class SegmentIntegrity {
   constructor(folder: DataFolder, everyMs: number, maxFiles = maxVerifiedFiles) {
     this.#folder = folder;
     this.#everyMs = everyMs;
-    this.#verified = new LruCache(maxFiles);
+    this.#verifiedIdentities = new LruCache(maxFiles);
   }
 
   /** Throws `damaged`, naming dataset and file, if a segment of the snapshot is missing or altered. */
   async check(snapshot: Snapshot): Promise<void> {
     if (this.#justChecked.has(snapshot)) return;
     const now = performance.now();
-    const last = this.#checks.get(snapshot);
-    const folderPath = last?.folderPath ?? this.#folder.dataset(snapshot.datasetId);
+    const lastCheck = this.#checks.get(snapshot);
+    const folderPath = lastCheck?.folderPath ?? this.#folder.dataset(snapshot.datasetId);
     const folder = folderIdentity(folderPath) ?? 'none';
-    if (last !== undefined && now < last.until && last.folder === folder) return;
-    let read = 0;
+    if (lastCheck !== undefined && now < lastCheck.until && lastCheck.folder === folder) return;
+    let bytesRead = 0;
     for (const [i, segment] of snapshot.segments.entries()) {
       const path = snapshot.files[i + 1]!; // the first file is the schema file
-      const verifiedIdentity = this.#verified.get(path);
+      const verifiedIdentity = this.#verifiedIdentities.get(path);
       if (verifiedIdentity !== undefined && verifiedIdentity === fileIdentity(path)) continue;
       const identity = fileIdentity(path);
       const isReadLater = verifiedIdentity === undefined && segment.blockChecksums !== undefined;
       const problem = isReadLater
         ? fileSizeProblem(path, segment)
-        : await findSegmentFileProblem(path, segment, read < maxFirstChecksumBytes);
+        : await findSegmentFileProblem(path, segment, bytesRead < maxFirstChecksumBytes);
       if (problem !== undefined) {
         const name = `dataset ${snapshot.datasetId}: segment ${segment.path}`;
         throw new AppError('damaged', `${name} ${problem}; restore the file from a backup`);
       }
-      if (!isReadLater) read += segment.bytes;
-      this.#verified.set(path, identity ?? '');
+      if (!isReadLater) bytesRead += segment.bytes;
+      this.#verifiedIdentities.set(path, identity ?? '');
     }
     this.#checks.set(snapshot, { folderPath, until: now + this.#everyMs, folder });
     if (this.#justChecked.size === 0) setImmediate(() => this.#justChecked.clear());
@@ -74,19 +74,19 @@ export class SegmentIntegrity {
    */
   async ensureSchemaFile({ columns, files: [path = ''] }: Snapshot): Promise<void> {
     const identity = fileIdentity(path);
-    if (identity !== undefined && this.#verified.get(path) === identity) return;
+    if (identity !== undefined && this.#verifiedIdentities.get(path) === identity) return;
     if (identity === undefined || !(await isSchemaFileWhole(path, columns))) {
       await makeFolder(dirname(path));
       await replaceFile(path, encodeSchemaFile(columns));
     }
-    this.#verified.set(path, fileIdentity(path) ?? '');
+    this.#verifiedIdentities.set(path, fileIdentity(path) ?? '');
   }
 
   /** Forgets what is known of a dropped dataset. */
   forget(datasetId: number): void {
     const prefix = this.#folder.dataset(datasetId) + sep;
-    for (const path of this.#verified.keys())
-      if (path.startsWith(prefix)) this.#verified.delete(path);
+    for (const path of this.#verifiedIdentities.keys())
+      if (path.startsWith(prefix)) this.#verifiedIdentities.delete(path);
   }
 }
 
@@ -103,7 +103,7 @@ interface FolderCheck {
  */
 export class VerifiedFiles {
   /** For each path, the identity of the file when it was verified. */
-  readonly #verified = new LruCache<string, string>(maxVerifiedFiles);
+  readonly #verifiedIdentities = new LruCache<string, string>(maxVerifiedFiles);
 
   /**
    * Throws `damaged` if a segment of the snapshot is missing or altered. Segments without block checksums have already been verified by the
@@ -115,7 +115,7 @@ export class VerifiedFiles {
       const { blockChecksums } = segment;
       const identity = fileIdentity(path);
       if (blockChecksums === undefined) continue;
-      if (identity !== undefined && this.#verified.get(path) === identity) continue;
+      if (identity !== undefined && this.#verifiedIdentities.get(path) === identity) continue;
       const alteredError = (): AppError => new AppError('damaged', `segment ${segment.path} ${alteredFileMessage}`); // prettier-ignore
       const file = await openFile(path);
       try {
@@ -128,7 +128,7 @@ export class VerifiedFiles {
       } finally {
         await file.close();
       }
-      this.#verified.set(path, identity ?? '');
+      this.#verifiedIdentities.set(path, identity ?? '');
     }
   }
 }

@@ -20,9 +20,9 @@ export function segmentMoves(
   segments: readonly Segment[],
   scratchFolder: string,
 ): readonly SegmentMove[] {
-  const batch = `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
+  const namePrefix = `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
   return segments.map((segment, i): SegmentMove => {
-    const path = `${batch}-${String(i).padStart(5, '0')}.parquet`;
+    const path = `${namePrefix}-${String(i).padStart(5, '0')}.parquet`;
     return {
       segment: { ...segment, path },
       from: folder.requireInside(join(scratchFolder, segment.path)),

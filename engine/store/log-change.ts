@@ -16,21 +16,21 @@ export async function logEntryOfChange(
   latestTime: number,
 ): Promise<LogEntry> {
   const isRewrite = !('columns' in change);
-  const isSame =
+  const hasSameColumns =
     isRewrite || (state.version >= 0 && areColumnsEqual(state.columns, change.columns));
   const update = (isRewrite ? undefined : change.update) ?? [];
   const segments = moves.map(({ segment }) => segment);
   const rewrite = isRewrite ? await rebaseRewrite(change, segments, state.live) : undefined;
-  let next = state.nextRowId;
+  let nextRowId = state.nextRowId;
   const add = (rewrite?.add ?? segments).map((segment) => {
     if (segment.baseRowId !== undefined || storesRowIds(segment)) return segment;
-    const placedSegment = { ...segment, baseRowId: next };
-    next += segment.rows;
+    const placedSegment = { ...segment, baseRowId: nextRowId };
+    nextRowId += segment.rows;
     return placedSegment;
   });
   return {
     version: state.version + 1,
-    columns: isSame ? undefined : change.columns,
+    columns: hasSameColumns ? undefined : change.columns,
     add,
     remove: isRewrite ? rewrite!.remove : change.remove.map((path) => state.live.get(path)!),
     // If a segment is removed and added with the same deleted rows, other readers treat it as removed, so updates without a difference are
@@ -72,11 +72,11 @@ export function refuseConflict(
   }
   if ('columns' in change) return;
   // When the merge was planned, it skipped segments without records; a rollback may have restored rows of one since.
-  const places = new Set(change.replace.map(({ path }) => path));
-  let placesLeft = places.size;
+  const replacedPaths = new Set(change.replace.map(({ path }) => path));
+  let pathsLeft = replacedPaths.size;
   for (const [path, segment] of state.live) {
-    if (places.has(path)) placesLeft--;
-    else if (placesLeft > 0 && placesLeft < places.size && liveRowCount(segment) > 0)
+    if (replacedPaths.has(path)) pathsLeft--;
+    else if (pathsLeft > 0 && pathsLeft < replacedPaths.size && liveRowCount(segment) > 0)
       throw new AppError('conflict', `rows of the segment ${path} were restored meanwhile`);
   }
 }

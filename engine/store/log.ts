@@ -125,11 +125,11 @@ export async function appendEntry(
   after: LogState,
 ): Promise<number | undefined> {
   const bytes = encodeEntry(datasetId, entry, after);
-  const isDone = await publishFile(folder.logEntry(datasetId, entry.version), bytes, {
+  const isPublished = await publishFile(folder.logEntry(datasetId, entry.version), bytes, {
     written: () => crashpoint('log.temp-written'),
     linked: () => crashpoint('log.linked'),
   });
-  return isDone ? bytes.byteLength : undefined;
+  return isPublished ? bytes.byteLength : undefined;
 }
 
 /** Reads and verifies one log entry; `current` has the dataset's columns before the entry. */
@@ -172,13 +172,13 @@ function encodeEntry(
     const metaData = metaDataAction(datasetId, columns, hasDeletions);
     actions.push({ metaData: { ...metaData, createdTime: time } });
   }
-  const remove = (path: string, deletion: DeletionVector | undefined): void => {
+  const pushRemoveAction = (path: string, deletion: DeletionVector | undefined): void => {
     const vector = deletion && { deletionVector: deletionVectorDescriptor(deletion) };
     actions.push({ remove: { path, deletionTimestamp: time, dataChange, ...vector } });
   };
-  for (const { path, deletion } of entry.remove) remove(path, deletion);
+  for (const { path, deletion } of entry.remove) pushRemoveAction(path, deletion);
   for (const { segment, before } of entry.update) {
-    remove(segment.path, before);
+    pushRemoveAction(segment.path, before);
     actions.push({ add: { ...updateAction(live.get(segment.path)!, time), dataChange } });
   }
   for (const segment of entry.add)
@@ -244,9 +244,12 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
   const actions = lines.map(parseAction);
   const metaData = actions.filter(([kind]) => kind === 'metaData');
   const protocols = actions.filter(([kind]) => kind === 'protocol');
-  const begun = protocols.map(([, protocol]) => protocolHasDeletions(protocol));
-  const expected = [...(version === 0 ? [false] : []), ...(begun.includes(true) ? [true] : [])];
-  if (String(begun) !== String(expected))
+  const deletionFlags = protocols.map(([, protocol]) => protocolHasDeletions(protocol));
+  const expectedFlags = [
+    ...(version === 0 ? [false] : []),
+    ...(deletionFlags.includes(true) ? [true] : []),
+  ];
+  if (String(deletionFlags) !== String(expectedFlags))
     throw new Error('has a missing or a misplaced protocol line');
   if (metaData.length > 1 || (version === 0 && metaData.length === 0)) {
     throw new Error(`has ${metaData.length} metaData lines`);
@@ -258,7 +261,7 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
     const path = requireText(action, 'path');
     removedSegments.set(path, { path, deletion: deletionVectorOf(action) });
   }
-  const added: Segment[] = [];
+  const addedSegments: Segment[] = [];
   const update: UpdatedSegment[] = [];
   for (const [kind, action] of actions) {
     if (kind !== 'add') continue;
@@ -267,16 +270,16 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
       update.push({ segment: { path: before.path, deletion: deletionVectorOf(action) }, before: before.deletion }); // prettier-ignore
     else if (before !== undefined)
       update.push({ segment: segmentOfAddAction(action, columns ?? current), before: before.deletion }); // prettier-ignore
-    else added.push(segmentOfAddAction(action, columns ?? current));
+    else addedSegments.push(segmentOfAddAction(action, columns ?? current));
     removedSegments.delete(requireText(action, 'path'));
   }
   return {
     version,
     columns,
-    add: added,
+    add: addedSegments,
     remove: [...removedSegments.values()],
     update,
-    beginsDeletions: begun.includes(true),
+    beginsDeletions: deletionFlags.includes(true),
     isRewrite: areActionsOfRewrite(actions),
     origins,
     info,
@@ -321,15 +324,16 @@ function verifyCommitInfo(
 const actionKinds = ['protocol', 'metaData', 'add', 'remove', 'commitInfo'];
 
 function parseAction(line: string): [string, LogAction] {
-  const parsed = parseJson(line, { maxDepth: maxJsonDepth }) as Record<string, unknown> | null;
-  const names = parsed !== null && typeof parsed === 'object' ? Object.keys(parsed) : [];
+  const parsedLine = parseJson(line, { maxDepth: maxJsonDepth }) as Record<string, unknown> | null;
+  const names =
+    parsedLine !== null && typeof parsedLine === 'object' ? Object.keys(parsedLine) : [];
   const kind = names[0];
   if (names.length !== 1 || kind === undefined || !actionKinds.includes(kind)) {
     // The protocol allows readers to skip unknown actions; in Strandlake's log, an unknown action means that another program has written to
     // it.
     throw new Error(`has an unknown action: ${names.join(', ')}`);
   }
-  return [kind, parsed![kind] as LogAction];
+  return [kind, parsedLine![kind] as LogAction];
 }
 
 /** Returns the error for one damaged entry of a dataset's log. */

@@ -26,20 +26,20 @@ export interface MergeSource {
 
 /**
  * Writes the rows of several segments, in their order, as one segment, and makes it durable. Deleted rows are left out, in which case at
- * least one record must remain; or, if `dropsDeleted` is false, they stay as deleted rows of the merged segment. `dataset` has the columns
- * of the dataset. The sources must match their checksums, and the counts in the footer of the result must equal the sums of the sources'
- * counts less those of the rows left out; otherwise the merge fails with `damaged`.
+ * least one record must remain; or, if `dropsDeleted` is false, they stay as deleted rows of the merged segment. `datasetColumns` has
+ * the columns of the dataset. The sources must match their checksums, and the counts in the footer of the result must equal the sums of
+ * the sources' counts less those of the rows left out; otherwise the merge fails with `damaged`.
  */
 export async function mergeSegments(
   sources: readonly MergeSource[],
-  dataset: Columns,
+  datasetColumns: Columns,
   file: string,
   dropsDeleted = true,
 ): Promise<Segment> {
   const segments = sources.map(({ segment }) => segment);
   const { isStored, ...rowIds } = mergedRowIds(segments, dropsDeleted);
   const columnsPresent = presentColumns(
-    dataset,
+    datasetColumns,
     segments.map((segment) => segment.columns),
   );
   const columns = isStored ? [rowIdColumn, ...columnsPresent] : columnsPresent;
@@ -66,10 +66,11 @@ export async function mergeSegments(
 /** Returns the deleted rows of several segments as rows of the segment that contains all their rows. */
 function mergedDeletion(sources: readonly MergeSource[]): Pick<Segment, 'deletion'> {
   const rows: number[] = [];
-  let before = 0;
+  let rowsBefore = 0;
   for (const { segment } of sources) {
-    if (segment.deletion) for (const row of deletedRows(segment.deletion)) rows.push(before + row);
-    before += segment.rows;
+    if (segment.deletion)
+      for (const row of deletedRows(segment.deletion)) rows.push(rowsBefore + row);
+    rowsBefore += segment.rows;
   }
   return rows.length === 0 ? {} : { deletion: deletionVector(Int32Array.from(rows)) };
 }
@@ -88,12 +89,14 @@ function segmentInputOf(
 }
 
 /** Returns the columns of a dataset, and the members of its objects, that at least one of the segments has. */
-export function presentColumns(columns: Columns, segments: readonly Columns[]): Columns {
+export function presentColumns(columns: Columns, columnsOfSegments: readonly Columns[]): Columns {
   return columns.flatMap((column) => {
-    const found = segments.flatMap((own) => own.filter((one) => one.physical === column.physical));
-    if (found.length === 0) return [];
+    const storedColumns = columnsOfSegments.flatMap((segmentColumns) =>
+      segmentColumns.filter((one) => one.physical === column.physical),
+    );
+    if (storedColumns.length === 0) return [];
     if (column.children === undefined) return [column];
-    const children = found.map((one) => one.children ?? []);
+    const children = storedColumns.map((one) => one.children ?? []);
     return [{ ...column, children: presentColumns(column.children, children) }];
   });
 }

@@ -86,9 +86,9 @@ class FileStore implements Store {
   readonly #keepVersionsMs: number;
   readonly #now: () => number;
   readonly #snapshots: SnapshotCache;
-  readonly #written = new WrittenEntries();
+  readonly #writtenEntries = new WrittenEntries();
   /** Datasets that this process has deleted. Ids are never reused, so a later commit to such a dataset was begun before the deletion. */
-  readonly #dropped = new Set<number>();
+  readonly #droppedDatasets = new Set<number>();
   readonly #removals: FolderRemovals;
   /** For each dataset, a promise that resolves when the last queued operation has ended. */
   readonly #queues = new Map<number, Promise<void>>();
@@ -97,7 +97,7 @@ class FileStore implements Store {
   readonly #vacuums: Vacuums;
   readonly #checkpoints: Checkpoints;
   readonly #diskUses: DiskUses;
-  #committed: (datasetId: number, version: number) => void = () => {};
+  #commitListener: (datasetId: number, version: number) => void = () => {};
 
   constructor(folder: DataFolder, options: StoreOptions) {
     const { dropAfterMs, setTimer, checkEveryMs, keepVersionsMs, pinMs, now, logs } = options;
@@ -142,13 +142,13 @@ class FileStore implements Store {
   async nextMerge(datasetId: number, isQuiet = false): Promise<MergeInput | undefined> {
     const { columns, segments } = (await this.#snapshots.current(datasetId)).snapshot;
     const dropBefore = await this.#vacuums.expiredBefore(datasetId);
-    const sorted = planSort(segments, isQuiet, isMergeable);
+    const segmentsToSort = planSort(segments, isQuiet, isMergeable);
     const window = { dropBefore, now: this.#now() };
-    const next = sorted ?? planMerge(segments, isQuiet, window);
-    if (next === undefined) return undefined;
-    const dropsDeleted = next.every((segment) => isDeletionExpired(segment, window));
-    const isSorted = sorted !== undefined || areRowIdsInterleaved(next);
-    return { segments: next, columns, dropsDeleted, isSorted };
+    const nextSegments = segmentsToSort ?? planMerge(segments, isQuiet, window);
+    if (nextSegments === undefined) return undefined;
+    const dropsDeleted = nextSegments.every((segment) => isDeletionExpired(segment, window));
+    const isSorted = segmentsToSort !== undefined || areRowIdsInterleaved(nextSegments);
+    return { segments: nextSegments, columns, dropsDeleted, isSorted };
   }
 
   commit(datasetId: number, change: DatasetChange, scratchFolder: string): Promise<Snapshot> {
@@ -176,20 +176,20 @@ class FileStore implements Store {
           this.#refuseLostEntry(datasetId, state.version);
           const latestTime = await this.#latestTime(datasetId, state);
           const entry = await logEntryOfChange(state, change, moves, this.#now(), latestTime);
-          const after = applyEntry(datasetId, state, entry); // throws if the entry would damage the log
+          const stateAfter = applyEntry(datasetId, state, entry); // throws if the entry would damage the log
           // Everything that can fail comes before the log entry, because the commit has happened as soon as the entry is written.
           const freshState = {
-            state: after,
-            snapshot: await buildSnapshot(this.#folder, datasetId, after),
+            state: stateAfter,
+            snapshot: await buildSnapshot(this.#folder, datasetId, stateAfter),
           };
           this.#snapshots.setVisibleLimit(datasetId, state.version);
-          const bytes = await appendEntry(this.#folder, datasetId, entry, after);
+          const bytes = await appendEntry(this.#folder, datasetId, entry, stateAfter);
           this.#snapshots.setVisibleLimit(datasetId, undefined);
           if (bytes !== undefined) {
-            this.#written.add(datasetId, entry, bytes);
+            this.#writtenEntries.add(datasetId, entry, bytes);
             for (const move of moves) await discardFile(move.from);
             this.#snapshots.setCurrent(datasetId, freshState);
-            this.#committed(datasetId, after.version);
+            this.#commitListener(datasetId, stateAfter.version);
             return freshState.snapshot;
           }
           // Another process wrote this version first, so the change is checked against the new state.
@@ -213,18 +213,18 @@ class FileStore implements Store {
   async #latestTime(datasetId: number, { version, columns }: LogState): Promise<number> {
     if (version < 0) return -Infinity;
     const { time, latestTime } =
-      this.#written.get(datasetId, version) ??
+      this.#writtenEntries.get(datasetId, version) ??
       (await readEntry(this.#folder, datasetId, version, columns));
     return latestTime ?? time;
   }
 
   /** Throws if the durability of an earlier entry is unknown: only a restart can then tell which version is the last. */
   #refuseUncertain(datasetId: number): void {
-    const last = this.#snapshots.visibleLimit(datasetId);
-    if (last === undefined) return;
+    const lastVisible = this.#snapshots.visibleLimit(datasetId);
+    if (lastVisible === undefined) return;
     throw new AppError(
       'internal',
-      `dataset ${datasetId}: the disk failed while version ${last + 1} was written; restart the server to go on`,
+      `dataset ${datasetId}: the disk failed while version ${lastVisible + 1} was written; restart the server to go on`,
     );
   }
 
@@ -236,12 +236,12 @@ class FileStore implements Store {
 
   #refuseDropped(datasetId: number): void {
     const droppedLog = join(this.#folder.dataset(datasetId), droppedLogName);
-    if (this.#dropped.has(datasetId) || fileExists(droppedLog))
+    if (this.#droppedDatasets.has(datasetId) || fileExists(droppedLog))
       throw deletedMeanwhileError(datasetId);
   }
 
   onCommit(listener: (datasetId: number, version: number) => void): void {
-    this.#committed = listener;
+    this.#commitListener = listener;
   }
 
   async isVacuumDue(datasetId: number): Promise<boolean> {
@@ -293,8 +293,8 @@ class FileStore implements Store {
     const { state } = await this.#snapshots.current(datasetId);
     if (version > state.version) return undefined; // the entry was taken back, or is still being written
     if (unsettledEntry !== undefined) {
-      const entry = await readEntryChecksum(this.#folder, datasetId, version);
-      if (entry !== unsettledEntry) return undefined;
+      const entryChecksum = await readEntryChecksum(this.#folder, datasetId, version);
+      if (entryChecksum !== unsettledEntry) return undefined;
     }
     if (version === state.version) return update;
     return rebaseDeletions(this.#folder, datasetId, version, update, state);
@@ -303,9 +303,9 @@ class FileStore implements Store {
   async rollback(datasetId: number, version: number, base: number): Promise<Rollback> {
     if (version < 0 || version > base)
       throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
-    const before = this.#snapshots.knownVersion(datasetId, version - 1);
+    const snapshotBefore = this.#snapshots.knownVersion(datasetId, version - 1);
     const newest = await this.#snapshots.version(datasetId, base);
-    return computeRollback(this.#folder, version, before, newest, this.#written);
+    return computeRollback(this.#folder, version, snapshotBefore, newest, this.#writtenEntries);
   }
 
   async difference(datasetId: number, from: number, to: number): Promise<VersionDifference> {
@@ -314,7 +314,7 @@ class FileStore implements Store {
 
   drop(datasetId: number): Promise<void> {
     return this.#exclusively(datasetId, async () => {
-      this.#dropped.add(datasetId);
+      this.#droppedDatasets.add(datasetId);
       if ((await listFolder(this.#folder.deltaLog(datasetId))).length === 0) {
         // The dataset was never committed, so nobody reads it.
         await removeTree(this.#folder.dataset(datasetId));
@@ -338,10 +338,10 @@ class FileStore implements Store {
 
   restore(datasetId: number, unpacked: string): Promise<void> {
     return this.#exclusively(datasetId, async () => {
-      if (this.#dropped.has(datasetId)) throw deletedMeanwhileError(datasetId);
+      if (this.#droppedDatasets.has(datasetId)) throw deletedMeanwhileError(datasetId);
       const folder = this.#folder.dataset(datasetId);
-      const restored = Buffer.from(`${this.#now()}\n`);
-      await replaceFile(join(this.#folder.requireInside(unpacked), restoredName), restored);
+      const restoredAt = Buffer.from(`${this.#now()}\n`);
+      await replaceFile(join(this.#folder.requireInside(unpacked), restoredName), restoredAt);
       // Files that remain of the dataset from before it was archived have the same names and contents as the unpacked ones, so they are
       // replaced at once. If that fails, their removal stays scheduled.
       await removeTree(folder);
@@ -353,8 +353,8 @@ class FileStore implements Store {
 
   async #remove(datasetId: number): Promise<void> {
     await this.#removals.remove(datasetId);
-    const parts = [this.#snapshots, this.#written, this.#integrity, this.#vacuums, this.#checkpoints, this.#diskUses]; // prettier-ignore
-    for (const part of parts) part.forget(datasetId);
+    const caches = [this.#snapshots, this.#writtenEntries, this.#integrity, this.#vacuums, this.#checkpoints, this.#diskUses]; // prettier-ignore
+    for (const cache of caches) cache.forget(datasetId);
   }
 
   async datasets(): Promise<readonly number[]> {
@@ -367,7 +367,9 @@ class FileStore implements Store {
     return ids;
   }
 
-  async sweep(known: (datasetId: number) => Promise<DatasetStateInCatalog>): Promise<SweepResult> {
+  async sweep(
+    stateInCatalog: (datasetId: number) => Promise<DatasetStateInCatalog>,
+  ): Promise<SweepResult> {
     const removedNames: string[] = [];
     const quarantined: string[] = [];
     const failures: string[] = [];
@@ -375,14 +377,14 @@ class FileStore implements Store {
     for (const entry of await listFolder(this.#folder.datasets)) {
       if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
       const id = Number(entry.name);
-      const version = await known(id);
+      const version = await stateInCatalog(id);
       if (version === undefined) continue;
       try {
-        const swept = await this.#exclusively(id, () =>
+        const sweepResult = await this.#exclusively(id, () =>
           sweepDataset(this.#folder, id, version, scratch),
         );
-        removedNames.push(...swept.removed.map((name) => `${id}/${name}`));
-        quarantined.push(...swept.quarantined.map((name) => `${id}/${name}`));
+        removedNames.push(...sweepResult.removed.map((name) => `${id}/${name}`));
+        quarantined.push(...sweepResult.quarantined.map((name) => `${id}/${name}`));
       } catch (error) {
         failures.push(toErrorValue(error).message);
       }
@@ -398,11 +400,11 @@ class FileStore implements Store {
 
   /** Runs operations on a dataset's files one after the other. Other processes are excluded by `link()`, which creates the log entry. */
   async #exclusively<T>(datasetId: number, work: () => Promise<T>): Promise<T> {
-    const before = this.#queues.get(datasetId);
+    const earlierOperation = this.#queues.get(datasetId);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#queues.set(datasetId, promise);
     try {
-      await before;
+      await earlierOperation;
       return await work();
     } finally {
       resolve();

@@ -61,9 +61,9 @@ function runsBySource({ sources, rows }: RowOrigins): readonly RowRuns[] {
   const targets = Array.from(counts, (count) => new Int32Array(count));
   counts.fill(0);
   for (const [target, source] of sources.entries()) targets[source]![counts[source]!++] = target;
-  return targets.map((ofSource) => {
-    const order = ascendingOrder(ofSource.map((target) => rows[target]!));
-    return runsOf(rows, order?.map((i) => ofSource[i]!) ?? ofSource);
+  return targets.map((sourceTargets) => {
+    const order = ascendingOrder(sourceTargets.map((target) => rows[target]!));
+    return runsOf(rows, order?.map((i) => sourceTargets[i]!) ?? sourceTargets);
   });
 }
 
@@ -142,11 +142,11 @@ function decodeRowByRow(text: string, count: number): RowOrigins {
     throw new RangeError(`the origins of ${count} rows have ${bytes.length} bytes`);
   const sources = new Uint32Array(count);
   const rows = new Int32Array(count);
-  const last = new Int32Array(1 << 16).fill(-1);
+  const lastRows = new Int32Array(1 << 16).fill(-1);
   for (let i = 0; i < count; i++) {
     const source = bytes.readUInt16LE(2 * i);
     sources[i] = source;
-    rows[i] = last[source] = last[source]! + bytes.readInt32LE(2 * count + 4 * i);
+    rows[i] = lastRows[source] = lastRows[source]! + bytes.readInt32LE(2 * count + 4 * i);
   }
   return { sources, rows };
 }

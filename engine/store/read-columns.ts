@@ -37,9 +37,15 @@ export async function readColumns(
 ): Promise<readonly Data[]> {
   const schema = parquetSchema(parquetColumnsWithoutReserved(columns));
   const parts: DecodedColumnChunk[][] = schema.leaves.map(() => []);
-  for (const read of reads) {
-    if (read.leftOut.length === read.segment.rows) continue;
-    await appendSegmentParts(read, await readFooter(read.file), schema, parts, read.leftOut);
+  for (const segmentToRead of reads) {
+    if (segmentToRead.leftOut.length === segmentToRead.segment.rows) continue;
+    await appendSegmentParts(
+      segmentToRead,
+      await readFooter(segmentToRead.file),
+      schema,
+      parts,
+      segmentToRead.leftOut,
+    );
   }
   return assemble(schema, parts, arrowSchema(columns).fields.slice(reservedColumns.length));
 }
@@ -53,7 +59,7 @@ export async function appendSegmentParts(
   footer: Footer,
   schema: ParquetSchema,
   parts: readonly DecodedColumnChunk[][],
-  deleted: Int32Array,
+  leftOutRows: Int32Array,
 ): Promise<FooterCounts> {
   const bytes = await readVerifiedFile(file, segment);
   const source = parquetSchema(parquetColumns(segment.columns));
@@ -61,7 +67,7 @@ export async function appendSegmentParts(
   let first = 0;
   try {
     for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
-      const read = (leaf: number): DecodedColumnChunk => {
+      const readLeaf = (leaf: number): DecodedColumnChunk => {
         const meta = chunks[leaf]?.meta_data;
         if (meta === undefined) throw new RangeError(`leaf ${leaf} is missing`);
         const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
@@ -70,25 +76,31 @@ export async function appendSegmentParts(
           slots: Number(meta.num_values),
           isCompressed: isZstd(meta.codec),
         });
-        const reduced = withoutRows(part, source.leaves[leaf]!.maxDefinition, deleted, first);
+        const reduced = withoutRows(part, source.leaves[leaf]!.maxDefinition, leftOutRows, first);
         const key = JSON.stringify(meta.path_in_schema);
         const [values, stringBytes] = droppedColumns.get(key) ?? [0, 0];
         droppedColumns.set(key, [values - reduced.values, stringBytes - reduced.stringBytes]);
         return reduced.part;
       };
       const end = first + Number(rows);
-      const here = deleted.reduce((sum, row) => sum + (row >= first && row < end ? 1 : 0), 0);
-      const found = readProjectedLeaves(schema, source, Number(rows) - here, read).map(
-        (part, leaf) => {
-          if (storesRowIds(segment) || !isRowIdLeaf(schema, leaf)) return part;
-          const ids = consecutiveRowIds((segment.baseRowId ?? 0) + first, Number(rows));
-          return withoutRows(ids, 1, deleted, first).part;
-        },
+      const leftOutInGroup = leftOutRows.reduce(
+        (sum, row) => sum + (row >= first && row < end ? 1 : 0),
+        0,
       );
-      for (const [leaf, part] of found.entries()) parts[leaf]!.push(part);
+      const groupParts = readProjectedLeaves(
+        schema,
+        source,
+        Number(rows) - leftOutInGroup,
+        readLeaf,
+      ).map((part, leaf) => {
+        if (storesRowIds(segment) || !isRowIdLeaf(schema, leaf)) return part;
+        const ids = consecutiveRowIds((segment.baseRowId ?? 0) + first, Number(rows));
+        return withoutRows(ids, 1, leftOutRows, first).part;
+      });
+      for (const [leaf, part] of groupParts.entries()) parts[leaf]!.push(part);
       first = end;
     }
-    return { rows: -deleted.length, leaves: droppedColumns };
+    return { rows: -leftOutRows.length, leaves: droppedColumns };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw damagedSegmentError(segment, `cannot be read column by column (${reason})`, error);
@@ -146,11 +158,15 @@ export function describeCountDifference(
   before: readonly FooterCounts[],
   after: readonly FooterCounts[],
 ): string | undefined {
-  const [expected, found] = [before, after].map(sumFooterCounts) as [FooterCounts, FooterCounts];
-  if (expected.rows !== found.rows) return `${found.rows} records of ${expected.rows}`;
-  for (const key of new Set([...expected.leaves.keys(), ...found.leaves.keys()])) {
-    const [values, bytes] = expected.leaves.get(key) ?? [0, 0];
-    const [foundValues, foundBytes] = found.leaves.get(key) ?? [0, 0];
+  const [expectedCounts, foundCounts] = [before, after].map(sumFooterCounts) as [
+    FooterCounts,
+    FooterCounts,
+  ];
+  if (expectedCounts.rows !== foundCounts.rows)
+    return `${foundCounts.rows} records of ${expectedCounts.rows}`;
+  for (const key of new Set([...expectedCounts.leaves.keys(), ...foundCounts.leaves.keys()])) {
+    const [values, bytes] = expectedCounts.leaves.get(key) ?? [0, 0];
+    const [foundValues, foundBytes] = foundCounts.leaves.get(key) ?? [0, 0];
     if (values !== foundValues) return `${foundValues} of ${values} values in the column ${key}`;
     if (bytes !== foundBytes) return `${foundBytes} of ${bytes} bytes of text in the column ${key}`;
   }
@@ -160,9 +176,9 @@ export function describeCountDifference(
 function sumFooterCounts(counts: readonly FooterCounts[]): FooterCounts {
   const leaves = new Map<string, [number, number]>();
   let rows = 0;
-  for (const one of counts) {
-    rows += one.rows;
-    for (const [key, [values, bytes]] of one.leaves) {
+  for (const fileCounts of counts) {
+    rows += fileCounts.rows;
+    for (const [key, [values, bytes]] of fileCounts.leaves) {
       if (key === rowIdPathKey) continue;
       const [ownValues, ownBytes] = leaves.get(key) ?? [0, 0];
       leaves.set(key, [ownValues + values, ownBytes + bytes]);

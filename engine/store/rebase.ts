@@ -49,28 +49,33 @@ export async function rebaseRewrite(
   live: ReadonlyMap<string, Segment>,
 ): Promise<RebasedRewrite> {
   const remove = replace.map(({ path }) => live.get(path)!);
-  const changedSegments = replace.flatMap((planned, i) => {
-    const newest = remove[i]!;
-    return planned.deletion?.encoded === newest.deletion?.encoded ? [] : [{ planned, newest }];
+  const changedSegments = replace.flatMap((plannedSegment, i) => {
+    const newestSegment = remove[i]!;
+    return plannedSegment.deletion?.encoded === newestSegment.deletion?.encoded
+      ? []
+      : [{ plannedSegment, newestSegment }];
   });
   if (changedSegments.length === 0) return { remove, add, origins };
-  for (const { planned, newest } of changedSegments) {
-    if (moreDeletedRows(newest, planned).length > 0)
-      throw new AppError('conflict', `rows of the segment ${planned.path} were restored meanwhile`);
+  for (const { plannedSegment, newestSegment } of changedSegments) {
+    if (moreDeletedRows(newestSegment, plannedSegment).length > 0)
+      throw new AppError(
+        'conflict',
+        `rows of the segment ${plannedSegment.path} were restored meanwhile`,
+      );
   }
   const plannedSegments = replace.map(({ path, deletion }) => ({ ...live.get(path)!, deletion }));
   const plannedLive = new Map(plannedSegments.map((segment) => [segment.path, segment]));
   const trace = new TracedRowSet(
     new Map(
-      changedSegments.map(({ planned, newest }) => [
-        planned.path,
-        moreDeletedRows(planned, newest),
+      changedSegments.map(({ plannedSegment, newestSegment }) => [
+        plannedSegment.path,
+        moreDeletedRows(plannedSegment, newestSegment),
       ]),
     ),
   );
   // An entry without origins means that the rewrite has left out all rows that are deleted before the entry, or none.
-  const concatenated = origins ?? concatenationOrigins(plannedSegments, add);
-  const entry = { isRewrite: true, remove: plannedSegments, add, origins: concatenated };
+  const entryOrigins = origins ?? concatenationOrigins(plannedSegments, add);
+  const entry = { isRewrite: true, remove: plannedSegments, add, origins: entryOrigins };
   await traceForward([trace], entry, plannedLive);
   return {
     remove,
@@ -78,7 +83,7 @@ export async function rebaseRewrite(
       const rows = trace.rows.get(segment.path);
       return rows === undefined ? segment : withMoreDeleted(segment, rowNumbersOf(rows, segment));
     }),
-    origins: concatenated,
+    origins: entryOrigins,
   };
 }
 
@@ -90,15 +95,15 @@ function concatenationOrigins(
   const count = target?.rows ?? 0;
   if (count === sources.reduce((sum, { rows }) => sum + rows, 0)) return undefined;
   const origins = { sources: new Uint32Array(count), rows: new Int32Array(count) };
-  let next = 0;
+  let nextRow = 0;
   for (const [number, source] of sources.entries()) {
     const goneRows = source.deletion ? deletedRows(source.deletion) : [];
-    const first = next;
-    for (let row = 0, gone = 0; row < source.rows; row++) {
-      if (goneRows[gone] === row) gone++;
-      else origins.rows[next++] = row;
+    const first = nextRow;
+    for (let row = 0, nextGone = 0; row < source.rows; row++) {
+      if (goneRows[nextGone] === row) nextGone++;
+      else origins.rows[nextRow++] = row;
     }
-    origins.sources.fill(number, first, next);
+    origins.sources.fill(number, first, nextRow);
   }
   return [encodeOrigins(origins)];
 }

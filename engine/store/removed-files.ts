@@ -32,13 +32,13 @@ export class RemovedFiles implements Iterable<readonly [string, RemovedFile]> {
   }
 
   static of(files: Iterable<readonly [string, RemovedFile]>): RemovedFiles {
-    const numbered = new Map<string, NumberedFile>();
-    let total = 0;
+    const numberedFiles = new Map<string, NumberedFile>();
+    let totalBytes = 0;
     for (const [path, file] of files) {
-      numbered.set(path, { ...file, number: numbered.size });
-      total += file.bytes;
+      numberedFiles.set(path, { ...file, number: numberedFiles.size });
+      totalBytes += file.bytes;
     }
-    return new RemovedFiles(numbered, numbered.size, total);
+    return new RemovedFiles(numberedFiles, numberedFiles.size, totalBytes);
   }
 
   get(path: string): RemovedFile | undefined {
@@ -47,9 +47,9 @@ export class RemovedFiles implements Iterable<readonly [string, RemovedFile]> {
   }
 
   *[Symbol.iterator](): Generator<readonly [string, RemovedFile]> {
-    let left = this.size;
+    let filesLeft = this.size;
     for (const entry of this.#files) {
-      if (left-- === 0) return;
+      if (filesLeft-- === 0) return;
       yield entry;
     }
   }
@@ -64,15 +64,15 @@ export class RemovedFiles implements Iterable<readonly [string, RemovedFile]> {
 
   /** Returns whether a file is the one that follows these files in the shared map, or can be added to it. */
   #isNext(path: string, { bytes, removedAt, latestRemovedAt, number }: NumberedFile): boolean {
-    const known = this.#files.get(path);
+    const knownFile = this.#files.get(path);
     // All logs begin with the same empty state.
-    if (known === undefined) return number > 0 && this.#files.size === number;
+    if (knownFile === undefined) return number > 0 && this.#files.size === number;
     return (
-      known.number === number &&
-      known.bytes === bytes &&
-      known.removedAt === removedAt &&
-      known.latestRemovedAt === latestRemovedAt &&
-      !known.isVacuumed
+      knownFile.number === number &&
+      knownFile.bytes === bytes &&
+      knownFile.removedAt === removedAt &&
+      knownFile.latestRemovedAt === latestRemovedAt &&
+      !knownFile.isVacuumed
     );
   }
 }

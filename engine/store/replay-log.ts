@@ -28,9 +28,9 @@ export async function replayLog(
   from?: LogState,
 ): Promise<LogState> {
   const { versions, checkpoints } = await readLogContents(folder, datasetId);
-  const usable = checkpoints.filter((one) => one <= last && one < versions.length);
+  const usableCheckpoints = checkpoints.filter((one) => one <= last && one < versions.length);
   const state = copyState(
-    from ?? (await readNewestCheckpoint(folder, datasetId, usable)) ?? emptyState,
+    from ?? (await readNewestCheckpoint(folder, datasetId, usableCheckpoints)) ?? emptyState,
   );
   for (const version of versions.slice(state.version + 1)) {
     if (version > last) break;
@@ -50,9 +50,9 @@ async function readNewestCheckpoint(
       return await readCheckpoint(folder, datasetId, version);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      const text = `dataset ${datasetId}: the checkpoint of version ${version} is not used (${reason})`;
-      if (!warningsGiven.has(text)) process.emitWarning(text, 'StrandlakeWarning');
-      warningsGiven.add(text);
+      const warning = `dataset ${datasetId}: the checkpoint of version ${version} is not used (${reason})`;
+      if (!warningsGiven.has(warning)) process.emitWarning(warning, 'StrandlakeWarning');
+      warningsGiven.add(warning);
     }
   }
   return undefined;
@@ -177,7 +177,9 @@ function copyState(state: LogState): MutableState {
 }
 
 function applyToState(datasetId: number, state: MutableState, entry: LogEntry): void {
-  const restOfRows = entry.isRewrite ? removeReplacedAndFollowing(datasetId, state, entry) : [];
+  const followingSegments = entry.isRewrite
+    ? removeReplacedAndFollowing(datasetId, state, entry)
+    : [];
   const deletionTimes = entry.isRewrite
     ? lastDeletionOf(entry.remove.flatMap(({ path }) => state.live.get(path) ?? []))
     : { deletedAt: entry.time, latestDeletedAt: entry.latestTime };
@@ -219,7 +221,7 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
     state.live.set(segment.path, placedSegment);
     state.nextRowId = Math.max(state.nextRowId, nextRowId([placedSegment]));
   }
-  for (const segment of restOfRows) state.live.set(segment.path, segment);
+  for (const segment of followingSegments) state.live.set(segment.path, segment);
   const vacuum = vacuumStepOf(entry.info);
   const problem = vacuum && applyVacuum(state, vacuum, entry.time);
   if (problem !== undefined) throw damagedLogEntryError(datasetId, entry.version, problem);
@@ -258,23 +260,27 @@ function removeReplacedAndFollowing(
   state: MutableState,
   { version, add, remove }: LogEntry,
 ): readonly Segment[] {
-  const all = [...state.live.values()];
-  const first = all.findIndex(({ path }) => path === remove[0]?.path);
+  const allSegments = [...state.live.values()];
+  const firstReplaced = allSegments.findIndex(({ path }) => path === remove[0]?.path);
   const goneSegments: Segment[] = [];
   const segmentsBehind: Segment[] = [];
-  for (const segment of all.slice(Math.max(0, first))) {
+  for (const segment of allSegments.slice(Math.max(0, firstReplaced))) {
     if (segment.path === remove[goneSegments.length]?.path) goneSegments.push(segment);
     else segmentsBehind.push(segment);
     const isBetween =
       goneSegments.length > 0 && goneSegments.length < remove.length && segmentsBehind.length > 0;
     if (isBetween && liveRowCount(segmentsBehind.at(-1)!) > 0) break;
   }
-  if (first < 0 || goneSegments.length < remove.length)
+  if (firstReplaced < 0 || goneSegments.length < remove.length)
     throw damagedLogEntryError(datasetId, version, 'replaces segments that are not neighbours');
-  const before = recordCountOf(goneSegments);
-  const after = recordCountOf(add);
-  if (before !== after) {
-    throw damagedLogEntryError(datasetId, version, `replaces ${before} records by ${after}`);
+  const recordsBefore = recordCountOf(goneSegments);
+  const recordsAfter = recordCountOf(add);
+  if (recordsBefore !== recordsAfter) {
+    throw damagedLogEntryError(
+      datasetId,
+      version,
+      `replaces ${recordsBefore} records by ${recordsAfter}`,
+    );
   }
   for (const { path } of segmentsBehind) state.live.delete(path);
   return segmentsBehind;
@@ -319,19 +325,19 @@ export async function buildSnapshot(
  */
 export function refuseChangedColumns(datasetId: number, current: Columns, next: Columns): void {
   for (const column of current) {
-    const after = next.find((candidate) => candidate.name === column.name);
+    const columnAfter = next.find((candidate) => candidate.name === column.name);
     const isSame =
-      after !== undefined &&
-      after.isList === column.isList &&
-      after.physical === column.physical &&
-      (after.type === column.type || mayWiden(column.type, after.type));
+      columnAfter !== undefined &&
+      columnAfter.isList === column.isList &&
+      columnAfter.physical === column.physical &&
+      (columnAfter.type === column.type || mayWiden(column.type, columnAfter.type));
     if (!isSame) {
       throw new AppError(
         'conflict',
         `dataset ${datasetId}: field ${column.name} was changed by another commit meanwhile`,
       );
     }
-    refuseChangedColumns(datasetId, column.children ?? [], after.children ?? []);
+    refuseChangedColumns(datasetId, column.children ?? [], columnAfter.children ?? []);
   }
 }
 

@@ -21,9 +21,9 @@ export async function computeRollback(
   base: Snapshot,
   written: WrittenEntries,
 ): Promise<Rollback> {
-  let added = new TracedRowSet(new Map());
-  let replacing = added;
-  let deletedTrace = added;
+  let addedRows = new TracedRowSet(new Map());
+  let replacingRows = addedRows;
+  let deletedTrace = addedRows;
   /** For each later version, those rows that it deleted among the rows that the version to be rolled back added. */
   const deletedLater = new Map<DeletingVersion, TracedRowSet>();
   const entries = readEntriesBetween(folder, base.datasetId, version - 1, base.version, {
@@ -31,40 +31,43 @@ export async function computeRollback(
     written,
   });
   for await (const { entry, live } of entries) {
-    const { deleted: more, restored } = deletedAndRestoredRows(entry);
+    const { deleted: newlyDeleted, restored } = deletedAndRestoredRows(entry);
     if (entry.version === version) {
-      added = wholeSegments(entry.add);
+      addedRows = wholeSegments(entry.add);
       // Only a segment of records that replace others stores row ids, those of the replaced ones.
-      replacing = entry.add.every(storesRowIds)
-        ? added
+      replacingRows = entry.add.every(storesRowIds)
+        ? addedRows
         : wholeSegments(entry.add.filter(storesRowIds));
-      deletedTrace = new TracedRowSet(more, true);
+      deletedTrace = new TracedRowSet(newlyDeleted, true);
       continue;
     }
     // Most entries neither move nor restore rows, and the sets are as many as the versions that block the rollback.
     if (entry.isRewrite || entry.remove.length > 0) {
-      const sets = new Set([added, replacing, deletedTrace, ...deletedLater.values()]);
+      const sets = new Set([addedRows, replacingRows, deletedTrace, ...deletedLater.values()]);
       await traceForward([...sets], entry, live);
     }
     if (restored.size > 0)
       for (const trace of [deletedTrace, ...deletedLater.values()]) trace.remove(restored, live);
-    const hit = added.intersectionWith(more);
-    if (hit.size > 0)
-      deletedLater.set({ version: entry.version, info: entry.info }, new TracedRowSet(hit, true));
+    const deletedAddedRows = addedRows.intersectionWith(newlyDeleted);
+    if (deletedAddedRows.size > 0)
+      deletedLater.set(
+        { version: entry.version, info: entry.info },
+        new TracedRowSet(deletedAddedRows, true),
+      );
   }
   const live = new Map(base.segments.map((segment) => [segment.path, segment]));
   const blockers = [...deletedLater].flatMap(([{ version: blockedBy, info }, trace]) => {
-    const lost = trace.droppedCount;
-    const records = tracedRowCount(trace.rows, live) + lost;
-    if (records === 0) return [];
+    const lostCount = trace.droppedCount;
+    const recordCount = tracedRowCount(trace.rows, live) + lostCount;
+    if (recordCount === 0) return [];
     const [first] = trace.rows;
     const example = first && { path: first[0], row: rowNumbersOf(first[1], live.get(first[0])!)[0]! }; // prettier-ignore
-    return [{ version: blockedBy, info, records, lost, example }];
+    return [{ version: blockedBy, info, records: recordCount, lost: lostCount, example }];
   });
   return {
     base: base.version,
-    ...rollbackChange(live, added, deletedTrace),
-    changed: tracedRowCount(replacing.rows, live),
+    ...rollbackChange(live, addedRows, deletedTrace),
+    changed: tracedRowCount(replacingRows.rows, live),
     lost: deletedTrace.droppedCount,
     blockers,
   };
@@ -79,7 +82,8 @@ function wholeSegments(segments: readonly Segment[]): TracedRowSet {
 
 function tracedRowCount(rows: TracedRowSet['rows'], live: ReadonlyMap<string, Segment>): number {
   let count = 0;
-  for (const [path, own] of rows) count += own === 'all' ? live.get(path)!.rows : own.length;
+  for (const [path, ownRows] of rows)
+    count += ownRows === 'all' ? live.get(path)!.rows : ownRows.length;
   return count;
 }
 
@@ -90,29 +94,30 @@ function rollbackChange(
 ): Pick<Rollback, 'remove' | 'update' | 'removed' | 'restored'> {
   const remove: string[] = [];
   const update: Segment[] = [];
-  let [removed, restored] = [0, 0];
+  let [removedCount, restoredCount] = [0, 0];
   for (const path of new Set([...added.rows.keys(), ...deleted.rows.keys()])) {
     const segment = live.get(path);
     if (segment === undefined) continue;
     const earlierDeleted = segment.deletion ? deletedRows(segment.deletion) : new Int32Array(0);
-    const going = added.rows.get(path);
-    if (going === 'all') {
+    const rowsToRemove = added.rows.get(path);
+    if (rowsToRemove === 'all') {
       remove.push(path);
-      removed += segment.rows - earlierDeleted.length;
+      removedCount += segment.rows - earlierDeleted.length;
       continue;
     }
-    const coming = deleted.rows.get(path);
-    const less =
-      coming === undefined
+    const rowsToRestore = deleted.rows.get(path);
+    const stillDeleted =
+      rowsToRestore === undefined
         ? earlierDeleted
-        : subtractSorted(earlierDeleted, rowNumbersOf(coming, segment));
-    const laterDeleted = going === undefined ? less : unionSorted(less, going);
-    restored += earlierDeleted.length - less.length;
-    removed += laterDeleted.length - less.length;
+        : subtractSorted(earlierDeleted, rowNumbersOf(rowsToRestore, segment));
+    const laterDeleted =
+      rowsToRemove === undefined ? stillDeleted : unionSorted(stillDeleted, rowsToRemove);
+    restoredCount += earlierDeleted.length - stillDeleted.length;
+    removedCount += laterDeleted.length - stillDeleted.length;
     update.push({
       ...segment,
       deletion: laterDeleted.length > 0 ? deletionVector(laterDeleted) : undefined,
     });
   }
-  return { remove, update, removed, restored };
+  return { remove, update, removed: removedCount, restored: restoredCount };
 }

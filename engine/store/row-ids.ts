@@ -31,10 +31,10 @@ export interface RowIdRange {
 
 /** Yields the range of row ids of each segment; a segment without row ids continues the numbering of the segments before it. */
 export function* rowIdRanges(segments: Iterable<Segment>): Generator<RowIdRange> {
-  let next = 0;
+  let nextId = 0;
   for (const segment of segments) {
-    const range = rowIdRangeOf(segment, next);
-    next = Math.max(next, range.last + 1);
+    const range = rowIdRangeOf(segment, nextId);
+    nextId = Math.max(nextId, range.last + 1);
     yield range;
   }
 }
@@ -51,18 +51,18 @@ function rowIdRangeOf(segment: Segment, next: number): RowIdRange {
 
 /** Returns the row id that follows the row ids of all these segments. */
 export function nextRowId(segments: Iterable<Segment>): number {
-  let next = 0;
-  for (const { last } of rowIdRanges(segments)) next = Math.max(next, last + 1);
-  return next;
+  let nextId = 0;
+  for (const { last } of rowIdRanges(segments)) nextId = Math.max(nextId, last + 1);
+  return nextId;
 }
 
 /** Returns whether the order of the records differs from the order of the segments and their rows (`Snapshot.isInterleaved`). */
 export function areRowIdsInterleaved(segments: readonly Segment[]): boolean {
-  let before = -1;
+  let lastId = -1;
   for (const { segment, first, last } of rowIdRanges(segments)) {
     if (liveRowCount(segment) === 0) continue;
-    if (first <= before || !areRowIdsAscending(segment)) return true;
-    before = last;
+    if (first <= lastId || !areRowIdsAscending(segment)) return true;
+    lastId = last;
   }
   return false;
 }

@@ -21,16 +21,16 @@ export function deletedAndRestoredRows({
   update,
 }: DeletedRowsChange): Readonly<Record<'deleted' | 'restored', ReadonlyMap<string, Int32Array>>> {
   const deletedRowsByPath = new Map<string, Int32Array>();
-  const restored = new Map<string, Int32Array>();
+  const restoredRowsByPath = new Map<string, Int32Array>();
   for (const { segment, before } of update) {
     const earlierRows = before ? deletedRows(before) : noRows;
     const laterRows = segment.deletion ? deletedRows(segment.deletion) : noRows;
     const addedRows = subtractSorted(laterRows, earlierRows);
     if (addedRows.length > 0) deletedRowsByPath.set(segment.path, addedRows);
     if (laterRows.length - addedRows.length === earlierRows.length) continue;
-    restored.set(segment.path, subtractSorted(earlierRows, laterRows));
+    restoredRowsByPath.set(segment.path, subtractSorted(earlierRows, laterRows));
   }
-  return { deleted: deletedRowsByPath, restored };
+  return { deleted: deletedRowsByPath, restored: restoredRowsByPath };
 }
 
 const noRows = new Int32Array(0);
@@ -56,18 +56,18 @@ export class TracedRowSet {
 
   /** Returns the rows of the set that are also in `others`. */
   intersectionWith(others: ReadonlyMap<string, Int32Array>): ReadonlyMap<string, Int32Array> {
-    const found = new Map<string, Int32Array>();
-    for (const [path, other] of others) {
+    const commonRowsByPath = new Map<string, Int32Array>();
+    for (const [path, otherRows] of others) {
       const ownRows = this.rows.get(path);
       const bothRows =
         ownRows === undefined
           ? noRows
           : ownRows === 'all'
-            ? other
-            : intersectSorted(ownRows, other);
-      if (bothRows.length > 0) found.set(path, bothRows);
+            ? otherRows
+            : intersectSorted(ownRows, otherRows);
+      if (bothRows.length > 0) commonRowsByPath.set(path, bothRows);
     }
-    return found;
+    return commonRowsByPath;
   }
 
   /** Adds rows that the set does not have yet; `live` has their segments, which say how many rows each segment has. */
@@ -75,12 +75,12 @@ export class TracedRowSet {
     others: ReadonlyMap<string, Int32Array>,
     live: ReadonlyMap<string, SegmentWithDeletions>,
   ): void {
-    for (const [path, other] of others) {
+    for (const [path, otherRows] of others) {
       const ownRows = this.rows.get(path);
       const segment = live.get(path)!;
       this.#set(
         segment,
-        ownRows === undefined ? other : unionSorted(rowNumbersOf(ownRows, segment), other),
+        ownRows === undefined ? otherRows : unionSorted(rowNumbersOf(ownRows, segment), otherRows),
       );
     }
   }
@@ -90,10 +90,10 @@ export class TracedRowSet {
     others: ReadonlyMap<string, Int32Array>,
     live: ReadonlyMap<string, SegmentWithDeletions>,
   ): void {
-    for (const [path, other] of others) {
+    for (const [path, otherRows] of others) {
       const ownRows = this.rows.get(path);
       if (ownRows === undefined) continue;
-      const rowsLeft = subtractSorted(rowNumbersOf(ownRows, live.get(path)!), other);
+      const rowsLeft = subtractSorted(rowNumbersOf(ownRows, live.get(path)!), otherRows);
       if (rowsLeft.length === 0) this.rows.delete(path);
       else this.rows.set(path, rowsLeft);
     }
@@ -116,8 +116,8 @@ export class TracedRowSet {
       this.droppedCount += numbers.length - numbersLeft.length;
       movedRows.push(rowNumbersAfterRemoval(numbersLeft, gone, first));
     }
-    const found = movedRows.reduce((a, b) => unionSorted(a, b), noRows);
-    if (target !== undefined && found.length > 0) this.#set(target, found);
+    const targetRows = movedRows.reduce((a, b) => unionSorted(a, b), noRows);
+    if (target !== undefined && targetRows.length > 0) this.#set(target, targetRows);
   }
 
   /** Follows the rows back through an entry without origins; `live` has the segments of the version before the entry. */
@@ -128,36 +128,36 @@ export class TracedRowSet {
     if (ownRows === undefined) return;
     for (const { source, gone, first } of mergedSources(entry, live)) {
       const rowsLeft = source.rows - gone.length;
-      const found =
+      const sourceRows =
         ownRows === 'all' ? allRows(rowsLeft) : rowsInRange(ownRows, first, first + rowsLeft);
-      if (found.length > 0) this.#set(source, rowNumbersBeforeRemoval(found, gone));
+      if (sourceRows.length > 0) this.#set(source, rowNumbersBeforeRemoval(sourceRows, gone));
     }
   }
 
   /** Begins to follow the rows through a merge whose entry has origins: takes the rows of the replaced segments from the set. */
   beginSorted({ remove }: MovedRows, live: ReadonlyMap<string, SegmentWithDeletions>): SortedTrace {
-    let count = 0;
+    let countLeft = 0;
     const takenRows = remove.map(({ path }) => {
       const ownRows = this.rows.get(path);
       if (ownRows === undefined) return undefined;
       this.rows.delete(path);
-      count += rowCountOf(ownRows, live.get(path)!);
+      countLeft += rowCountOf(ownRows, live.get(path)!);
       return ownRows;
     });
     return {
       get rowsLeft() {
-        return count;
+        return countLeft;
       },
       hasRowsOf: (source) => takenRows[source] !== undefined,
       addRowsOf: (target, runsOfSources) => {
         const ownRuns = runsOfSources.filter(([source]) => takenRows[source] !== undefined);
         if (ownRuns.length === 0) return;
         const flags = newFlags(target.rows);
-        let found = 0;
+        let foundCount = 0;
         for (const [source, runs] of ownRuns)
-          found += flagMovedRows(flags, takenRows[source]!, runs);
-        count -= found;
-        if (found > 0) this.#set(target, flaggedRows(flags, found));
+          foundCount += flagMovedRows(flags, takenRows[source]!, runs);
+        countLeft -= foundCount;
+        if (foundCount > 0) this.#set(target, flaggedRows(flags, foundCount));
       },
     };
   }
@@ -167,7 +167,7 @@ export class TracedRowSet {
     { remove }: MovedRows,
     live: ReadonlyMap<string, SegmentWithDeletions>,
   ): Pick<SortedTrace, 'addRowsOf'> & { readonly end: () => void } {
-    const found: number[][] = remove.map(() => []);
+    const rowsBySource: number[][] = remove.map(() => []);
     return {
       addRowsOf: (target, runsOfSources) => {
         const ownRows = this.rows.get(target.path);
@@ -175,18 +175,19 @@ export class TracedRowSet {
         this.rows.delete(target.path);
         const flags = rowFlags(ownRows, target);
         for (const [source, runs] of runsOfSources) {
-          const ofSource = found[source]!;
+          const sourceRows = rowsBySource[source]!;
           for (let i = 0; i < runs.length; i += 3) {
             const row = runs[i]!;
             const first = runs[i + 1]!;
             const count = runs[i + 2]!;
-            for (let k = 0; k < count; k++) if (flags[first + k] === 1) ofSource.push(row + k);
+            for (let k = 0; k < count; k++) if (flags[first + k] === 1) sourceRows.push(row + k);
           }
         }
       },
       end: () => {
         for (const [i, { path }] of remove.entries())
-          if (found[i]!.length > 0) this.#set(live.get(path)!, Int32Array.from(found[i]!).sort());
+          if (rowsBySource[i]!.length > 0)
+            this.#set(live.get(path)!, Int32Array.from(rowsBySource[i]!).sort());
       },
     };
   }
@@ -224,16 +225,16 @@ export async function traceForward(
   }
   const traces = sets.map((set) => ({ set, trace: set.beginSorted(entry, live) }));
   for (const [i, target] of entry.add.entries()) {
-    const concerned = traces.filter(
+    const concernedTraces = traces.filter(
       ({ set, trace }) => trace.rowsLeft > 0 && (target.deletion !== undefined || !set.areDeleted),
     );
-    if (concerned.length === 0) continue;
+    if (concernedTraces.length === 0) continue;
     const runsOf = originRunsDecoder(entry.origins[i]!, target.rows);
     const runs = entry.remove.flatMap((_, source): RunsOfSources => {
-      const isWanted = concerned.some(({ trace }) => trace.hasRowsOf(source));
+      const isWanted = concernedTraces.some(({ trace }) => trace.hasRowsOf(source));
       return isWanted ? [[source, runsOf(source)]] : [];
     });
-    for (const { trace } of concerned) trace.addRowsOf(target, runs);
+    for (const { trace } of concernedTraces) trace.addRowsOf(target, runs);
     await setImmediate();
   }
   for (const { set, trace } of traces) set.droppedCount += trace.rowsLeft;
@@ -291,21 +292,21 @@ function rowCountOf(rows: SegmentRowSet, { rows: count }: SegmentWithDeletions):
 
 /** Sets to 1 the bytes of the rows of a target to which the rows `rows` of a source went; returns the number of these rows. */
 function flagMovedRows(flags: Uint8Array, rows: SegmentRowSet, runs: RowRuns): number {
-  let found = 0;
+  let flaggedCount = 0;
   for (let i = 0, next = 0; i < runs.length; i += 3) {
     const row = runs[i]!;
     const target = runs[i + 1]!;
     const count = runs[i + 2]!;
     if (rows === 'all') {
       flags.fill(1, target, target + count);
-      found += count;
+      flaggedCount += count;
       continue;
     }
     while (next < rows.length && rows[next]! < row) next++;
-    for (; next < rows.length && rows[next]! < row + count; next++, found++)
+    for (; next < rows.length && rows[next]! < row + count; next++, flaggedCount++)
       flags[target + rows[next]! - row] = 1;
   }
-  return found;
+  return flaggedCount;
 }
 
 /** Returns a byte for each row, and a few more, so that they are whole words. */
@@ -316,20 +317,20 @@ function newFlags(rows: number): Uint8Array {
 /** Returns the numbers of the `count` rows whose bytes are 1. */
 function flaggedRows(flags: Uint8Array, count: number): Int32Array {
   const rows = new Int32Array(count);
-  const words = new Int32Array(flags.buffer);
-  for (let i = 0, found = 0; found < count && i < words.length; i++) {
-    if (words[i] === 0) continue;
-    for (let row = 4 * i; row < 4 * i + 4; row++) if (flags[row] === 1) rows[found++] = row;
+  const flagWords = new Int32Array(flags.buffer);
+  for (let i = 0, end = 0; end < count && i < flagWords.length; i++) {
+    if (flagWords[i] === 0) continue;
+    for (let row = 4 * i; row < 4 * i + 4; row++) if (flags[row] === 1) rows[end++] = row;
   }
   return rows;
 }
 
 /** Returns one byte for each row of a segment: 1 for rows of the set. */
 function rowFlags(rows: SegmentRowSet, { rows: count }: SegmentWithDeletions): Uint8Array {
-  const found = new Uint8Array(count);
-  if (rows === 'all') return found.fill(1);
-  for (const row of rows) found[row] = 1;
-  return found;
+  const flags = new Uint8Array(count);
+  if (rows === 'all') return flags.fill(1);
+  for (const row of rows) flags[row] = 1;
+  return flags;
 }
 
 /** Returns the numbers of the rows, also if they are all rows of the segment. */
@@ -346,10 +347,10 @@ function allRows(count: number): Int32Array {
 
 /** Returns the new numbers of rows after the rows `gone` have been removed and `before` rows have been inserted in front. */
 function rowNumbersAfterRemoval(rows: Int32Array, gone: Int32Array, before: number): Int32Array {
-  let passed = 0;
+  let passedCount = 0;
   return rows.map((row) => {
-    while (passed < gone.length && gone[passed]! < row) passed++;
-    return before + row - passed;
+    while (passedCount < gone.length && gone[passedCount]! < row) passedCount++;
+    return before + row - passedCount;
   });
 }
 
@@ -360,9 +361,9 @@ function rowsInRange(rows: Int32Array, first: number, end: number): Int32Array {
 
 /** Returns the numbers that rows had before the rows `gone` were removed. */
 function rowNumbersBeforeRemoval(rows: Int32Array, gone: Int32Array): Int32Array {
-  let passed = 0;
+  let passedCount = 0;
   return rows.map((row) => {
-    while (passed < gone.length && gone[passed]! <= row + passed) passed++;
-    return row + passed;
+    while (passedCount < gone.length && gone[passedCount]! <= row + passedCount) passedCount++;
+    return row + passedCount;
   });
 }

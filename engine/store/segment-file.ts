@@ -61,11 +61,11 @@ export class SegmentFile {
   /** The offset of the footer. */
   readonly footerOffset: number;
   /** The open file; undefined while it is closed. */
-  #open: SyncFileReader | undefined;
+  #openFile: SyncFileReader | undefined;
   #isClosed = false;
   /** Verifies the checksums of blocks; undefined if the blocks have none. */
   readonly #blocks: VerifiedBlocks | undefined;
-  readonly #byKey: ReadonlyMap<string, SegmentLeaf>;
+  readonly #leavesByKey: ReadonlyMap<string, SegmentLeaf>;
   #textIndex: TextIndex | 'none' | undefined;
   /** The number of pages that `#columnIndexes` describes. */
   #pagesWithStatistics = 0;
@@ -77,16 +77,16 @@ export class SegmentFile {
   /** Opens the file with this absolute path. Throws `damaged` if it is not a Parquet file that Strandlake wrote. */
   constructor({ path, blockChecksums }: CheckedFile) {
     this.path = path;
-    this.#open = openFileSync(path);
+    this.#openFile = openFileSync(path);
     try {
       this.#blocks =
         blockChecksums === undefined
           ? undefined
-          : new VerifiedBlocks(blockChecksums, this.#open.bytes, () =>
+          : new VerifiedBlocks(blockChecksums, this.#openFile.bytes, () =>
               this.damagedError('does not match its checksum; restore the file from a backup'),
             );
       const bytes = this.#footerBytes();
-      this.footerOffset = this.#open.bytes - bytes.byteLength;
+      this.footerOffset = this.#openFile.bytes - bytes.byteLength;
       const footer = parseFooter(bytes);
       this.rows = footer.rows;
       this.leaves = segmentLeaves(footer.schema);
@@ -95,7 +95,7 @@ export class SegmentFile {
       this.close();
       throw error instanceof AppError ? error : this.damagedError(`has no good footer`, error);
     }
-    this.#byKey = new Map(this.leaves.map((leaf) => [leaf.key, leaf]));
+    this.#leavesByKey = new Map(this.leaves.map((leaf) => [leaf.key, leaf]));
   }
 
   /** Returns the leaf with this physical path, which excludes the levels that Parquet adds for lists; undefined if there is none. */
@@ -105,7 +105,7 @@ export class SegmentFile {
 
   /** Returns the leaf with this key (`leafKey`). */
   leafByKey(key: string): SegmentLeaf | undefined {
-    return this.#byKey.get(key);
+    return this.#leavesByKey.get(key);
   }
 
   /** Reads exactly `length` bytes into a new buffer. */
@@ -125,14 +125,14 @@ export class SegmentFile {
 
   /** Estimated size in memory, in bytes: of what has been read of the footer, the page index and the summary of the text index. */
   get memoryBytes(): number {
-    const ofText = typeof this.#textIndex === 'object' ? this.#textIndex.columns.size : 0;
+    const textColumns = typeof this.#textIndex === 'object' ? this.#textIndex.columns.size : 0;
     return (
       this.leaves.length * bytesPerLeaf +
       this.groups.length * this.leaves.length * bytesPerChunk +
       this.#offsetIndexes.size * bytesPerOffsetIndex +
       this.#indexedPages * bytesPerIndexedPage +
       this.#pagesWithStatistics * bytesPerPageStatistics +
-      ofText * bytesPerTextColumn
+      textColumns * bytesPerTextColumn
     );
   }
 
@@ -142,14 +142,14 @@ export class SegmentFile {
 
   /** Returns the data pages of a chunk of this row group, from its OffsetIndex; undefined if it has none. Read once, then cached. */
   offsetIndexOf(group: RowGroup, chunk: SegmentColumnChunk): OffsetIndex | undefined {
-    const known = this.#offsetIndexes.get(chunk);
-    if (known !== undefined || chunk.offsetIndex === undefined) return known;
-    const index = this.#indexBytes(chunk.offsetIndex);
+    const knownIndex = this.#offsetIndexes.get(chunk);
+    if (knownIndex !== undefined || chunk.offsetIndex === undefined) return knownIndex;
+    const indexBytes = this.#indexBytes(chunk.offsetIndex);
     try {
-      const found = parseOffsetIndex(index, group.rows);
-      this.#offsetIndexes.set(chunk, found);
-      this.#indexedPages += found.offsets.length;
-      return found;
+      const offsetIndex = parseOffsetIndex(indexBytes, group.rows);
+      this.#offsetIndexes.set(chunk, offsetIndex);
+      this.#indexedPages += offsetIndex.offsets.length;
+      return offsetIndex;
     } catch (error) {
       throw this.damagedError('has an index of pages that cannot be read', error);
     }
@@ -160,14 +160,14 @@ export class SegmentFile {
     chunk: SegmentColumnChunk,
     leaf: SegmentLeaf,
   ): readonly PageStatistics[] | undefined {
-    const known = this.#columnIndexes.get(chunk);
-    if (known !== undefined || chunk.columnIndex === undefined) return known;
-    const index = this.#indexBytes(chunk.columnIndex);
+    const knownStatistics = this.#columnIndexes.get(chunk);
+    if (knownStatistics !== undefined || chunk.columnIndex === undefined) return knownStatistics;
+    const indexBytes = this.#indexBytes(chunk.columnIndex);
     try {
-      const found = parseColumnIndex(index, leaf.physical);
-      this.#columnIndexes.set(chunk, found);
-      this.#pagesWithStatistics += found.length;
-      return found;
+      const statistics = parseColumnIndex(indexBytes, leaf.physical);
+      this.#columnIndexes.set(chunk, statistics);
+      this.#pagesWithStatistics += statistics.length;
+      return statistics;
     } catch (error) {
       throw this.damagedError('has an index of pages that cannot be read', error);
     }
@@ -203,8 +203,8 @@ export class SegmentFile {
 
   /** Closes the file until the next read. A cached file must not stay open, because a deleted file would keep its disk space. */
   closeDescriptor(): void {
-    this.#open?.close();
-    this.#open = undefined;
+    this.#openFile?.close();
+    this.#openFile = undefined;
     this.#nearIndex = undefined;
   }
 
@@ -215,8 +215,8 @@ export class SegmentFile {
 
   get #file(): SyncFileReader {
     if (this.#isClosed) throw this.damagedError('has been closed already');
-    this.#open ??= openFileSync(this.path);
-    return this.#open;
+    this.#openFile ??= openFileSync(this.path);
+    return this.#openFile;
   }
 
   /** Returns the error to throw when bytes of this file are invalid. */

@@ -39,7 +39,7 @@ export function segmentLeaves(schema: readonly FooterElement[]): readonly Segmen
     const isTop = at === 1;
     const { name, repetition, children, isList } = element;
     const definition = above.definition + (isTop || repetition === 'required' ? 0 : 1);
-    const here: ParentPath = {
+    const ownPath: ParentPath = {
       path: isTop ? [] : [...above.path, name],
       columns: isTop || hidden ? above.columns : [...above.columns, name],
       lists: isTop || hidden ? above.lists : [...above.lists, isList],
@@ -52,21 +52,21 @@ export function segmentLeaves(schema: readonly FooterElement[]): readonly Segmen
     if (children === undefined) {
       leaves.push({
         index: leaves.length,
-        columns: here.columns,
-        key: leafKey(here.columns),
-        path: here.path,
-        lists: here.lists,
-        definitions: here.definitions,
+        columns: ownPath.columns,
+        key: leafKey(ownPath.columns),
+        path: ownPath.path,
+        lists: ownPath.lists,
+        definitions: ownPath.definitions,
         physical: requiredPhysicalType(element),
         isDate: element.isTimestamp,
-        maxDefinition: here.definition,
-        maxRepetition: here.repetition,
+        maxDefinition: ownPath.definition,
+        maxRepetition: ownPath.repetition,
       });
       return;
     }
     // Parquet's two levels inside a list, `list` and `element`, are not columns.
     const isHidden = isList || repetition === 'repeated';
-    for (let i = 0; i < children; i++) walk(here, isHidden);
+    for (let i = 0; i < children; i++) walk(ownPath, isHidden);
   };
   walk({ path: [], columns: [], lists: [], definitions: [], definition: 0, repetition: 0 }, false);
   return leaves;
@@ -111,19 +111,19 @@ export function logicalPathOf(
   columns: Columns,
   { key, columns: physical }: SegmentLeaf,
 ): string | undefined {
-  const known = logicalPathsByKey.get(columns) ?? new Map<string, string | undefined>();
-  logicalPathsByKey.set(columns, known);
-  if (known.has(key)) return known.get(key);
+  const pathsByKey = logicalPathsByKey.get(columns) ?? new Map<string, string | undefined>();
+  logicalPathsByKey.set(columns, pathsByKey);
+  if (pathsByKey.has(key)) return pathsByKey.get(key);
   const path: string[] = [];
   let siblings: Columns = [...reservedColumns, ...columns];
-  for (const each of physical) {
-    const column = siblings.find((candidate) => candidate.physical === each);
+  for (const physicalName of physical) {
+    const column = siblings.find((candidate) => candidate.physical === physicalName);
     if (column !== undefined) path.push(column.name);
     siblings = column?.children ?? [];
   }
-  const found = path.length === physical.length ? path.join('\n') : undefined;
-  known.set(key, found);
-  return found;
+  const logicalPath = path.length === physical.length ? path.join('\n') : undefined;
+  pathsByKey.set(key, logicalPath);
+  return logicalPath;
 }
 
 const logicalPathsByKey = new WeakMap<Columns, Map<string, string | undefined>>();

@@ -49,10 +49,10 @@ export function isOutdated({ format, columns }: Pick<Segment, 'format' | 'column
 export async function writeSegmentUnflushed(input: SegmentInput, path: string): Promise<Segment> {
   const batches = checkedBatches(input);
   const { isIntermediate = false } = input;
-  const sized = isIntermediate ? undefined : writeIndex(input.columns, batches);
+  const writeSizedIndex = isIntermediate ? undefined : writeIndex(input.columns, batches);
   let indexBytes = 0;
-  const index = (fileBytes: number): readonly Uint8Array[] => {
-    const pieces = sized?.(fileBytes) ?? [];
+  const indexPieces = (fileBytes: number): readonly Uint8Array[] => {
+    const pieces = writeSizedIndex?.(fileBytes) ?? [];
     indexBytes = pieces.reduce((sum, { length }) => sum + length, 0);
     return pieces;
   };
@@ -64,7 +64,7 @@ export async function writeSegmentUnflushed(input: SegmentInput, path: string): 
   await removeFile(path); // left over from a first pass over the chunk, which found other types
   const file = await createFile(path);
   try {
-    for (const piece of encoder.encodeBatches(batches, index)) {
+    for (const piece of encoder.encodeBatches(batches, indexPieces)) {
       digest.update(piece);
       blocks.update(piece);
       await file.write(piece);
@@ -126,12 +126,14 @@ function checkedBatches(input: SegmentInput): readonly RecordBatch[] {
   const { fields } = arrowSchema(input.columns);
   for (const batch of batches as readonly RecordBatch[]) {
     for (const [i, field] of fields.entries()) {
-      const found = batch.schema.fields[i];
-      if (found?.name === field.name && String(found.type) === String(field.type)) continue;
-      const is = found === undefined ? 'nothing' : `${found.name}: ${String(found.type)}`;
+      const batchField = batch.schema.fields[i];
+      if (batchField?.name === field.name && String(batchField.type) === String(field.type))
+        continue;
+      const actualField =
+        batchField === undefined ? 'nothing' : `${batchField.name}: ${String(batchField.type)}`;
       throw new AppError(
         'internal',
-        `column ${i} of a batch should be ${field.name}: ${String(field.type)}, and is ${is}`,
+        `column ${i} of a batch should be ${field.name}: ${String(field.type)}, and is ${actualField}`,
       );
     }
   }

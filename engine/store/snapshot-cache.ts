@@ -27,14 +27,14 @@ export class SnapshotCache {
   readonly #logs: DurableLogStates | undefined;
   readonly #current = new Map<number, LoadedVersion>();
   /** Earlier versions that were asked for, by `<dataset> <version>`. */
-  readonly #requested = new LruCache<string, Snapshot>(maxEarlierBytes);
+  readonly #requestedVersions = new LruCache<string, Snapshot>(maxEarlierBytes);
   /** Versions that were the current ones and have not been asked for since then, by the same keys. */
-  readonly #replaced = new LruCache<string, Snapshot>(maxEarlierBytes);
+  readonly #replacedVersions = new LruCache<string, Snapshot>(maxEarlierBytes);
   /**
    * While an entry is being written, the last version before it. An entry gets its name a moment before it is durable, and must not be
    * visible while it could still be taken back.
    */
-  readonly #limits = new Map<number, number>();
+  readonly #visibleLimits = new Map<number, number>();
 
   /** `logs` provides the initial states, in a process that only reads. */
   constructor(folder: DataFolder, logs?: DurableLogStates) {
@@ -48,22 +48,22 @@ export class SnapshotCache {
    */
   async current(datasetId: number): Promise<LoadedVersion> {
     const cachedCurrent = this.#current.get(datasetId);
-    const last = this.#limits.get(datasetId);
+    const lastVisible = this.#visibleLimits.get(datasetId);
     const state =
       cachedCurrent === undefined
-        ? await (this.#logs?.replay(datasetId) ?? replayLog(this.#folder, datasetId, last))
-        : await advanceState(this.#folder, datasetId, cachedCurrent.state, last);
+        ? await (this.#logs?.replay(datasetId) ?? replayLog(this.#folder, datasetId, lastVisible))
+        : await advanceState(this.#folder, datasetId, cachedCurrent.state, lastVisible);
     if (cachedCurrent !== undefined && state === cachedCurrent.state) return cachedCurrent;
-    const freshEntry = { state, snapshot: await buildSnapshot(this.#folder, datasetId, state) };
+    const freshVersion = { state, snapshot: await buildSnapshot(this.#folder, datasetId, state) };
     // Two callers may have read the log at the same time; the later version is kept.
-    const otherEntry = this.#current.get(datasetId);
+    const otherVersion = this.#current.get(datasetId);
     if (
       state.version >= 0 &&
-      (otherEntry === undefined || otherEntry.state.version < state.version)
+      (otherVersion === undefined || otherVersion.state.version < state.version)
     ) {
-      this.setCurrent(datasetId, freshEntry);
+      this.setCurrent(datasetId, freshVersion);
     }
-    return freshEntry;
+    return freshVersion;
   }
 
   /** Returns a version by its number, by default the current one; throws `not-found` if the version does not exist. */
@@ -74,12 +74,12 @@ export class SnapshotCache {
       throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
     }
     const key = earlierKey(datasetId, version);
-    const cachedEarlier = this.#requested.get(key);
+    const cachedEarlier = this.#requestedVersions.get(key);
     if (cachedEarlier !== undefined) return cachedEarlier;
     const earlierSnapshot =
-      this.#replaced.get(key) ?? (await this.#readEarlier(datasetId, version));
-    this.#replaced.delete(key);
-    this.#requested.set(key, earlierSnapshot, snapshotBytes(earlierSnapshot));
+      this.#replacedVersions.get(key) ?? (await this.#readEarlier(datasetId, version));
+    this.#replacedVersions.delete(key);
+    this.#requestedVersions.set(key, earlierSnapshot, snapshotBytes(earlierSnapshot));
     return earlierSnapshot;
   }
 
@@ -88,7 +88,7 @@ export class SnapshotCache {
     const current = this.#current.get(datasetId)?.snapshot;
     if (current?.version === version) return current;
     const key = earlierKey(datasetId, version);
-    return this.#requested.get(key) ?? this.#replaced.get(key);
+    return this.#requestedVersions.get(key) ?? this.#replacedVersions.get(key);
   }
 
   async #readEarlier(datasetId: number, version: number): Promise<Snapshot> {
@@ -105,22 +105,26 @@ export class SnapshotCache {
   }
 
   /** Makes a version the current one. The previous version stays cached for clients that page through it. */
-  setCurrent(datasetId: number, fresh: LoadedVersion): void {
-    const before = this.#current.get(datasetId)?.snapshot;
-    if (before !== undefined)
-      this.#replaced.set(earlierKey(datasetId, before.version), before, snapshotBytes(before));
-    this.#current.set(datasetId, fresh);
+  setCurrent(datasetId: number, loadedVersion: LoadedVersion): void {
+    const previousSnapshot = this.#current.get(datasetId)?.snapshot;
+    if (previousSnapshot !== undefined)
+      this.#replacedVersions.set(
+        earlierKey(datasetId, previousSnapshot.version),
+        previousSnapshot,
+        snapshotBytes(previousSnapshot),
+      );
+    this.#current.set(datasetId, loadedVersion);
   }
 
   /** Hides versions after `version` until the limit is removed with `undefined`. */
   setVisibleLimit(datasetId: number, version: number | undefined): void {
-    if (version === undefined) this.#limits.delete(datasetId);
-    else this.#limits.set(datasetId, version);
+    if (version === undefined) this.#visibleLimits.delete(datasetId);
+    else this.#visibleLimits.set(datasetId, version);
   }
 
   /** Returns the last visible version while a limit is set; undefined otherwise. */
   visibleLimit(datasetId: number): number | undefined {
-    return this.#limits.get(datasetId);
+    return this.#visibleLimits.get(datasetId);
   }
 
   /** Forgets what is known of a dropped dataset. */
@@ -131,7 +135,7 @@ export class SnapshotCache {
 
   /** Forgets the earlier versions of a dataset, whose files may have been removed. */
   forgetEarlier(datasetId: number): void {
-    for (const cache of [this.#requested, this.#replaced])
+    for (const cache of [this.#requestedVersions, this.#replacedVersions])
       for (const key of cache.keys()) if (key.startsWith(`${datasetId} `)) cache.delete(key);
   }
 }

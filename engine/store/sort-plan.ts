@@ -100,16 +100,20 @@ function isSortDue(
   ranges: readonly RowIdRange[],
   { share, leastRows, leastSegments }: SortRule,
 ): boolean {
-  let [records, deleted, outOfOrder, count, lastId] = [0, 0, 0, 0, -1];
+  let [recordCount, deletedCount, outOfOrderCount, segmentCount, lastId] = [0, 0, 0, 0, -1];
   for (const { segment, first, last } of ranges) {
     const liveCount = liveRowCount(segment);
     if (liveCount === 0) continue;
-    count++;
-    records += liveCount;
-    deleted += segment.rows - liveCount;
-    if (first <= lastId || !areRowIdsAscending(segment)) outOfOrder += liveCount;
+    segmentCount++;
+    recordCount += liveCount;
+    deletedCount += segment.rows - liveCount;
+    if (first <= lastId || !areRowIdsAscending(segment)) outOfOrderCount += liveCount;
     lastId = Math.max(lastId, last);
   }
-  const rows = deleted + outOfOrder;
-  return rows >= share * records && rows > 0 && (rows >= leastRows || count >= leastSegments);
+  const rowsOutOfPlace = deletedCount + outOfOrderCount;
+  return (
+    rowsOutOfPlace >= share * recordCount &&
+    rowsOutOfPlace > 0 &&
+    (rowsOutOfPlace >= leastRows || segmentCount >= leastSegments)
+  );
 }

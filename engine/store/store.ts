@@ -357,7 +357,9 @@ export interface Store {
    * scratch folder, because its commit then did not complete; any other such segment is moved to the quarantine. A dataset is not touched
    * if its log is unreadable or shorter than the catalogue knows. Call it before the scratch folders are swept and before the first commit.
    */
-  sweep(known: (datasetId: number) => Promise<DatasetStateInCatalog>): Promise<SweepResult>;
+  sweep(
+    stateInCatalog: (datasetId: number) => Promise<DatasetStateInCatalog>,
+  ): Promise<SweepResult>;
   /**
    * Returns all problems with a dataset's files. A file that no version references is a problem if it was last modified before
    * `unnamedBefore` (milliseconds since 1970; by default, every such file is).

@@ -51,20 +51,20 @@ export async function* parseTarEntries(
   name: string,
 ): AsyncGenerator<TarEntry> {
   const input = new TarInput(pieces, name);
-  let size: number | undefined;
+  let paxSize: number | undefined;
   for (;;) {
     const block = await input.readExactly(blockBytes);
     if (block.every((byte) => byte === 0)) return input.drain();
     if (readOctal(block, 148, 8) !== headerChecksum(block))
       throw damagedFileError(name, 'has a damaged header');
     const type = readHeaderText(block, 156, 1);
-    const bytes = (type === 'x' ? undefined : size) ?? readOctal(block, 124, 12);
+    const bytes = (type === 'x' ? undefined : paxSize) ?? readOctal(block, 124, 12);
     if (Number.isNaN(bytes)) throw damagedFileError(name, 'has a file without a size');
     if (type === 'x') {
       if (bytes > maxPaxBytes) throw damagedFileError(name, 'has a pax header without end');
-      size = parsePaxSize(Buffer.from(await input.readExactly(bytes)).toString());
+      paxSize = parsePaxSize(Buffer.from(await input.readExactly(bytes)).toString());
     } else if (type === '0' || type === '') {
-      size = undefined;
+      paxSize = undefined;
       input.beginEntry(bytes);
       yield { path: readHeaderText(block, 0, 100), bytes, content: input.readEntryContent() };
       await input.finishEntry();
@@ -79,9 +79,9 @@ export async function* parseTarEntries(
 class TarInput {
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #name: string;
-  #rest: Uint8Array = new Uint8Array();
+  #unreadPiece: Uint8Array = new Uint8Array();
   /** Number of bytes of the current entry that have not been read. */
-  #left = 0;
+  #entryBytesLeft = 0;
 
   constructor(pieces: AsyncIterable<Uint8Array>, name: string) {
     this.#pieces = pieces[Symbol.asyncIterator]();
@@ -90,28 +90,29 @@ class TarInput {
 
   /** Returns the next `length` bytes, which belong to a header. */
   async readExactly(length: number): Promise<Uint8Array> {
-    const parts: Uint8Array[] = [];
-    for (let left = length; left > 0; left -= parts.at(-1)!.byteLength)
-      parts.push(await this.#take(left));
-    return Buffer.concat(parts);
+    const pieces: Uint8Array[] = [];
+    for (let bytesLeft = length; bytesLeft > 0; bytesLeft -= pieces.at(-1)!.byteLength)
+      pieces.push(await this.#take(bytesLeft));
+    return Buffer.concat(pieces);
   }
 
   beginEntry(bytes: number): void {
-    this.#left = bytes;
+    this.#entryBytesLeft = bytes;
   }
 
   /** Yields the content of the current entry, in pieces. */
   async *readEntryContent(): AsyncGenerator<Uint8Array> {
-    while (this.#left > 0) {
-      const piece = await this.#take(this.#left);
-      this.#left -= piece.byteLength;
+    while (this.#entryBytesLeft > 0) {
+      const piece = await this.#take(this.#entryBytesLeft);
+      this.#entryBytesLeft -= piece.byteLength;
       yield piece;
     }
   }
 
   /** Skips the unread bytes of the current entry. */
   async finishEntry(): Promise<void> {
-    while (this.#left > 0) this.#left -= (await this.#take(this.#left)).byteLength;
+    while (this.#entryBytesLeft > 0)
+      this.#entryBytesLeft -= (await this.#take(this.#entryBytesLeft)).byteLength;
   }
 
   /** Reads the tar file to its end, so that the stream that produces it completes. */
@@ -120,13 +121,13 @@ class TarInput {
   }
 
   async #take(most: number): Promise<Uint8Array> {
-    while (this.#rest.byteLength === 0) {
+    while (this.#unreadPiece.byteLength === 0) {
       const next = await this.#pieces.next();
       if (next.done === true) throw damagedFileError(this.#name, 'ends early');
-      this.#rest = next.value;
+      this.#unreadPiece = next.value;
     }
-    const piece = this.#rest.subarray(0, most);
-    this.#rest = this.#rest.subarray(piece.byteLength);
+    const piece = this.#unreadPiece.subarray(0, most);
+    this.#unreadPiece = this.#unreadPiece.subarray(piece.byteLength);
     return piece;
   }
 }

@@ -44,11 +44,11 @@ export function applyVacuum(
     state.readableSince = Math.max(state.readableSince, removedAt);
   }
   const vacuumedPaths = new Set(step.files);
-  const marked = Array.from(removed, ([path, file]): [string, RemovedFile] => [
+  const markedFiles = Array.from(removed, ([path, file]): [string, RemovedFile] => [
     path,
     vacuumedPaths.has(path) ? { ...file, isVacuumed: true } : file,
   ]);
-  state.removed = RemovedFiles.of(marked);
+  state.removed = RemovedFiles.of(markedFiles);
   return undefined;
 }
 

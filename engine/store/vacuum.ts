@@ -49,7 +49,7 @@ export class Vacuums {
    */
   readonly #alike = new LruCache<string, { last: number; hasEnded: boolean }>(10_000);
   /** For each dataset, the segments that a vacuum is about to list in the log. */
-  readonly #doomed = new Map<number, ReadonlySet<string>>();
+  readonly #doomedPaths = new Map<number, ReadonlySet<string>>();
 
   constructor(options: VacuumOptions) {
     this.#options = options;
@@ -61,7 +61,7 @@ export class Vacuums {
     const { datasetId, version, files } = snapshot;
     if (this.#isGone(snapshot)) {
       const { readableSince = 0 } = snapshots.lastReadState(datasetId) ?? {};
-      const deletedSince = this.#doomed.has(datasetId) ? now() - keepMs : readableSince;
+      const deletedSince = this.#doomedPaths.has(datasetId) ? now() - keepMs : readableSince;
       throw unreadableVersionError(datasetId, version, deletedSince, keepMs);
     }
     setInner(this.#usedSchemas, datasetId, files[0]!, now());
@@ -74,10 +74,11 @@ export class Vacuums {
     const newest = this.#options.snapshots.lastReadState(datasetId);
     if (newest === undefined || newest.version <= version) return false;
     const { live, removed } = newest;
-    const doomed = this.#doomed.get(datasetId);
+    const doomedPaths = this.#doomedPaths.get(datasetId);
     return segments.some(
       ({ path }) =>
-        doomed?.has(path) === true || (!live.has(path) && removed.get(path)?.isVacuumed !== false),
+        doomedPaths?.has(path) === true ||
+        (!live.has(path) && removed.get(path)?.isVacuumed !== false),
     );
   }
 
@@ -114,9 +115,9 @@ export class Vacuums {
    */
   async isDue(datasetId: number, { removed }: LogState): Promise<boolean> {
     const { keepMs, now } = this.#options;
-    const before = (await this.expiredBefore(datasetId)) - keepMs / 7;
+    const dueBefore = (await this.expiredBefore(datasetId)) - keepMs / 7;
     for (const [, { isVacuumed, removedAt, latestRemovedAt }] of removed) {
-      if (isVacuumed || entryTimeAt(now(), removedAt, latestRemovedAt) <= before) return true;
+      if (isVacuumed || entryTimeAt(now(), removedAt, latestRemovedAt) <= dueBefore) return true;
       // The files are in the order of their removal, so this one decides, unless the clock was ahead when it was removed.
       if (removedAt <= now()) return false;
     }
@@ -129,56 +130,59 @@ export class Vacuums {
    */
   async expiredBefore(datasetId: number): Promise<number> {
     const { folder, keepMs, now } = this.#options;
-    const before = now() - keepMs;
-    const restored = folder.datasetFile(datasetId, restoredName);
-    if (!fileExists(restored)) return before;
-    const restoredAt = parseInt(Buffer.from(await readFile(restored)).toString(), 10);
-    if (restoredAt <= before) return before;
+    const windowStart = now() - keepMs;
+    const restoredFile = folder.datasetFile(datasetId, restoredName);
+    if (!fileExists(restoredFile)) return windowStart;
+    const restoredAt = parseInt(Buffer.from(await readFile(restoredFile)).toString(), 10);
+    if (restoredAt <= windowStart) return windowStart;
     // If the time is unreadable, or in the future because the clock was ahead at the restore, the window begins now.
-    if (!(restoredAt <= now())) await replaceFile(restored, Buffer.from(`${now()}\n`));
+    if (!(restoredAt <= now())) await replaceFile(restoredFile, Buffer.from(`${now()}\n`));
     return -Infinity;
   }
 
   /** Implements `Store.beginVacuum`. */
   async startVacuum(datasetId: number, needs: VacuumNeeds): Promise<VacuumPlan | undefined> {
     const { snapshots, now } = this.#options;
-    const before = Math.min(await this.expiredBefore(datasetId), (needs.since ?? Infinity) - 1);
-    const pinned = new Map<number, Snapshot>();
-    const isPinned = (version: number): boolean => pinned.has(version);
+    const removedBefore = Math.min(
+      await this.expiredBefore(datasetId),
+      (needs.since ?? Infinity) - 1,
+    );
+    const pinnedSnapshots = new Map<number, Snapshot>();
+    const isPinned = (version: number): boolean => pinnedSnapshots.has(version);
     for (;;) {
       const { state } = await snapshots.current(datasetId);
       const wantedVersions = [...this.#recentlyUsed(this.#pins.get(datasetId)), ...needs.versions];
-      const missing = wantedVersions.find((one) => one < state.version && !isPinned(one));
-      if (missing !== undefined) {
-        pinned.set(missing, await snapshots.version(datasetId, missing));
+      const unpinnedVersion = wantedVersions.find((one) => one < state.version && !isPinned(one));
+      if (unpinnedVersion !== undefined) {
+        pinnedSnapshots.set(unpinnedVersion, await snapshots.version(datasetId, unpinnedVersion));
         continue;
       }
-      // Nothing is awaited between this line and the assignment to `#doomed`, so every version that is requested has either been pinned
-      // before or is refused.
-      const neededPaths = new Set([...pinned.values()].flatMap(({ segments }) => segments.map(({ path }) => path))); // prettier-ignore
+      // Nothing is awaited between this line and the assignment to `#doomedPaths`, so every version that is requested has either been
+      // pinned before or is refused.
+      const neededPaths = new Set([...pinnedSnapshots.values()].flatMap(({ segments }) => segments.map(({ path }) => path))); // prettier-ignore
       const files: VacuumFile[] = [];
       const freshFiles: string[] = [];
       for (const [path, { bytes, removedAt, latestRemovedAt, isVacuumed }] of state.removed) {
-        const isKept = entryTimeAt(now(), removedAt, latestRemovedAt) > before;
+        const isKept = entryTimeAt(now(), removedAt, latestRemovedAt) > removedBefore;
         if (!isVacuumed && (isKept || neededPaths.has(path))) continue;
         if (!isVacuumed) freshFiles.push(path);
         files.push({ path, bytes });
       }
       if (files.length === 0) return undefined;
-      this.#doomed.set(datasetId, new Set(freshFiles));
+      this.#doomedPaths.set(datasetId, new Set(freshFiles));
       try {
         const step: VacuumStep = { step: 'start', files: freshFiles };
         let { version } = state;
         if (freshFiles.length > 0) ({ version } = await this.#write(datasetId, state, step));
         snapshots.forgetEarlier(datasetId);
         if (needs.since === undefined) {
-          const versions = [state, ...pinned.values()];
+          const versions = [state, ...pinnedSnapshots.values()];
           // A schema file that stays does no harm, and the log already has the start of the vacuum.
           await this.#removeSchemaFiles(datasetId, versions);
         }
         return { version, files };
       } finally {
-        this.#doomed.delete(datasetId);
+        this.#doomedPaths.delete(datasetId);
       }
     }
   }
@@ -186,9 +190,9 @@ export class Vacuums {
   /** Implements `Store.endVacuum`. */
   async finishVacuum(datasetId: number): Promise<number | undefined> {
     const { state } = await this.#options.snapshots.current(datasetId);
-    const vacuumed = [...state.removed].filter(([, { isVacuumed }]) => isVacuumed);
-    if (vacuumed.length === 0) return undefined;
-    for (const [path] of vacuumed)
+    const vacuumedFiles = [...state.removed].filter(([, { isVacuumed }]) => isVacuumed);
+    if (vacuumedFiles.length === 0) return undefined;
+    for (const [path] of vacuumedFiles)
       if (fileExists(this.#options.folder.datasetFile(datasetId, path)))
         throw new AppError('internal', `dataset ${datasetId}: ${path} is still there after a vacuum`); // prettier-ignore
     return (await this.#write(datasetId, state, { step: 'end' })).version;
@@ -215,8 +219,8 @@ export class Vacuums {
   ): Promise<void> {
     const { folder } = this.#options;
     const report = (error: unknown): void => {
-      const text = `dataset ${datasetId}: schema files that no version needs stay until the next vacuum (${String(error)})`;
-      process.emitWarning(text, 'StrandlakeWarning');
+      const warning = `dataset ${datasetId}: schema files that no version needs stay until the next vacuum (${String(error)})`;
+      process.emitWarning(warning, 'StrandlakeWarning');
     };
     const names = await listFolder(folder.datasetFile(datasetId, '_schema')).catch(
       (error: unknown) => {

@@ -18,8 +18,11 @@ export const variantFieldNames = {
  * False if the columns cannot hold such variants.
  */
 export function areVariantsPlaced(columns: Columns, batches: readonly RecordBatch[]): boolean {
-  const found = locateVariantColumns(columns);
-  return found !== undefined && batches.every((batch) => areBatchVariantsPlaced(batch, found));
+  const columnIndices = locateVariantColumns(columns);
+  return (
+    columnIndices !== undefined &&
+    batches.every((batch) => areBatchVariantsPlaced(batch, columnIndices))
+  );
 }
 
 /** The indices of columns in a batch, and of members in the coordinates. */
@@ -34,19 +37,19 @@ interface VariantColumns {
 
 function locateVariantColumns(columns: Columns): VariantColumns | undefined {
   const { variant, coordinates, ...members } = variantFieldNames;
-  const all = [...reservedColumns, ...columns];
-  const outer = findColumnIndex(all, coordinates, ['object']);
-  if (outer < 0) return undefined;
-  const inner = all[outer]!.children ?? [];
-  const located = {
-    variant: findColumnIndex(all, variant, ['string', 'text']),
-    coordinates: outer,
-    build: findColumnIndex(inner, members.build, ['string']),
-    chromosome: findColumnIndex(inner, members.chromosome, ['string']),
-    start: findColumnIndex(inner, members.start, ['integer', 'long']),
-    stop: findColumnIndex(inner, members.stop, ['integer', 'long']),
+  const allColumns = [...reservedColumns, ...columns];
+  const coordinatesIndex = findColumnIndex(allColumns, coordinates, ['object']);
+  if (coordinatesIndex < 0) return undefined;
+  const coordinateMembers = allColumns[coordinatesIndex]!.children ?? [];
+  const columnIndices = {
+    variant: findColumnIndex(allColumns, variant, ['string', 'text']),
+    coordinates: coordinatesIndex,
+    build: findColumnIndex(coordinateMembers, members.build, ['string']),
+    chromosome: findColumnIndex(coordinateMembers, members.chromosome, ['string']),
+    start: findColumnIndex(coordinateMembers, members.start, ['integer', 'long']),
+    stop: findColumnIndex(coordinateMembers, members.stop, ['integer', 'long']),
   };
-  return Object.values(located).includes(-1) ? undefined : located;
+  return Object.values(columnIndices).includes(-1) ? undefined : columnIndices;
 }
 
 function findColumnIndex(columns: Columns, name: string, types: readonly Column['type'][]): number {
@@ -56,11 +59,11 @@ function findColumnIndex(columns: Columns, name: string, types: readonly Column[
 const dash = 45;
 const zeroDigitByte = 48;
 
-function areBatchVariantsPlaced(batch: RecordBatch, located: VariantColumns): boolean {
-  const variant = batch.data.children[located.variant]!;
-  const coordinates = batch.data.children[located.coordinates]!;
+function areBatchVariantsPlaced(batch: RecordBatch, columnIndices: VariantColumns): boolean {
+  const variant = batch.data.children[columnIndices.variant]!;
+  const coordinates = batch.data.children[columnIndices.coordinates]!;
   const [build, chromosome, start, stop] = (['build', 'chromosome', 'start', 'stop'] as const).map(
-    (name) => coordinates.children[located[name]]!,
+    (name) => coordinates.children[columnIndices[name]]!,
   ) as [Data, Data, Data, Data];
   const starts = coordinateValuesOf(start);
   const stops = coordinateValuesOf(stop);
@@ -68,14 +71,14 @@ function areBatchVariantsPlaced(batch: RecordBatch, located: VariantColumns): bo
   const bytes = variant.values as Uint8Array;
   const offsets = variant.valueOffsets as Int32Array;
   const [buildBytes, buildOffsets] = [build.values as Uint8Array, build.valueOffsets as Int32Array];
-  const names = chromosome.values as Uint8Array;
-  const nameOffsets = chromosome.valueOffsets as Int32Array;
+  const chromosomeBytes = chromosome.values as Uint8Array;
+  const chromosomeOffsets = chromosome.valueOffsets as Int32Array;
   const parents = [coordinates, build, chromosome, start, stop];
-  const areThere = variant.nullCount === 0;
-  const isFull = parents.every((data) => data.nullCount === 0);
+  const hasAllVariants = variant.nullCount === 0;
+  const hasAllCoordinates = parents.every((data) => data.nullCount === 0);
   for (let row = 0; row < batch.numRows; row++) {
-    if (!areThere && isNull(variant, row)) continue;
-    if (!isFull && parents.some((data) => isNull(data, row))) return false;
+    if (!hasAllVariants && isNull(variant, row)) continue;
+    if (!hasAllCoordinates && parents.some((data) => isNull(data, row))) return false;
     const end = offsets[row + 1]!;
     let at = offsets[row]!;
     at = positionAfterText(
@@ -87,7 +90,7 @@ function areBatchVariantsPlaced(batch: RecordBatch, located: VariantColumns): bo
       buildOffsets[row + 1]!,
       false,
     );
-    if (at >= 0) at = positionAfterText(bytes, at, end, names, nameOffsets[row]!, nameOffsets[row + 1]!, true); // prettier-ignore
+    if (at >= 0) at = positionAfterText(bytes, at, end, chromosomeBytes, chromosomeOffsets[row]!, chromosomeOffsets[row + 1]!, true); // prettier-ignore
     if (at >= 0) at = positionAfterNumber(bytes, at, end, coordinateAt(starts, row));
     if (at >= 0) at = positionAfterNumber(bytes, at, end, coordinateAt(stops, row));
     if (at < 0) return false;

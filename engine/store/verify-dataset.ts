@@ -64,9 +64,9 @@ export async function findLogProblems(
   datasetId: number,
   last: number,
 ): Promise<readonly Damage[]> {
-  const found: Damage[] = [];
+  const damage: Damage[] = [];
   const report = (path: string, problem: string | undefined): void => {
-    if (problem !== undefined) found.push({ path, problem });
+    if (problem !== undefined) damage.push({ path, problem });
   };
   const schemaPaths = new Set<string>();
   for await (const { entry, live } of readEntriesBetween(folder, datasetId, -1, last)) {
@@ -80,7 +80,7 @@ export async function findLogProblems(
     schemaPaths.add(path);
     report(path, await findSchemaProblem(folder.datasetFile(datasetId, path), entry.columns));
   }
-  return [...found, ...(await findCheckpointProblems(folder, datasetId))];
+  return [...damage, ...(await findCheckpointProblems(folder, datasetId))];
 }
 
 /** Returns the problem of an entry whose origins do not name a row for each row of its segments; `live` has the segments before it. */
@@ -91,15 +91,15 @@ async function findOriginsProblem(
   if (entry.origins === undefined) return undefined;
   const problem = 'has origins of rows that do not fit its segments';
   if (entry.origins.length !== entry.add.length) return problem;
-  const rows = new TracedRowSet(
+  const tracedRows = new TracedRowSet(
     new Map(entry.remove.map(({ path }) => [path, rowNumbersOf('all', live.get(path)!)])),
   );
   try {
-    await traceForward([rows], entry, live);
+    await traceForward([tracedRows], entry, live);
   } catch (error) {
     return `has origins of rows that cannot be read: ${error instanceof Error ? error.message : String(error)}`;
   }
-  return entry.add.every(({ path }) => rows.rows.get(path) === 'all') ? undefined : problem;
+  return entry.add.every(({ path }) => tracedRows.rows.get(path) === 'all') ? undefined : problem;
 }
 
 /** Returns the problem of a schema file; a missing one is written again when the version is read. */
@@ -119,15 +119,17 @@ export async function findCheckpointProblems(
   folder: DataFolder,
   datasetId: number,
 ): Promise<readonly Damage[]> {
-  const found: Damage[] = [];
-  let before = emptyState;
+  const damage: Damage[] = [];
+  let logState = emptyState;
   for (const version of (await readLogContents(folder, datasetId)).checkpoints) {
     const report = (problem: string): void =>
-      void found.push({ path: `${logFolderName}/${basename(folder.checkpoint(datasetId, version))}`, problem }); // prettier-ignore
+      void damage.push({ path: `${logFolderName}/${basename(folder.checkpoint(datasetId, version))}`, problem }); // prettier-ignore
     try {
       const state = await readCheckpoint(folder, datasetId, version);
-      before = await replayLog(folder, datasetId, version, before);
-      if ((await checksumOfState(datasetId, state)) !== (await checksumOfState(datasetId, before)))
+      logState = await replayLog(folder, datasetId, version, logState);
+      if (
+        (await checksumOfState(datasetId, state)) !== (await checksumOfState(datasetId, logState))
+      )
         report('differs from the log');
     } catch (error) {
       // The publication of a newer checkpoint may have removed this one meanwhile.
@@ -135,7 +137,7 @@ export async function findCheckpointProblems(
       report(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  return found;
+  return damage;
 }
 
 /** Returns the state after the version `last` of the log, replayed without checkpoints, or the problem with the log. */
@@ -158,19 +160,19 @@ export async function replayOrDamage(
 export async function sweepDataset(
   folder: DataFolder,
   datasetId: number,
-  known: number | 'deleted' | 'archived',
+  stateInCatalog: number | 'deleted' | 'archived',
   scratch: ReadonlySet<string>,
 ): Promise<Omit<SweepResult, 'failures'>> {
   const path = folder.dataset(datasetId);
   const names = (await listFolder(path)).map((entry) => entry.name);
-  if (known === 'archived') {
+  if (stateInCatalog === 'archived') {
     // Files are removed only if they were retired (`droppedLogName` exists) and the archive exists; otherwise they may be the only copy.
     if (!names.includes(droppedLogName) || !fileExists(folder.archive(datasetId)))
       return emptySweepResult;
     await removeTree(path);
     return { removed: names, quarantined: [] };
   }
-  if (known === 'deleted') {
+  if (stateInCatalog === 'deleted') {
     // A dataset that is deleted in the catalogue but still has its log was not deleted in this data folder: the catalogue is that of
     // another data folder.
     if (
@@ -187,7 +189,7 @@ export async function sweepDataset(
   } catch {
     return emptySweepResult; // `snapshot` and `verify` report the damage; which files are needed is unknown
   }
-  if (state.version < known || names.includes(droppedLogName)) return emptySweepResult; // entries are missing from the log
+  if (state.version < stateInCatalog || names.includes(droppedLogName)) return emptySweepResult; // entries are missing from the log
   const removedNames: string[] = [];
   const quarantined: string[] = [];
   // Only files with names that this program creates are removed; `verify` reports others.
@@ -225,7 +227,7 @@ async function findLeftoverFiles(
     (await listFolder(folder.datasetFile(datasetId, name)))
       .filter((entry) => entry.name.startsWith(temporaryPrefix))
       .map((entry) => `${name}/${entry.name}`);
-  const top = (await listFolder(folder.dataset(datasetId))).map((entry) => entry.name);
+  const topLevelNames = (await listFolder(folder.dataset(datasetId))).map((entry) => entry.name);
   const isKnown = (name: string) =>
     name === logFolderName ||
     name === schemaFolderName ||
@@ -233,7 +235,7 @@ async function findLeftoverFiles(
     state.live.has(name) ||
     state.removed.get(name) !== undefined;
   return [
-    ...top.filter((name) => !isKnown(name)),
+    ...topLevelNames.filter((name) => !isKnown(name)),
     ...(await filesBelow(logFolderName)),
     ...(await filesBelow(schemaFolderName)),
   ];

@@ -62,9 +62,9 @@ function deletionProblems({ deletion, rows }: Segment): string[] {
     const deletedRowList = deletedRows(deletion);
     if (deletedRowList.some((row, i) => i > 0 && row <= deletedRowList[i - 1]!))
       return ['has a deletion vector whose rows do not ascend'];
-    const last = deletedRowList.at(-1) ?? 0;
-    if (last < rows && deletedRowList[0]! >= 0) return [];
-    return [`has ${rows} rows, and its deletion vector deletes row ${last}`];
+    const lastRow = deletedRowList.at(-1) ?? 0;
+    if (lastRow < rows && deletedRowList[0]! >= 0) return [];
+    return [`has ${rows} rows, and its deletion vector deletes row ${lastRow}`];
   } catch (error) {
     return [errorMessageOf(error)];
   }
@@ -202,11 +202,11 @@ function statsProblems(
   const name = leafKey(path);
   const loggedStats = list === undefined && leaf.maxRepetition > 0 ? undefined : stats[name];
   if (loggedStats === undefined) return []; // the leaf is inside a list, or beyond the leaves that have statistics
-  const found = list === undefined ? nulls : listNulls;
+  const nullCount = list === undefined ? nulls : listNulls;
   const problems =
-    loggedStats.nulls === found
+    loggedStats.nulls === nullCount
       ? []
-      : [`has ${found} nulls in column ${name}, the log says ${loggedStats.nulls}`];
+      : [`has ${nullCount} nulls in column ${name}, the log says ${loggedStats.nulls}`];
   if (list === undefined && !isRangeWithinStats(leaf, loggedStats, range))
     problems.push(`has values of column ${name} outside the bounds in the log`);
   return problems;

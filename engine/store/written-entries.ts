@@ -30,9 +30,9 @@ export class WrittenEntries {
    * were decoded, because a decoded vector is kept for as long as the vector itself.
    */
   add(datasetId: number, entry: LogEntry, bytes: number): void {
-    const written = withoutKnownSegments(entry);
-    const rows = deletionVectorsOf(written).reduce((sum, vector) => sum + vector.rows, 0);
-    this.#entries.set(`${datasetId} ${entry.version}`, written, bytes + bytesPerRow * rows);
+    const reducedEntry = withoutKnownSegments(entry);
+    const rows = deletionVectorsOf(reducedEntry).reduce((sum, vector) => sum + vector.rows, 0);
+    this.#entries.set(`${datasetId} ${entry.version}`, reducedEntry, bytes + bytesPerRow * rows);
   }
 
   /** Forgets the entries of a dataset whose log is removed. */

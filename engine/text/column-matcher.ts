@@ -60,14 +60,18 @@ export class ColumnMatcher {
     if (query.kind === 'without') {
       return excludeTexts(this.matchingTexts(query.item), this.matchingTexts(query.other));
     }
-    let found: Uint32Array | undefined;
+    let matchingTexts: Uint32Array | undefined;
     for (const item of query.items) {
       const texts = this.matchingTexts(item);
-      if (found === undefined) found = texts;
-      else found = query.kind === 'and' ? intersectTexts(found, texts) : uniteTexts(found, texts);
-      if (query.kind === 'and' && found.length === 0) break;
+      if (matchingTexts === undefined) matchingTexts = texts;
+      else
+        matchingTexts =
+          query.kind === 'and'
+            ? intersectTexts(matchingTexts, texts)
+            : uniteTexts(matchingTexts, texts);
+      if (query.kind === 'and' && matchingTexts.length === 0) break;
     }
-    return found ?? noHits.texts;
+    return matchingTexts ?? noHits.texts;
   }
 
   /** Returns the texts that contain a phrase, and the number of non-overlapping occurrences in each. */
@@ -206,11 +210,11 @@ export class ColumnMatcher {
       const entries = this.column.findMatching(bit === 1 ? [part!, 'any'] : ['any', part!]);
       if (entries === 'many' || entries.length > maxEndTerms) return true;
       for (const entry of entries) {
-        const found = this.#textsAt(entry, (position, text) => {
+        const textsWithTerm = this.#textsAt(entry, (position, text) => {
           const length = lengths[text]!;
           return length <= mostTokens && isThere(position, length);
         });
-        for (const text of found) commonEnds[text]! |= bit;
+        for (const text of textsWithTerm) commonEnds[text]! |= bit;
       }
     }
     for (const text of this.#valueHits(phrase).texts) commonEnds[text] = 0;
@@ -219,16 +223,17 @@ export class ColumnMatcher {
 
   #withAll({ terms }: FoldedTerms): Uint32Array {
     if (terms.length === 1) return this.hits({ terms }).texts;
-    let found: Uint32Array | undefined;
+    let matchingTexts: Uint32Array | undefined;
     for (const term of terms) {
       const { texts } = this.#valueHits({ terms: [term] });
-      found = found === undefined ? texts : intersectTexts(found, texts);
-      if (found.length === 0) break;
+      matchingTexts = matchingTexts === undefined ? texts : intersectTexts(matchingTexts, texts);
+      if (matchingTexts.length === 0) break;
     }
-    if (found === undefined || found.length === 0) return noHits.texts;
-    if (!this.column.isList) return found;
-    const occurrenceCounts = new Uint32Array(found.length).fill(1);
-    return hitsOfRows(this.column.valueLists(), { texts: found, times: occurrenceCounts }).texts;
+    if (matchingTexts === undefined || matchingTexts.length === 0) return noHits.texts;
+    if (!this.column.isList) return matchingTexts;
+    const occurrenceCounts = new Uint32Array(matchingTexts.length).fill(1);
+    return hitsOfRows(this.column.valueLists(), { texts: matchingTexts, times: occurrenceCounts })
+      .texts;
   }
 
   /** Returns the values that contain a term at a position for which `test` is true. */
@@ -243,10 +248,10 @@ export class ColumnMatcher {
 
   #find({ terms, pattern }: FoldedTerms): Hits {
     if (pattern) {
-      const found = this.column.findMatching(pattern);
-      if (found === 'many') throw new Error(`too many terms match ${patternText(pattern)}`);
-      if (found.length > 1) return this.column.hitsOfAny(found);
-      return found[0] ? this.column.hits(found[0]) : noHits;
+      const entries = this.column.findMatching(pattern);
+      if (entries === 'many') throw new Error(`too many terms match ${patternText(pattern)}`);
+      if (entries.length > 1) return this.column.hitsOfAny(entries);
+      return entries[0] ? this.column.hits(entries[0]) : noHits;
     }
     const entries: TermEntry[] = [];
     for (const term of terms) {

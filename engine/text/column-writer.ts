@@ -56,14 +56,16 @@ export function writeColumnIndex(name: string, columns: readonly Data[]): Writte
     ? (text: number): number => byText.starts[text + 1]! - byText.starts[text]!
     : (): number => 1;
   const lists = writeTerms(dictionary, lengths, countRows, rowOfText);
-  const { list, rows, total } = byText
-    ? writeSharedTexts(lengths, byText)
-    : writeTextPerRow(lengths, texts.of, rowOfText!);
+  const {
+    list,
+    rows,
+    total: tokenCount,
+  } = byText ? writeSharedTexts(lengths, byText) : writeTextPerRow(lengths, texts.of, rowOfText!);
   const counts = {
     records: texts.of.reduce((sum, number) => sum + (number > 0 ? 1 : 0), 0),
     texts: byText ? texts.count : texts.of.length,
     isShared: byText !== undefined,
-    words: total,
+    words: tokenCount,
   };
   return assembleColumnIndex({ name, ...counts }, { ...lists, texts: list, rows });
 }
@@ -121,14 +123,14 @@ function distinctRowCounter(
   );
   const lastTerm = new Uint32Array(rows);
   return (text, term) => {
-    let found = 0;
+    let rowCount = 0;
     for (let at = byText.starts[text]!; at < byText.starts[text + 1]!; at++) {
       const row = rowOf[byText.rows[at]!]!;
       if (lastTerm[row] === term + 1) continue;
       lastTerm[row] = term + 1;
-      found += 1;
+      rowCount += 1;
     }
-    return found;
+    return rowCount;
   };
 }
 

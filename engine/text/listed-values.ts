@@ -27,7 +27,7 @@ export function collectListedValues(batches: readonly Data[], path: Columns): Li
   let [row, slot, base] = [0, 0, 0];
   for (const end of ends) {
     for (let i = 1; i < end.starts.length; i++) starts[++row] = slot + end.starts[i]!;
-    for (const own of end.slots) slots[slot++] = base + own;
+    for (const ownSlot of end.slots) slots[slot++] = base + ownSlot;
     base += end.data.length;
   }
   return { values: ends.map(({ data }) => data), starts, slots };

@@ -75,14 +75,14 @@ export function hitsOfRows(
   { texts, times }: Hits,
 ): Hits {
   const rows = starts.length - 1;
-  const found = new Uint32Array(Math.min(rows, textOf ? rows : texts.length));
-  const sums = new Uint32Array(found.length);
+  const hitRows = new Uint32Array(Math.min(rows, textOf ? rows : texts.length));
+  const sums = new Uint32Array(hitRows.length);
   let end = 0;
   if (textOf === undefined) {
     let row = -1;
     for (let i = 0; i < texts.length; i++) {
       const ownRow = rowOfValue(starts, texts[i]!, row);
-      if (ownRow !== row) found[end++] = row = ownRow;
+      if (ownRow !== row) hitRows[end++] = row = ownRow;
       sums[end - 1]! += times[i]!;
     }
   } else {
@@ -93,11 +93,11 @@ export function hitsOfRows(
       let sum = 0;
       for (; at < to; at++) sum += ofText[textOf[at]!]!;
       if (sum === 0) continue;
-      found[end] = row;
+      hitRows[end] = row;
       sums[end++] = sum;
     }
   }
-  return { texts: found.slice(0, end), times: sums.slice(0, end) };
+  return { texts: hitRows.slice(0, end), times: sums.slice(0, end) };
 }
 
 /** Returns the row of a value; it must not be before row `from`. */

@@ -43,20 +43,20 @@ export function matchesWildcard(
   let [part, at] = [0, from];
   let [retryPart, retryAt] = [-1, 0];
   for (;;) {
-    const wanted = pattern[part];
+    const patternPart = pattern[part];
     let goesOn: boolean;
-    if (wanted === undefined) {
+    if (patternPart === undefined) {
       if (isTerm ? !stands(at) : at === end) return true;
       goesOn = false;
-    } else if (wanted === 'any') {
+    } else if (patternPart === 'any') {
       [retryPart, retryAt] = [part++, at];
       continue;
-    } else if (wanted === 'one') {
+    } else if (patternPart === 'one') {
       goesOn = stands(at);
       at = nextCharacter(bytes, at, end);
     } else {
-      goesOn = startsWithPart(bytes, at, end, wanted);
-      at += wanted.length;
+      goesOn = startsWithPart(bytes, at, end, patternPart);
+      at += patternPart.length;
     }
     if (goesOn) part += 1;
     else if (retryPart < 0 || !stands(retryAt)) return false;

@@ -80,10 +80,14 @@ export class Annotation {
   /** The fields of the input that the annotation reads, or `all` if it may read any. */
   get fieldsRead(): ReadonlySet<string> | 'all' {
     const names = new Set<string>(this.#request.fields.map(({ name }) => name));
-    const all = [this.#pre, this.#post, ...this.#fields.map(({ expression }) => expression)];
-    for (const one of definedItems(all)) {
-      if (one.fieldsRead === 'all') return 'all';
-      for (const name of one.fieldsRead) names.add(name);
+    const expressions = [
+      this.#pre,
+      this.#post,
+      ...this.#fields.map(({ expression }) => expression),
+    ];
+    for (const expression of definedItems(expressions)) {
+      if (expression.fieldsRead === 'all') return 'all';
+      for (const name of expression.fieldsRead) names.add(name);
     }
     return names;
   }
@@ -136,9 +140,9 @@ export class Annotation {
   ): ReadonlySet<string> {
     const computed = new Set<string>();
     const variables = this.#values.slice();
-    const missing = this.#declared.filter((name) => !record.map.has(name));
+    const missingNames = this.#declared.filter((name) => !record.map.has(name));
     record.isRecord = true;
-    for (const name of missing) setItem(record, name, null);
+    for (const name of missingNames) setItem(record, name, null);
     for (const compiled of fields) {
       const { field, expression, constant } = compiled;
       const { name, dataType, isList } = field;
@@ -163,7 +167,7 @@ export class Annotation {
       setItem(record, name, result);
     }
     // Fields that were added as None because the input lacks them are removed again, unless the annotation has a field of that name.
-    for (const name of missing)
+    for (const name of missingNames)
       if (!this.#request.fields.some((field) => field.name === name)) deleteItem(record, name);
     return computed;
   }
@@ -224,15 +228,15 @@ function addErrorMessage(
 
 /** Returns the fields whose expressions call dataset functions, and the fields that these expressions read, directly or through others. */
 function fieldsToPrefetch(fields: readonly CompiledField[]): readonly CompiledField[] {
-  const found: CompiledField[] = [];
-  for (const one of fields.toReversed()) {
-    const isRead = found.some(({ expression }) => {
-      const read = expression?.fieldsRead ?? new Set<string>();
-      return read === 'all' || read.has(one.field.name);
+  const prefetchedFields: CompiledField[] = [];
+  for (const field of fields.toReversed()) {
+    const isRead = prefetchedFields.some(({ expression }) => {
+      const namesRead = expression?.fieldsRead ?? new Set<string>();
+      return namesRead === 'all' || namesRead.has(field.field.name);
     });
-    if (isRead || one.expression?.datasetCallCount) found.unshift(one);
+    if (isRead || field.expression?.datasetCallCount) prefetchedFields.unshift(field);
   }
-  return found;
+  return prefetchedFields;
 }
 
 function definedItems<T>(values: readonly (T | undefined)[]): readonly T[] {

@@ -100,11 +100,11 @@ export function compileFieldExpression(
  * depends. Names that no field has do not affect the order. A cycle is an `invalid` error with the names of its fields.
  */
 export function orderFields(fields: readonly AnnotationField[]): AnnotationField[] {
-  const sorted = fields.toSorted((a, b) => a.ordering - b.ordering);
-  const byName = new Map(sorted.map((field) => [field.name, field]));
+  const sortedFields = fields.toSorted((a, b) => a.ordering - b.ordering);
+  const byName = new Map(sortedFields.map((field) => [field.name, field]));
   const orderedFields: AnnotationField[] = [];
   const states = new Map<AnnotationField, 'open' | 'done'>();
-  for (const root of sorted) {
+  for (const root of sortedFields) {
     // The path from the root to a field, with the next dependency of each field to visit; with it, long chains need no recursion.
     const path = [{ field: root, next: 0 }];
     while (path.length > 0) {

@@ -46,9 +46,9 @@ class JsonValueReader {
     if (character === '"') return this.#string();
     if (character === '{') return this.#nested(() => this.#object());
     if (character === '[') return this.#nested(() => this.#array());
-    const found = this.#match(numberPattern);
-    if (found === undefined) return this.#word();
-    const [digits, fraction, exponent] = found;
+    const numberMatch = this.#match(numberPattern);
+    if (numberMatch === undefined) return this.#word();
+    const [digits, fraction, exponent] = numberMatch;
     if (fraction !== undefined || exponent !== undefined) return new Float(Number(digits));
     return digits.length < 16 ? Number(digits) + 0 : toInt(BigInt(digits));
   }
@@ -111,10 +111,10 @@ class JsonValueReader {
 
   #match(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text);
-    if (found === null) return undefined;
-    this.#at += found[0].length;
-    return found;
+    const match = pattern.exec(this.#text);
+    if (match === null) return undefined;
+    this.#at += match[0].length;
+    return match;
   }
 
   #isEscaped(quote: number): boolean {

@@ -49,12 +49,12 @@ function extremeFunction(name: 'max' | 'min'): NativeDeclaration {
   const operator = name === 'max' ? '>' : '<';
   return variadicArguments((runtime, args, keywords) => {
     const key = keywords?.get('key') ?? null;
-    const missing = keywords?.get('default');
+    const fallback = keywords?.get('default');
     for (const one of keywords?.keys() ?? [])
       if (one !== 'key' && one !== 'default')
         throw invalidKeywordError(one, name, ['key', 'default']);
     if (args.length === 0) throw typeError(`${name} expected at least 1 argument, got 0`);
-    if (args.length > 1 && missing !== undefined)
+    if (args.length > 1 && fallback !== undefined)
       throw typeError(`Cannot specify a default for ${name}() with multiple positional arguments`);
     const values = args.length > 1 ? new PyTuple(args) : args[0]!;
     const iterator = iterate(runtime, values);
@@ -68,7 +68,7 @@ function extremeFunction(name: 'max' | 'min'): NativeDeclaration {
       bestKey = itemKey;
     }
     if (best !== undefined) return best;
-    if (missing !== undefined) return missing;
+    if (fallback !== undefined) return fallback;
     throw valueError(`${name}() arg is an empty sequence`);
   });
 }

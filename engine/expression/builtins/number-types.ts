@@ -134,15 +134,15 @@ function absolute(_runtime: Runtime, x: PyValue): PyValue {
 
 /** Evaluates `round(x, digits)`: half to even, on the exact value of a float. */
 function round(_runtime: Runtime, x: PyValue, digits: PyValue | undefined): PyValue {
-  const places = digits === undefined || digits === null ? undefined : toIndex(digits);
+  const decimals = digits === undefined || digits === null ? undefined : toIndex(digits);
   if (x instanceof Float) {
-    if (places === undefined) return roundToInt(x.value);
-    return new Float(roundFloat(x.value, Number(places)));
+    if (decimals === undefined) return roundToInt(x.value);
+    return new Float(roundFloat(x.value, Number(decimals)));
   }
   const int = asInt(x);
   if (int === undefined) throw typeError(`type ${typeName(x)} doesn't define __round__ method`);
-  if (places === undefined || places >= 0) return int;
-  const count = -Number(places);
+  if (decimals === undefined || decimals >= 0) return int;
+  const count = -Number(decimals);
   if (count > maxIntegerDigits * 5) return 0;
   const unit = 10n ** BigInt(count);
   const size = BigInt(int) < 0n ? -BigInt(int) : BigInt(int);

@@ -209,12 +209,12 @@ function compilePositional(
   scope: NameScope,
 ): (frame: ActivationFrame) => PyValue[] {
   const { state } = compiler;
-  const parts = args
+  const compiledArguments = args
     .filter(({ kind }) => kind === 'positional' || kind === 'unpacked')
     .map(({ kind, value }) => ({ kind, code: compiler.compile(value, scope) }));
   return (frame) => {
     const values: PyValue[] = [];
-    for (const { kind, code } of parts) {
+    for (const { kind, code } of compiledArguments) {
       const value = code(frame);
       if (kind === 'positional') {
         values.push(value);
@@ -248,16 +248,16 @@ function compileKeywords(
   args: readonly Argument[],
   scope: NameScope,
 ): (frame: ActivationFrame, callee: PyValue) => Keywords | undefined {
-  const parts = args
+  const compiledKeywords = args
     .filter((argument) => argument.kind === 'keyword' || argument.kind === 'unpacked-keywords')
     .map((argument) => ({
       name: argument.kind === 'keyword' ? argument.name : undefined,
       code: compiler.compile(argument.value, scope),
     }));
-  if (parts.length === 0) return () => undefined;
+  if (compiledKeywords.length === 0) return () => undefined;
   return (frame, callee) => {
     const keywords = new Map<string, PyValue>();
-    for (const { name, code } of parts) {
+    for (const { name, code } of compiledKeywords) {
       const value = code(frame);
       if (name !== undefined) addKeyword(callee, keywords, name, value);
       else unpackKeywords(callee, keywords, value);

@@ -133,15 +133,15 @@ function compileGeneralSubscript(
   if (typeof key === 'string' && key.charCodeAt(0) !== 0)
     return (frame) => {
       const value = object(frame);
-      const found = value instanceof PyDict ? value.map.get(key) : undefined;
-      return found ?? subscript(state, value, key);
+      const storedValue = value instanceof PyDict ? value.map.get(key) : undefined;
+      return storedValue ?? subscript(state, value, key);
     };
   if (typeof key === 'number')
     return (frame) => {
       const value = object(frame);
       if (value instanceof PyList) {
-        const found = value.items[key < 0 ? key + value.items.length : key];
-        if (found !== undefined) return found;
+        const item = value.items[key < 0 ? key + value.items.length : key];
+        if (item !== undefined) return item;
       }
       return subscript(state, value, key);
     };
@@ -198,14 +198,14 @@ export function compilePath(
   scope: NameScope,
 ): CompiledNode | undefined {
   const names = getPath(node);
-  const [record, path, missing] = node.args.map(({ value }) => value);
+  const [record, path, fallbackNode] = node.args.map(({ value }) => value);
   if (names === undefined || path?.kind !== 'constant' || node.args.length > 3) return undefined;
   const field = fieldReader(compiler, record, names[0]!, scope);
   if (field === undefined) return undefined;
   const { state } = compiler;
   const { fields } = state;
   const noFallback: CompiledNode = () => null;
-  const fallback = missing ? compiler.compile(missing, scope) : noFallback;
+  const fallback = fallbackNode ? compiler.compile(fallbackNode, scope) : noFallback;
   const index = compiler.pathIndex(names);
   const stepsAfter = (count: number): ((value: PyValue) => PyValue | undefined) => {
     const restOfPath = String(path.value).slice(names.slice(0, count).join('.').length);
@@ -218,12 +218,12 @@ export function compilePath(
     const fallbackValue = fallback(frame);
     const member = index === undefined ? undefined : fields[index];
     if (member !== undefined) {
-      const found = fromMember(member);
-      return found === undefined ? fallbackValue : found;
+      const memberValue = fromMember(member);
+      return memberValue === undefined ? fallbackValue : memberValue;
     }
     const value = field();
-    const found = value === undefined ? undefined : fromField(value);
-    return found === undefined ? fallbackValue : found;
+    const fieldValue = value === undefined ? undefined : fromField(value);
+    return fieldValue === undefined ? fallbackValue : fieldValue;
   };
 }
 
@@ -240,6 +240,6 @@ export function compileGet(
   const index = fieldSlotOf(compiler, node, scope);
   const isLoadedField = index !== undefined && readPathOf(node)?.length === 1;
   const fallbackNode = node.args[1]?.value;
-  const missing = fallbackNode?.kind === 'constant' ? fallbackNode.value : null;
-  return readSlotOrElse(compiler, index, isLoadedField ? () => missing : general);
+  const fallbackValue = fallbackNode?.kind === 'constant' ? fallbackNode.value : null;
+  return readSlotOrElse(compiler, index, isLoadedField ? () => fallbackValue : general);
 }

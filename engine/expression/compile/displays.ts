@@ -50,12 +50,12 @@ function compileItems(
   scope: NameScope,
 ): (frame: ActivationFrame) => PyValue[] {
   const { state } = compiler;
-  const parts = items.map(({ value, isUnpacked }) => ({
+  const compiledItems = items.map(({ value, isUnpacked }) => ({
     code: compiler.compile(value, scope),
     isUnpacked,
   }));
   if (!items.some(({ isUnpacked }) => isUnpacked)) {
-    const codes = parts.map(({ code }) => code);
+    const codes = compiledItems.map(({ code }) => code);
     return (frame) => {
       const values: PyValue[] = [];
       for (const code of codes) values.push(code(frame));
@@ -64,7 +64,7 @@ function compileItems(
   }
   return (frame) => {
     const values: PyValue[] = [];
-    for (const { code, isUnpacked } of parts) {
+    for (const { code, isUnpacked } of compiledItems) {
       const value = code(frame);
       if (!isUnpacked) {
         values.push(value);
@@ -85,7 +85,7 @@ export function compileDict(
   scope: NameScope,
 ): CompiledNode {
   const { state } = compiler;
-  const parts = items.map(({ key, value }) => ({
+  const compiledPairs = items.map(({ key, value }) => ({
     key: key && compiler.compile(key, scope),
     value: compiler.compile(value, scope),
   }));
@@ -97,7 +97,7 @@ export function compileDict(
       for (let i = 0; i < pairs.length; i += 2) setItem(dict, pairs[i]!, pairs[i + 1]!);
       pairs.length = 0;
     };
-    for (const { key, value } of parts) {
+    for (const { key, value } of compiledPairs) {
       if (key !== undefined) {
         pairs.push(key(frame), value(frame));
         continue;
@@ -155,12 +155,12 @@ function compileTemplatePart(
   const constant = part.spec.length === 1 && only?.kind === 'text' ? only.text : undefined;
   const spec =
     constant === undefined ? compileTemplate(compiler, part.spec, scope) : () => constant;
-  const places = /^\.(\d)f$/.exec(constant ?? '')?.[1];
+  const decimals = /^\.(\d)f$/.exec(constant ?? '')?.[1];
   return (frame) => {
     const shownValue = value(frame);
     // `toFixed` rounds like Python, unless the value may lie halfway between two results (see `isEasilyFixed`); it drops the sign of -0.
-    if (places !== undefined && shownValue instanceof Float && conversion === '') {
-      const count = Number(places);
+    if (decimals !== undefined && shownValue instanceof Float && conversion === '') {
+      const count = Number(decimals);
       const number = shownValue.value;
       const isEasy = isEasilyFixed(Math.abs(number), count) && !Object.is(number, -0);
       if (isEasy) return number.toFixed(count);

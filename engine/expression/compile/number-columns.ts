@@ -31,9 +31,9 @@ export function evaluateNumbers(
   columnOf: ColumnOf,
   rows: number,
 ): NumberColumn | undefined {
-  const found = operandOf(root, columnOf);
-  if (found === undefined) return undefined;
-  const { kind, values } = found;
+  const result = operandOf(root, columnOf);
+  if (result === undefined) return undefined;
+  const { kind, values } = result;
   return {
     kind,
     values: typeof values === 'number' ? new Float64Array(rows).fill(values) : values,
@@ -163,7 +163,7 @@ function comparisonColumn(
   columnOf: ColumnOf,
 ): Operand | undefined {
   let left = operandOf(first, columnOf);
-  let all: Operand | undefined;
+  let conjunction: Operand | undefined;
   for (const { operator, operand } of rest) {
     const right = left && operandOf(operand, columnOf);
     const operation = comparisons[operator];
@@ -172,10 +172,13 @@ function comparisonColumn(
       kind: 'bool',
       values: combineColumns(operation, left, right),
     };
-    all = all === undefined ? comparisonResult : booleanOperation('and', all, comparisonResult);
+    conjunction =
+      conjunction === undefined
+        ? comparisonResult
+        : booleanOperation('and', conjunction, comparisonResult);
     left = right;
   }
-  return all;
+  return conjunction;
 }
 
 /** Evaluates `first and rest` or `first or rest`; undefined if the operands are of different kinds of number. */
@@ -195,12 +198,13 @@ function choiceColumn(test: Operand, a: Operand, b: Operand): Operand | undefine
     return tests === 0 ? b : a;
   }
   const values = new Float64Array(tests.length);
-  const [whole, other] = [a.values, b.values];
+  const [valuesIfTrue, valuesIfFalse] = [a.values, b.values];
   for (let i = 0; i < values.length; i++) {
     const testValue = tests[i]!;
     if (testValue !== testValue) values[i] = Number.NaN;
-    else if (testValue !== 0) values[i] = typeof whole === 'number' ? whole : whole[i]!;
-    else values[i] = typeof other === 'number' ? other : other[i]!;
+    else if (testValue !== 0)
+      values[i] = typeof valuesIfTrue === 'number' ? valuesIfTrue : valuesIfTrue[i]!;
+    else values[i] = typeof valuesIfFalse === 'number' ? valuesIfFalse : valuesIfFalse[i]!;
   }
   return { kind: a.kind, values };
 }

@@ -89,9 +89,12 @@ export class NameScope {
   find(name: string): SlotAddress | undefined {
     const slot = this.#names.get(name);
     if (slot !== undefined) return { hops: 0, slot };
-    const found = this.#parent?.find(name);
-    if (found === undefined) return undefined;
-    return { hops: found.hops + (this.#parent?.layout === this.layout ? 0 : 1), slot: found.slot };
+    const outerVariable = this.#parent?.find(name);
+    if (outerVariable === undefined) return undefined;
+    return {
+      hops: outerVariable.hops + (this.#parent?.layout === this.layout ? 0 : 1),
+      slot: outerVariable.slot,
+    };
   }
 }
 

@@ -19,8 +19,8 @@ export function formatValue(runtime: Runtime, value: PyValue, spec: string): str
   const int = asInt(value);
   if (int === undefined)
     throw typeError(`unsupported format string passed to ${typeName(value)}.__format__`);
-  const parsed = parseSpec(spec, value);
-  return formatInt(runtime, int, parsed, value);
+  const formatSpec = parseSpec(spec, value);
+  return formatInt(runtime, int, formatSpec, value);
 }
 
 function formatText(runtime: Runtime, text: string, spec: FormatSpec): string {

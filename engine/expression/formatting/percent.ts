@@ -126,9 +126,9 @@ class PercentFormatter {
 
   #read(pattern: RegExp): string {
     pattern.lastIndex = this.#position;
-    const found = pattern.exec(this.#text)?.[0] ?? '';
-    this.#position += found.length;
-    return found;
+    const matchedText = pattern.exec(this.#text)?.[0] ?? '';
+    this.#position += matchedText.length;
+    return matchedText;
   }
 
   /** Reads a width or precision; a negative width given by `*` aligns to the left. */
@@ -161,12 +161,12 @@ class PercentFormatter {
     const [head, body] = isText
       ? ['', this.#textOf(conversion, value)]
       : this.#numberOf(conversion, value);
-    const missing = width - codePointLength(head) - codePointLength(body);
-    if (missing <= 0) return head + body;
+    const padding = width - codePointLength(head) - codePointLength(body);
+    if (padding <= 0) return head + body;
     this.#runtime.budget.chargeText(width);
-    if (flags.includes('-')) return head + body + ' '.repeat(missing);
-    if (flags.includes('0') && !isText) return head + '0'.repeat(missing) + body;
-    return ' '.repeat(missing) + head + body;
+    if (flags.includes('-')) return head + body + ' '.repeat(padding);
+    if (flags.includes('0') && !isText) return head + '0'.repeat(padding) + body;
+    return ' '.repeat(padding) + head + body;
   }
 
   #textOf({ type, precision }: PercentConversion, value: PyValue): string {

@@ -26,9 +26,9 @@ const groupableTypes: Readonly<Record<string, string>> = { ',': 'deEfFgG%', _: '
 
 /** Parses a format specification for a value; throws the same ValueError as CPython. */
 export function parseSpec(spec: string, value: PyValue): FormatSpec {
-  const parts = formatSpecPattern.exec(spec)!;
+  const match = formatSpecPattern.exec(spec)!;
   const [, fill, align, sign, z, alternate, zero, width, grouping, second, precision, type, rest] =
-    parts;
+    match;
   if (second !== undefined)
     throw valueError(
       grouping === second && grouping !== undefined
@@ -71,15 +71,15 @@ function parseSize(digits: string | undefined, what: string): number | undefined
 /** Pads a text to the width of a specification. `head` is its sign and prefix, after which the alignment `=` inserts the fill. */
 export function padText(runtime: Runtime, spec: FormatSpec, head: string, body: string): string {
   const align = spec.align || '<';
-  const missing = spec.width - codePointLength(head) - codePointLength(body);
-  if (missing <= 0) return head + body;
+  const padding = spec.width - codePointLength(head) - codePointLength(body);
+  if (padding <= 0) return head + body;
   runtime.budget.chargeText(spec.width);
   const { fill } = spec;
-  if (align === '<') return head + body + fill.repeat(missing);
-  if (align === '>') return fill.repeat(missing) + head + body;
-  if (align === '=') return head + fill.repeat(missing) + body;
-  const leftFill = missing >> 1;
-  return fill.repeat(leftFill) + head + body + fill.repeat(missing - leftFill);
+  if (align === '<') return head + body + fill.repeat(padding);
+  if (align === '>') return fill.repeat(padding) + head + body;
+  if (align === '=') return head + fill.repeat(padding) + body;
+  const leftFill = padding >> 1;
+  return fill.repeat(leftFill) + head + body + fill.repeat(padding - leftFill);
 }
 
 /** Groups the digits of an integer part, and fills it with zeros to `least` characters. */

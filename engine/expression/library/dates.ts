@@ -81,11 +81,11 @@ function timeInZone(now: number, name: string): CalendarTime {
   let offset = -300;
   if (name !== 'EST') {
     try {
-      const parts = new Intl.DateTimeFormat('en-US', {
+      const formatter = new Intl.DateTimeFormat('en-US', {
         timeZone: name,
         timeZoneName: 'longOffset',
       });
-      const text = parts.formatToParts(now).find(({ type }) => type === 'timeZoneName')!.value;
+      const text = formatter.formatToParts(now).find(({ type }) => type === 'timeZoneName')!.value;
       const [, sign, hours, minutes] = /([-+])(\d\d):(\d\d)/.exec(text) ?? [];
       offset = (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0));
     } catch {
@@ -109,7 +109,7 @@ function timeInZone(now: number, name: string): CalendarTime {
 
 /** Parses a text by a format of `strptime`; undefined if the text does not match or is not a date. */
 function parseTime(text: string, format: string): CalendarTime | undefined {
-  const found = { year: 1900, month: 1, day: 1, hour: 0, minute: 0, second: 0, microsecond: 0 };
+  const time = { year: 1900, month: 1, day: 1, hour: 0, minute: 0, second: 0, microsecond: 0 };
   let offset: number | undefined;
   let zone = '';
   let isAfternoon: boolean | undefined;
@@ -139,13 +139,13 @@ function parseTime(text: string, format: string): CalendarTime | undefined {
       const year = take(/^\d\d/);
       return set('year', year && String(Number(year) + (Number(year) < 69 ? 2000 : 1900)));
     },
-    b: () => set('month', String(takeName(monthNames, 3) + 1)) && found.month > 0,
-    B: () => set('month', String(takeName(monthNames) + 1)) && found.month > 0,
+    b: () => set('month', String(takeName(monthNames, 3) + 1)) && time.month > 0,
+    B: () => set('month', String(takeName(monthNames) + 1)) && time.month > 0,
     a: () => takeName(weekdayNames, 3) >= 0,
     A: () => takeName(weekdayNames) >= 0,
     j: () => {
       const day = take(/^(36[0-6]|3[0-5]\d|[12]\d\d|0\d\d|\d\d|\d)/);
-      const date = new Date(Date.UTC(found.year, 0, Number(day ?? 0)));
+      const date = new Date(Date.UTC(time.year, 0, Number(day ?? 0)));
       return (
         set('month', day && String(date.getUTCMonth() + 1)) && set('day', String(date.getUTCDate()))
       );
@@ -167,8 +167,8 @@ function parseTime(text: string, format: string): CalendarTime | undefined {
     },
     '%': () => take(/^%/) !== undefined,
   };
-  const set = (name: keyof typeof found, part: string | undefined): boolean => {
-    if (part !== undefined) found[name] = Number(part);
+  const set = (name: keyof typeof time, part: string | undefined): boolean => {
+    if (part !== undefined) time[name] = Number(part);
     return part !== undefined;
   };
   for (let i = 0; i < format.length; i++) {
@@ -184,9 +184,9 @@ function parseTime(text: string, format: string): CalendarTime | undefined {
     else return undefined;
   }
   if (restOfText !== '') return undefined;
-  if (isAfternoon !== undefined) found.hour = (found.hour % 12) + (isAfternoon ? 12 : 0);
-  const isDate = found.day <= new Date(Date.UTC(found.year, found.month, 0)).getUTCDate();
-  return isDate ? { ...found, offset, zone } : undefined;
+  if (isAfternoon !== undefined) time.hour = (time.hour % 12) + (isAfternoon ? 12 : 0);
+  const isDate = time.day <= new Date(Date.UTC(time.year, time.month, 0)).getUTCDate();
+  return isDate ? { ...time, offset, zone } : undefined;
 }
 
 /** Formats a time by a format of `strftime`, with English names. */

@@ -18,8 +18,8 @@ function stepInto(value: PyValue, step: PyValue): PyValue | undefined {
   if (value instanceof PyDict) {
     const isKey = typeof step === 'string' || asInt(step) !== undefined;
     if (!isKey) return undefined;
-    const found = getItem(value, step);
-    if (found !== undefined || typeof step !== 'string') return found;
+    const member = getItem(value, step);
+    if (member !== undefined || typeof step !== 'string') return member;
     return /^-?\d+$/.test(step) ? getItem(value, Number(step)) : undefined;
   }
   if (!(value instanceof PyList || value instanceof PyTuple)) return undefined;

@@ -93,15 +93,15 @@ export function explode(runtime: Runtime, value: PyValue, fields: PyValue): PyVa
   const length = Math.max(1, ...lists);
   runtime.budget.chargeElements(length * (record.map.size + 1));
   const id = getItem(record, '_id');
-  const records: PyValue[] = [];
+  const recordCopies: PyValue[] = [];
   for (let i = 0; i < length; i++) {
     const recordCopy = copyDict(record);
     for (const { name, column, items } of columns)
       setItem(recordCopy, name, items === undefined ? column : (items[i] ?? null));
     if (id !== undefined && id !== null) setItem(recordCopy, '_id', `${strOf(runtime, id)}-${i}`);
-    records.push(recordCopy);
+    recordCopies.push(recordCopy);
   }
-  return new PyList(records);
+  return new PyList(recordCopies);
 }
 
 export function melt(
@@ -116,21 +116,21 @@ export function melt(
   const names = fieldNamesArgument(runtime, 'melt', fields);
   const key = strOf(runtime, keyField ?? 'key');
   const target = strOf(runtime, valueField ?? 'value');
-  const records: PyValue[] = [];
+  const meltedRecords: PyValue[] = [];
   for (const name of names) {
     const melted = getItem(record, name) ?? null;
     const isList = melted instanceof PyList && meltsLists !== undefined && isTruthy(meltsLists);
-    for (const one of isList ? melted.items : [melted]) {
+    for (const value of isList ? melted.items : [melted]) {
       runtime.budget.chargeElements(record.map.size + 2);
       const copy = new PyDict();
       for (const field of keysOf(record))
         if (!names.includes(field as string)) setItem(copy, field, getItem(record, field)!);
       setItem(copy, key, name);
-      setItem(copy, target, one);
-      records.push(copy);
+      setItem(copy, target, value);
+      meltedRecords.push(copy);
     }
   }
-  return new PyList(records);
+  return new PyList(meltedRecords);
 }
 
 export function tabulate(

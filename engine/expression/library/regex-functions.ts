@@ -30,9 +30,9 @@ export function searchGroups(
   ...flags: readonly FlagArgument[]
 ): PyValue {
   const { matcher, program, subject } = bindMatcher(runtime, pattern, text, flags);
-  const found = matcher.search(0, false);
+  const match = matcher.search(0, false);
   // Choice: a search with a regular expression that finds no match returns an empty list.
-  return new PyList(found === undefined ? [] : groupsOf(program, subject, found));
+  return new PyList(match === undefined ? [] : groupsOf(program, subject, match));
 }
 
 export function findAll(
@@ -43,11 +43,11 @@ export function findAll(
 ): PyValue {
   const { program, subject } = bindMatcher(runtime, pattern, text, flags);
   const items: PyValue[] = [];
-  for (const found of allMatches(runtime, program, subject)) {
+  for (const match of allMatches(runtime, program, subject)) {
     runtime.budget.chargeOneElement(items.length);
-    if (program.groups === 0) items.push(subject.slice(found[0], found[1]));
+    if (program.groups === 0) items.push(subject.slice(match[0], match[1]));
     else {
-      const groups = groupsOf(program, subject, found).map((group) => group ?? '');
+      const groups = groupsOf(program, subject, match).map((group) => group ?? '');
       items.push(groups.length === 1 ? groups[0]! : new PyTuple(groups));
     }
   }
@@ -70,16 +70,16 @@ export function substitute(
   let result = '';
   let from = 0;
   let replacedCount = 0;
-  for (const found of allMatches(runtime, program, subject)) {
+  for (const match of allMatches(runtime, program, subject)) {
     if (maxCount > 0 && replacedCount >= maxCount) break;
     replacedCount += 1;
     const before = result.length;
-    result += subject.slice(from, found[0]);
+    result += subject.slice(from, match[0]);
     for (const part of parts)
       result +=
-        typeof part === 'string' ? part : subject.slice(found[2 * part]!, found[2 * part + 1]!);
+        typeof part === 'string' ? part : subject.slice(match[2 * part]!, match[2 * part + 1]!);
     runtime.budget.chargeGrownText(result.length, result.length - before);
-    from = found[1]!;
+    from = match[1]!;
   }
   runtime.budget.chargeGrownText(result.length + subject.length - from, subject.length - from);
   return result + subject.slice(from);
@@ -95,11 +95,11 @@ export function splitByPattern(
   const { program } = bindMatcher(runtime, pattern, text, flags);
   const parts: (string | null)[] = [];
   let from = 0;
-  for (const found of allMatches(runtime, program, text)) {
+  for (const match of allMatches(runtime, program, text)) {
     runtime.budget.chargeOneElement(parts.length);
-    parts.push(text.slice(from, found[0]));
-    for (const group of groupsOf(program, text, found)) parts.push(group);
-    from = found[1]!;
+    parts.push(text.slice(from, match[0]));
+    for (const group of groupsOf(program, text, match)) parts.push(group);
+    from = match[1]!;
   }
   parts.push(text.slice(from));
   return parts;
@@ -118,11 +118,11 @@ function* allMatches(
   let from = 0;
   let mustAdvance = false;
   while (from <= subject.length) {
-    const found = matcher.search(from, mustAdvance);
-    if (found === undefined) return;
-    yield found;
-    from = found[1]!;
-    mustAdvance = found[1] === found[0];
+    const match = matcher.search(from, mustAdvance);
+    if (match === undefined) return;
+    yield match;
+    from = match[1]!;
+    mustAdvance = match[1] === match[0];
   }
 }
 
@@ -155,13 +155,13 @@ function bindMatcher(
   let program = programCache.get(key);
   if (program === undefined) {
     runtime.budget.charge(pattern.length);
-    const parsed = parseRegex(pattern, {
+    const regexTree = parseRegex(pattern, {
       ignoreCase: ignoreCase ?? false,
       dotAll: dotAll ?? false,
       multiline: multiline ?? false,
       verbose: false,
     });
-    program = compileRegex(parsed);
+    program = compileRegex(regexTree);
     programCache.set(key, program);
   }
   return { matcher: new RegexMatcher(program, text, runtime.budget), program, subject: text };

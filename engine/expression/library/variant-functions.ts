@@ -172,18 +172,18 @@ export function normalizeAminoAcidChange(
   const position = /^(?:p\.)?\(?(\d+)\)?$/.exec(text)?.[1];
   const wholeNotation =
     position === undefined ? text : `${code(reference)}${position}${code(alternate)}`;
-  const parts =
+  const match =
     /^(?:p\.)?\(?([A-Z]{3}|[A-Z*])(\d+)(?:_([A-Z]{3}|[A-Z*])(\d+))?([A-Z]{3}|[A-Z*]|=|\?)?((?:fs|delins|del|dup|ins)?.*?)\)?$/i.exec(
       /^(?:p\.)?\(?[A-Z*]+\d+(?:_[A-Z*]+\d+)?(?:del|dup|ins|fs)/i.test(wholeNotation)
         ? wholeNotation.replace(/(\d)(del|dup|ins|fs)/i, '$1=$2')
         : wholeNotation,
     );
   const name = (part: string | undefined) => aminoAcidCodeByName.get((part ?? '').toUpperCase());
-  const first = name(parts?.[1]);
-  if (!parts || first === undefined)
+  const first = name(match?.[1]);
+  if (!match || first === undefined)
     throw functionError(`Not an amino acid change: '${text.slice(0, 100)}'`);
-  const second = parts[3] === undefined ? '' : `_${name(parts[3]) ?? parts[3]}${parts[4]}`;
-  const isKept = parts[5] === '=' && parts[6] !== '';
-  const changedName = isKept ? '' : (name(parts[5]) ?? parts[5] ?? '');
-  return `p.${first}${parts[2]}${second}${changedName}${parts[6] ?? ''}`;
+  const second = match[3] === undefined ? '' : `_${name(match[3]) ?? match[3]}${match[4]}`;
+  const isKept = match[5] === '=' && match[6] !== '';
+  const changedName = isKept ? '' : (name(match[5]) ?? match[5] ?? '');
+  return `p.${first}${match[2]}${second}${changedName}${match[6] ?? ''}`;
 }

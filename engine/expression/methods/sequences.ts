@@ -97,13 +97,13 @@ export const listMethods: Readonly<Record<string, NativeDeclaration>> = {
     return countMutation(runtime);
   }),
   sort: namedArguments(0, 0, ['key', 'reverse'], (runtime, list: PyList, key, isReversed) => {
-    const sorted = sortItems(
+    const sortedItems = sortItems(
       runtime,
       list.items.slice(),
       key ?? null,
       isReversed !== undefined && isTruthy(isReversed),
     );
-    for (const [i, item] of sorted.entries()) list.items[i] = item;
+    for (const [i, item] of sortedItems.entries()) list.items[i] = item;
     return countMutation(runtime);
   }),
 };

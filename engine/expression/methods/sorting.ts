@@ -19,8 +19,8 @@ export function sortItems(
     runtime,
     pairs.map((pair) => pair.key),
   );
-  const sorted = sortBy(pairs, compare, isReversed, (pair) => pair.key);
-  for (const [i, { item }] of sorted.entries()) items[i] = item;
+  const sortedPairs = sortBy(pairs, compare, isReversed, (pair) => pair.key);
+  for (const [i, { item }] of sortedPairs.entries()) items[i] = item;
   return items;
 }
 

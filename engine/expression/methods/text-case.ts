@@ -113,29 +113,29 @@ function characterTest(test: (one: string) => boolean, whenEmpty = false): Nativ
 function caseTest(wanted: RegExp, other: RegExp): NativeDeclaration {
   return exactArguments(0, (runtime: Runtime, text: string) => {
     runtime.budget.charge(text.length >>> 4);
-    let found = false;
+    let hasWantedCase = false;
     for (const one of text) {
       if (other.test(one) || titleCasePattern.test(one)) return false;
-      found ||= wanted.test(one);
+      hasWantedCase ||= wanted.test(one);
     }
-    return found;
+    return hasWantedCase;
   });
 }
 
 function isTitle(text: string): boolean {
-  let found = false;
+  let hasCasedLetter = false;
   let isInside = false;
   for (const one of text) {
     if (upperCasePattern.test(one) || titleCasePattern.test(one)) {
       if (isInside) return false;
       isInside = true;
-      found = true;
+      hasCasedLetter = true;
     } else if (lowerCasePattern.test(one)) {
       if (!isInside) return false;
-      found = true;
+      hasCasedLetter = true;
     } else isInside = false;
   }
-  return found;
+  return hasCasedLetter;
 }
 
 const isDigit = (one: string) => /\p{Nd}/u.test(one) || nonDecimalDigitPattern.test(one);

@@ -42,10 +42,10 @@ function replace(
   }
   const parts: string[] = [];
   let at = 0;
-  for (let found = text.indexOf(oldText); found >= 0; found = text.indexOf(oldText, at)) {
+  for (let foundAt = text.indexOf(oldText); foundAt >= 0; foundAt = text.indexOf(oldText, at)) {
     if (maxCount >= 0 && parts.length >= maxCount) break;
-    parts.push(text.slice(at, found));
-    at = found + oldText.length;
+    parts.push(text.slice(at, foundAt));
+    at = foundAt + oldText.length;
   }
   parts.push(text.slice(at));
   runtime.budget.chargeText(
@@ -84,23 +84,23 @@ function justificationMethod(place: (missing: number, width: number) => number):
   return argumentRange(1, 2, (runtime, text: string, width: PyValue, fill) => {
     const size = toSize(width);
     const character = fillCharacter(fill);
-    const missing = size - codePointLength(text);
-    if (missing <= 0) return text;
+    const padding = size - codePointLength(text);
+    if (padding <= 0) return text;
     runtime.budget.chargeText(size * character.length);
-    const leftPadding = place(missing, size);
-    return character.repeat(leftPadding) + text + character.repeat(missing - leftPadding);
+    const leftPadding = place(padding, size);
+    return character.repeat(leftPadding) + text + character.repeat(padding - leftPadding);
   });
 }
 
 function zeroFill(runtime: Runtime, text: string, width: PyValue): string {
   const size = toSize(width);
-  const missing = size - codePointLength(text);
-  if (missing <= 0) return text;
+  const padding = size - codePointLength(text);
+  if (padding <= 0) return text;
   runtime.budget.chargeText(size);
   const hasSign = text.startsWith('+') || text.startsWith('-');
   return hasSign
-    ? text.charAt(0) + '0'.repeat(missing) + text.slice(1)
-    : '0'.repeat(missing) + text;
+    ? text.charAt(0) + '0'.repeat(padding) + text.slice(1)
+    : '0'.repeat(padding) + text;
 }
 
 function expandTabs(runtime: Runtime, text: string, size: number): string {
@@ -141,19 +141,19 @@ function translate(runtime: Runtime, text: string, table: PyValue): string {
 
 function translateCharacter(runtime: Runtime, character: string, table: PyValue): string {
   const code = character.codePointAt(0)!;
-  let found: PyValue | undefined;
-  if (table instanceof PyDict) found = getItem(table, code);
+  let replacement: PyValue | undefined;
+  if (table instanceof PyDict) replacement = getItem(table, code);
   else
     try {
-      found = subscript(runtime, table, code);
+      replacement = subscript(runtime, table, code);
     } catch (error) {
       const isMissing = error instanceof ExpressionError && error.exception === 'IndexError';
       if (!isMissing) throw error;
     }
-  if (found === undefined) return character;
-  if (found === null) return '';
-  if (typeof found === 'string') return found;
-  const int = asInt(found);
+  if (replacement === undefined) return character;
+  if (replacement === null) return '';
+  if (typeof replacement === 'string') return replacement;
+  const int = asInt(replacement);
   if (int === undefined) throw typeError('character mapping must return integer, None or str');
   if (int < 0 || int > 0x10ffff) throw valueError('character mapping must be in range(0x110000)');
   return String.fromCodePoint(Number(int));

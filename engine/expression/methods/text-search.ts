@@ -78,14 +78,14 @@ function count(
   runtime.budget.chargeSearch(text.length, wantedText.length);
   const part = text.slice(bounds[0], bounds[1]);
   if (wantedText === '') return codePointLength(part) + 1;
-  let found = 0;
+  let occurrences = 0;
   for (
     let at = part.indexOf(wantedText);
     at >= 0;
     at = part.indexOf(wantedText, at + wantedText.length)
   )
-    found += 1;
-  return found;
+    occurrences += 1;
+  return occurrences;
 }
 
 function affixTest(name: 'startswith' | 'endswith'): NativeDeclaration {

@@ -120,9 +120,9 @@ function splitLines(text: string, keepsEnds: boolean): string[] {
   const pattern = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
   const lines: string[] = [];
   let from = 0;
-  for (const found of text.matchAll(pattern)) {
-    const end = found.index + found[0].length;
-    lines.push(text.slice(from, keepsEnds ? end : found.index));
+  for (const lineEnd of text.matchAll(pattern)) {
+    const end = lineEnd.index + lineEnd[0].length;
+    lines.push(text.slice(from, keepsEnds ? end : lineEnd.index));
     from = end;
   }
   if (from < text.length) lines.push(text.slice(from));

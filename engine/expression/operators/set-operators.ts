@@ -67,9 +67,9 @@ function setOperands(
   b: PyValue,
 ): readonly [PySet, PySet] | undefined {
   if (isSetView(a) || isSetView(b)) {
-    const [items, others] = [itemsIn(runtime, a), itemsIn(runtime, b)];
-    runtime.budget.chargeElements(items.length + others.length);
-    return [setOf(items), setOf(others)];
+    const [items, otherItems] = [itemsIn(runtime, a), itemsIn(runtime, b)];
+    runtime.budget.chargeElements(items.length + otherItems.length);
+    return [setOf(items), setOf(otherItems)];
   }
   if (typeof a !== 'object' || typeof b !== 'object') return undefined;
   const x = asSet(a);

@@ -35,10 +35,10 @@ export class RegexMatcher {
     this.#states = new Int32Array(program.instructions.length + 1);
     for (const [i, loops] of program.loops.entries())
       this.#states[i + 1] = this.#states[i]! + loops.length + 1;
-    const words = Math.ceil((this.#states.at(-1)! * this.#width) / 32);
-    budget.chargeWorkspace(4 * words);
-    budget.charge(words >>> 6);
-    this.#visited = new Uint32Array(words);
+    const wordCount = Math.ceil((this.#states.at(-1)! * this.#width) / 32);
+    budget.chargeWorkspace(4 * wordCount);
+    budget.charge(wordCount >>> 6);
+    this.#visited = new Uint32Array(wordCount);
   }
 
   /** Finds the first match that begins at `from` or later. With `mustAdvance`, an empty match at `from` does not count. */
@@ -51,12 +51,12 @@ export class RegexMatcher {
         if (next < 0) return undefined;
         start = next;
       }
-      const found = this.#matchAt(start, mustAdvance && start === from, -1);
-      if (found !== undefined) {
+      const match = this.#matchAt(start, mustAdvance && start === from, -1);
+      if (match !== undefined) {
         // Visited pairs at positions after the end of the match have failed, and are not visited again by the next search. Those at the end
         // itself may belong to the match, so they are marked as not visited.
-        this.#forget(found[1]!);
-        return found;
+        this.#forget(match[1]!);
+        return match;
       }
     }
     return undefined;
@@ -108,13 +108,13 @@ export class RegexMatcher {
           if (!assertionHoldsAt(instruction.assertion, text, at)) break;
           next += 1;
         } else {
-          const found = this.#look(instruction.program, at, instruction.width);
-          if ((found === undefined) !== instruction.isNegative) break;
-          if (found !== undefined && !instruction.isNegative)
+          const lookMatch = this.#look(instruction.program, at, instruction.width);
+          if ((lookMatch === undefined) !== instruction.isNegative) break;
+          if (lookMatch !== undefined && !instruction.isNegative)
             for (let slot = 2; slot < 2 * groups + 2; slot++) {
-              if (found[slot] === -1) continue;
+              if (lookMatch[slot] === -1) continue;
               stack.push(-1 - slot, slots[slot]!);
-              slots[slot] = found[slot]!;
+              slots[slot] = lookMatch[slot]!;
             }
           next += 1;
         }

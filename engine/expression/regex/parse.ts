@@ -83,9 +83,9 @@ class RegexParser {
   }
 
   #skipVerbose(): boolean {
-    const found = /^(?:\s+|#[^\n]*)/.exec(this.#pattern.slice(this.#at));
-    if (found === null) return false;
-    this.#at += found[0].length;
+    const match = /^(?:\s+|#[^\n]*)/.exec(this.#pattern.slice(this.#at));
+    if (match === null) return false;
+    this.#at += match[0].length;
     return true;
   }
 
@@ -117,14 +117,14 @@ class RegexParser {
     if (this.#accept('*')) return [0, Infinity];
     if (this.#accept('+')) return [1, Infinity];
     if (this.#accept('?')) return [0, 1];
-    const found = /^\{(\d*)(,?)(\d*)\}/.exec(this.#pattern.slice(this.#at));
-    if (found === null || found[0] === '{}' || found[0] === '{,}') {
-      if (found?.[0] !== '{,}') return undefined;
+    const match = /^\{(\d*)(,?)(\d*)\}/.exec(this.#pattern.slice(this.#at));
+    if (match === null || match[0] === '{}' || match[0] === '{,}') {
+      if (match?.[0] !== '{,}') return undefined;
     }
-    this.#at += found[0].length;
-    const min = Number(found[1] || 0);
-    if (found[2] === '') return [min, min];
-    return [min, found[3] === '' ? Infinity : Number(found[3])];
+    this.#at += match[0].length;
+    const min = Number(match[1] || 0);
+    if (match[2] === '') return [min, min];
+    return [min, match[3] === '' ? Infinity : Number(match[3])];
   }
 
   #atom(): RegexNode | undefined {
@@ -192,7 +192,7 @@ class RegexParser {
 
   #group(): RegexNode | undefined {
     if (!this.#accept('?')) return this.#capture();
-    if (this.#accept(':')) return this.#closed();
+    if (this.#accept(':')) return this.#parseClosedGroup();
     if (this.#accept('#')) {
       const end = this.#pattern.indexOf(')', this.#at);
       if (end < 0) throw this.#error('missing ), unterminated comment');
@@ -227,7 +227,7 @@ class RegexParser {
     this.#at += text.length;
     const outer = this.#flags;
     this.#flags = withFlags(withFlags(outer, on!), off ?? '', false);
-    const body = this.#closed();
+    const body = this.#parseClosedGroup();
     this.#flags = outer;
     return body;
   }
@@ -235,14 +235,14 @@ class RegexParser {
   #capture(): RegexNode {
     this.#groups += 1;
     const index = this.#groups;
-    return { kind: 'group', index, body: this.#closed() };
+    return { kind: 'group', index, body: this.#parseClosedGroup() };
   }
 
   #look(isBehind: boolean, isNegative: boolean): RegexNode {
-    return { kind: 'look', body: this.#closed(), isBehind, isNegative };
+    return { kind: 'look', body: this.#parseClosedGroup(), isBehind, isNegative };
   }
 
-  #closed(): RegexNode {
+  #parseClosedGroup(): RegexNode {
     const outer = this.#flags;
     const body = this.#choice();
     this.#flags = outer;

@@ -142,11 +142,11 @@ class Assembler {
     const splits: ((after: number) => void)[] = [];
     const passes: { target: number }[] = [];
     const option = () => {
-      const split = this.addInstruction({ op: 'split', first: 0, second: 0 });
+      const splitInstruction = this.addInstruction({ op: 'split', first: 0, second: 0 });
       const innerStart = this.instructions.length;
       splits.push((after) => {
-        split.first = isLazy ? after : innerStart;
-        split.second = isLazy ? innerStart : after;
+        splitInstruction.first = isLazy ? after : innerStart;
+        splitInstruction.second = isLazy ? innerStart : after;
       });
       return innerStart;
     };

@@ -98,20 +98,20 @@ function bindParameters(
   }
   if (args.length > count && !hasRest)
     throw tooManyArgumentsError(parameters.names, defaults, args.length);
-  const all = count + keywordOnly.length;
-  const missing: string[] = [];
+  const totalCount = count + keywordOnly.length;
+  const missingNames: string[] = [];
   for (let i = 0; i < count; i++) {
     if (slots[i] === undefined) slots[i] = defaults[i];
-    if (slots[i] === undefined) missing.push(names[i]!);
+    if (slots[i] === undefined) missingNames.push(names[i]!);
   }
-  if (missing.length > 0) throw missingArgumentsError(missing, 'positional');
-  for (let i = count; i < all; i++) {
+  if (missingNames.length > 0) throw missingArgumentsError(missingNames, 'positional');
+  for (let i = count; i < totalCount; i++) {
     if (slots[i] === undefined) slots[i] = defaults[i];
-    if (slots[i] === undefined) missing.push(keywordOnly[i - count]!);
+    if (slots[i] === undefined) missingNames.push(keywordOnly[i - count]!);
   }
-  if (missing.length > 0) throw missingArgumentsError(missing, 'keyword-only');
-  if (hasRest) slots[all] = new PyTuple(args.slice(count));
-  if (hasKeywords) slots[all + (hasRest ? 1 : 0)] = extra;
+  if (missingNames.length > 0) throw missingArgumentsError(missingNames, 'keyword-only');
+  if (hasRest) slots[totalCount] = new PyTuple(args.slice(count));
+  if (hasKeywords) slots[totalCount + (hasRest ? 1 : 0)] = extra;
 }
 
 function tooManyArgumentsError(

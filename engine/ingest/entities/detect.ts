@@ -26,8 +26,8 @@ export function detectEntity(
     EntityTest,
   ][]) {
     if (!wanted.has(entityType)) continue;
-    const matched = matches(values, words, genes);
-    if (matched !== null) return { entityType, sampled: values.length, matched };
+    const matchCount = matches(values, words, genes);
+    if (matchCount !== null) return { entityType, sampled: values.length, matched: matchCount };
   }
   return null;
 }
@@ -121,8 +121,8 @@ function countIfShareMatches(
   least: number,
   isOne: (value: string) => boolean,
 ): number | null {
-  const matched = values.filter(isOne).length;
-  return matched > 0 && matched >= values.length * least ? matched : null;
+  const matchCount = values.filter(isOne).length;
+  return matchCount > 0 && matchCount >= values.length * least ? matchCount : null;
 }
 
 /**

@@ -76,8 +76,8 @@ export function parseGenes(text: string): GeneTable {
     }
   }
   const namesOf = (name: string): readonly string[] => {
-    const wanted = Buffer.from(name.toUpperCase());
-    const slot = findSlot(wanted, dataViewOf(wanted), 0, wanted.length);
+    const nameBytes = Buffer.from(name.toUpperCase());
+    const slot = findSlot(nameBytes, dataViewOf(nameBytes), 0, nameBytes.length);
     return offsets[slot] === 0 ? [] : lines[lineNumbers[slot]!]!.split('\t');
   };
   return {

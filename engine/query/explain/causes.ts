@@ -44,23 +44,23 @@ export async function findCausesOfNoMatch(
 ): Promise<readonly Cause[]> {
   if (scope.records === 0)
     return [{ path: '', condition: '', cause: 'no_records', hint: 'The dataset has no records.' }];
-  const found: Cause[] = [];
+  const causes: Cause[] = [];
   try {
-    await searchCauses(scope, explaining, findEmptinessCauses(explaining.root, counts), found);
+    await searchCauses(scope, explaining, findEmptinessCauses(explaining.root, counts), causes);
   } catch (error) {
     // The query itself has been answered, so an error that ends the search for causes, such as an exceeded time limit, only becomes a
     // cause.
     if (!(error instanceof AppError) || error.code === 'canceled') throw error;
-    found.push({ path: '', condition: '', cause: 'not_known', hint: `The search for causes ended early: ${error.message}` }); // prettier-ignore
+    causes.push({ path: '', condition: '', cause: 'not_known', hint: `The search for causes ended early: ${error.message}` }); // prettier-ignore
   }
-  return found;
+  return causes;
 }
 
 async function searchCauses(
   scope: CauseScope,
   explaining: ExplainedRequest,
   blamed: EmptinessCauses,
-  found: Cause[],
+  causes: Cause[],
 ): Promise<void> {
   const { root } = explaining;
   const empty = blamed.leaves.slice(0, maxSearchedLeaves);
@@ -75,8 +75,8 @@ async function searchCauses(
     guesses,
     clashes: blamed.clashes,
   });
-  for (const leaf of empty) found.push(...causeOfImpossibleCondition(leaf, explaining, verified));
-  const explainedPaths = new Set(found.map(({ path }) => path));
+  for (const leaf of empty) causes.push(...causeOfImpossibleCondition(leaf, explaining, verified));
+  const explainedPaths = new Set(causes.map(({ path }) => path));
   const candidates = guesses.flatMap((guess, i): readonly ConfirmedGuess[] => {
     const { matches, left } = verified.guesses[i]!;
     const isSingle = empty.includes(guess.leaf) && guess.changes.size === 1;
@@ -90,22 +90,22 @@ async function searchCauses(
     // If a guess corrects several conditions, these need not be joined by AND, so only the count of the whole request is meaningful for it.
     const isOne = guess.changes.size === 1;
     const cause = await findCauseOfGuess(scope, guess, isOne ? matches : left);
-    found.push({ ...cause, ...(isOne && { matches }), left });
+    causes.push({ ...cause, ...(isOne && { matches }), left });
   }
   // Corrections with which the whole request matches records come first.
-  found.sort((a, b) => Number((b.left ?? 0) > 0) - Number((a.left ?? 0) > 0));
+  causes.sort((a, b) => Number((b.left ?? 0) > 0) - Number((a.left ?? 0) > 0));
   for (const leaf of empty) {
     if (explainedPaths.has(leaf.path) || confirmed.some(({ guess }) => guess.changes.has(leaf)))
       continue;
-    found.push(
+    causes.push(
       ...((await findCauseOfOtherBuild(scope, leaf, explaining)) ??
         (await findNearestCauses(scope, leaf))),
     );
   }
   for (const node of blamed.excluding)
-    found.push(causeAt(node, 'excludes_all', 'Every record satisfies the negated condition.'));
+    causes.push(causeAt(node, 'excludes_all', 'Every record satisfies the negated condition.'));
   for (const clash of verified.clashes)
-    found.push(...(await findCausesTogether(scope, root, clash)));
+    causes.push(...(await findCausesTogether(scope, root, clash)));
 }
 
 /** For each cause, the causes that it implies; an implied cause of the same condition is not reported. */

@@ -44,11 +44,11 @@ export async function countMatches(
   root: ExplainGroup,
   { empty, guesses, clashes }: CountRequest,
 ): Promise<MatchCounts> {
-  const counted: (readonly Predicate[])[] = [];
-  const parts = leavesOf(root).map(({ predicate }) => predicate);
-  const count = (...all: readonly Predicate[]): number => counted.push(all) - 1;
+  const countedConjunctions: (readonly Predicate[])[] = [];
+  const conditions = leavesOf(root).map(({ predicate }) => predicate);
+  const count = (...all: readonly Predicate[]): number => countedConjunctions.push(all) - 1;
   const guessCounts = guesses.map(({ changes }) => {
-    parts.push(...changes.values());
+    conditions.push(...changes.values());
     return {
       matches: count(...changes.values()),
       left: count(predicateWithReplacements(root, changes)),
@@ -59,7 +59,7 @@ export async function countMatches(
       not(freezePredicate({ kind: 'missing', field })),
     );
     const isPresent = or(values);
-    parts.push(isPresent);
+    conditions.push(isPresent);
     return [leaf, count(isPresent)] as const;
   });
   const clashCounts = clashes.map((group) => {
@@ -71,7 +71,7 @@ export async function countMatches(
       without: nodes.map((child) => ({ child, at: count(predicateWithReplacements(root, new Map([[child, all]]))) })),
     };
   }); // prettier-ignore
-  const counts = await inspector.counts(counted, parts);
+  const counts = await inspector.counts(countedConjunctions, conditions);
   const at = (index: number): number => counts[index]!;
   return {
     guesses: guessCounts.map(({ matches, left }) => ({ matches: at(matches), left: at(left) })),

@@ -56,9 +56,9 @@ export function guessesAtLeaf(
       add('swapped_ends', 'The ends of the range are swapped', reparseAtom({ ...atom, low: atom.high, high: atom.low }, context));
   } // prettier-ignore
   if (source.kind === 'filter') {
-    const parts = filterParts(source.key, context);
-    if (parts) for (const [cause, because, found, shows] of stringGuesses(parts, source.value, context))
-      add(cause, because, found, shows ? { shows: parts.field } : {});
+    const filterPartsOfLeaf = filterParts(source.key, context);
+    if (filterPartsOfLeaf) for (const [cause, because, found, shows] of stringGuesses(filterPartsOfLeaf, source.value, context))
+      add(cause, because, found, shows ? { shows: filterPartsOfLeaf.field } : {});
   } // prettier-ignore
   return guesses;
 }

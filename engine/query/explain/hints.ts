@@ -44,21 +44,23 @@ export async function findHints(
   index: FieldIndex,
   inspector: RecordInspector,
 ): Promise<readonly Hint[]> {
-  const found = listElementConditionsIn(root, index).slice(0, maxHints);
-  if (found.length === 0) return [];
-  const counted = found.flatMap(({ leaves, predicate }) => {
+  const elementConditions = listElementConditionsIn(root, index).slice(0, maxHints);
+  if (elementConditions.length === 0) return [];
+  const countedConditions = elementConditions.flatMap(({ leaves, predicate }) => {
     // To count the records that the request would match with the hint, the first of the conditions is replaced by the condition on one
     // element, and the other conditions by true.
-    const others = new Map(leaves.map((leaf, i) => [leaf, i === 0 ? predicate : all] as const));
+    const replacements = new Map(
+      leaves.map((leaf, i) => [leaf, i === 0 ? predicate : all] as const),
+    );
     return [
       leaves.map((leaf) => leaf.predicate),
       [predicate],
-      [predicateWithReplacements(root, others)],
+      [predicateWithReplacements(root, replacements)],
     ];
   });
-  const parts = leavesOf(root).map(({ predicate }) => predicate);
-  const counts = await inspector.counts(counted, parts);
-  return found.map(({ leaves, list, instead }, i): Hint => {
+  const conditions = leavesOf(root).map(({ predicate }) => predicate);
+  const counts = await inspector.counts(countedConditions, conditions);
+  return elementConditions.map(({ leaves, list, instead }, i): Hint => {
     const [apart, matches, left] = counts.slice(3 * i, 3 * i + 3);
     return {
       paths: leaves.map(({ path }) => path),

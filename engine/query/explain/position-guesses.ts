@@ -22,7 +22,7 @@ export function shiftPositions(
   leaves: readonly ExplainLeaf[],
   context: ExplainContext,
 ): readonly ConditionGuess[] {
-  const found: ConditionGuess[] = [];
+  const guesses: ConditionGuess[] = [];
   for (const [which, names] of [
     ['start', startNamePattern],
     ['position', positionNamePattern],
@@ -37,7 +37,7 @@ export function shiftPositions(
       );
       if (movedLeaves.length === 0 || movedLeaves.some(([, other]) => other === undefined))
         continue;
-      found.push({
+      guesses.push({
         leaf: at[0]!,
         cause: 'off_by_one',
         because: `With every ${which} one ${by > 0n ? 'higher' : 'lower'} (the request and the records may count from different numbers)`,
@@ -46,7 +46,7 @@ export function shiftPositions(
       });
     }
   }
-  return found;
+  return guesses;
 }
 
 /** Lists corrected conditions in the syntax of the request; returns null if the syntax cannot express one of them. */
@@ -77,12 +77,12 @@ export function swapBounds(
   context: ExplainContext,
 ): readonly ConditionGuess[] {
   const ends = group.nodes.filter((node): node is ExplainLeaf => node.kind === 'condition');
-  const found = ends.flatMap((low) =>
+  const guesses = ends.flatMap((low) =>
     ends.flatMap((high) => (areBoundsCrossed(low.predicate, high.predicate) ? exchangeValues(low, high, context) : [])),
   ); // prettier-ignore
   const groupsInside = group.nodes.filter((node: ExplainNode): node is ExplainGroup => node.kind === 'and' || node.kind === 'or'); // prettier-ignore
   return [
-    ...(group.kind === 'and' ? found : []),
+    ...(group.kind === 'and' ? guesses : []),
     ...groupsInside.flatMap((node) => swapBounds(node, context)),
   ];
 }

@@ -111,8 +111,8 @@ function undefinedIfInvalid(
   work: () => RewordedCondition | undefined,
 ): RewordedCondition | undefined {
   try {
-    const found = work();
-    return found?.predicate.kind === 'none' ? undefined : found;
+    const rewordedCondition = work();
+    return rewordedCondition?.predicate.kind === 'none' ? undefined : rewordedCondition;
   } catch (error) {
     if (error instanceof AppError) return undefined;
     throw error;

@@ -11,14 +11,14 @@ export class AdmissionCache {
   readonly #main: CachePart;
   /** The entries of all keys that recent queries asked for, whether the cache has a value for them or not. */
   readonly #entries = new Map<string, CacheEntry>();
-  #query = 0;
+  #queryNumber = 0;
   /** The number of uses, since the last halving, of keys that had been used before. */
   #repeatedUses = 0;
-  readonly #counts: CacheStats;
+  readonly #stats: CacheStats;
 
-  constructor(bytes: number, counts = newCacheStats()) {
-    this.#counts = counts;
-    counts[cacheStatIndices.bytes] = 0;
+  constructor(bytes: number, stats = newCacheStats()) {
+    this.#stats = stats;
+    stats[cacheStatIndices.bytes] = 0;
     const window = Math.floor(bytes / windowDivisor);
     this.#window = new CachePart(window);
     this.#main = new CachePart(bytes - window);
@@ -31,10 +31,10 @@ export class AdmissionCache {
 
   /** Begins a query: repeated requests for a key within one query count once. */
   beginQuery(): void {
-    this.#query++;
-    const held = this.#window.count + this.#main.count;
-    const maxUses = repeatedUsesPerEntry * Math.max(minHalvingEntries, held);
-    const maxKeys = Math.max(minMaxKeys, 4 * held);
+    this.#queryNumber++;
+    const valueCount = this.#window.count + this.#main.count;
+    const maxUses = repeatedUsesPerEntry * Math.max(minHalvingEntries, valueCount);
+    const maxKeys = Math.max(minMaxKeys, 4 * valueCount);
     const isCrowded = this.#entries.size > maxKeys;
     if (isCrowded) this.#forgetKeys();
     if (this.#repeatedUses > maxUses || (isCrowded && this.#entries.size > maxKeys / 2))
@@ -67,13 +67,15 @@ export class AdmissionCache {
   maxBytesOf(key: string): number {
     const entry = this.#entry(key);
     const { maxBytes, size } = this.#main;
-    let room = maxBytes - size;
+    let roomBytes = maxBytes - size;
     for (let each = this.#main.oldestEntry; each !== undefined; each = each.newerEntry) {
       if (each === entry) continue;
       if (each.uses >= entry.uses) break;
-      room += each.bytes;
+      roomBytes += each.bytes;
     }
-    return entry.part === this.#main ? room + entry.bytes : Math.max(room, this.#window.maxBytes);
+    return entry.part === this.#main
+      ? roomBytes + entry.bytes
+      : Math.max(roomBytes, this.#window.maxBytes);
   }
 
   /**
@@ -82,11 +84,15 @@ export class AdmissionCache {
   wouldStay(key: string, bytes: number): boolean {
     const entry = this.#entry(key);
     if (entry.part === this.#main) return true;
-    let room = this.#main.maxBytes - this.#main.size;
+    let roomBytes = this.#main.maxBytes - this.#main.size;
     let each = this.#main.oldestEntry;
-    for (; room < bytes && each !== undefined && each.uses < entry.uses; each = each.newerEntry)
-      room += each.bytes;
-    return room >= bytes;
+    for (
+      ;
+      roomBytes < bytes && each !== undefined && each.uses < entry.uses;
+      each = each.newerEntry
+    )
+      roomBytes += each.bytes;
+    return roomBytes >= bytes;
   }
 
   /**
@@ -109,31 +115,31 @@ export class AdmissionCache {
       this.#window.remove(oldest);
       this.#admit(oldest);
     }
-    this.#counts[cacheStatIndices.bytes] = this.size;
+    this.#stats[cacheStatIndices.bytes] = this.size;
   }
 
   clear(): void {
     for (const part of [this.#window, this.#main])
       while (part.oldestEntry !== undefined) evictValue(part.oldestEntry);
-    this.#counts[cacheStatIndices.bytes] = 0;
+    this.#stats[cacheStatIndices.bytes] = 0;
   }
 
   #use(entry: CacheEntry): void {
-    if (entry.lastQuery !== this.#query) {
-      entry.lastQuery = this.#query;
+    if (entry.lastQuery !== this.#queryNumber) {
+      entry.lastQuery = this.#queryNumber;
       if (entry.uses > 0) this.#repeatedUses++;
       if (entry.uses < maxCountedUses) entry.uses++;
-      this.#counts[entry.part === undefined ? cacheStatIndices.misses : cacheStatIndices.hits]!++;
+      this.#stats[entry.part === undefined ? cacheStatIndices.misses : cacheStatIndices.hits]!++;
     }
     entry.part?.touch(entry);
   }
 
   #entry(key: string): CacheEntry {
-    const known = this.#entries.get(key);
-    if (known !== undefined) return known;
-    const made = new CacheEntry();
-    this.#entries.set(key, made);
-    return made;
+    const knownEntry = this.#entries.get(key);
+    if (knownEntry !== undefined) return knownEntry;
+    const newEntry = new CacheEntry();
+    this.#entries.set(key, newEntry);
+    return newEntry;
   }
 
   /**
@@ -144,14 +150,14 @@ export class AdmissionCache {
     const main = this.#main;
     const { base } = entry;
     const bytes = entry.bytes + (base?.part === this.#window ? base.bytes : 0);
-    let lacking = main.size + bytes - main.maxBytes;
+    let lackingBytes = main.size + bytes - main.maxBytes;
     const victims: CacheEntry[] = [];
     let oldest = main.oldestEntry;
-    while (lacking > 0) {
+    while (lackingBytes > 0) {
       if (bytes > main.maxBytes || oldest === undefined || oldest.uses >= entry.uses)
         return evictValue(entry);
       victims.push(oldest);
-      lacking -= oldest.bytes;
+      lackingBytes -= oldest.bytes;
       oldest = oldest.newerEntry;
     }
     for (const victim of victims) evictValue(victim);
@@ -184,8 +190,8 @@ export type CacheStats = Float64Array<SharedArrayBuffer>;
 export const cacheStatIndices = { bytes: 0, hits: 1, misses: 2 } as const;
 
 export function newCacheStats(): CacheStats {
-  const places = Object.keys(cacheStatIndices).length;
-  return new Float64Array(new SharedArrayBuffer(places * Float64Array.BYTES_PER_ELEMENT));
+  const statCount = Object.keys(cacheStatIndices).length;
+  return new Float64Array(new SharedArrayBuffer(statCount * Float64Array.BYTES_PER_ELEMENT));
 }
 
 /** The window takes `1 / windowDivisor` of the size of the cache. */

@@ -56,13 +56,13 @@ const minRowsPerNeighbourhood = 8;
 const neighbourhoodRows = 256;
 
 function areRowsScattered(rows: readonly RowRef[]): boolean {
-  let runs = 1;
+  let runCount = 1;
   for (let i = 1; i < rows.length; i++) {
     const ref = rows[i]!;
     const refBefore = rows[i - 1]!;
-    if (ref[0] !== refBefore[0] || Math.abs(ref[1] - refBefore[1]) > neighbourhoodRows) runs++;
+    if (ref[0] !== refBefore[0] || Math.abs(ref[1] - refBefore[1]) > neighbourhoodRows) runCount++;
   }
-  return rows.length < minRowsPerNeighbourhood * runs;
+  return rows.length < minRowsPerNeighbourhood * runCount;
 }
 
 /** Returns the column of a leaf of a file with values of this type, if the column is in memory. */
@@ -73,18 +73,18 @@ export type LoadedColumns = (
 ) => MemoryColumn | undefined;
 
 function pageCacheForSingleRows(cache: AdmissionCache, columnOf: LoadedColumns): PageCache {
-  let areKept = false;
+  let arePagesKept = false;
   return {
     get: (key) => cache.get(key),
     set(key, value, bytes) {
-      if (areKept || !isPageKey(key)) cache.set(key, value, bytes);
+      if (arePagesKept || !isPageKey(key)) cache.set(key, value, bytes);
     },
     rows: {
       earlierRequests(key) {
         cache.get(key);
-        const earlier = cache.uses(key) - 1;
-        areKept = earlier > 0;
-        return earlier;
+        const earlierUses = cache.uses(key) - 1;
+        arePagesKept = earlierUses > 0;
+        return earlierUses;
       },
       row(file, group, { leaf, type }, row) {
         const column = type && columnOf(file, leaf, type);

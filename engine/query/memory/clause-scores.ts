@@ -29,30 +29,35 @@ export function constantHits(rows: Int32Array): LeafHits {
 export function maxScore(
   clauses: readonly RankedClause[],
   tier: number,
-  found: ReadonlyMap<Predicate, LeafHits>,
+  hitsByCondition: ReadonlyMap<Predicate, LeafHits>,
 ): number {
-  return clausesScore(clauses, tier, found, (condition) => found.get(condition)!.most);
+  return clausesScore(
+    clauses,
+    tier,
+    hitsByCondition,
+    (condition) => hitsByCondition.get(condition)!.most,
+  );
 }
 
 /**
- * Returns the score of a row from the scores `own` of its conditions, which are 0 for conditions that it does not satisfy. The result grows
- * with each of these scores: the operations and their rounding are those of `scoresByRow`.
+ * Returns the score of a row from the scores of its conditions, which `scoreOf` returns; they are 0 for conditions that the row does not
+ * satisfy. The result grows with each of these scores: the operations and their rounding are those of `scoresByRow`.
  */
 function clausesScore(
   clauses: readonly RankedClause[],
   tier: number,
-  found: ReadonlyMap<Predicate, LeafHits>,
-  own: (condition: Predicate) => number,
+  hitsByCondition: ReadonlyMap<Predicate, LeafHits>,
+  scoreOf: (condition: Predicate) => number,
 ): number {
   const holds = (item: Predicate): boolean => {
     if (item.kind === 'or') return item.items.some(holds);
-    return item.kind === 'and' ? item.items.every(holds) : own(item) > 0;
+    return item.kind === 'and' ? item.items.every(holds) : scoreOf(item) > 0;
   };
   let total = 0;
   for (const clause of clauses) {
     let sum = hasTierScore(clause, clauses) && holds(clause.item) ? tier : 0;
     for (const [leaf, { most }] of clause.leaves)
-      sum += (found.get(leaf)!.isUnweighted ? most : 1) * own(leaf);
+      sum += (hitsByCondition.get(leaf)!.isUnweighted ? most : 1) * scoreOf(leaf);
     total += clause.boost * sum;
   }
   return total;
@@ -67,31 +72,35 @@ export function competitiveRows(
   rows: number,
   clauses: readonly RankedClause[],
   tier: number,
-  found: ReadonlyMap<Predicate, LeafHits>,
+  hitsByCondition: ReadonlyMap<Predicate, LeafHits>,
   ranking: Ranking,
 ): Int32Array | undefined {
   if (matching === 'none' || (matching !== 'all' && isSparse(matching))) return undefined;
   if (ranking.wants(0)) return undefined;
   const isWanted = (scores: ReadonlyMap<Predicate, number>): boolean =>
-    ranking.wants(clausesScore(clauses, tier, found, (condition) => scores.get(condition) ?? 0));
-  const most = new Map([...found].filter(([, hits]) => hits.most > 0).map(([condition, hits]) => [condition, hits.most])); // prettier-ignore
+    ranking.wants(
+      clausesScore(clauses, tier, hitsByCondition, (condition) => scores.get(condition) ?? 0),
+    );
+  const maxScores = new Map([...hitsByCondition].filter(([, hits]) => hits.most > 0).map(([condition, hits]) => [condition, hits.most])); // prettier-ignore
   const selected = new Uint8Array(rows);
   // Conditions whose greatest scores together are too low for the requested page. A row that satisfies no other condition cannot be on the
   // page, so only the rows of the other conditions are candidates (MaxScore; Turtle and Flood 1995).
-  const insufficient = new Map<Predicate, number>();
-  const ascending = [...most].sort((a, b) => soloScore(a) - soloScore(b));
+  const insufficientScores = new Map<Predicate, number>();
+  const ascending = [...maxScores].sort((a, b) => soloScore(a) - soloScore(b));
   for (const [condition, greatest] of ascending) {
-    if (!isWanted(insufficient.set(condition, greatest))) continue;
+    if (!isWanted(insufficientScores.set(condition, greatest))) continue;
     const unwanted = greatestUncompetitiveScore(greatest, (score) =>
-      isWanted(new Map(most).set(condition, score)),
+      isWanted(new Map(maxScores).set(condition, score)),
     );
-    selectRowsScoringAbove(selected, found.get(condition)!, unwanted);
+    selectRowsScoringAbove(selected, hitsByCondition.get(condition)!, unwanted);
   }
   if (matching !== 'all') intersectInto(selected, matching);
   return rowNumbers(selected, rows);
 
   function soloScore([condition, greatest]: readonly [Predicate, number]): number {
-    return clausesScore(clauses, tier, found, (each) => (each === condition ? greatest : 0));
+    return clausesScore(clauses, tier, hitsByCondition, (each) =>
+      each === condition ? greatest : 0,
+    );
   }
 }
 
@@ -142,47 +151,47 @@ function hasTierScore({ leaves }: RankedClause, clauses: readonly RankedClause[]
 export function scoresByRow(
   clauses: readonly RankedClause[],
   tier: number,
-  found: ReadonlyMap<Predicate, LeafHits>,
+  hitsByCondition: ReadonlyMap<Predicate, LeafHits>,
   rows: Int32Array,
 ): Float64Array {
-  const total = new Float64Array(rows.length);
-  const byRow = new Map<Predicate, Float64Array>();
-  for (const [leaf, hits] of found)
-    if (hits.most > 0) byRow.set(leaf, rowScoresOfTexts(hits, rows));
+  const totals = new Float64Array(rows.length);
+  const rowScoresByCondition = new Map<Predicate, Float64Array>();
+  for (const [leaf, hits] of hitsByCondition)
+    if (hits.most > 0) rowScoresByCondition.set(leaf, rowScoresOfTexts(hits, rows));
   for (const clause of clauses) {
-    const sum = new Float64Array(rows.length);
+    const sums = new Float64Array(rows.length);
     if (hasTierScore(clause, clauses)) {
-      const isSatisfied = satisfiedRows(clause.item, byRow, rows.length);
-      for (let i = 0; i < sum.length; i++) sum[i] = isSatisfied[i] === 1 ? tier : 0;
+      const isSatisfied = satisfiedRows(clause.item, rowScoresByCondition, rows.length);
+      for (let i = 0; i < sums.length; i++) sums[i] = isSatisfied[i] === 1 ? tier : 0;
     }
     for (const [leaf, { most }] of clause.leaves) {
-      const own = byRow.get(leaf);
-      if (own === undefined) continue;
-      const factor = found.get(leaf)!.isUnweighted ? most : 1;
-      for (let i = 0; i < sum.length; i++) sum[i]! += factor * own[i]!;
+      const rowScores = rowScoresByCondition.get(leaf);
+      if (rowScores === undefined) continue;
+      const factor = hitsByCondition.get(leaf)!.isUnweighted ? most : 1;
+      for (let i = 0; i < sums.length; i++) sums[i]! += factor * rowScores[i]!;
     }
-    for (let i = 0; i < sum.length; i++) total[i]! += clause.boost * sum[i]!;
+    for (let i = 0; i < sums.length; i++) totals[i]! += clause.boost * sums[i]!;
   }
-  return total;
+  return totals;
 }
 
 /** Returns the scores of rows, taken from the scores of their texts. */
 function rowScoresOfTexts({ texts, scores, textOf }: LeafHits, rows: Int32Array): Float64Array {
-  const spread = new Float64Array(rows.length);
+  const rowScores = new Float64Array(rows.length);
   if (textOf === undefined) {
     for (let i = 0, at = 0; i < rows.length && at < texts.length; i++) {
       while (at < texts.length && texts[at]! < rows[i]!) at += 1;
-      if (texts[at] === rows[i]) spread[i] = scores[at]!;
+      if (texts[at] === rows[i]) rowScores[i] = scores[at]!;
     }
-    return spread;
+    return rowScores;
   }
   const byText = new Float64Array(texts.at(-1)! + 2);
   for (let i = 0; i < texts.length; i++) byText[texts[i]! + 1] = scores[i]!;
   for (let i = 0; i < rows.length; i++) {
     const text = textOf[rows[i]!]!;
-    if (text < byText.length) spread[i] = byText[text]!;
+    if (text < byText.length) rowScores[i] = byText[text]!;
   }
-  return spread;
+  return rowScores;
 }
 
 /** Returns one byte for each row: 1 if it satisfies the clause. */
@@ -193,14 +202,15 @@ function satisfiedRows(
 ): Uint8Array {
   const holds = new Uint8Array(count);
   if (item.kind !== 'and' && item.kind !== 'or') {
-    const own = scores.get(item);
-    if (own !== undefined) for (let i = 0; i < count; i++) if (own[i]! > 0) holds[i] = 1;
+    const rowScores = scores.get(item);
+    if (rowScores !== undefined)
+      for (let i = 0; i < count; i++) if (rowScores[i]! > 0) holds[i] = 1;
     return holds;
   }
   for (const [at, each] of item.items.entries()) {
-    const other = satisfiedRows(each, scores, count);
-    if (at === 0 || item.kind === 'or') uniteInto(holds, other);
-    else intersectInto(holds, other);
+    const otherRows = satisfiedRows(each, scores, count);
+    if (at === 0 || item.kind === 'or') uniteInto(holds, otherRows);
+    else intersectInto(holds, otherRows);
   }
   return holds;
 }

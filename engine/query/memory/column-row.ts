@@ -21,9 +21,9 @@ export function rowOfColumn(
   row: number,
 ): LeafPage | undefined {
   if (offsets !== undefined || !storesType(leaf, type)) return undefined;
-  const inSegment = group.first + row;
-  if (present === undefined || present[inSegment] === 1)
-    return singleRowPage(leaf.maxDefinition, valueAt(values, inSegment, type));
+  const segmentRow = group.first + row;
+  if (present === undefined || present[segmentRow] === 1)
+    return singleRowPage(leaf.maxDefinition, valueAt(values, segmentRow, type));
   return isParentPresent(leaves, leaf, group)
     ? singleRowPage(leaf.maxDefinition - 1, emptyLeafValues)
     : undefined;
@@ -41,12 +41,12 @@ function isParentPresent(
   { chunks }: RowGroup,
 ): boolean {
   if (maxRepetition > 0) return false;
-  const above = columns.slice(0, -1);
-  if (above.length === 0) return true;
+  const objectPath = columns.slice(0, -1);
+  if (objectPath.length === 0) return true;
   return leaves.some(
     (other) =>
       other.maxRepetition === 0 &&
-      above.every((name, i) => other.columns[i] === name) &&
+      objectPath.every((name, i) => other.columns[i] === name) &&
       chunks[other.index]!.nulls === 0,
   );
 }

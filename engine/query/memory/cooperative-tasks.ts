@@ -42,9 +42,9 @@ export function limitIdleThreads(shared: Int32Array, limit: number): void {
 }
 
 function mayRunIdle({ shared, index }: IdleTaskState): boolean {
-  let before = 0;
-  for (let i = 0; i < index; i++) before += Atomics.load(shared, i);
-  return before < Atomics.load(shared, shared.length - 1);
+  let earlierThreads = 0;
+  for (let i = 0; i < index; i++) earlierThreads += Atomics.load(shared, i);
+  return earlierThreads < Atomics.load(shared, shared.length - 1);
 }
 
 /** How long a thread waits before it asks again whether it may carry out idle tasks, in milliseconds. */
@@ -55,60 +55,61 @@ const timeSliceMs = 4;
 
 /** Runs tasks round-robin in time slices, so that a long one does not delay short ones. */
 export class CooperativeScheduler {
-  readonly #open = new Map<number, CooperativeTask<unknown>>();
-  readonly #idle: IdleTaskState | undefined;
+  readonly #openTasks = new Map<number, CooperativeTask<unknown>>();
+  readonly #idleState: IdleTaskState | undefined;
   #isRunning = false;
   /** The timer that is set while this thread has only idle tasks, and may not run them because other threads run theirs. */
-  #waiting: NodeJS.Timeout | undefined;
+  #waitTimer: NodeJS.Timeout | undefined;
 
   constructor(idle?: IdleTaskState) {
-    this.#idle = idle;
+    this.#idleState = idle;
     this.#tellIdle(false);
   }
 
   add<T>(id: number, task: CooperativeTask<T>): void {
-    this.#open.set(id, task as CooperativeTask<unknown>);
-    if (this.#isRunning && this.#waiting === undefined) return;
+    this.#openTasks.set(id, task as CooperativeTask<unknown>);
+    if (this.#isRunning && this.#waitTimer === undefined) return;
     this.#isRunning = true;
     this.#run();
   }
 
   /** Removes a task, which then fails with `error`. Does nothing if the task has ended. */
   cancel(id: number, error: Error): void {
-    const task = this.#open.get(id);
-    this.#open.delete(id);
+    const task = this.#openTasks.get(id);
+    this.#openTasks.delete(id);
     task?.failed(error);
   }
 
   #run(): void {
-    clearTimeout(this.#waiting);
-    this.#waiting = undefined;
-    const isBusy = [...this.#open.values()].some(({ isIdle }) => !isIdle);
-    this.#tellIdle([...this.#open.values()].some(({ isIdle }) => isIdle));
-    const mayIdle = !isBusy && (this.#idle === undefined || mayRunIdle(this.#idle));
-    for (const [id, { work, done, failed, isIdle }] of this.#open) {
+    clearTimeout(this.#waitTimer);
+    this.#waitTimer = undefined;
+    const isBusy = [...this.#openTasks.values()].some(({ isIdle }) => !isIdle);
+    this.#tellIdle([...this.#openTasks.values()].some(({ isIdle }) => isIdle));
+    const mayIdle = !isBusy && (this.#idleState === undefined || mayRunIdle(this.#idleState));
+    for (const [id, { work, done, failed, isIdle }] of this.#openTasks) {
       if (isIdle && !mayIdle) continue;
       try {
         const until = performance.now() + timeSliceMs;
         let step = work.next();
         while (!step.done && performance.now() < until) step = work.next();
         if (step.done) {
-          this.#open.delete(id);
+          this.#openTasks.delete(id);
           done(step.value);
         }
       } catch (error) {
-        this.#open.delete(id);
+        this.#openTasks.delete(id);
         failed(error);
       }
     }
-    if (this.#open.size === 0) {
+    if (this.#openTasks.size === 0) {
       this.#isRunning = false;
       this.#tellIdle(false);
     } else if (isBusy || mayIdle) setImmediate(() => this.#run());
-    else this.#waiting = setTimeout(() => this.#run(), idleWaitMs);
+    else this.#waitTimer = setTimeout(() => this.#run(), idleWaitMs);
   }
 
   #tellIdle(hasIdle: boolean): void {
-    if (this.#idle) Atomics.store(this.#idle.shared, this.#idle.index, hasIdle ? 1 : 0);
+    if (this.#idleState)
+      Atomics.store(this.#idleState.shared, this.#idleState.index, hasIdle ? 1 : 0);
   }
 }

@@ -21,7 +21,7 @@ export class DictionarySink implements ValueSink {
   #mapping = new Int32Array(0);
   #greatest = 0;
   /** The distinct indices, in the first `#distinctCount` elements. */
-  #distinct = new Int32Array(0);
+  #distinctIndices = new Int32Array(0);
   #distinctCount = 0;
   /** For each index of the dataset's dictionary, 1 if it is among the distinct ones. */
   #isSeen = new Uint8Array(0);
@@ -41,13 +41,13 @@ export class DictionarySink implements ValueSink {
       const size = body.readLength();
       const { readOffset } = body;
       body.skip(size);
-      const number = this.#dictionary.indexOrAdd(bytes, view, readOffset, readOffset + size);
-      if (number < 0) return false;
-      if (number > this.#greatest) this.#greatest = number;
-      mapping[i] = number;
-      if (this.#isSeen[number] === 1) continue;
-      this.#isSeen[number] = 1;
-      this.#distinct[this.#distinctCount++] = number;
+      const index = this.#dictionary.indexOrAdd(bytes, view, readOffset, readOffset + size);
+      if (index < 0) return false;
+      if (index > this.#greatest) this.#greatest = index;
+      mapping[i] = index;
+      if (this.#isSeen[index] === 1) continue;
+      this.#isSeen[index] = 1;
+      this.#distinctIndices[this.#distinctCount++] = index;
     }
     this.#mapping = mapping;
     return true;
@@ -62,10 +62,10 @@ export class DictionarySink implements ValueSink {
       this.#isSeen = isSeen;
     }
     const distinctCount = this.#distinctCount + count;
-    if (distinctCount > this.#distinct.length) {
-      const distinct = new Int32Array(Math.max(distinctCount, 2 * this.#distinct.length));
-      distinct.set(this.#distinct);
-      this.#distinct = distinct;
+    if (distinctCount > this.#distinctIndices.length) {
+      const distinct = new Int32Array(Math.max(distinctCount, 2 * this.#distinctIndices.length));
+      distinct.set(this.#distinctIndices);
+      this.#distinctIndices = distinct;
     }
   }
 
@@ -82,14 +82,14 @@ export class DictionarySink implements ValueSink {
   }
 
   /** Returns the indices, in the dataset's dictionary, of all entries of the page dictionaries that were added so far, each once. */
-  distinct(): Int32Array {
-    return this.#distinct.slice(0, this.#distinctCount);
+  distinctIndices(): Int32Array {
+    return this.#distinctIndices.slice(0, this.#distinctCount);
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
     const indices = narrowIndices(this.#indices.subarray(0, this.#capacity), this.#greatest);
     const isFew = this.#distinctCount * minMeanOccurrences <= indices.length;
-    const distinct = isFew ? this.distinct() : undefined;
+    const distinct = isFew ? this.distinctIndices() : undefined;
     return {
       values: { kind: 'dictionary', indices, dictionary: this.#dictionary, distinct },
       bytes: indices.byteLength + (distinct?.byteLength ?? 0),

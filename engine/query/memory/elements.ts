@@ -57,7 +57,7 @@ function elementOffsets(
   level: Omit<RowLevel, 'rows'>,
 ): Int32Array {
   const offsets = new Int32Array(above.rows + 1);
-  let [row, elements] = [0, 0];
+  let [row, elementCount] = [0, 0];
   for (const { isDictionary, body, count } of pagesOf(
     file,
     file.groups.map(({ chunks }) => chunks[index]!),
@@ -65,19 +65,21 @@ function elementOffsets(
     if (isDictionary) continue;
     const repetition = acquireBuffer(Int32Array, count);
     const definition = acquireBuffer(Int32Array, count);
-    const repeated = readLevels(body, maxRepetition, count, repetition);
-    if (repeated !== undefined) repetition.fill(repeated, 0, count);
-    const defined = readLevels(body, maxDefinition, count, definition);
-    if (defined !== undefined) definition.fill(defined, 0, count);
+    const constantRepetition = readLevels(body, maxRepetition, count, repetition);
+    if (constantRepetition !== undefined) repetition.fill(constantRepetition, 0, count);
+    const constantDefinition = readLevels(body, maxDefinition, count, definition);
+    if (constantDefinition !== undefined) definition.fill(constantDefinition, 0, count);
     for (let i = 0; i < count; i++) {
-      const [repeats, defines] = [repetition[i]!, definition[i]!];
-      if (repeats <= above.repetition && defines >= above.definition) offsets[row++] = elements;
-      if (repeats <= level.repetition && defines >= level.definition) elements++;
+      const [repetitionLevel, definitionLevel] = [repetition[i]!, definition[i]!];
+      if (repetitionLevel <= above.repetition && definitionLevel >= above.definition)
+        offsets[row++] = elementCount;
+      if (repetitionLevel <= level.repetition && definitionLevel >= level.definition)
+        elementCount++;
     }
     releaseBuffer(repetition);
     releaseBuffer(definition);
   }
   if (row !== above.rows) throw new RangeError(`there are ${row} lists for ${above.rows} rows`);
-  offsets[above.rows] = elements;
+  offsets[above.rows] = elementCount;
   return offsets;
 }

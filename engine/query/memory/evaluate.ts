@@ -29,12 +29,12 @@ export function compileMatchers(
   const tests = new Map<Predicate, RowTest>();
   const context: MemoryContext = {
     rowTest(item) {
-      const known = tests.get(item);
-      if (known !== undefined) return known;
+      const knownTest = tests.get(item);
+      if (knownTest !== undefined) return knownTest;
       const test = kindOf(item).memory(item, context);
-      const found = cached.has(item) ? cachedTest(JSON.stringify(item), test) : test;
-      tests.set(item, found);
-      return found;
+      const newTest = cached.has(item) ? cachedTest(JSON.stringify(item), test) : test;
+      tests.set(item, newTest);
+      return newTest;
     },
     costOf,
   };
@@ -42,9 +42,9 @@ export function compileMatchers(
     const test = context.rowTest(predicate);
     return function* match(view) {
       if (view.rows === 0) return 'none';
-      const found = yield* test(view, 'all');
+      const result = yield* test(view, 'all');
       const { deleted } = view;
-      return deleted && !isUnsupported(found) ? withoutRows(found, deleted, view.rows) : found;
+      return deleted && !isUnsupported(result) ? withoutRows(result, deleted, view.rows) : result;
     };
   });
 }

@@ -31,10 +31,10 @@ export function fieldKeysOf(
   { snapshot, segment, depth, keys }: FieldKeyCache,
   name: string,
 ): FieldKeys {
-  const known = keys.get(name);
-  if (known !== undefined) return known;
+  const knownKeys = keys.get(name);
+  if (knownKeys !== undefined) return knownKeys;
   const key = `${depth}\n${segment.path}\n${name}`;
-  const made = {
+  const newKeys = {
     column: key,
     distinct: `~${key}`,
     hashes: `#${key}`,
@@ -42,8 +42,8 @@ export function fieldKeysOf(
     dictionary: `dictionary\n${snapshot.datasetId}\n${name}`,
   };
   if (keys.size === maxFieldsWithKeys) keys.clear();
-  keys.set(name, made);
-  return made;
+  keys.set(name, newKeys);
+  return newKeys;
 }
 
 /** Returns the name of a field in cache keys: its type, because a field may later be read as another type, and its path. */

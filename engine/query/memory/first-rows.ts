@@ -46,23 +46,25 @@ export async function selectFirstRows(
 ): Promise<SelectedRows | Unsupported> {
   const { predicate, offset, limit } = selection;
   const end = Math.min(offset + limit, snapshot.rows);
-  let known = firstRowsBySnapshot.get(snapshot);
-  if (known === undefined) {
-    known = { pairs: new Float64Array(0), texts: new LruCache(maxTextLength) };
-    firstRowsBySnapshot.set(snapshot, known);
+  let firstRows = firstRowsBySnapshot.get(snapshot);
+  if (firstRows === undefined) {
+    firstRows = { pairs: new Float64Array(0), texts: new LruCache(maxTextLength) };
+    firstRowsBySnapshot.set(snapshot, firstRows);
   }
-  if (known.pairs.length < 2 * end) {
+  if (firstRows.pairs.length < 2 * end) {
     const prepared = await prepareQuery(shards, snapshot, predicate, 0);
-    const first = Math.max(known.pairs.length, Math.ceil(end / firstRowsStep) * firstRowsStep);
+    const first = Math.max(firstRows.pairs.length, Math.ceil(end / firstRowsStep) * firstRowsStep);
     const query = { predicate, ordering: [rowIdKey], first, facets: null };
     const answers = await askShardsOfSegments(shards, prepared, query, options);
     if (isUnsupported(answers)) return answers;
-    const found = sortedRows(answers, query.ordering, 0, first);
-    known.pairs = Float64Array.from(found.flatMap(({ segment, row }) => [segment, row]));
+    const topRows = sortedRows(answers, query.ordering, 0, first);
+    firstRows.pairs = Float64Array.from(topRows.flatMap(({ segment, row }) => [segment, row]));
   }
-  const rows = rowRefsOfPairs(known.pairs.subarray(2 * offset, 2 * end));
+  const rows = rowRefsOfPairs(firstRows.pairs.subarray(2 * offset, 2 * end));
   const records =
-    offset === 0 ? await firstTexts(shards, snapshot, selection, rows, options, known) : undefined;
+    offset === 0
+      ? await firstTexts(shards, snapshot, selection, rows, options, firstRows)
+      : undefined;
   return { total: snapshot.rows, rows, facets: null, records };
 }
 
@@ -77,8 +79,9 @@ async function firstTexts(
 ): Promise<readonly string[] | undefined> {
   if (layout?.format.kind !== 'texts') return undefined;
   const { projection, format } = layout;
-  const known = texts.get(projection);
-  if (known !== undefined && known.length >= rows.length) return known.slice(0, rows.length);
+  const cachedTexts = texts.get(projection);
+  if (cachedTexts !== undefined && cachedTexts.length >= rows.length)
+    return cachedTexts.slice(0, rows.length);
   const page = { projection, format };
   const records = await readRecordsOfShards(shards, snapshot, rows, page, false, options);
   if (isUnsupported(records)) return undefined;

@@ -18,7 +18,7 @@ export class GrowingDictionary implements Dictionary {
   readonly strings: string[] = [];
   /** The size in memory, in bytes, beyond which no entry is added. */
   maxBytes = Infinity;
-  readonly #most: number;
+  readonly #maxEntries: number;
   /** Size of the characters of `strings`, in bytes. */
   #characterBytes = 0;
   /** All strings in UTF-8, concatenated; string i ends at `#ends[i + 1]`. */
@@ -29,7 +29,7 @@ export class GrowingDictionary implements Dictionary {
   #slots = new Int32Array(16);
 
   constructor(most = maxEntries) {
-    this.#most = most;
+    this.#maxEntries = most;
   }
 
   /** Size in memory, in bytes: of the arrays, which hold the strings as UTF-8, and of the JavaScript strings. */
@@ -45,7 +45,7 @@ export class GrowingDictionary implements Dictionary {
 
   /** True if the dictionary has the maximum number of entries. */
   get isFull(): boolean {
-    return this.strings.length >= this.#most;
+    return this.strings.length >= this.#maxEntries;
   }
 
   /** Returns the index of the string with these bytes, which is added if it is new; -1 if it is new and there is no room for it. */
@@ -69,8 +69,8 @@ export class GrowingDictionary implements Dictionary {
   #equals(entry: number, bytes: Uint8Array, from: number, to: number): boolean {
     let at = this.#ends[entry]!;
     if (this.#ends[entry + 1]! - at !== to - from) return false;
-    const own = this.#bytes;
-    for (; from < to; from++, at++) if (own[at] !== bytes[from]) return false;
+    const ownBytes = this.#bytes;
+    for (; from < to; from++, at++) if (ownBytes[at] !== bytes[from]) return false;
     return true;
   }
 

@@ -17,11 +17,11 @@ const maxFields = 256;
 export class HotColumns {
   readonly #datasets = new LruCache<number, LruCache<string, true>>(maxDatasets);
   /** The list of hot columns as it was last saved, as JSON. */
-  #saved = '[]';
+  #savedJson = '[]';
 
-  recordUse(dataset: number, names: Iterable<string>): void {
-    const fields = this.#datasets.get(dataset) ?? new LruCache<string, true>(maxFields);
-    this.#datasets.set(dataset, fields);
+  recordUse(datasetId: number, names: Iterable<string>): void {
+    const fields = this.#datasets.get(datasetId) ?? new LruCache<string, true>(maxFields);
+    this.#datasets.set(datasetId, fields);
     for (const name of names) if (fields.get(name) === undefined) fields.set(name, true);
   }
 
@@ -37,8 +37,8 @@ export class HotColumns {
    */
   takeChangedBytes(): Uint8Array | undefined {
     const list = JSON.stringify(this.recentDatasets);
-    if (list === this.#saved) return undefined;
-    this.#saved = list;
+    if (list === this.#savedJson) return undefined;
+    this.#savedJson = list;
     return Buffer.from(list);
   }
 
@@ -50,7 +50,7 @@ export class HotColumns {
     const columns = new HotColumns();
     for (const { dataset, fields } of parseHotDatasets(bytes).toReversed())
       columns.recordUse(dataset, fields);
-    columns.#saved = JSON.stringify(columns.recentDatasets);
+    columns.#savedJson = JSON.stringify(columns.recentDatasets);
     return columns;
   }
 }

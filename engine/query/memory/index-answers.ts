@@ -26,24 +26,24 @@ export async function readTextFrequencies(
 ): Promise<TextFrequencies | Unsupported> {
   const { datasetId, version, files } = snapshot;
   const texts = phrases.map(({ terms, pattern }) => pattern ? patternText(pattern) : terms.map((term) => Buffer.from(term).toString())); // prettier-ignore
-  const asking = JSON.stringify([files[0], datasetId, version, field.path, texts]);
-  const earlier = cachedFrequencies.get(asking);
-  if (earlier !== undefined) return earlier;
+  const cacheKey = JSON.stringify([files[0], datasetId, version, field.path, texts]);
+  const cachedResult = cachedFrequencies.get(cacheKey);
+  if (cachedResult !== undefined) return cachedResult;
   const { key, shardOf } = await shards.registerSnapshot(snapshot);
   const query = { snapshot: key, field, phrases };
-  const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'frequencies', query }] as const); // prettier-ignore
-  const answers = await shards.askShards(asked, options);
+  const requests = [...new Set(shardOf)].map((shard) => [shard, { kind: 'frequencies', query }] as const); // prettier-ignore
+  const answers = await shards.askShards(requests, options);
   if (isUnsupported(answers)) return answers;
-  const parts = answers.map((answer) => (answer as { readonly frequencies: TextFrequencies }).frequencies); // prettier-ignore
+  const frequenciesOfShards = answers.map((answer) => (answer as { readonly frequencies: TextFrequencies }).frequencies); // prettier-ignore
   const sum = (of: (part: TextFrequencies) => number): number =>
-    parts.reduce((total, part) => total + of(part), 0);
-  const whole = {
+    frequenciesOfShards.reduce((total, part) => total + of(part), 0);
+  const totals = {
     records: sum(({ records }) => records),
     tokens: sum(({ tokens }) => tokens),
     found: phrases.map((_, i) => sum(({ found }) => found[i]!)),
   };
-  cachedFrequencies.set(asking, whole);
-  return whole;
+  cachedFrequencies.set(cacheKey, totals);
+  return totals;
 }
 
 /** The most recent results of `readTextFrequencies`. Snapshots never change, so results stay valid. */
@@ -70,9 +70,11 @@ async function selectByIndex(
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
   const { field, phrases } = oneFieldQuery(selection, snapshot)!;
-  const known = await readTextFrequencies(shards, snapshot, field, phrases.map(({ phrase }) => phrase), options); // prettier-ignore
-  if (isUnsupported(known)) return known;
-  const weights = new Map(phrases.map(({ leaf }, i) => [leaf, bm25Weight(known, known.found[i]!)]));
+  const frequencies = await readTextFrequencies(shards, snapshot, field, phrases.map(({ phrase }) => phrase), options); // prettier-ignore
+  if (isUnsupported(frequencies)) return frequencies;
+  const weights = new Map(
+    phrases.map(({ leaf }, i) => [leaf, bm25Weight(frequencies, frequencies.found[i]!)]),
+  );
   const scores = selection.scores.map((score) => ({ ...score, weights }));
   return searchIndex(shards, snapshot, { ...selection, scores }, options);
 }
@@ -88,19 +90,19 @@ export async function searchIndex(
   const { field, query, phrases } = oneFieldQuery(selection, snapshot)!;
   const { clauses, tier } = rankingClausesAndTier(scores);
   const weights = new Map(clauses.flatMap(({ leaves }) => leaves));
-  const weighed = phrases.map(({ leaf, phrase, boost }) => ({ ...phrase, boost, weight: weights.get(leaf)! })); // prettier-ignore
+  const weighedPhrases = phrases.map(({ leaf, phrase, boost }) => ({ ...phrase, boost, weight: weights.get(leaf)! })); // prettier-ignore
   const after = cursor?.after ? rankedRowAtPosition(cursor.after) : undefined;
   const page = { after, offset: 0, limit: limit === 0 ? 0 : offset + limit };
   const { key, shardOf } = await shards.registerSnapshot(snapshot);
-  const search = { snapshot: key, field, query, phrases: weighed, tier: clauses.length > 1 ? tier : 0, page }; // prettier-ignore
-  const asked = [...new Set(shardOf)].map((shard) => [shard, { kind: 'search', query: search }] as const); // prettier-ignore
-  const answers = await shards.askShards(asked, options);
+  const search = { snapshot: key, field, query, phrases: weighedPhrases, tier: clauses.length > 1 ? tier : 0, page }; // prettier-ignore
+  const requests = [...new Set(shardOf)].map((shard) => [shard, { kind: 'search', query: search }] as const); // prettier-ignore
+  const answers = await shards.askShards(requests, options);
   if (isUnsupported(answers)) return answers;
-  const parts = answers.map((answer) => (answer as { readonly found: RankedTexts }).found);
-  const rows = mergeRanked(parts.map((part) => part.rows)).slice(offset, offset + limit);
+  const rankedTexts = answers.map((answer) => (answer as { readonly found: RankedTexts }).found);
+  const rows = mergeRanked(rankedTexts.map((part) => part.rows)).slice(offset, offset + limit);
   return {
     ...rowsOfRankedPage(rows),
-    total: parts.reduce((sum, { total }) => sum + total, 0),
+    total: rankedTexts.reduce((sum, { total }) => sum + total, 0),
     facets: null,
   };
 }

@@ -41,11 +41,11 @@ export function inOrderOfBounds<S>(
   { descending }: OrderKey,
 ): readonly S[] {
   const sign = descending ? -1 : 1;
-  const bounded = segments.map((segment) => ({ segment, bound: boundOf(segment) }));
-  bounded.sort((a, b) => {
+  const boundedSegments = segments.map((segment) => ({ segment, bound: boundOf(segment) }));
+  boundedSegments.sort((a, b) => {
     if (a.bound === undefined || b.bound === undefined)
       return Number(a.bound !== undefined) - Number(b.bound !== undefined);
     return compareValues(a.bound, b.bound, sign);
   });
-  return bounded.map(({ segment }) => segment);
+  return boundedSegments.map(({ segment }) => segment);
 }

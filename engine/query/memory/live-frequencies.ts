@@ -16,9 +16,9 @@ export function liveFrequencies(
 ): TextFrequencies {
   const { column } = matcher;
   const { summary } = column;
-  const found = phrases.map((phrase) => matcher.countRowsWithPhrase(phrase));
-  const whole = { records: summary.records, tokens: summary.words, found };
-  if (view.deleted === undefined) return whole;
+  const rowCounts = phrases.map((phrase) => matcher.countRowsWithPhrase(phrase));
+  const wholeFrequencies = { records: summary.records, tokens: summary.words, found: rowCounts };
+  if (view.deleted === undefined) return wholeFrequencies;
   const textOf = column.sharesTexts ? column.textOfRows() : undefined;
   const lists = column.isList ? column.valueLists() : undefined;
   // A value of `textOf` is the number of a text plus 1, or 0 for a row without a text. If `textOf` is undefined, row i has text i, and a
@@ -26,7 +26,7 @@ export function liveFrequencies(
   const hasGaps = textOf === undefined && lists === undefined && summary.records < view.rows;
   const present = hasGaps ? view.column(field)?.present : undefined;
   const { lengths } = column.texts();
-  let { records, tokens } = whole;
+  let { records, tokens } = wholeFrequencies;
   for (const row of view.deleted) {
     const text = textOf === undefined ? row : textOf[row]! - 1;
     const isMissing = lists ? lists.starts[row] === lists.starts[row + 1] : present?.[row] === 0;
@@ -34,10 +34,10 @@ export function liveFrequencies(
     records--;
     tokens -= lengths[text]!;
   }
-  const live = phrases.map(
-    (phrase, i) => found[i]! - deletedRowsWith(matcher, phrase, view.deleted!),
+  const liveCounts = phrases.map(
+    (phrase, i) => rowCounts[i]! - deletedRowsWith(matcher, phrase, view.deleted!),
   );
-  return { records, tokens, found: live };
+  return { records, tokens, found: liveCounts };
 }
 
 function deletedRowsWith(matcher: ColumnMatcher, phrase: FoldedTerms, deleted: Int32Array): number {

@@ -23,9 +23,9 @@ export function fieldsOfPlainScan(
 ): readonly FieldRef[] {
   if (relevance !== undefined || after !== undefined) return [];
   if (!isPaged && predicate.kind !== 'all') return [];
-  const sorted = ordering.map(({ field }) => field);
-  const counted = (facets ?? []).flatMap(facetFields);
-  const fields = [...fieldsRead(predicate), ...sorted, ...counted];
+  const sortFields = ordering.map(({ field }) => field);
+  const countedFields = (facets ?? []).flatMap(facetFields);
+  const fields = [...fieldsRead(predicate), ...sortFields, ...countedFields];
   if (fields.every(({ name }) => name === rowIdKey.field.name)) return [];
   // Conditions on texts look terms up in an index.
   if (fields.some(({ type }) => type === 'text')) return [];
@@ -57,25 +57,25 @@ export function liveViewOf(
   const isRead = ({ name }: FieldRef): boolean =>
     baseRowId === undefined || name !== rowIdKey.field.name;
   const names = fields.filter(isRead).map(fieldCacheKey);
-  const missing: { readonly name: string; readonly whole: PickableColumn | 'absent' }[] = [];
+  const missingColumns: { readonly name: string; readonly whole: PickableColumn | 'absent' }[] = [];
   for (const name of names) {
     if (cache.has(keysOf(name).column)) continue;
     const whole = peekColumn(name);
     if (whole === undefined || (whole !== 'absent' && !canPickRows(whole))) return undefined;
-    missing.push({ name, whole });
+    missingColumns.push({ name, whole });
   }
   // All columns are requested before any is copied, so that a use of each counts.
   const columns = new Map(
     names.map((name) => [name, cache.get(keysOf(name).column) as CachedColumn]),
   );
-  const bytes = missing.reduce((sum, { whole }) => sum + cachedBytesOf(whole), 0);
+  const bytes = missingColumns.reduce((sum, { whole }) => sum + cachedBytesOf(whole), 0);
   const isAdmitted = (key: string): boolean =>
     cache.uses(key) > 1 && cache.maxBytesOf(key) >= bytes;
-  if (!missing.every(({ name }) => isAdmitted(keysOf(name).column))) return undefined;
+  if (!missingColumns.every(({ name }) => isAdmitted(keysOf(name).column))) return undefined;
   const rows = segment.rows - deletion.rows;
-  const deleted = deletedRows(deletion);
-  const liveRows = missing.length > 0 ? rowsOfRecords(deletion, 0, rows) : undefined;
-  for (const { name, whole } of missing) {
+  const deletedRowList = deletedRows(deletion);
+  const liveRows = missingColumns.length > 0 ? rowsOfRecords(deletion, 0, rows) : undefined;
+  for (const { name, whole } of missingColumns) {
     const { column: key, dictionary } = keysOf(name);
     const copy = whole === 'absent' ? whole : pickRows(whole, liveRows!);
     const base = copy !== 'absent' && hasDictionary(copy) ? dictionary : undefined;
@@ -83,15 +83,15 @@ export function liveViewOf(
     columns.set(name, copy);
   }
   const column = (field: FieldRef): MemoryColumn | undefined => {
-    const found = columns.get(fieldCacheKey(field));
-    if (found === undefined) throw new Error(`a view without the column of ${field.name}`);
-    return found === 'absent' ? undefined : found;
+    const cachedColumn = columns.get(fieldCacheKey(field));
+    if (cachedColumn === undefined) throw new Error(`a view without the column of ${field.name}`);
+    return cachedColumn === 'absent' ? undefined : cachedColumn;
   };
   return {
     rows,
     column,
     rowOrder: () => cachedRowOrder(cache, scope.segment.path, column),
-    rowOf: (record) => rowOfRecord(deleted, record),
+    rowOf: (record) => rowOfRecord(deletedRowList, record),
   };
 }
 

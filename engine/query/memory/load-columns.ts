@@ -42,7 +42,7 @@ export function* loadColumns(
   snapshot: ShardSnapshot,
   fields: readonly FieldRef[],
 ): Generator<void, number> {
-  let loaded = 0;
+  let loadedCount = 0;
   let fileBytes = 0;
   let stepBegin = performance.now();
   for (const segment of snapshot.segments) {
@@ -50,7 +50,7 @@ export function* loadColumns(
     for (const field of fields) {
       if (!cache.hasRoom) {
         cache.releaseIdle();
-        return loaded;
+        return loadedCount;
       }
       const knownBytes = fileBytes + cache.file(segment).memoryBytes;
       const isFileKept = knownBytes <= cache.maxWarmedFileBytes;
@@ -64,14 +64,14 @@ export function* loadColumns(
         view.column(field);
         readPageIndex(cache.file(segment), snapshot.columns, field);
       } else text.column.load();
-      loaded++;
+      loadedCount++;
     }
     fileBytes += cache.file(segment).memoryBytes;
     cache.releaseIdle(fileBytes <= cache.maxWarmedFileBytes);
     yield;
     stepBegin = performance.now();
   }
-  return loaded;
+  return loadedCount;
 }
 
 /**

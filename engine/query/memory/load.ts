@@ -85,7 +85,7 @@ export function loadDistinct(
       const page = dictionaryPage(file, chunk);
       if (page !== undefined && !sink.addDictionary(page)) return undefined;
     }
-    return sink.distinct();
+    return sink.distinctIndices();
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw file.damagedError(`cannot give the dictionary of its column ${leaf.key}`, error);
@@ -103,17 +103,19 @@ export function storedBytes(file: SegmentFile, columns: Columns, field: FieldRef
 }
 
 /** Returns the column with doubles if its segment was written when the type of the field was narrower, and so stores integers or floats. */
-export function withDoubles(found: MemoryColumn): MemoryColumn {
-  const { values } = found;
-  if (values.kind !== 'numbers' && values.kind !== 'longs') return found;
-  const stored = values.kind === 'longs' ? values.longs : values.numbers;
-  if (stored instanceof Float64Array) return found;
+export function withDoubles(column: MemoryColumn): MemoryColumn {
+  const { values } = column;
+  if (values.kind !== 'numbers' && values.kind !== 'longs') return column;
+  const storedNumbers = values.kind === 'longs' ? values.longs : values.numbers;
+  if (storedNumbers instanceof Float64Array) return column;
   const numbers =
-    stored instanceof BigInt64Array ? Float64Array.from(stored, Number) : Float64Array.from(stored);
+    storedNumbers instanceof BigInt64Array
+      ? Float64Array.from(storedNumbers, Number)
+      : Float64Array.from(storedNumbers);
   const hasNonFinite = values.kind === 'numbers' && values.hasNonFinite;
   const doubles: ColumnValues = { kind: 'numbers', numbers, hasNonFinite };
-  const bytes = found.bytes - stored.byteLength + numbers.byteLength;
-  return { ...found, values: doubles, bytes };
+  const bytes = column.bytes - storedNumbers.byteLength + numbers.byteLength;
+  return { ...column, values: doubles, bytes };
 }
 
 /** Returns true if all values of the chunk are entries of its dictionary. */
@@ -153,16 +155,16 @@ function readColumn(
 ): MemoryColumn | undefined {
   const capacity = capacityOf(leaf, chunks, level);
   const isMany = leaf.maxRepetition > level.repetition;
-  const rows = isMany ? new ListReader(leaf, level) : new SingleValueReader(leaf, level);
+  const levelReader = isMany ? new ListReader(leaf, level) : new SingleValueReader(leaf, level);
   try {
     for (const page of pagesOf(file, chunks)) {
-      if (!page.isDictionary) rows.read(page, sink, capacity);
+      if (!page.isDictionary) levelReader.read(page, sink, capacity);
       else if (!sink.addDictionary(page)) return undefined;
     }
-    const { offsets, present } = rows.finish(level.rows, capacity);
+    const { offsets, present } = levelReader.finish(level.rows, capacity);
     const { values, bytes } = sink.finish();
-    const extra = (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
-    return { rows: level.rows, offsets, present, values, bytes: bytes + extra };
+    const levelBytes = (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
+    return { rows: level.rows, offsets, present, values, bytes: bytes + levelBytes };
   } finally {
     sink.release?.();
   }
@@ -177,9 +179,9 @@ export function* pagesOf(
     if (chunk.slots === 0) continue;
     const bytes = acquireBuffer(Uint8Array, chunk.bytes);
     try {
-      const stored = bytes.subarray(0, chunk.bytes);
-      file.readInto(stored, chunk.begin);
-      yield* decompressChunkPages(stored, chunk);
+      const chunkBytes = bytes.subarray(0, chunk.bytes);
+      file.readInto(chunkBytes, chunk.begin);
+      yield* decompressChunkPages(chunkBytes, chunk);
     } finally {
       releaseBuffer(bytes);
     }
@@ -206,36 +208,36 @@ class SingleValueReader {
     try {
       if (maxRepetition > 0) readLevels(body, maxRepetition, page.count, levels);
       const constant = readLevels(body, maxDefinition, page.count, levels);
-      const count = this.#rowsIn(levels, page.count, constant);
-      if (row + count > rows) throw new RangeError('there are more values than rows');
-      this.#row += count;
+      const rowCount = this.#rowsIn(levels, page.count, constant);
+      if (row + rowCount > rows) throw new RangeError('there are more values than rows');
+      this.#row += rowCount;
       if (constant === maxDefinition) {
-        this.#present?.fill(1, row, row + count);
-        sink.readPage(page, count, row);
+        this.#present?.fill(1, row, row + rowCount);
+        sink.readPage(page, rowCount, row);
         return;
       }
       const present = (this.#present ??= new Uint8Array(rows).fill(1, 0, row));
-      if (constant !== undefined) levels.fill(constant, 0, count);
-      let found = 0;
-      for (let i = 0; i < count; i++) {
+      if (constant !== undefined) levels.fill(constant, 0, rowCount);
+      let presentCount = 0;
+      for (let i = 0; i < rowCount; i++) {
         const isThere = levels[i] === maxDefinition ? 1 : 0;
         present[row + i] = isThere;
-        found += isThere;
+        presentCount += isThere;
       }
-      sink.readPage(page, found, row);
-      sink.insertNulls(row, found, count, present);
+      sink.readPage(page, presentCount, row);
+      sink.insertNulls(row, presentCount, rowCount, present);
     } finally {
       releaseBuffer(levels);
     }
   }
 
   /** Moves the definition levels at which rows begin to the front, and returns their number. */
-  #rowsIn(levels: Int32Array, count: number, constant: number | undefined): number {
+  #rowsIn(levels: Int32Array, slotCount: number, constant: number | undefined): number {
     const { definition } = this.#level;
-    if (definition === 0) return count;
-    if (constant !== undefined) return constant >= definition ? count : 0;
+    if (definition === 0) return slotCount;
+    if (constant !== undefined) return constant >= definition ? slotCount : 0;
     let rows = 0;
-    for (let i = 0; i < count; i++) if (levels[i]! >= definition) levels[rows++] = levels[i]!;
+    for (let i = 0; i < slotCount; i++) if (levels[i]! >= definition) levels[rows++] = levels[i]!;
     return rows;
   }
 
@@ -269,22 +271,22 @@ class ListReader {
     const repetition = acquireBuffer(Int32Array, count);
     const definition = acquireBuffer(Int32Array, count);
     try {
-      const repeated = readLevels(body, maxRepetition, count, repetition);
-      const defined = readLevels(body, maxDefinition, count, definition);
+      const constantRepetition = readLevels(body, maxRepetition, count, repetition);
+      const constantDefinition = readLevels(body, maxDefinition, count, definition);
       let row = this.#row;
       let value = this.#value;
       if (
         this.#offsets === undefined &&
-        repeated !== undefined &&
-        repeated <= deepest &&
-        defined === maxDefinition
+        constantRepetition !== undefined &&
+        constantRepetition <= deepest &&
+        constantDefinition === maxDefinition
       ) {
         row += count;
         value += count;
         if (row > this.#level.rows) throw new RangeError('there are more lists than rows');
       } else {
-        if (repeated !== undefined) repetition.fill(repeated, 0, count);
-        if (defined !== undefined) definition.fill(defined, 0, count);
+        if (constantRepetition !== undefined) repetition.fill(constantRepetition, 0, count);
+        if (constantDefinition !== undefined) definition.fill(constantDefinition, 0, count);
         const offsets = (this.#offsets ??= oneValuePerRowOffsets(this.#level.rows, row));
         for (let i = 0; i < count; i++) {
           if (repetition[i]! <= deepest && definition[i]! >= least) offsets[row++] = value;
@@ -304,17 +306,17 @@ class ListReader {
 
   finish(rows: number, values: number): Pick<MemoryColumn, 'offsets' | 'present'> {
     if (this.#row !== rows || this.#value !== values) {
-      const found = `${this.#row} lists of ${this.#value} values`;
-      throw new RangeError(`there are ${found} for ${rows} of ${values}`);
+      const actualText = `${this.#row} lists of ${this.#value} values`;
+      throw new RangeError(`there are ${actualText} for ${rows} of ${values}`);
     }
     if (this.#offsets !== undefined) this.#offsets[rows] = values;
     return { offsets: this.#offsets, present: undefined };
   }
 }
 
-/** Returns an array of offsets for `rows` rows, of which the first `known` have one value each. */
-function oneValuePerRowOffsets(rows: number, known: number): Int32Array {
+/** Returns an array of offsets for `rows` rows, of which the first `knownRows` have one value each. */
+function oneValuePerRowOffsets(rows: number, knownRows: number): Int32Array {
   const offsets = new Int32Array(rows + 1);
-  for (let row = 0; row < known; row++) offsets[row] = row;
+  for (let row = 0; row < knownRows; row++) offsets[row] = row;
   return offsets;
 }

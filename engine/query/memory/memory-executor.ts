@@ -85,10 +85,10 @@ const maxOneStepRows = 2_000;
 /** Opens the executor with columns in memory. */
 export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions): MemoryExecutor {
   const count = Math.max(1, threads);
-  const bytes = Math.floor((cacheMb * 1024 * 1024) / count);
+  const bytesPerThread = Math.floor((cacheMb * 1024 * 1024) / count);
   const shared = newIdleTaskMemory(count);
   const open = threads === 0 ? openInlineShard : openShardThread;
-  const shards = new Shards(count, (events, index) => open(bytes, events, { shared, index }), report); // prettier-ignore
+  const shards = new Shards(count, (events, index) => open(bytesPerThread, events, { shared, index }), report); // prettier-ignore
   return {
     index: indexExecutor(shards),
     unsupportedReason: unsupportedSelection,
@@ -115,8 +115,12 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
     async open(snapshot, fields, options) {
       const answers = await askAllShards(shards, snapshot, 'open', fields, options);
       if (isUnsupported(answers)) return fields.map(() => 0);
-      const bytes = answers.map((answer) => (answer as { readonly bytes: Float64Array }).bytes);
-      return fields.map((_, i) => bytes.reduce((sum, own) => sum + own[i]!, 0));
+      const bytesOfShards = answers.map(
+        (answer) => (answer as { readonly bytes: Float64Array }).bytes,
+      );
+      return fields.map((_, i) =>
+        bytesOfShards.reduce((sum, shardBytes) => sum + shardBytes[i]!, 0),
+      );
     },
     async warm(snapshot, fields, options) {
       await askAllShards(shards, snapshot, 'load', fields, options);
@@ -125,7 +129,7 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
       const sum = (key: keyof typeof cacheStatIndices): number =>
         shards.cacheStats.reduce((total, counts) => total + counts[cacheStatIndices[key]]!, 0);
       return {
-        limit: bytes * count,
+        limit: bytesPerThread * count,
         bytes: sum('bytes'),
         hits: sum('hits'),
         misses: sum('misses'),
@@ -167,24 +171,24 @@ async function selectInShards(
   const afterRowId = cursor?.after && isInterleaved ? Number(cursor.after.keys[0]) : undefined;
   const total = cursor?.total ?? undefined;
   const isSorted = ordering.length > 0 && limit > 0;
-  const isNear = isSorted || after !== undefined || offset + limit <= maxOneStepRows;
-  const first = after !== undefined && total !== undefined ? after[0] : 0;
-  const prepared = await prepareQuery(shards, snapshot, predicate, first);
+  const isNearPage = isSorted || after !== undefined || offset + limit <= maxOneStepRows;
+  const firstSegment = after !== undefined && total !== undefined ? after[0] : 0;
+  const preparedQuery = await prepareQuery(shards, snapshot, predicate, firstSegment);
   const query = {
     predicate,
     ordering: isSorted ? ordering : [],
-    first: limit > 0 && isNear ? offset + limit : 0,
+    first: limit > 0 && isNearPage ? offset + limit : 0,
     facets,
     ...(after && { after }),
     ...(afterRowId !== undefined && { afterRowId }),
     isUncounted: total !== undefined && !facets,
-    ...(isNear && shardPageOf(shards, prepared, selection)),
+    ...(isNearPage && shardPageOf(shards, preparedQuery, selection)),
   };
   const boundOf =
     isSorted && selection.ordering.length > 0 ? keyBoundFinder(ordering[0]!) : undefined;
   const answers = await askShardsOfSegments(
     shards,
-    prepared,
+    preparedQuery,
     query,
     options,
     boundOf && ((number) => boundOf(snapshot.segments[number]!)),
@@ -193,20 +197,20 @@ async function selectInShards(
   const counts = answers
     .flatMap((answer) => rowRefsOfPairs(answer.counts))
     .sort((a, b) => a[0] - b[0]);
-  const best = isSorted ? sortedRows(answers, ordering, offset, limit) : [];
+  const topRows = isSorted ? sortedRows(answers, ordering, offset, limit) : [];
   const rows =
     limit === 0
       ? []
       : isSorted
-        ? best.map(({ segment, row }): RowRef => [segment, row])
-        : isNear
+        ? topRows.map(({ segment, row }): RowRef => [segment, row])
+        : isNearPage
           ? answers
               .flatMap((answer) => rowRefsOfPairs(answer.rows))
               .sort((a, b) => a[0] - b[0] || a[1] - b[1])
               .slice(offset, offset + limit)
           : await selectRowsOfFarPage(
               shards,
-              prepared,
+              preparedQuery,
               counts,
               { predicate, offset, limit },
               options,
@@ -218,7 +222,7 @@ async function selectInShards(
     facets: mergedFacetsJson(facets, answers),
     records: recordsOfAnswers(answers, rows, selection.layout),
     access: totalAccess(answers),
-    ...(cursor && isInterleaved && { position: best.length > 0 ? cursorPositionOf(best.at(-1)!) : undefined }), // prettier-ignore
+    ...(cursor && isInterleaved && { position: topRows.length > 0 ? cursorPositionOf(topRows.at(-1)!) : undefined }), // prettier-ignore
   };
 }
 
@@ -230,7 +234,7 @@ function cursorPositionOf({ values, segment, row }: TopRow): Position {
 /** Describes the page of records that a shard is to return with its answer. */
 function shardPageOf(
   shards: Shards,
-  { known: { shardOf }, segments }: PreparedQuery,
+  { knownSnapshot: { shardOf }, segments }: PreparedQuery,
   { offset, limit, layout }: Selection,
 ): Pick<ShardQuery, 'page'> {
   if (limit === 0 || layout === undefined) return {};
@@ -246,32 +250,32 @@ function shardPageOf(
 async function selectRanked(
   shards: Shards,
   snapshot: Snapshot,
-  weighed: Selection,
+  weighedSelection: Selection,
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
-  const selection = withoutUnsatisfiedConditions(weighed);
+  const selection = withoutUnsatisfiedConditions(weighedSelection);
   if (!selection.facets && oneFieldQuery(selection, snapshot))
     return searchIndex(shards, snapshot, selection, options);
   const { predicate, scores, offset, limit, facets, cursor } = selection;
-  const prepared = await prepareQuery(shards, snapshot, predicate, 0);
+  const preparedQuery = await prepareQuery(shards, snapshot, predicate, 0);
   const after = cursor?.after ? rankedRowAtPosition(cursor.after) : undefined;
   const relevance = {
     ...rankingClausesAndTier(scores),
     conditions: sidePredicates(scores),
     page: { after, offset: 0, limit: offset + limit },
   };
-  const page = shardPageOf(shards, prepared, selection);
+  const page = shardPageOf(shards, preparedQuery, selection);
   const query = { predicate, ordering: [], first: 0, facets, relevance, ...page };
-  const answers = await askShardsOfSegments(shards, prepared, query, options);
+  const answers = await askShardsOfSegments(shards, preparedQuery, query, options);
   if (isUnsupported(answers)) return answers;
   let total = 0;
   for (const each of answers) for (let i = 1; i < each.counts.length; i += 2) total += each.counts[i]!; // prettier-ignore
-  const found = rowsOfRankedPage(mergeRanked(answers.map((answer) => answer.ranked)).slice(offset, offset + limit)); // prettier-ignore
+  const rankedPage = rowsOfRankedPage(mergeRanked(answers.map((answer) => answer.ranked)).slice(offset, offset + limit)); // prettier-ignore
   return {
-    ...found,
+    ...rankedPage,
     total: cursor?.total ?? total,
     facets: mergedFacetsJson(facets, answers),
-    records: recordsOfAnswers(answers, found.rows, selection.layout),
+    records: recordsOfAnswers(answers, rankedPage.rows, selection.layout),
     access: totalAccess(answers),
   };
 }
@@ -295,21 +299,21 @@ function mergedFacetsJson(
  */
 async function selectRowsOfFarPage(
   shards: Shards,
-  { known }: PreparedQuery,
+  { knownSnapshot }: PreparedQuery,
   counts: readonly RowRef[],
   { predicate, offset, limit }: Pick<Selection, 'predicate' | 'offset' | 'limit'>,
   options: RunOptions,
 ): Promise<readonly RowRef[] | Unsupported> {
   const rows: RowRef[] = [];
-  let before = 0;
+  let matchesBefore = 0;
   for (const [segment, count] of counts) {
-    const from = Math.max(0, offset - before);
-    const to = Math.min(count, offset + limit - before);
-    before += count;
+    const from = Math.max(0, offset - matchesBefore);
+    const to = Math.min(count, offset + limit - matchesBefore);
+    matchesBefore += count;
     if (from >= to) continue;
     const query = { predicate, ordering: [], first: to, facets: null };
-    const prepared = { known, segments: [segment] };
-    const answers = await askShardsOfSegments(shards, prepared, query, options);
+    const preparedQuery = { knownSnapshot, segments: [segment] };
+    const answers = await askShardsOfSegments(shards, preparedQuery, query, options);
     if (isUnsupported(answers)) return answers;
     rows.push(...rowRefsOfPairs(answers[0]!.rows).slice(from));
   }

@@ -17,14 +17,14 @@ export async function countNodesByPredicate(
   if (descendantCount(root) > maxCountedNodes)
     return { unsupported: `more than ${maxCountedNodes} conditions` };
   const predicatesLeft = new Map<ExplainNode, Predicate>();
-  const visit = (node: ExplainNode, before: readonly Predicate[]): void => {
+  const visit = (node: ExplainNode, predicatesBefore: readonly Predicate[]): void => {
     if (node.kind === 'condition') return;
-    let passed = before;
+    let passedPredicates = predicatesBefore;
     for (const child of node.nodes) {
-      const after = [...passed, child.predicate];
-      predicatesLeft.set(child, and(after));
-      visit(child, passed);
-      if (node.kind !== 'or') passed = after;
+      const predicatesAfter = [...passedPredicates, child.predicate];
+      predicatesLeft.set(child, and(predicatesAfter));
+      visit(child, passedPredicates);
+      if (node.kind !== 'or') passedPredicates = predicatesAfter;
     }
   };
   visit(root, []);

@@ -14,7 +14,7 @@ const minMeanOccurrences = 32;
 export class NumberDictionarySink implements ValueSink {
   /** The collected indices. They are copied to a narrower array at the end, when the number of entries is known. */
   readonly #indices: Uint16Array;
-  readonly #most: number;
+  readonly #maxEntries: number;
   readonly #entries: number[] = [];
   readonly #indexOf = new Map<number, number>();
   /** Maps an index of the current page dictionary to an index of the column's distinct numbers. */
@@ -22,7 +22,7 @@ export class NumberDictionarySink implements ValueSink {
 
   constructor(capacity: number) {
     this.#indices = new Uint16Array(capacity);
-    this.#most = Math.min(maxEntries, capacity / minMeanOccurrences);
+    this.#maxEntries = Math.min(maxEntries, capacity / minMeanOccurrences);
   }
 
   /** Adds the entries of a page dictionary; returns false if there are too many distinct numbers. */
@@ -37,7 +37,7 @@ export class NumberDictionarySink implements ValueSink {
       let index = this.#indexOf.get(number);
       if (index === undefined) {
         index = this.#entries.length;
-        if (index >= this.#most) return false;
+        if (index >= this.#maxEntries) return false;
         this.#entries.push(number);
         this.#indexOf.set(number, index);
       }

@@ -60,21 +60,21 @@ function wholeNumberSink(
   if (areRangesWithin(chunks, 0n, 256n))
     return new Int32Sink(
       capacity,
-      (words) => numberValues(new Uint8Array(words)),
+      (int32s) => numberValues(new Uint8Array(int32s)),
       storedBytes,
       true,
     );
   return new Int32Sink(capacity, numberValues, storedBytes);
 }
 
-export function numberValues(found: Numbers['numbers']): Numbers {
-  return { kind: 'numbers', numbers: found, hasNonFinite: !areAllFinite(found) };
+export function numberValues(numbers: Numbers['numbers']): Numbers {
+  return { kind: 'numbers', numbers, hasNonFinite: !areAllFinite(numbers) };
 }
 
-function areAllFinite(found: Numbers['numbers']): boolean {
+function areAllFinite(numbers: Numbers['numbers']): boolean {
   // There is one loop per kind of array, because a loop that sees two kinds is slower.
-  if (found instanceof Int32Array || found instanceof Uint8Array) return true;
-  return found instanceof Float64Array ? areFiniteDoubles(found) : areFiniteFloats(found);
+  if (numbers instanceof Int32Array || numbers instanceof Uint8Array) return true;
+  return numbers instanceof Float64Array ? areFiniteDoubles(numbers) : areFiniteFloats(numbers);
 }
 
 function areFiniteDoubles(values: Float64Array): boolean {
@@ -90,63 +90,64 @@ function areFiniteFloats(values: Float32Array): boolean {
 /** Collects 32-bit values, or 64-bit integers that fit into 32 bits. */
 class Int32Sink implements ValueSink {
   readonly #capacity: number;
-  readonly #words: Int32Array;
-  readonly #finish: (words: Int32Array) => Numbers;
-  readonly #size: number;
+  readonly #int32s: Int32Array;
+  readonly #finish: (int32s: Int32Array) => Numbers;
+  readonly #storedBytes: number;
   readonly #isCopied: boolean;
   #dictionary = new Int32Array(0);
 
   /** `isCopied` is true if `finish` returns a new array, not the one that it receives. */
   constructor(
     capacity: number,
-    finish: (words: Int32Array) => Numbers,
+    finish: (int32s: Int32Array) => Numbers,
     storedBytes: 4 | 8 = 4,
     isCopied = false,
   ) {
     this.#capacity = capacity;
-    this.#words = isCopied ? acquireZeros(capacity) : new Int32Array(capacity);
+    this.#int32s = isCopied ? acquireZeros(capacity) : new Int32Array(capacity);
     this.#finish = finish;
-    this.#size = storedBytes;
+    this.#storedBytes = storedBytes;
     this.#isCopied = isCopied;
   }
 
   addDictionary({ body, count }: DecompressedPage): boolean {
     this.#dictionary = new Int32Array(count);
-    this.#plain(body.readBytes(count * this.#size), this.#dictionary, 0);
+    this.#plain(body.readBytes(count * this.#storedBytes), this.#dictionary, 0);
     return true;
   }
 
   readPage(page: DecompressedPage, count: number, to: number): void {
     const { body, encoding } = page;
-    const words = this.#words;
-    if (encoding === encodingId.plain) this.#plain(body.readBytes(count * this.#size), words, to);
-    else if (encoding === encodingId.deltaBinaryPacked) readDeltaInts(body, count, words, to);
+    const int32s = this.#int32s;
+    if (encoding === encodingId.plain)
+      this.#plain(body.readBytes(count * this.#storedBytes), int32s, to);
+    else if (encoding === encodingId.deltaBinaryPacked) readDeltaInts(body, count, int32s, to);
     else {
       requireDictionary(encoding);
-      readEntries(page, count, this.#dictionary, words, to);
+      readEntries(page, count, this.#dictionary, int32s, to);
     }
   }
 
-  #plain(bytes: Uint8Array, words: Int32Array, to: number): void {
-    if (this.#size === 4) {
-      bytesOf(words).set(bytes, 4 * to);
+  #plain(bytes: Uint8Array, int32s: Int32Array, to: number): void {
+    if (this.#storedBytes === 4) {
+      bytesOf(int32s).set(bytes, 4 * to);
       return;
     }
     const view = dataViewOf(bytes);
-    for (let at = 0; at < bytes.length; at += 8) words[to++] = view.getInt32(at, true);
+    for (let at = 0; at < bytes.length; at += 8) int32s[to++] = view.getInt32(at, true);
   }
 
   insertNulls(from: number, count: number, slots: number, present: Uint8Array): void {
-    insertNullGaps(this.#words, from, count, slots, present);
+    insertNullGaps(this.#int32s, from, count, slots, present);
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
-    const values = this.#finish(this.#words.subarray(0, this.#capacity));
+    const values = this.#finish(this.#int32s.subarray(0, this.#capacity));
     return { values, bytes: values.numbers.byteLength };
   }
 
   release(): void {
-    if (this.#isCopied) releaseBuffer(this.#words);
+    if (this.#isCopied) releaseBuffer(this.#int32s);
   }
 }
 
@@ -202,12 +203,12 @@ function decodePlainLongs(bytes: Uint8Array, doubles: Float64Array, to: number):
 
 /** Collects 64-bit values as pairs of 32-bit words: doubles, and integers some of which doubles cannot hold exactly. */
 class Int64Sink implements ValueSink {
-  readonly #words: Int32Array;
-  readonly #finish: (words: Int32Array) => ColumnValues;
+  readonly #int32s: Int32Array;
+  readonly #finish: (int32s: Int32Array) => ColumnValues;
   #dictionary = new Int32Array(0);
 
-  constructor(capacity: number, finish: (words: Int32Array) => ColumnValues) {
-    this.#words = new Int32Array(2 * capacity);
+  constructor(capacity: number, finish: (int32s: Int32Array) => ColumnValues) {
+    this.#int32s = new Int32Array(2 * capacity);
     this.#finish = finish;
   }
 
@@ -219,15 +220,15 @@ class Int64Sink implements ValueSink {
 
   readPage(page: DecompressedPage, count: number, to: number): void {
     const { body, encoding } = page;
-    const words = this.#words;
-    if (encoding === encodingId.plain) bytesOf(words).set(body.readBytes(8 * count), 8 * to);
+    const int32s = this.#int32s;
+    if (encoding === encodingId.plain) bytesOf(int32s).set(body.readBytes(8 * count), 8 * to);
     else if (encoding === encodingId.deltaBinaryPacked) {
       // Strandlake's encoder writes deltas only in pages whose values are exact as doubles, even if other pages have larger values.
       const doubles = acquireBuffer(Float64Array, count);
       readDeltaDoubles(body, count, doubles, 0);
       for (let i = 0; i < count; i++) {
-        words[2 * (to + i)] = doubles[i]!; // stores the value modulo 2^32
-        words[2 * (to + i) + 1] = Math.floor(doubles[i]! / 2 ** 32);
+        int32s[2 * (to + i)] = doubles[i]!; // stores the value modulo 2^32
+        int32s[2 * (to + i) + 1] = Math.floor(doubles[i]! / 2 ** 32);
       }
       releaseBuffer(doubles);
     } else {
@@ -236,26 +237,26 @@ class Int64Sink implements ValueSink {
       const indices = dictionaryIndices(page, count, dictionary.length / 2);
       for (let i = 0, at = 2 * to; i < count; i++, at += 2) {
         const entry = 2 * indices[i]!;
-        words[at] = dictionary[entry]!;
-        words[at + 1] = dictionary[entry + 1]!;
+        int32s[at] = dictionary[entry]!;
+        int32s[at + 1] = dictionary[entry + 1]!;
       }
       releaseBuffer(indices);
     }
   }
 
   insertNulls(from: number, count: number, slots: number, present: Uint8Array): void {
-    const words = this.#words;
+    const int32s = this.#int32s;
     let value = from + count;
     for (let slot = from + slots - 1; slot >= from; slot--) {
       if (present[slot] !== 1) continue;
       value--;
-      words[2 * slot] = words[2 * value]!;
-      words[2 * slot + 1] = words[2 * value + 1]!;
+      int32s[2 * slot] = int32s[2 * value]!;
+      int32s[2 * slot + 1] = int32s[2 * value + 1]!;
     }
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
-    return { values: this.#finish(this.#words), bytes: this.#words.byteLength };
+    return { values: this.#finish(this.#int32s), bytes: this.#int32s.byteLength };
   }
 }
 

@@ -36,8 +36,8 @@ export function loadPage(
   const chunk = group.chunks[leaf.index]!;
   try {
     const { offsets, bytes } = file.offsetIndexOf(group, chunk)!;
-    const stored = file.read(offsets[number]!, bytes[number]!);
-    const page = decompressPage({ bytes: stored, isCompressed: chunk.isCompressed });
+    const storedPage = file.read(offsets[number]!, bytes[number]!);
+    const page = decompressPage({ bytes: storedPage, isCompressed: chunk.isCompressed });
     return memoryColumnOf(page, leaf, rows, entries);
   } catch (error) {
     if (error instanceof AppError) throw error;
@@ -94,29 +94,38 @@ function memoryColumnOf(
     if (constant !== undefined) levels.fill(constant, 0, count);
     const present = offsets === undefined ? new Uint8Array(rows) : undefined;
     let row = 0;
-    let found = 0;
+    let presentCount = 0;
     for (let i = 0; i < count; i++) {
       const isValue = levels[i] === maxDefinition;
       if (begins === undefined || begins[i] === 1) {
         if (row === rows) throw new RangeError(`a page has more than ${rows} rows`);
-        if (offsets !== undefined) offsets[row] = found;
+        if (offsets !== undefined) offsets[row] = presentCount;
         if (present !== undefined && isValue) present[row] = 1;
         row++;
       }
-      if (isValue) found++;
+      if (isValue) presentCount++;
     }
     if (row !== rows) throw new RangeError(`a page has ${row} of ${rows} rows`);
-    if (offsets !== undefined) offsets[rows] = found;
-    const gaps = found === rows ? undefined : present;
+    if (offsets !== undefined) offsets[rows] = presentCount;
+    const presentIfNulls = presentCount === rows ? undefined : present;
     if (encoding === encodingId.rleDictionary && entries?.kind === 'strings') {
-      const values = dictionaryValues(page, found, entries, gaps);
+      const values = dictionaryValues(page, presentCount, entries, presentIfNulls);
       const { indices, dictionary } = values;
       const bytes = rows * 8 + indices.byteLength + 2 * dictionary.utf8.bytes.length + dictionary.strings.length * 64; // prettier-ignore
-      return { rows, offsets, present: gaps, values, bytes };
+      return { rows, offsets, present: presentIfNulls, values, bytes };
     }
-    const decoded = readValues(body, physical, encoding, found, entries);
-    const values = valuesOf(gaps ? insertNullsBetweenValues(decoded, gaps, rows) : decoded, leaf);
-    return { rows, offsets, present: gaps, values, bytes: rows * 8 + decodedByteSize(decoded) };
+    const decoded = readValues(body, physical, encoding, presentCount, entries);
+    const values = valuesOf(
+      presentIfNulls ? insertNullsBetweenValues(decoded, presentIfNulls, rows) : decoded,
+      leaf,
+    );
+    return {
+      rows,
+      offsets,
+      present: presentIfNulls,
+      values,
+      bytes: rows * 8 + decodedByteSize(decoded),
+    };
   } finally {
     releaseBuffer(levels);
   }
@@ -127,30 +136,30 @@ function dictionaryValues(
   page: DecompressedPage,
   count: number,
   entries: Extract<DecodedValues, { readonly kind: 'strings' }>,
-  gaps: Uint8Array | undefined,
+  present: Uint8Array | undefined,
 ): DictionaryValues {
-  const all = dictionaryIndices(page, count, entries.offsets.length - 1);
-  const numbers = new Map<number, number>();
-  const size = gaps?.length ?? count;
+  const entryIndices = dictionaryIndices(page, count, entries.offsets.length - 1);
+  const numberByEntry = new Map<number, number>();
+  const size = present?.length ?? count;
   const indices = new Uint32Array(size);
   let value = 0;
   for (let i = 0; i < size; i++) {
-    if (gaps !== undefined && gaps[i] === 0) continue;
-    const entry = all[value++]!;
-    let number = numbers.get(entry);
-    if (number === undefined) numbers.set(entry, (number = numbers.size));
+    if (present !== undefined && present[i] === 0) continue;
+    const entry = entryIndices[value++]!;
+    let number = numberByEntry.get(entry);
+    if (number === undefined) numberByEntry.set(entry, (number = numberByEntry.size));
     indices[i] = number;
   }
-  releaseBuffer(all);
-  const parts = Array.from(numbers.keys(), (entry) =>
+  releaseBuffer(entryIndices);
+  const usedStrings = Array.from(numberByEntry.keys(), (entry) =>
     entries.bytes.subarray(entries.offsets[entry]!, entries.offsets[entry + 1]!),
   );
-  const offsets = new Uint32Array(parts.length + 1);
-  for (const [i, part] of parts.entries()) offsets[i + 1] = offsets[i]! + part.length;
-  const bytes = Buffer.concat(parts);
-  const strings = parts.map((_, i) => bytes.toString('utf8', offsets[i], offsets[i + 1]));
+  const offsets = new Uint32Array(usedStrings.length + 1);
+  for (const [i, part] of usedStrings.entries()) offsets[i + 1] = offsets[i]! + part.length;
+  const bytes = Buffer.concat(usedStrings);
+  const strings = usedStrings.map((_, i) => bytes.toString('utf8', offsets[i], offsets[i + 1]));
   const dictionary = { strings, utf8: { kind: 'strings', bytes, offsets } as const };
-  const narrow = parts.length > 256 ? indices : Uint8Array.from(indices);
+  const narrow = usedStrings.length > 256 ? indices : Uint8Array.from(indices);
   return { kind: 'dictionary', indices: narrow, dictionary };
 }
 
@@ -201,8 +210,8 @@ function valuesOf(decoded: DecodedValues, { physical }: SegmentLeaf): ColumnValu
       return { kind: 'flags', flags: decoded.booleans };
     case 'strings': {
       const { bytes, offsets } = decoded;
-      const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      return { kind: 'strings', bytes: all, offsets: new Uint32Array(offsets) };
+      const allBytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      return { kind: 'strings', bytes: allBytes, offsets: new Uint32Array(offsets) };
     }
     case 'int32s': {
       const { buffer, byteOffset, length } = decoded.int32s;

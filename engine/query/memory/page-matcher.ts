@@ -81,8 +81,8 @@ export class PageMatcher {
       return onColumns;
     }
     const { deleted } = view;
-    const { found, by } = matches;
-    return { found: deleted ? withoutRows(found, deleted, segment.rows) : found, by };
+    const { found: matchingRows, by } = matches;
+    return { found: deleted ? withoutRows(matchingRows, deleted, segment.rows) : matchingRows, by };
   }
 
   #findInMemory(
@@ -93,8 +93,8 @@ export class PageMatcher {
   ): PageMatches | undefined {
     // Evaluating the whole column would require building its hash tables first, so the cost of building them is added.
     const hashing = areHashesUnmade ? nsPerRow.hashing : 0;
-    const costly = { ...this.#query, perRow: this.#query.perRow + hashing };
-    const spans = spansToRead(file, costly, arePlaced);
+    const costlierQuery = { ...this.#query, perRow: this.#query.perRow + hashing };
+    const spans = spansToRead(file, costlierQuery, arePlaced);
     if (spans !== undefined) this.#misses = 0;
     return spans && matchesBy('pages', matchSpans(spans, view, this.#match));
   }
@@ -105,25 +105,25 @@ export class PageMatcher {
     { rows, areVariantsPlaced: arePlaced }: ShardSegment,
   ): PageMatches | undefined {
     const query = this.#query;
-    const few = pagesToRead(file, query, groups, arePlaced);
-    if (few !== undefined) {
+    const fewPages = pagesToRead(file, query, groups, arePlaced);
+    if (fewPages !== undefined) {
       this.#misses = 0;
-      return matchesBy('pages', matchPages(few, rows, this.#match, column));
+      return matchesBy('pages', matchPages(fewPages, rows, this.#match, column));
     }
     if (!query.hasLiterals) return undefined;
-    const missing = [...query.names.keys()].filter((name) => !hasColumn(name));
-    if (missing.some((name) => isWorthLoading(name, columnBytesOf(file, query, name)))) return undefined; // prettier-ignore
-    const searched = pagesBySearch(file, query, groups, arePlaced);
-    if (searched === undefined) return undefined;
-    this.#misses = searched.areFew ? 0 : this.#misses + 1;
-    return matchesBy('searches', matchPages(searched.pages, rows, this.#match, column));
+    const missingNames = [...query.names.keys()].filter((name) => !hasColumn(name));
+    if (missingNames.some((name) => isWorthLoading(name, columnBytesOf(file, query, name)))) return undefined; // prettier-ignore
+    const searchResult = pagesBySearch(file, query, groups, arePlaced);
+    if (searchResult === undefined) return undefined;
+    this.#misses = searchResult.areFew ? 0 : this.#misses + 1;
+    return matchesBy('searches', matchPages(searchResult.pages, rows, this.#match, column));
   }
 }
 
 /** Returns the matches that were found in some pages; undefined if the pages could not be evaluated. */
 function matchesBy(
   by: PageMatches['by'],
-  found: SelectionVector | undefined,
+  matchingRows: SelectionVector | undefined,
 ): PageMatches | undefined {
-  return found && { found, by };
+  return matchingRows && { found: matchingRows, by };
 }

@@ -101,10 +101,10 @@ export function groupsToRead(
     const stats: Record<string, PageStats> = {};
     for (const leaf of leaves) {
       const chunk = group.chunks[leaf.index]!;
-      let words: Uint32Array | undefined;
+      let filterWords: Uint32Array | undefined;
       const mayContainAny = (hashes: FilterHashes): boolean => {
-        words ??= filterOf(chunk);
-        return words === undefined || isAnyInFilter(words, hashes);
+        filterWords ??= filterOf(chunk);
+        return filterWords === undefined || isAnyInFilter(filterWords, hashes);
       };
       // An empty list also counts as null in the statistics, so the number of nulls of a list says nothing about its rows.
       const nulls = leaf.maxRepetition === 0 && { nulls: chunk.nulls };
@@ -144,10 +144,15 @@ export function pagesToRead(
   groups: readonly RowGroup[] = file.groups,
   areVariantsPlaced = false,
 ): readonly RowPage[] | undefined {
-  const indexed = indexedGroups(file, query, groups);
+  const groupIndexes = indexedGroups(file, query, groups);
   return (
-    indexed &&
-    pagesThatMayMatch(indexed, query, areVariantsPlaced, maxSinglePages(pageCountOf(indexed)))
+    groupIndexes &&
+    pagesThatMayMatch(
+      groupIndexes,
+      query,
+      areVariantsPlaced,
+      maxSinglePages(pageCountOf(groupIndexes)),
+    )
   );
 }
 
@@ -173,14 +178,14 @@ export function pagesBySearch(
   groups: readonly RowGroup[],
   areVariantsPlaced = false,
 ): SearchedPages | undefined {
-  const indexed = indexedGroups(file, query, groups);
-  if (indexed === undefined) return undefined;
-  const searched = indexed.map((each) => ({
+  const groupIndexes = indexedGroups(file, query, groups);
+  if (groupIndexes === undefined) return undefined;
+  const searchedGroups = groupIndexes.map((each) => ({
     ...each,
     leaves: statisticsWithSearch(file, each, query),
   }));
-  const pages = pagesThatMayMatch(searched, query, areVariantsPlaced, Infinity)!;
-  return { pages, areFew: pages.length <= maxSinglePages(pageCountOf(indexed)) };
+  const pages = pagesThatMayMatch(searchedGroups, query, areVariantsPlaced, Infinity)!;
+  return { pages, areFew: pages.length <= maxSinglePages(pageCountOf(groupIndexes)) };
 }
 
 /**
@@ -193,13 +198,13 @@ function statisticsWithSearch(
 ): IndexedGroup['leaves'] {
   const count = firstRows.length - 1;
   return leavesOf(file, query).flatMap((leaf) => {
-    const known = leaves.find(({ key }) => key === leaf.key)?.pages;
+    const knownStatistics = leaves.find(({ key }) => key === leaf.key)?.pages;
     const { dictionaryOffset } = group.chunks[leaf.index]!;
     if (leaf.physical !== physicalType.byteArray || dictionaryOffset !== undefined)
-      return known === undefined ? [] : { key: leaf.key, pages: known };
+      return knownStatistics === undefined ? [] : { key: leaf.key, pages: knownStatistics };
     const search = cachedPageSearch(file, group.chunks[leaf.index]!);
     const pages = Array.from({ length: count }, (_, page): PageStats => ({
-      ...known?.[page],
+      ...knownStatistics?.[page],
       mayHoldBytes: (bytes) => search(bytes)[page] !== 0,
     }));
     return { key: leaf.key, pages };
@@ -213,10 +218,10 @@ function cachedPageSearch(
   file: SegmentFile,
   chunk: SegmentColumnChunk,
 ): (bytes: Buffer) => readonly number[] {
-  const found = new Map<Buffer, readonly number[]>();
+  const pagesByBytes = new Map<Buffer, readonly number[]>();
   return (bytes) => {
-    let pages = found.get(bytes);
-    if (pages === undefined) found.set(bytes, (pages = searchPages(file, chunk, bytes)));
+    let pages = pagesByBytes.get(bytes);
+    if (pages === undefined) pagesByBytes.set(bytes, (pages = searchPages(file, chunk, bytes)));
     return pages;
   };
 }
@@ -224,12 +229,12 @@ function cachedPageSearch(
 function searchPages(
   file: SegmentFile,
   chunk: SegmentColumnChunk,
-  wanted: Buffer,
+  wantedBytes: Buffer,
 ): readonly number[] {
   const pages: number[] = [];
   for (const { body, encoding } of pagesOf(file, [chunk])) {
     // Only the PLAIN encoding stores the bytes of a string contiguously.
-    const isFound = encoding !== encodingId.plain || holdsBytes(body.bytes, wanted);
+    const isFound = encoding !== encodingId.plain || holdsBytes(body.bytes, wantedBytes);
     pages.push(isFound ? 1 : 0);
   }
   return pages;
@@ -244,11 +249,11 @@ export function spansToRead(
   query: PageQuery,
   areVariantsPlaced = false,
 ): readonly RowSpan[] | undefined {
-  const indexed = indexedGroups(file, query, file.groups);
-  if (indexed === undefined) return undefined;
-  if (pageCountOf(indexed) * minPageCostNs > file.rows * query.perRow) return undefined;
-  const most = maxSinglePages(pageCountOf(indexed));
-  const pages = pagesThatMayMatch(indexed, query, areVariantsPlaced, most);
+  const groupIndexes = indexedGroups(file, query, file.groups);
+  if (groupIndexes === undefined) return undefined;
+  if (pageCountOf(groupIndexes) * minPageCostNs > file.rows * query.perRow) return undefined;
+  const maxPages = maxSinglePages(pageCountOf(groupIndexes));
+  const pages = pagesThatMayMatch(groupIndexes, query, areVariantsPlaced, maxPages);
   const spans: { readonly first: number; rows: number }[] = [];
   for (const { first, rows } of pages ?? []) {
     const last = spans.at(-1);
@@ -276,19 +281,19 @@ function indexedGroups(
   groups: readonly RowGroup[],
 ): readonly IndexedGroup[] | undefined {
   const leaves = leavesOf(file, query);
-  const indexed: IndexedGroup[] = [];
+  const groupIndexes: IndexedGroup[] = [];
   for (const group of groups) {
     const pages = leaves.map(({ index }) => file.offsetIndexOf(group, group.chunks[index]!));
     if (pages.length === 0 || pages.includes(undefined)) return undefined;
     const { firstRows } = pages[0]!;
-    const tested = leaves.flatMap((leaf) => {
+    const leavesWithStatistics = leaves.flatMap((leaf) => {
       const statistics = statisticsOf(file, group.chunks[leaf.index]!, leaf);
       const isWhole = statistics?.length === firstRows.length - 1;
       return isWhole ? [{ key: leaf.key, pages: statistics }] : [];
     });
-    indexed.push({ group, firstRows, leaves: tested });
+    groupIndexes.push({ group, firstRows, leaves: leavesWithStatistics });
   }
-  return indexed;
+  return groupIndexes;
 }
 
 /** Reads the page index of a field into the file's cache. Queries use it also when the columns are in memory. */
@@ -307,27 +312,32 @@ function pageCountOf(groups: readonly IndexedGroup[]): number {
   return groups.reduce((sum, { firstRows }) => sum + firstRows.length - 1, 0);
 }
 
-/** Returns the pages that may contain a match; undefined if there are more than `most`. */
+/** Returns the pages that may contain a match; undefined if there are more than `maxPages`. */
 function pagesThatMayMatch(
   groups: readonly IndexedGroup[],
   { columns, mayHold }: PageQuery,
   areVariantsPlaced: boolean,
-  most: number,
+  maxPages: number,
 ): readonly RowPage[] | undefined {
-  const found: RowPage[] = [];
+  const candidatePages: RowPage[] = [];
   for (const { group, firstRows, leaves } of groups) {
     // One object is reused for all pages, because a query tests hundreds of them.
     const stats: Record<string, PageStats> = {};
-    const stored = { rows: 0, columns, stats, areVariantsPlaced };
+    const storedPage = { rows: 0, columns, stats, areVariantsPlaced };
     for (let number = 0; number < firstRows.length - 1; number++) {
-      stored.rows = firstRows[number + 1]! - firstRows[number]!;
+      storedPage.rows = firstRows[number + 1]! - firstRows[number]!;
       for (const { key, pages } of leaves) stats[key] = pages[number]!;
-      if (!mayHold(stored)) continue;
-      if (found.length + 1 > most) return undefined;
-      found.push({ group, number, first: group.first + firstRows[number]!, rows: stored.rows });
+      if (!mayHold(storedPage)) continue;
+      if (candidatePages.length + 1 > maxPages) return undefined;
+      candidatePages.push({
+        group,
+        number,
+        first: group.first + firstRows[number]!,
+        rows: storedPage.rows,
+      });
     }
   }
-  return found;
+  return candidatePages;
 }
 
 /** The statistics of each chunk's pages, in the form that segment tests read. */
@@ -340,11 +350,11 @@ function statisticsOf(
 ): readonly PageStats[] | undefined {
   // For a list, the statistics of a leaf describe values, not rows.
   if (leaf.maxRepetition > 0) return undefined;
-  const known = statisticsByChunk.get(chunk);
-  if (known !== undefined) return known;
-  const made = file.pageStatisticsOf(chunk, leaf)?.map(finiteStatistics);
-  if (made !== undefined) statisticsByChunk.set(chunk, made);
-  return made;
+  const knownStatistics = statisticsByChunk.get(chunk);
+  if (knownStatistics !== undefined) return knownStatistics;
+  const statistics = file.pageStatisticsOf(chunk, leaf)?.map(finiteStatistics);
+  if (statistics !== undefined) statisticsByChunk.set(chunk, statistics);
+  return statistics;
 }
 
 function finiteStatistics({ nulls, min, max }: PageStatistics): PageStats {
@@ -368,23 +378,25 @@ export function matchPages<S extends RowSpan>(
   match: Matcher,
   columnOf: (page: S, field: FieldRef) => MemoryColumn | undefined,
 ): SelectionVector | undefined {
-  const numbers: number[] = [];
+  const sparseRows: number[] = [];
   let selected: Uint8Array | undefined;
   for (const page of pages) {
-    const tested = runToEnd(match({ rows: page.rows, column: (field) => columnOf(page, field) }));
-    if (isUnsupported(tested)) return undefined;
-    const found = chooseSelectionForm(tested, rows);
-    if (found === 'none') continue;
-    if (isSparse(found)) for (const row of found) numbers.push(page.first + row);
+    const testResult = runToEnd(
+      match({ rows: page.rows, column: (field) => columnOf(page, field) }),
+    );
+    if (isUnsupported(testResult)) return undefined;
+    const matchingRows = chooseSelectionForm(testResult, rows);
+    if (matchingRows === 'none') continue;
+    if (isSparse(matchingRows)) for (const row of matchingRows) sparseRows.push(page.first + row);
     else {
       selected ??= new Uint8Array(rows);
-      if (found === 'all') selected.fill(1, page.first, page.first + page.rows);
-      else selected.set(found, page.first);
+      if (matchingRows === 'all') selected.fill(1, page.first, page.first + page.rows);
+      else selected.set(matchingRows, page.first);
     }
-    releaseBytes(tested);
+    releaseBytes(testResult);
   }
-  if (selected === undefined) return numbers.length === 0 ? 'none' : Int32Array.from(numbers);
-  for (const row of numbers) selected[row] = 1;
+  if (selected === undefined) return sparseRows.length === 0 ? 'none' : Int32Array.from(sparseRows);
+  for (const row of sparseRows) selected[row] = 1;
   return selected;
 }
 

@@ -31,13 +31,13 @@ export interface Relevance {
 export class RankedRows {
   readonly #relevance: Relevance;
   readonly #ranking: Ranking;
-  readonly #texts: readonly (readonly [ScoredCondition, Bm25Weight])[];
+  readonly #textConditions: readonly (readonly [ScoredCondition, Bm25Weight])[];
 
   constructor(relevance: Relevance) {
     this.#relevance = relevance;
     this.#ranking = new Ranking(relevance.page);
     const leaves = relevance.clauses.flatMap((clause) => clause.leaves);
-    this.#texts = leaves.filter(([leaf]) => isTextCondition(leaf));
+    this.#textConditions = leaves.filter(([leaf]) => isTextCondition(leaf));
   }
 
   /**
@@ -52,7 +52,7 @@ export class RankedRows {
   ): Unsupported | undefined {
     this.#ranking.beginSegment(segment);
     if (matching === 'none') return undefined;
-    if (this.#texts.length > 0) return this.#addTexts(view, matching, satisfying);
+    if (this.#textConditions.length > 0) return this.#addTexts(view, matching, satisfying);
     const { rows } = view;
     const { sets, setOf } = satisfiedConditionSets(rows, satisfying);
     const scores = this.#scores(sets);
@@ -73,26 +73,26 @@ export class RankedRows {
   ): Unsupported | undefined {
     const { conditions, clauses, tier } = this.#relevance;
     const ranking = this.#ranking;
-    const found = new Map<Predicate, LeafHits>();
+    const hitsByCondition = new Map<Predicate, LeafHits>();
     for (const [i, condition] of conditions.entries())
-      found.set(condition, constantHits(rowNumbers(satisfying[i]!, view.rows)));
-    for (const [leaf, weight] of this.#texts) {
+      hitsByCondition.set(condition, constantHits(rowNumbers(satisfying[i]!, view.rows)));
+    for (const [leaf, weight] of this.#textConditions) {
       const text = view.text!(leaf.field);
       if (isUnsupported(text)) return text;
       if (text === 'absent') {
-        found.set(leaf, noHits);
+        hitsByCondition.set(leaf, noHits);
         continue;
       }
       const phrase = toTextQuery(leaf)!;
       const unsupported = unsupportedPattern(leaf.field, text, [phrase]);
       if (unsupported) return unsupported;
       if (text.mayCrossValues(phrase)) return unsupportedAcrossValues(leaf.field);
-      found.set(leaf, phraseHits(text, phrase, weight));
+      hitsByCondition.set(leaf, phraseHits(text, phrase, weight));
     }
     // Once the page is full, a segment whose best score is too low is skipped, as most segments are.
-    if (!ranking.wants(maxScore(clauses, tier, found))) return undefined;
-    const rows = competitiveRows(matching, view.rows, clauses, tier, found, ranking) ?? rowNumbers(matching, view.rows); // prettier-ignore
-    const scores = scoresByRow(clauses, tier, found, rows);
+    if (!ranking.wants(maxScore(clauses, tier, hitsByCondition))) return undefined;
+    const rows = competitiveRows(matching, view.rows, clauses, tier, hitsByCondition, ranking) ?? rowNumbers(matching, view.rows); // prettier-ignore
+    const scores = scoresByRow(clauses, tier, hitsByCondition, rows);
     for (let i = 0; i < rows.length; i++) ranking.add(rows[i]!, scores[i]!);
     return undefined;
   }
@@ -106,8 +106,8 @@ export class RankedRows {
     const { conditions, clauses, tier } = this.#relevance;
     const members = conditions.map((): number[] => []);
     for (const [i, set] of sets.entries()) for (const condition of set) members[condition]!.push(i);
-    const found = new Map(conditions.map((each, i) => [each, constantHits(Int32Array.from(members[i]!))])); // prettier-ignore
-    return scoresByRow(clauses, tier, found, Int32Array.from(sets.keys()));
+    const hitsByCondition = new Map(conditions.map((each, i) => [each, constantHits(Int32Array.from(members[i]!))])); // prettier-ignore
+    return scoresByRow(clauses, tier, hitsByCondition, Int32Array.from(sets.keys()));
   }
 }
 
@@ -140,13 +140,13 @@ function satisfiedConditionSets(
     /** Maps each set of conditions to the set that also contains the current condition. */
     const extended = new Map<number, number>();
     const extend = (row: number): void => {
-      const old = setOf[row]!;
-      let set = extended.get(old);
-      if (set === undefined) {
-        set = sets.push([...sets[old]!, condition]) - 1;
-        extended.set(old, set);
+      const oldSet = setOf[row]!;
+      let newSet = extended.get(oldSet);
+      if (newSet === undefined) {
+        newSet = sets.push([...sets[oldSet]!, condition]) - 1;
+        extended.set(oldSet, newSet);
       }
-      setOf[row] = set;
+      setOf[row] = newSet;
     };
     if (selection !== 'all' && isSparse(selection)) selection.forEach(extend);
     else

@@ -30,27 +30,30 @@ export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicat
       scoredConditionsOf(item).filter((leaf) => weights?.get(leaf) === noWeight),
     ),
   );
-  const rest = (item: Predicate, ranks: boolean): Predicate => {
+  const withoutUnsatisfied = (item: Predicate, ranks: boolean): Predicate => {
     switch (item.kind) {
       case 'or':
-        return or(item.items.map((each) => rest(each, ranks)).filter(({ kind }) => kind !== 'none')); // prettier-ignore
+        return or(item.items.map((each) => withoutUnsatisfied(each, ranks)).filter(({ kind }) => kind !== 'none')); // prettier-ignore
       case 'and': {
         // Inside a ranking clause, every condition contributes to the score even if the AND as a whole is not satisfied, so none is
         // removed.
         if (ranks) return item;
-        const items = item.items.map((each) => rest(each, false));
+        const items = item.items.map((each) => withoutUnsatisfied(each, false));
         return items.includes(none) ? none : and(items);
       }
       case 'not': {
-        const other = rest(item.item, false);
-        return other.kind === 'none' ? all : not(other);
+        const negatedItem = withoutUnsatisfied(item.item, false);
+        return negatedItem.kind === 'none' ? all : not(negatedItem);
       }
       default:
         return unsatisfied.has(item) ? none : item;
     }
   };
-  const scores = selection.scores.map((score) => ({ ...score, item: rest(score.item, true) }));
-  return { ...selection, predicate: rest(selection.predicate, false), scores };
+  const scores = selection.scores.map((score) => ({
+    ...score,
+    item: withoutUnsatisfied(score.item, true),
+  }));
+  return { ...selection, predicate: withoutUnsatisfied(selection.predicate, false), scores };
 }
 
 /** Returns true if every ranking condition on a text is on an indexed field and has the same score in the index (`hasSameScoreInIndex`). */

@@ -13,8 +13,8 @@ export function cachedRowOrder(
   column: SegmentView['column'],
 ): Int32Array | undefined {
   const key = `order\n${name}`;
-  const known = cache.get(key) as Int32Array | 'ascending' | undefined;
-  if (known !== undefined) return known === 'ascending' ? undefined : known;
+  const cachedOrder = cache.get(key) as Int32Array | 'ascending' | undefined;
+  if (cachedOrder !== undefined) return cachedOrder === 'ascending' ? undefined : cachedOrder;
   const values = column(rowIdKey.field)?.values;
   const order = values?.kind === 'numbers' ? ascendingOrder(values.numbers) : undefined;
   cache.set(key, order ?? 'ascending', (order?.byteLength ?? 0) + entryOverheadBytes);

@@ -64,12 +64,12 @@ export class SegmentCache {
   readonly admissionCache: AdmissionCache;
   readonly #bytes: number;
   /** The accessors of the segments that have been requested. */
-  readonly #known = new WeakMap<ShardSegment, SegmentAccessors>();
+  readonly #accessors = new WeakMap<ShardSegment, SegmentAccessors>();
   readonly #filterKeys = new WeakMap<SegmentColumnChunk, string>();
   /** The files that have been used since the last call of `releaseIdle`, by path. They are in use even if they are not in the cache. */
   readonly #usedFiles = new Map<string, SegmentFile>();
   /** The text indexes in which terms may have been looked up. */
-  readonly #searched = new Set<ColumnMatcher>();
+  readonly #searchedMatchers = new Set<ColumnMatcher>();
 
   constructor(bytes: number, counts?: CacheStats) {
     this.#bytes = bytes;
@@ -108,8 +108,8 @@ export class SegmentCache {
 
   /** Returns the accessors of a segment, which are created at its first use. A segment object belongs to one snapshot only. */
   #segment(snapshot: ShardSnapshot, segment: ShardSegment): SegmentAccessors {
-    const known = this.#known.get(segment);
-    if (known !== undefined) return known;
+    const knownAccessors = this.#accessors.get(segment);
+    if (knownAccessors !== undefined) return knownAccessors;
     const level = recordLevel(segment.rows);
     const scope = { snapshot, segment, depth: 0, level, keys: new Map<string, FieldKeys>() };
     const texts: OpenedTexts = new WeakMap();
@@ -120,17 +120,17 @@ export class SegmentCache {
       selections: this.#selections(segment),
       text: (field: FieldRef) => this.#text(scope, texts, field),
     };
-    const made = { view, pages: this.#pagesOf(scope) };
-    this.#known.set(segment, made);
-    return made;
+    const newAccessors = { view, pages: this.#pagesOf(scope) };
+    this.#accessors.set(segment, newAccessors);
+    return newAccessors;
   }
 
   /** Returns a function that finds columns in memory by file, leaf and type. A lookup does not count as a use of the column. */
   columnsOf({ columns }: ShardSnapshot): LoadedColumns {
     return ({ path }, leaf, type) => {
       const key = `0\n${path}\n${type}\n${logicalPathOf(columns, leaf)}`;
-      const known = this.admissionCache.peek(key) as CachedColumn | undefined;
-      return known === 'absent' ? undefined : known;
+      const cachedColumn = this.admissionCache.peek(key) as CachedColumn | undefined;
+      return cachedColumn === 'absent' ? undefined : cachedColumn;
     };
   }
 
@@ -138,13 +138,14 @@ export class SegmentCache {
     const keyOfCondition = (key: string): string => `selection\n${path}\n${key}`;
     return {
       get: (key) => {
-        const known = this.admissionCache.get(keyOfCondition(key)) as PackedSelection | undefined;
-        return known && unpackSelection(known, rows);
+        const cachedSelection = this.admissionCache.get(keyOfCondition(key)) as
+          PackedSelection | undefined;
+        return cachedSelection && unpackSelection(cachedSelection, rows);
       },
       set: (key, selection) => {
-        const kept = packSelection(selection);
-        const bytes = kept === 'all' ? 0 : kept.byteLength;
-        this.admissionCache.set(keyOfCondition(key), kept, bytes + entryOverheadBytes);
+        const packedSelection = packSelection(selection);
+        const bytes = packedSelection === 'all' ? 0 : packedSelection.byteLength;
+        this.admissionCache.set(keyOfCondition(key), packedSelection, bytes + entryOverheadBytes);
       },
     };
   }
@@ -163,15 +164,18 @@ export class SegmentCache {
       peekColumn: (name) =>
         this.admissionCache.peek(fieldKeysOf(scope, name).column) as CachedColumn | undefined,
       isWorthLoading: (name, bytes) => {
-        const { column } = fieldKeysOf(scope, name);
-        this.admissionCache.get(column);
-        return this.admissionCache.uses(column) > 1 && this.admissionCache.wouldStay(column, bytes);
+        const { column: columnKey } = fieldKeysOf(scope, name);
+        this.admissionCache.get(columnKey);
+        return (
+          this.admissionCache.uses(columnKey) > 1 && this.admissionCache.wouldStay(columnKey, bytes)
+        );
       },
       hashes: (name) => {
-        const { column, hashes } = fieldKeysOf(scope, name);
-        const known = this.admissionCache.get(column) as CachedColumn | undefined;
-        if (typeof known !== 'object' || known.values.kind !== 'strings') return undefined;
-        return this.admissionCache.has(hashes) ? 'made' : 'unmade';
+        const { column: columnKey, hashes: hashesKey } = fieldKeysOf(scope, name);
+        const cachedColumn = this.admissionCache.get(columnKey) as CachedColumn | undefined;
+        if (typeof cachedColumn !== 'object' || cachedColumn.values.kind !== 'strings')
+          return undefined;
+        return this.admissionCache.has(hashesKey) ? 'made' : 'unmade';
       },
       filter: (chunk) => this.#filter(fileOf(), chunk),
       column: (page, field) => this.#pageColumn(fileOf(), scope, page, field),
@@ -182,12 +186,12 @@ export class SegmentCache {
     let key = this.#filterKeys.get(chunk);
     if (key === undefined)
       this.#filterKeys.set(chunk, (key = `filter\n${file.path}\n${chunk.begin}`));
-    const known = this.admissionCache.get(key) as Uint32Array | undefined;
-    if (known !== undefined) return known;
-    const words = file.filter(chunk);
-    if (words !== undefined)
-      this.admissionCache.set(key, words, words.byteLength + entryOverheadBytes);
-    return words;
+    const cachedWords = this.admissionCache.get(key) as Uint32Array | undefined;
+    if (cachedWords !== undefined) return cachedWords;
+    const filterWords = file.filter(chunk);
+    if (filterWords !== undefined)
+      this.admissionCache.set(key, filterWords, filterWords.byteLength + entryOverheadBytes);
+    return filterWords;
   }
 
   #pageColumn(
@@ -200,10 +204,10 @@ export class SegmentCache {
     const leaf = path && file.leaf(path);
     if (leaf === undefined) return undefined;
     const key = `${page.first}\n${fieldKeysOf(scope, fieldCacheKey(field)).column}`;
-    const known = this.admissionCache.get(key) as MemoryColumn | undefined;
-    if (known !== undefined) return known;
-    const read = loadPage(file, leaf, page, this.#entries(file, leaf, page));
-    const column = field.type === 'double' ? withDoubles(read) : read;
+    const cachedColumn = this.admissionCache.get(key) as MemoryColumn | undefined;
+    if (cachedColumn !== undefined) return cachedColumn;
+    const loadedColumn = loadPage(file, leaf, page, this.#entries(file, leaf, page));
+    const column = field.type === 'double' ? withDoubles(loadedColumn) : loadedColumn;
     this.admissionCache.set(key, column, column.bytes + entryOverheadBytes);
     return column;
   }
@@ -213,8 +217,8 @@ export class SegmentCache {
     const chunk = group.chunks[leaf.index]!;
     if (chunk.dictionaryOffset === undefined) return undefined;
     const key = `entries\n${file.path}\n${chunk.dictionaryOffset}`;
-    const known = this.admissionCache.get(key) as DecodedValues | undefined;
-    if (known !== undefined) return known;
+    const cachedEntries = this.admissionCache.get(key) as DecodedValues | undefined;
+    if (cachedEntries !== undefined) return cachedEntries;
     const entries = dictionaryOf(file, leaf, group)!;
     this.admissionCache.set(key, entries, decodedByteSize(entries) + entryOverheadBytes);
     return entries;
@@ -227,9 +231,9 @@ export class SegmentCache {
       distinct: (field) => this.#distinct(scope, field),
       hashes: (field) => this.#hashes(scope, field),
       elements: (list) => {
-        const found = this.#elements(scope, list);
-        if (found === undefined) return undefined;
-        const { offsets, level } = found;
+        const elements = this.#elements(scope, list);
+        if (elements === undefined) return undefined;
+        const { offsets, level } = elements;
         const keys = new Map<string, FieldKeys>();
         return { offsets, view: this.#viewOf({ ...scope, depth: list.path.length, level, keys }) };
       },
@@ -238,12 +242,12 @@ export class SegmentCache {
 
   #text({ snapshot, segment }: RowScope, texts: OpenedTexts, field: FieldRef): SegmentText {
     const file = this.file(segment);
-    const ofFile = texts.get(file) ?? new Map<string, SegmentText>();
-    texts.set(file, ofFile);
+    const textsOfFile = texts.get(file) ?? new Map<string, SegmentText>();
+    texts.set(file, textsOfFile);
     const name = fieldCacheKey(field);
-    const text = ofFile.get(name) ?? this.#openText(file, snapshot, field);
-    ofFile.set(name, text);
-    if (text instanceof ColumnMatcher) this.#searched.add(text);
+    const text = textsOfFile.get(name) ?? this.#openText(file, snapshot, field);
+    textsOfFile.set(name, text);
+    if (text instanceof ColumnMatcher) this.#searchedMatchers.add(text);
     return text;
   }
 
@@ -258,8 +262,8 @@ export class SegmentCache {
 
   #column(scope: RowScope, field: FieldRef): MemoryColumn | undefined {
     const { column: key, dictionary } = fieldKeysOf(scope, fieldCacheKey(field));
-    const known = this.admissionCache.get(key) as CachedColumn | undefined;
-    if (known !== undefined) return known === 'absent' ? undefined : known;
+    const cachedColumn = this.admissionCache.get(key) as CachedColumn | undefined;
+    if (cachedColumn !== undefined) return cachedColumn === 'absent' ? undefined : cachedColumn;
     const column = this.#load(scope, field);
     const bytes = (column?.bytes ?? 0) + entryOverheadBytes;
     const base = column && hasDictionary(column) ? dictionary : undefined;
@@ -280,22 +284,32 @@ export class SegmentCache {
   }
 
   #distinct(scope: RowScope, field: FieldRef): DistinctStrings | undefined {
-    const { column, distinct: key, dictionary: base } = fieldKeysOf(scope, fieldCacheKey(field));
-    if (this.admissionCache.has(column)) return undefined;
-    const known = this.admissionCache.get(key) as DistinctStrings | 'absent' | undefined;
-    if (known !== undefined) return known === 'absent' ? undefined : known;
+    const {
+      column: columnKey,
+      distinct: key,
+      dictionary: base,
+    } = fieldKeysOf(scope, fieldCacheKey(field));
+    if (this.admissionCache.has(columnKey)) return undefined;
+    const cachedDistinct = this.admissionCache.get(key) as DistinctStrings | 'absent' | undefined;
+    if (cachedDistinct !== undefined)
+      return cachedDistinct === 'absent' ? undefined : cachedDistinct;
     const { snapshot, segment } = scope;
     const path = physicalPath(snapshot.columns, field.path);
     // The file is opened before the room for the dictionary is computed, because opening it takes some.
     if (path === undefined || this.file(segment).leaf(path) === undefined) return undefined;
-    const read = (dictionary: GrowingDictionary): DistinctStrings | undefined => {
+    const readDistinct = (dictionary: GrowingDictionary): DistinctStrings | undefined => {
       const distinct = loadDistinct(this.file(segment), path, dictionary);
       return distinct && { dictionary, distinct };
     };
-    const found = this.#withDictionary(scope, field, read, (result) => result !== undefined);
-    const bytes = (found?.distinct.byteLength ?? 0) + entryOverheadBytes;
-    this.admissionCache.set(key, found ?? 'absent', bytes, found && base);
-    return found;
+    const distinctStrings = this.#withDictionary(
+      scope,
+      field,
+      readDistinct,
+      (result) => result !== undefined,
+    );
+    const bytes = (distinctStrings?.distinct.byteLength ?? 0) + entryOverheadBytes;
+    this.admissionCache.set(key, distinctStrings ?? 'absent', bytes, distinctStrings && base);
+    return distinctStrings;
   }
 
   /**
@@ -311,10 +325,10 @@ export class SegmentCache {
   ): T {
     const cache = this.admissionCache;
     const key = fieldKeysOf(scope, fieldCacheKey(field)).dictionary;
-    const known = cache.get(key) as GrowingDictionary | undefined;
-    const dictionary = known ?? new GrowingDictionary();
+    const cachedDictionary = cache.get(key) as GrowingDictionary | undefined;
+    const dictionary = cachedDictionary ?? new GrowingDictionary();
     dictionary.maxBytes = Math.min(cache.maxBytesOf(key), this.#bytes / 2) - entryOverheadBytes;
-    let isKept = known !== undefined;
+    let isKept = cachedDictionary !== undefined;
     try {
       const result = read(dictionary);
       isKept ||= isUsed(result);
@@ -326,24 +340,25 @@ export class SegmentCache {
 
   #elements(scope: RowScope, list: FieldRef): LoadedElements | undefined {
     const key = fieldKeysOf(scope, fieldCacheKey(list)).elements;
-    const known = this.admissionCache.get(key) as LoadedElements | 'absent' | undefined;
-    if (known !== undefined) return known === 'absent' ? undefined : known;
+    const cachedElements = this.admissionCache.get(key) as LoadedElements | 'absent' | undefined;
+    if (cachedElements !== undefined)
+      return cachedElements === 'absent' ? undefined : cachedElements;
     const path = physicalPath(scope.snapshot.columns, list.path);
-    const found = path && loadElements(this.file(scope.segment), path, scope.level);
-    const bytes = (found?.offsets.byteLength ?? 0) + entryOverheadBytes;
-    this.admissionCache.set(key, found ?? 'absent', bytes);
-    return found;
+    const elements = path && loadElements(this.file(scope.segment), path, scope.level);
+    const bytes = (elements?.offsets.byteLength ?? 0) + entryOverheadBytes;
+    this.admissionCache.set(key, elements ?? 'absent', bytes);
+    return elements;
   }
 
   #hashes(scope: RowScope, field: FieldRef): StringHashes | undefined {
     const key = fieldKeysOf(scope, fieldCacheKey(field)).hashes;
-    const known = this.admissionCache.get(key) as StringHashes | undefined;
-    if (known !== undefined) return known;
+    const cachedHashes = this.admissionCache.get(key) as StringHashes | undefined;
+    if (cachedHashes !== undefined) return cachedHashes;
     const column = this.#column(scope, field);
     if (column?.values.kind !== 'strings') return undefined;
-    const made = stringHashes(column);
-    this.admissionCache.set(key, made, made.bytes + entryOverheadBytes);
-    return made;
+    const hashes = stringHashes(column);
+    this.admissionCache.set(key, hashes, hashes.bytes + entryOverheadBytes);
+    return hashes;
   }
 
   /**
@@ -357,16 +372,16 @@ export class SegmentCache {
         this.admissionCache.set(path, file, file.memoryBytes + entryOverheadBytes);
     }
     this.#usedFiles.clear();
-    for (const text of this.#searched) text.dropCachedHits();
-    this.#searched.clear();
+    for (const text of this.#searchedMatchers) text.dropCachedHits();
+    this.#searchedMatchers.clear();
   }
 
   file(segment: ShardSegment): SegmentFile {
     const { path } = segment;
-    const used = this.#usedFiles.get(path);
-    if (used !== undefined) return used;
-    const known = this.admissionCache.get(path) as SegmentFile | undefined;
-    const file = known ?? new SegmentFile(segment);
+    const usedFile = this.#usedFiles.get(path);
+    if (usedFile !== undefined) return usedFile;
+    const cachedFile = this.admissionCache.get(path) as SegmentFile | undefined;
+    const file = cachedFile ?? new SegmentFile(segment);
     this.#usedFiles.set(path, file);
     return file;
   }

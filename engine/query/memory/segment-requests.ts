@@ -10,7 +10,7 @@ import { candidateComparator, unpackTopRows, type KeyBound, type TopRow } from '
 
 /** What is known of a query before the shards are asked: its snapshot as they know it, and the segments that may contain matches. */
 export interface PreparedQuery {
-  readonly known: KnownSnapshot;
+  readonly knownSnapshot: KnownSnapshot;
   readonly segments: readonly number[];
 }
 
@@ -22,25 +22,25 @@ export async function prepareQuery(
   from: number,
 ): Promise<PreparedQuery> {
   const segments = touchedSegments(snapshot, predicate).filter((number) => number >= from);
-  return { known: await shards.registerSnapshot(snapshot), segments };
+  return { knownSnapshot: await shards.registerSnapshot(snapshot), segments };
 }
 
 /** Sends a query to the shards of its segments; `keyBoundOf` returns the bound of the first sort key in a segment. */
 export async function askShardsOfSegments(
   shards: Shards,
-  { known: { key, shardOf }, segments }: PreparedQuery,
+  { knownSnapshot: { key, shardOf }, segments }: PreparedQuery,
   query: Omit<ShardQuery, 'snapshot' | 'segments' | 'keyBounds'>,
   options: RunOptions,
   keyBoundOf?: (segment: number) => KeyBound,
 ): Promise<readonly ShardAnswer[] | Unsupported> {
   const requests = [...segmentsByShard(shardOf, segments)].map(([shard, list]) => {
-    const whole = {
+    const shardQuery = {
       ...query,
       snapshot: key,
       segments: Uint32Array.from(list),
       ...(keyBoundOf && { keyBounds: list.map(keyBoundOf) }),
     };
-    return [shard, { kind: 'select', query: whole }] as const;
+    return [shard, { kind: 'select', query: shardQuery }] as const;
   });
   const answers = await shards.askShards(requests, options);
   if (isUnsupported(answers)) return answers;

@@ -17,10 +17,10 @@ export async function readRecordsOfShards<F extends PageFormat>(
 ): Promise<PageRecords<F> | Unsupported> {
   const { key, shardOf } = await shards.registerSnapshot(snapshot);
   const projection = shards.registerProjection(layout.projection);
-  const asked = [...rowIndicesByShard(shardOf, rows)];
+  const indicesByShard = [...rowIndicesByShard(shardOf, rows)];
   const { format } = layout;
   const answers = await shards.askShards(
-    asked.map(([shard, at]) => {
+    indicesByShard.map(([shard, at]) => {
       const query = {
         snapshot: key,
         rows: rowPairsAt(rows, at),
@@ -33,11 +33,11 @@ export async function readRecordsOfShards<F extends PageFormat>(
     options,
   );
   if (isUnsupported(answers)) return answers;
-  const parts = asked.map(([, at], i) => {
+  const recordsOfShards = indicesByShard.map(([, at], i) => {
     const { records } = answers[i] as { readonly records: PageRecords<F> };
     return { records, at };
   });
-  return joinedRecords(parts, layout);
+  return joinedRecords(recordsOfShards, layout);
 }
 
 /**
@@ -51,20 +51,24 @@ export function recordsOfAnswers(
 ): PageRecords | undefined {
   if (answers.length === 1) return answers[0]!.records;
   if (layout === undefined) return undefined;
-  const parts: { readonly records: PageRecords; readonly of: readonly RowRef[] }[] = [];
+  const recordsOfShards: { readonly records: PageRecords; readonly rowRefs: readonly RowRef[] }[] =
+    [];
   for (const answer of answers) {
-    const of = rowsOfAnswer(answer);
-    if (of.length === 0) continue;
+    const rowRefs = rowsOfAnswer(answer);
+    if (rowRefs.length === 0) continue;
     if (answer.records === undefined) return undefined;
-    parts.push({ records: answer.records, of });
+    recordsOfShards.push({ records: answer.records, rowRefs });
   }
-  if (rows.length === 0 || parts.reduce((sum, { of }) => sum + of.length, 0) !== rows.length)
+  if (
+    rows.length === 0 ||
+    recordsOfShards.reduce((sum, { rowRefs }) => sum + rowRefs.length, 0) !== rows.length
+  )
     return undefined;
-  const places = new Map(rows.map(([segment, row], at) => [`${segment} ${row}`, at]));
+  const indexByRow = new Map(rows.map(([segment, row], at) => [`${segment} ${row}`, at]));
   return joinedRecords(
-    parts.map(({ records, of }) => ({
+    recordsOfShards.map(({ records, rowRefs }) => ({
       records,
-      at: of.map(([segment, row]) => places.get(`${segment} ${row}`)!),
+      at: rowRefs.map(([segment, row]) => indexByRow.get(`${segment} ${row}`)!),
     })),
     layout,
   );
@@ -77,18 +81,18 @@ function rowIndicesByShard(
 ): ReadonlyMap<number, readonly number[]> {
   const bySegment = new Map<number, number[]>();
   for (const [at, [segment]] of rows.entries()) {
-    const own = bySegment.get(segment);
-    if (own === undefined) bySegment.set(segment, [at]);
-    else own.push(at);
+    const ownIndices = bySegment.get(segment);
+    if (ownIndices === undefined) bySegment.set(segment, [at]);
+    else ownIndices.push(at);
   }
-  const found = new Map<number, number[]>();
+  const indicesByShard = new Map<number, number[]>();
   for (const [segment, at] of bySegment) {
     const shard = shardOf[segment]!;
-    const own = found.get(shard);
-    if (own === undefined) found.set(shard, at);
-    else own.push(...at);
+    const ownIndices = indicesByShard.get(shard);
+    if (ownIndices === undefined) indicesByShard.set(shard, at);
+    else ownIndices.push(...at);
   }
-  return found;
+  return indicesByShard;
 }
 
 function rowPairsAt(rows: readonly RowRef[], at: readonly number[]): Float64Array {

@@ -80,8 +80,8 @@ export class Shard {
     const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgottenSnapshot;
     this.#cache.beginQuery();
-    const wanted = new Set(query.segments);
-    const inFileOrder = snapshot.segments.filter(({ number }) => wanted.has(number));
+    const wantedNumbers = new Set(query.segments);
+    const inFileOrder = snapshot.segments.filter(({ number }) => wantedNumbers.has(number));
     const keyBounds = new Map(query.keyBounds?.map((bound, i) => [query.segments[i]!, bound]));
     const boundOf = ({ number }: ShardSegment): KeyBound => keyBounds.get(number);
     // The segments that may have the first rows come first, so that others can be skipped.
@@ -89,22 +89,23 @@ export class Shard {
       keyBounds.size > 0 && query.facets === null
         ? inOrderOfBounds(inFileOrder, boundOf, query.ordering[0]!)
         : inFileOrder;
-    const asides = query.relevance?.conditions ?? [];
-    const [match, ...sides] = compileMatchers([query.predicate, ...asides], new Set(asides.filter(isScoredCondition))); // prettier-ignore
-    const paged = sides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
-    const pageMatcher = paged && new PageMatcher(paged, match!);
-    const ranked = query.relevance && new RankedRows(query.relevance);
+    const sideConditions = query.relevance?.conditions ?? [];
+    const [match, ...matchSides] = compileMatchers([query.predicate, ...sideConditions], new Set(sideConditions.filter(isScoredCondition))); // prettier-ignore
+    const pagedQuery =
+      matchSides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
+    const pageMatcher = pagedQuery && new PageMatcher(pagedQuery, match!);
+    const rankedRows = query.relevance && new RankedRows(query.relevance);
     const facets = query.facets ? createFacetAccumulator(query.facets) : undefined;
-    const best =
+    const topRows =
       query.ordering.length > 0
         ? new TopRows(query.ordering, query.first, query.afterRowId)
         : undefined;
-    const scannedFields = fieldsOfPlainScan(query, paged !== undefined);
+    const scannedFields = fieldsOfPlainScan(query, pagedQuery !== undefined);
     const counts = new Float64Array(2 * segments.length);
-    const rows: number[] = [];
+    const rowPairs: number[] = [];
     const access = { bounds: 0, filters: 0, pages: 0, searches: 0, hashes: 0, columns: 0 };
     for (const [i, segment] of segments.entries()) {
-      const isBehind = best?.isBehind(segment.number, boundOf(segment)) ?? false;
+      const isBehind = topRows?.isBehind(segment.number, boundOf(segment)) ?? false;
       if (isBehind && query.predicate.kind === 'all' && facets === undefined) {
         counts[2 * i] = segment.number;
         counts[2 * i + 1] = liveRowCount(segment);
@@ -112,65 +113,71 @@ export class Shard {
         continue;
       }
       const view = this.#cache.view(snapshot, segment);
-      const ofPages = pageMatcher?.findMatches(this.#cache.pages(snapshot, segment), view, segment);
-      if (ofPages?.found === 'none') {
+      const pageMatches = pageMatcher?.findMatches(
+        this.#cache.pages(snapshot, segment),
+        view,
+        segment,
+      );
+      if (pageMatches?.found === 'none') {
         counts[2 * i] = segment.number;
-        access[ofPages.by]++;
+        access[pageMatches.by]++;
         this.#cache.releaseIdle();
         yield;
         continue;
       }
-      const live =
-        ofPages?.found === undefined
+      const liveView =
+        pageMatches?.found === undefined
           ? liveViewOf(this.#cache, snapshot, segment, scannedFields)
           : undefined;
-      const scanned = live ?? view;
-      const found = ofPages?.found ?? (yield* this.#interruptibly(match!(scanned)));
-      if (isUnsupported(found)) return this.#rested(found);
-      access[ofPages?.by ?? 'columns']++;
-      const count = countOf(found, scanned.rows);
+      const scannedView = liveView ?? view;
+      const matchingRows = pageMatches?.found ?? (yield* this.#interruptibly(match!(scannedView)));
+      if (isUnsupported(matchingRows)) return this.#releaseAndReturn(matchingRows);
+      access[pageMatches?.by ?? 'columns']++;
+      const count = countOf(matchingRows, scannedView.rows);
       counts[2 * i] = segment.number;
       counts[2 * i + 1] = count;
       if (count > 0) {
-        const ofSides: SelectionVector[] = [];
-        for (const side of sides) {
-          const own = yield* this.#interruptibly(side(view));
-          if (isUnsupported(own)) return this.#rested(own);
-          ofSides.push(own);
+        const sideSelections: SelectionVector[] = [];
+        for (const side of matchSides) {
+          const sideSelection = yield* this.#interruptibly(side(view));
+          if (isUnsupported(sideSelection)) return this.#releaseAndReturn(sideSelection);
+          sideSelections.push(sideSelection);
         }
-        const unranked = ranked?.add(segment.number, view, found, ofSides);
-        ofSides.forEach(releaseBytes);
-        if (unranked) return this.#rested(unranked);
-        if (best === undefined) collectRowPairs(rows, found, scanned, segment.number, query);
-        if (!isBehind) best?.add(scanned, found, segment);
+        const rankingRefusal = rankedRows?.add(segment.number, view, matchingRows, sideSelections);
+        sideSelections.forEach(releaseBytes);
+        if (rankingRefusal) return this.#releaseAndReturn(rankingRefusal);
+        if (topRows === undefined)
+          collectRowPairs(rowPairs, matchingRows, scannedView, segment.number, query);
+        if (!isBehind) topRows?.add(scannedView, matchingRows, segment);
         if (facets !== undefined) {
-          const bytes = selectionBytesOf(found, scanned.rows);
-          const refusal = facets.add(scanned, bytes);
+          const bytes = selectionBytesOf(matchingRows, scannedView.rows);
+          const refusal = facets.add(scannedView, bytes);
           releaseBytes(bytes);
-          if (refusal) return this.#rested(refusal);
+          if (refusal) return this.#releaseAndReturn(refusal);
         }
       }
-      releaseBytes(found);
+      releaseBytes(matchingRows);
       this.#cache.releaseIdle();
-      if (query.isUncounted && rows.length === 2 * query.first) break;
+      if (query.isUncounted && rowPairs.length === 2 * query.first) break;
       yield;
     }
     const partials = facets?.partial() ?? [];
     if (isUnsupported(partials)) return partials;
     const answer = {
       counts,
-      rows: Float64Array.from(rows),
-      candidates: packTopRows(best?.inSortOrder() ?? [], query.ordering.length),
+      rows: Float64Array.from(rowPairs),
+      candidates: packTopRows(topRows?.inSortOrder() ?? [], query.ordering.length),
       facets: partials,
-      ranked: ranked?.page() ?? [],
+      ranked: rankedRows?.page() ?? [],
       access,
     };
     if (query.page === undefined) return answer;
     const { offset, limit, isOnly } = query.page;
-    const found = rowsOfAnswer(answer);
-    if (!isOnly && (found.length === 0 || found.length > maxRowsWithRecords)) return answer;
-    const ofPage = isOnly ? found.slice(offset, offset + limit) : found;
-    const records = this.#records(snapshot, ofPage, query.page);
+    const answerRows = rowsOfAnswer(answer);
+    if (!isOnly && (answerRows.length === 0 || answerRows.length > maxRowsWithRecords))
+      return answer;
+    const pageRows = isOnly ? answerRows.slice(offset, offset + limit) : answerRows;
+    const records = this.#records(snapshot, pageRows, query.page);
     return isUnsupported(records) ? answer : { ...answer, records };
   }
 
@@ -179,21 +186,21 @@ export class Shard {
     const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgottenSnapshot;
     this.#cache.beginQuery();
-    const wanted = query.segments.map((numbers) => new Set(numbers));
+    const wantedNumbers = query.segments.map((numbers) => new Set(numbers));
     const matches = compileMatchers(
       query.predicates,
       new Set(query.predicates.filter(isScoredCondition)),
     );
     const counts = new Float64Array(matches.length);
     for (const segment of snapshot.segments) {
-      if (!wanted.some((numbers) => numbers.has(segment.number))) continue;
+      if (!wantedNumbers.some((numbers) => numbers.has(segment.number))) continue;
       const view = this.#cache.view(snapshot, segment);
       for (const [i, match] of matches.entries()) {
-        if (!wanted[i]!.has(segment.number)) continue;
-        const found = yield* this.#interruptibly(match(view));
-        if (isUnsupported(found)) return this.#rested(found);
-        counts[i]! += countOf(found, segment.rows);
-        releaseBytes(found);
+        if (!wantedNumbers[i]!.has(segment.number)) continue;
+        const matchingRows = yield* this.#interruptibly(match(view));
+        if (isUnsupported(matchingRows)) return this.#releaseAndReturn(matchingRows);
+        counts[i]! += countOf(matchingRows, segment.rows);
+        releaseBytes(matchingRows);
       }
       this.#cache.releaseIdle();
       yield;
@@ -206,18 +213,18 @@ export class Shard {
     const texts = this.#texts(query);
     if (isUnsupported(texts)) return texts;
     let [records, tokens] = [0, 0];
-    const found = query.phrases.map(() => 0);
+    const rowCounts = query.phrases.map(() => 0);
     for (const { matcher, view } of texts) {
       const unsupported = unsupportedPattern(query.field, matcher(), query.phrases);
-      if (unsupported) return this.#rested(unsupported);
-      const own = liveFrequencies(matcher(), view, query.field, query.phrases);
-      records += own.records;
-      tokens += own.tokens;
-      for (const [i, rows] of own.found.entries()) found[i]! += rows;
+      if (unsupported) return this.#releaseAndReturn(unsupported);
+      const segmentFrequencies = liveFrequencies(matcher(), view, query.field, query.phrases);
+      records += segmentFrequencies.records;
+      tokens += segmentFrequencies.tokens;
+      for (const [i, rows] of segmentFrequencies.found.entries()) rowCounts[i]! += rows;
       this.#cache.releaseIdle();
       yield;
     }
-    return { records, tokens, found };
+    return { records, tokens, found: rowCounts };
   }
 
   /** Searches the text index of a field. */
@@ -237,9 +244,9 @@ export class Shard {
         if (mayCross) return unsupportedAcrossValues(query.field);
       }
     }
-    const found = yield* this.#interruptibly(searchRanked(texts, query));
+    const rankedTexts = yield* this.#interruptibly(searchRanked(texts, query));
     this.#cache.releaseIdle();
-    return found;
+    return rankedTexts;
   }
 
   /** Returns the text indexes of a field, or a reason if a segment has none. */
@@ -254,7 +261,7 @@ export class Shard {
     for (const segment of snapshot.segments) {
       const view = this.#cache.view(snapshot, segment);
       const text = view.text!(field);
-      if (isUnsupported(text)) return this.#rested(text);
+      if (isUnsupported(text)) return this.#releaseAndReturn(text);
       const matcher = (): ColumnMatcher => view.text!(field) as ColumnMatcher;
       if (text !== 'absent') texts.push({ number: segment.number, matcher, view });
       this.#cache.releaseIdle();
@@ -285,7 +292,7 @@ export class Shard {
     }
   }
 
-  #rested<T>(result: T): T {
+  #releaseAndReturn<T>(result: T): T {
     this.#cache.releaseIdle();
     return result;
   }
@@ -309,18 +316,18 @@ export class Shard {
   ): PageRecords | Unsupported {
     const projection = this.#projections.get(key);
     if (projection === undefined) return forgottenSnapshot;
-    const file = (wanted: number): SegmentFile => {
-      const segment = snapshot.segments.find(({ number }) => number === wanted);
-      if (segment === undefined) throw new Error(`segment ${wanted} is not of this shard`);
+    const fileOfSegment = (wantedNumber: number): SegmentFile => {
+      const segment = snapshot.segments.find(({ number }) => number === wantedNumber);
+      if (segment === undefined) throw new Error(`segment ${wantedNumber} is not of this shard`);
       return this.#cache.file(segment);
     };
     const name = `${snapshot.key} ${key}`;
-    const asked = { rows, projection, format, name };
+    const request = { rows, projection, format, name };
     const records = cachedRecords(
       this.#cache.admissionCache,
-      file,
+      fileOfSegment,
       this.#cache.columnsOf(snapshot),
-      asked,
+      request,
     );
     this.#cache.releaseIdle();
     return records;
@@ -353,16 +360,16 @@ const maxRowsWithRecords = 16;
 /** Appends the first selected rows of a segment to `pairs`, as pairs of segment and row, until there are `first` pairs. */
 function collectRowPairs(
   pairs: number[],
-  found: SelectionVector,
+  selection: SelectionVector,
   { rows, rowOf }: SegmentView,
   number: number,
   { first, after }: ShardQuery,
 ): void {
-  const room = first - pairs.length / 2;
-  if (room <= 0 || (after !== undefined && number < after[0])) return;
+  const pairsLeft = first - pairs.length / 2;
+  if (pairsLeft <= 0 || (after !== undefined && number < after[0])) return;
   const from = after?.[0] === number ? after[1] + 1 : 0;
-  const some = isSparse(found)
-    ? found.filter((row) => row >= from).subarray(0, room)
-    : firstRows(found, rows, room, from);
-  for (const row of some) pairs.push(number, rowOf?.(row) ?? row);
+  const newRows = isSparse(selection)
+    ? selection.filter((row) => row >= from).subarray(0, pairsLeft)
+    : firstRows(selection, rows, pairsLeft, from);
+  for (const row of newRows) pairs.push(number, rowOf?.(row) ?? row);
 }

@@ -41,13 +41,13 @@ export interface KnownSnapshot {
 
 /** All shards: assigns each segment to one of them, and sends them requests. */
 export class Shards {
-  readonly #open: () => Promise<readonly ShardThread[]>;
+  readonly #openThreads: () => Promise<readonly ShardThread[]>;
   readonly #report: (message: string) => void;
   /** The number of rows that are assigned to each shard. */
-  readonly #rows: number[];
+  readonly #assignedRows: number[];
   /** The shard of each segment, by path of its file. */
   readonly #shardOf = new Map<string, number>();
-  readonly #known = new LruCache<string, KnownSnapshot>(maxKnownSnapshots, ({ key }) =>
+  readonly #knownSnapshots = new LruCache<string, KnownSnapshot>(maxKnownSnapshots, ({ key }) =>
     this.#tellAll({ kind: 'forget', snapshot: key }),
   );
   /** Maps each projection to its key. */
@@ -55,7 +55,7 @@ export class Shards {
     maxKnownProjections,
     (key) => this.#tellAll({ kind: 'forget-projection', key }),
   );
-  #opening: Promise<readonly ShardThread[]> | undefined;
+  #openingThreads: Promise<readonly ShardThread[]> | undefined;
   #threads: readonly ShardThread[] = [];
   #isClosed = false;
   #lastId = 0;
@@ -67,15 +67,16 @@ export class Shards {
     report: (message: string) => void = () => undefined,
   ) {
     this.#report = report;
-    this.#rows = Array.from({ length: count }, () => 0);
+    this.#assignedRows = Array.from({ length: count }, () => 0);
     // A new thread knows no snapshot, so all snapshots are sent again; sending one twice to the other threads does no harm.
     const events = { exited: () => this.#forgetAll(), report };
-    this.#open = () => Promise.all(this.#rows.map((_, index) => open(events, index)));
+    this.#openThreads = () =>
+      Promise.all(this.#assignedRows.map((_, index) => open(events, index)));
   }
 
   /** Starts the threads, and resolves when they answer or are closed. Without this call, the first snapshot starts them. */
   async start(): Promise<void> {
-    this.#threads = await (this.#opening ??= this.#open());
+    this.#threads = await (this.#openingThreads ??= this.#openThreads());
     const nothing: MessageToShard = { kind: 'forget', snapshot: 0 };
     try {
       await Promise.all(this.#threads.map((thread) => this.#run(thread, nothing)));
@@ -86,10 +87,10 @@ export class Shards {
 
   /** Sends a snapshot to the shards, unless they know it. */
   async registerSnapshot(snapshot: Snapshot): Promise<KnownSnapshot> {
-    this.#threads = await (this.#opening ??= this.#open());
+    this.#threads = await (this.#openingThreads ??= this.#openThreads());
     const name = `${snapshot.files[0]}\n${snapshot.version}\n${snapshot.segments.length}\n${snapshot.isInterleaved}`;
-    const earlier = this.#known.get(name);
-    if (earlier !== undefined) return earlier;
+    const knownSnapshot = this.#knownSnapshots.get(name);
+    if (knownSnapshot !== undefined) return knownSnapshot;
     const key = ++this.#lastKey;
     const shardOf = this.#assignSegments(snapshot);
     const { datasetId } = snapshot;
@@ -101,18 +102,18 @@ export class Shards {
         const { rows, areVariantsPlaced = false, deletion, baseRowId } = segment;
         return [{ ...files[number]!, number, rows, areVariantsPlaced, deletion, baseRowId }];
       });
-      const own: ShardSnapshot = { key, datasetId, columns, segments };
-      this.#tell(thread, { kind: 'snapshot', snapshot: own });
+      const shardSnapshot: ShardSnapshot = { key, datasetId, columns, segments };
+      this.#tell(thread, { kind: 'snapshot', snapshot: shardSnapshot });
     }
-    const known = { key, shardOf };
-    this.#known.set(name, known);
-    return known;
+    const newSnapshot = { key, shardOf };
+    this.#knownSnapshots.set(name, newSnapshot);
+    return newSnapshot;
   }
 
   /** Sends a projection to the shards, unless they know it, and returns its key. */
   registerProjection(projection: readonly ProjectedColumn[]): number {
-    const known = this.#projections.get(projection);
-    if (known !== undefined) return known;
+    const knownKey = this.#projections.get(projection);
+    if (knownKey !== undefined) return knownKey;
     const key = ++this.#lastKey;
     this.#tellAll({ kind: 'projection', key, projection });
     this.#projections.set(projection, key);
@@ -127,12 +128,12 @@ export class Shards {
     requests: readonly (readonly [shard: number, request: ShardRequest])[],
     options: RunOptions,
   ): Promise<readonly ShardReply[] | Unsupported> {
-    const sent: { readonly thread: ShardThread; readonly id: number }[] = [];
+    const sentMessages: { readonly thread: ShardThread; readonly id: number }[] = [];
     const { signal, timeoutMs = budgets.queryMs, isIdle } = options;
-    let end: (error: AppError) => void = () => undefined;
-    const ended = new Promise<never>((_, reject) => (end = reject));
-    const onAbort = (): void => end(clientLeftError());
-    const onLate = (): void => end(queryTimeoutError(timeoutMs));
+    let rejectEnding: (error: AppError) => void = () => undefined;
+    const ending = new Promise<never>((_, reject) => (rejectEnding = reject));
+    const onAbort = (): void => rejectEnding(clientLeftError());
+    const onLate = (): void => rejectEnding(queryTimeoutError(timeoutMs));
     const timer = setTimeout(onLate, timeoutMs);
     // A timer waits for at least a millisecond, in which a shard may answer, so a timeout of 0 is handled at once.
     if (timeoutMs <= 0) onLate();
@@ -142,13 +143,13 @@ export class Shards {
       const replies = requests.map(([shard, request]) => {
         const thread = this.#threads[shard]!;
         const id = ++this.#lastId;
-        sent.push({ thread, id });
+        sentMessages.push({ thread, id });
         return this.#run(thread, { ...request, id, isIdle } as CancellableMessage);
       });
-      const all = await Promise.race([Promise.all(replies), ended]);
-      return all.find(isUnsupported) ?? (all as readonly ShardReply[]);
+      const allReplies = await Promise.race([Promise.all(replies), ending]);
+      return allReplies.find(isUnsupported) ?? (allReplies as readonly ShardReply[]);
     } catch (error) {
-      for (const { thread, id } of sent) this.#tell(thread, { kind: 'cancel', id });
+      for (const { thread, id } of sentMessages) this.#tell(thread, { kind: 'cancel', id });
       throw error;
     } finally {
       clearTimeout(timer);
@@ -164,7 +165,7 @@ export class Shards {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const threads = (await this.#opening) ?? [];
+    const threads = (await this.#openingThreads) ?? [];
     await Promise.all(threads.map((thread) => thread.close()));
   }
 
@@ -192,21 +193,22 @@ export class Shards {
   #assignSegments({ segments, files }: Snapshot): Uint16Array {
     if (this.#shardOf.size > maxAssignedSegments) this.#shardOf.clear();
     const shardOf = new Uint16Array(segments.length);
-    const ownRows = this.#rows.map(() => 0);
+    const ownRows = this.#assignedRows.map(() => 0);
     const unassigned: number[] = [];
     for (const [number, { rows }] of segments.entries()) {
-      const assigned = this.#shardOf.get(files[number + 1]!);
-      if (assigned === undefined) unassigned.push(number);
-      else ownRows[(shardOf[number] = assigned)]! += rows;
+      const assignedShard = this.#shardOf.get(files[number + 1]!);
+      if (assignedShard === undefined) unassigned.push(number);
+      else ownRows[(shardOf[number] = assignedShard)]! += rows;
     }
     for (const number of unassigned.sort((a, b) => segments[b]!.rows - segments[a]!.rows)) {
       const shard = ownRows.reduce((least, rows, other) => {
-        const difference = rows - ownRows[least]! || this.#rows[other]! - this.#rows[least]!;
+        const difference =
+          rows - ownRows[least]! || this.#assignedRows[other]! - this.#assignedRows[least]!;
         return difference < 0 ? other : least;
       }, 0);
       shardOf[number] = shard;
       ownRows[shard]! += segments[number]!.rows;
-      this.#rows[shard]! += segments[number]!.rows;
+      this.#assignedRows[shard]! += segments[number]!.rows;
       this.#shardOf.set(files[number + 1]!, shard);
     }
     return shardOf;
@@ -218,9 +220,9 @@ export class Shards {
 
   #forgetAll(): void {
     if (this.#isClosed) return;
-    const snapshots = this.#known.values().map(({ key }) => key);
+    const snapshots = this.#knownSnapshots.values().map(({ key }) => key);
     const projections = this.#projections.values();
-    this.#known.clear();
+    this.#knownSnapshots.clear();
     this.#projections.clear();
     // The messages are sent after this event has been handled, because the pool replaces the thread only then.
     queueMicrotask(() => {

@@ -94,12 +94,12 @@ export class TopRows {
   readonly #afterRowId: number;
   /** The first rows if `rowIdKey` is the only key. */
   readonly #firstRowIds: FirstRowIds | undefined;
-  #kept: TopRow[] = [];
+  #keptRows: TopRow[] = [];
   /** First sort key of the last row that is kept; undefined until `count` rows are kept. */
-  #worst: SortValue | undefined;
+  #lastKey: SortValue | undefined;
   /** The segment of the last row that is kept, and the one whose rows are being added. */
-  #worstSegment = -1;
-  #segment = -1;
+  #lastKeptSegment = -1;
+  #addedSegment = -1;
 
   constructor(ordering: readonly OrderKey[], count: number, afterRowId = -1) {
     this.#afterRowId = afterRowId;
@@ -114,26 +114,28 @@ export class TopRows {
     if (this.#firstRowIds !== undefined)
       return this.#addByRowId(this.#firstRowIds, view, selection, segment);
     const { number, baseRowId } = segment;
-    this.#segment = number;
+    this.#addedSegment = number;
     const keys = this.#ordering.map((key) =>
       isRowIdKey(key)
         ? rowIdReader(view, baseRowId)
         : sortKeyReader(view.column(key.field), key.descending),
     );
     const insert = (row: number): void => {
-      this.#kept.push({
+      this.#keptRows.push({
         values: keys.map((get) => get(row)),
         segment: number,
         row: view.rowOf?.(row) ?? row,
       });
-      if (this.#kept.length >= 2 * this.#count + 64) this.#cut();
+      if (this.#keptRows.length >= 2 * this.#count + 64) this.#cut();
     };
     const bytes = selectionBytesOf(selection, view.rows);
     const selected = typeof bytes === 'string' ? undefined : bytes;
-    const first = view.column(this.#ordering[0]!.field);
+    const firstColumn = view.column(this.#ordering[0]!.field);
     const isPlain =
-      first !== undefined && first.offsets === undefined && areAllNumbersFinite(first.values);
-    if (isPlain) this.#addNumbers(first, selected, insert);
+      firstColumn !== undefined &&
+      firstColumn.offsets === undefined &&
+      areAllNumbersFinite(firstColumn.values);
+    if (isPlain) this.#addNumbers(firstColumn, selected, insert);
     else this.#addAny(view.rows, keys[0]!, selected, insert);
   }
 
@@ -144,27 +146,27 @@ export class TopRows {
   isBehind(segment: number, bound: KeyBound): boolean {
     if (bound === undefined || this.#firstRowIds !== undefined) return false;
     // The last row that is kept is found by sorting them, which pays only if many were added since.
-    const added = this.#kept.length - this.#count;
-    if (this.#worst === undefined ? added >= 0 : added > this.#count >> 3) this.#cut();
-    if (this.#worst === undefined) return false;
+    const addedCount = this.#keptRows.length - this.#count;
+    if (this.#lastKey === undefined ? addedCount >= 0 : addedCount > this.#count >> 3) this.#cut();
+    if (this.#lastKey === undefined) return false;
     const sign = this.#ordering[0]!.descending ? -1 : 1;
-    const distance = compareValues(bound, this.#worst, sign);
+    const distance = compareValues(bound, this.#lastKey, sign);
     return distance > 0 || (distance === 0 && this.#areEqualKeysLast(segment));
   }
 
   inSortOrder(): readonly TopRow[] {
     if (this.#firstRowIds !== undefined) return this.#firstRowIds.inOrder();
     this.#cut();
-    return this.#kept;
+    return this.#keptRows;
   }
 
   #cut(): void {
-    this.#kept.sort(this.#compare);
-    if (this.#count === 0 || this.#kept.length < this.#count) return;
-    this.#kept.length = this.#count;
-    const last = this.#kept.at(-1)!;
-    this.#worst = last.values[0]!;
-    this.#worstSegment = last.segment;
+    this.#keptRows.sort(this.#compare);
+    if (this.#count === 0 || this.#keptRows.length < this.#count) return;
+    this.#keptRows.length = this.#count;
+    const last = this.#keptRows.at(-1)!;
+    this.#lastKey = last.values[0]!;
+    this.#lastKeptSegment = last.segment;
   }
 
   /**
@@ -172,7 +174,7 @@ export class TopRows {
    * is no other key, and the row is in a later segment, or later in the same one.
    */
   #areEqualKeysLast(segment: number): boolean {
-    return this.#ordering.length === 1 && segment >= this.#worstSegment;
+    return this.#ordering.length === 1 && segment >= this.#lastKeptSegment;
   }
 
   /**
@@ -219,30 +221,31 @@ export class TopRows {
     const { numbers } = isDictionary ? values.entries : values;
     const indices = isDictionary ? values.indices : undefined;
     const sign = this.#ordering[0]!.descending ? -1 : 1;
-    const before = this.#worst;
+    const lastKeyBefore = this.#lastKey;
     // Many segments have no number that sorts before the numbers of the rows found so far, so their distinct numbers are tested first.
-    if (isDictionary && typeof before === 'number') {
+    if (isDictionary && typeof lastKeyBefore === 'number') {
       const mayBeKept = (number: number): boolean => {
-        const distance = (number - before) * sign;
-        return distance < 0 || (distance === 0 && !this.#areEqualKeysLast(this.#segment));
+        const distance = (number - lastKeyBefore) * sign;
+        return distance < 0 || (distance === 0 && !this.#areEqualKeysLast(this.#addedSegment));
       };
       if (!numbers.some(mayBeKept)) return;
     }
     // The first key of the last row that is kept, in a local variable for the loop; NaN, with which both comparisons are false, if it is
     // not a number.
-    let last = numberOrNaN(before);
+    let lastNumber = numberOrNaN(lastKeyBefore);
     for (let row = 0; row < rows; row++) {
       if (selected !== undefined && selected[row] === 0) continue;
       if (present !== undefined && present[row] === 0) {
-        const worst = this.#worst;
-        if (worst !== undefined && (worst !== null || this.#areEqualKeysLast(this.#segment))) continue; // prettier-ignore
+        const lastKey = this.#lastKey;
+        if (lastKey !== undefined && (lastKey !== null || this.#areEqualKeysLast(this.#addedSegment))) continue; // prettier-ignore
       } else {
         const number = indices === undefined ? numbers[row]! : numbers[indices[row]!]!;
-        const distance = (number - last) * sign;
-        if (distance > 0 || (distance === 0 && this.#areEqualKeysLast(this.#segment))) continue;
+        const distance = (number - lastNumber) * sign;
+        if (distance > 0 || (distance === 0 && this.#areEqualKeysLast(this.#addedSegment)))
+          continue;
       }
       insert(row);
-      last = numberOrNaN(this.#worst);
+      lastNumber = numberOrNaN(this.#lastKey);
     }
   }
 
@@ -255,9 +258,10 @@ export class TopRows {
     const sign = this.#ordering[0]!.descending ? -1 : 1;
     for (let row = 0; row < rows; row++) {
       if (selected !== undefined && selected[row] === 0) continue;
-      if (this.#worst !== undefined) {
-        const distance = compareValues(get(row), this.#worst, sign);
-        if (distance > 0 || (distance === 0 && this.#areEqualKeysLast(this.#segment))) continue;
+      if (this.#lastKey !== undefined) {
+        const distance = compareValues(get(row), this.#lastKey, sign);
+        if (distance > 0 || (distance === 0 && this.#areEqualKeysLast(this.#addedSegment)))
+          continue;
       }
       insert(row);
     }

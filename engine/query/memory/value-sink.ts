@@ -56,18 +56,18 @@ export function readEntries(
   if (count === 0) return;
   const width = body.readByte();
   const end = to + count;
-  let most = readConstant(body, width, count);
-  if (most !== undefined) out.fill(entries[most]!, to, end);
+  let greatestIndex = readConstant(body, width, count);
+  if (greatestIndex !== undefined) out.fill(entries[greatestIndex]!, to, end);
   else {
     readHybrid(body, width, count, out, to);
-    most = 0;
+    greatestIndex = 0;
     for (let i = to; i < end; i++) {
       const index = out[i]! >>> 0;
-      if (index > most) most = index;
+      if (index > greatestIndex) greatestIndex = index;
       out[i] = entries[index]!;
     }
   }
-  if (most >>> 0 >= entries.length) throw entryOutOfRangeError(entries.length);
+  if (greatestIndex >>> 0 >= entries.length) throw entryOutOfRangeError(entries.length);
 }
 
 function entryOutOfRangeError(entries: number): RangeError {

@@ -32,25 +32,26 @@ export async function countInShards(
   const testCount = predicates.reduce((sum, each) => sum + conditionsIn(each).length, 0) * shardOf.length; // prettier-ignore
   for (const [i, predicate] of predicates.entries()) {
     const count = testCount > maxPruningTests ? () => undefined : statisticsCounter(predicate);
-    const rest: number[] = [];
+    const uncountedSegments: number[] = [];
     for (const [number, segment] of snapshot.segments.entries()) {
-      const found = count(segment);
-      if (found === undefined) rest.push(number);
-      else counts[i]! += found;
+      const loggedCount = count(segment);
+      if (loggedCount === undefined) uncountedSegments.push(number);
+      else counts[i]! += loggedCount;
     }
-    if (rest.length > 0) uncounted.push({ i, segments: segmentsByShard(shardOf, rest) });
+    if (uncountedSegments.length > 0)
+      uncounted.push({ i, segments: segmentsByShard(shardOf, uncountedSegments) });
   }
   const shardNumbers = new Set(uncounted.flatMap(({ segments }) => [...segments.keys()]));
-  const asked = [...shardNumbers].map((shard) => {
-    const own = uncounted.filter(({ segments }) => segments.has(shard));
-    const segments = own.map((each) => Uint32Array.from(each.segments.get(shard)!));
-    return { shard, own, query: { snapshot: key, predicates: own.map(({ i }) => predicates[i]!), segments } }; // prettier-ignore
+  const shardRequests = [...shardNumbers].map((shard) => {
+    const ownPredicates = uncounted.filter(({ segments }) => segments.has(shard));
+    const segments = ownPredicates.map((each) => Uint32Array.from(each.segments.get(shard)!));
+    return { shard, ownPredicates, query: { snapshot: key, predicates: ownPredicates.map(({ i }) => predicates[i]!), segments } }; // prettier-ignore
   });
-  const answers = await shards.askShards(asked.map(({ shard, query }) => [shard, { kind: 'count', query }] as const), options); // prettier-ignore
+  const answers = await shards.askShards(shardRequests.map(({ shard, query }) => [shard, { kind: 'count', query }] as const), options); // prettier-ignore
   if (isUnsupported(answers)) return answers;
-  for (const [n, { own }] of asked.entries()) {
-    const found = (answers[n] as { readonly counts: Float64Array }).counts;
-    for (const [k, { i }] of own.entries()) counts[i]! += found[k]!;
+  for (const [n, { ownPredicates }] of shardRequests.entries()) {
+    const shardCounts = (answers[n] as { readonly counts: Float64Array }).counts;
+    for (const [k, { i }] of ownPredicates.entries()) counts[i]! += shardCounts[k]!;
   }
   return counts;
 }
@@ -72,38 +73,40 @@ export async function weighInShards(
   options: RunOptions,
 ): Promise<ConditionWeights | Unsupported> {
   const weights = new Map<ScoredCondition, Bm25Weight>(conditions.map((each) => [each, noWeight]));
-  const stored = conditions.filter(({ field }) => columnOfField(field, snapshot.columns));
-  const byField = Map.groupBy(stored.filter(isTextCondition), ({ field }) => fieldKey(field));
+  const storedConditions = conditions.filter(({ field }) => columnOfField(field, snapshot.columns));
+  const byField = Map.groupBy(storedConditions.filter(isTextCondition), ({ field }) =>
+    fieldKey(field),
+  );
   const unsupported = await Promise.all(
-    [...byField.values()].map(async (ofField) => {
-      const phrases = ofField.map((condition) => toTextQuery(condition)!);
-      const known = await readTextFrequencies(
+    [...byField.values()].map(async (fieldConditions) => {
+      const phrases = fieldConditions.map((condition) => toTextQuery(condition)!);
+      const frequencies = await readTextFrequencies(
         shards,
         snapshot,
-        ofField[0]!.field,
+        fieldConditions[0]!.field,
         phrases,
         options,
       );
-      if (isUnsupported(known)) return known;
-      for (const [i, condition] of ofField.entries())
-        weights.set(condition, bm25Weight(known, known.found[i]!));
+      if (isUnsupported(frequencies)) return frequencies;
+      for (const [i, condition] of fieldConditions.entries())
+        weights.set(condition, bm25Weight(frequencies, frequencies.found[i]!));
       return undefined;
     }),
   );
-  const others = stored.filter((condition) => !isTextCondition(condition));
+  const otherConditions = storedConditions.filter((condition) => !isTextCondition(condition));
   const counts =
     unsupported.find((each) => each !== undefined) ??
-    (await cachedCounts(shards, snapshot, others, options));
+    (await cachedCounts(shards, snapshot, otherConditions, options));
   if (isUnsupported(counts)) return counts;
   // The weight of a condition that no record satisfies does not depend on how many records have the field.
-  const satisfied = others.flatMap((condition, i) =>
+  const satisfiedConditions = otherConditions.flatMap((condition, i) =>
     counts[i]! > 0 ? [{ condition, count: counts[i]! }] : [],
   );
-  const arePresent = satisfied.map(({ condition: { field } }) => not(freezePredicate({ kind: 'missing', field }))); // prettier-ignore
-  const present = await cachedCounts(shards, snapshot, arePresent, options);
-  if (isUnsupported(present)) return present;
-  for (const [i, { condition, count }] of satisfied.entries())
-    weights.set(condition, documentFrequencyWeight(present[i]!, count));
+  const presencePredicates = satisfiedConditions.map(({ condition: { field } }) => not(freezePredicate({ kind: 'missing', field }))); // prettier-ignore
+  const presentCounts = await cachedCounts(shards, snapshot, presencePredicates, options);
+  if (isUnsupported(presentCounts)) return presentCounts;
+  for (const [i, { condition, count }] of satisfiedConditions.entries())
+    weights.set(condition, documentFrequencyWeight(presentCounts[i]!, count));
   return weights;
 }
 
@@ -118,16 +121,20 @@ async function cachedCounts(
 ): Promise<readonly number[] | Unsupported> {
   const { files, datasetId, version } = snapshot;
   const keys = predicates.map((each) => JSON.stringify([files[0], datasetId, version, each]));
-  const known = new Map(keys.map((key) => [key, countCache.get(key)]));
-  const unknown = new Map(
-    predicates.flatMap((each, i) => (known.get(keys[i]!) === undefined ? [[keys[i]!, each]] : [])),
+  const knownCounts = new Map(keys.map((key) => [key, countCache.get(key)]));
+  const unknownPredicates = new Map(
+    predicates.flatMap((each, i) =>
+      knownCounts.get(keys[i]!) === undefined ? [[keys[i]!, each]] : [],
+    ),
   );
   const counts =
-    unknown.size === 0 ? [] : await countInShards(shards, snapshot, [...unknown.values()], options);
+    unknownPredicates.size === 0
+      ? []
+      : await countInShards(shards, snapshot, [...unknownPredicates.values()], options);
   if (isUnsupported(counts)) return counts;
-  for (const [i, key] of [...unknown.keys()].entries()) {
-    known.set(key, counts[i]!);
+  for (const [i, key] of [...unknownPredicates.keys()].entries()) {
+    knownCounts.set(key, counts[i]!);
     countCache.set(key, counts[i]!);
   }
-  return keys.map((key) => known.get(key)!);
+  return keys.map((key) => knownCounts.get(key)!);
 }

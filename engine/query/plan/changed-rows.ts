@@ -39,7 +39,7 @@ export async function matchChangedRows(
   const removedLeft = indexesWhere(isMatched, (one) => one === 0);
   const addedLeft = indexesWhere(partners, (one) => one < 0);
   const holdsAdded = removedLeft.length > addedLeft.length;
-  const [held, heldLeft, read, readLeft] = holdsAdded
+  const [heldRows, heldLeft, readRows, readLeft] = holdsAdded
     ? ([added, addedLeft, removed, removedLeft] as const)
     : ([removed, removedLeft, added, addedLeft] as const);
   if (readLeft.length === 0) return partners;
@@ -51,8 +51,8 @@ export async function matchChangedRows(
     const someHeld = heldLeft.subarray(first, first + budgets.comparedIds);
     await matchById(
       engine,
-      selectRows(held, someHeld),
-      selectRows(read, readLeft),
+      selectRows(heldRows, someHeld),
+      selectRows(readRows, readLeft),
       options,
       (i, k) => pair(someHeld[i]!, readLeft[k]!),
     );
@@ -62,13 +62,13 @@ export async function matchChangedRows(
 
 /** Returns for each element of one ascending list the index of an equal element of another; -1 if there is none. */
 function joinAscending(these: Float64Array, others: Float64Array): Int32Array {
-  const found = new Int32Array(these.length).fill(-1);
+  const partners = new Int32Array(these.length).fill(-1);
   for (let i = 0, k = 0; i < these.length && k < others.length;) {
-    if (these[i] === others[k]) found[i++] = k++;
+    if (these[i] === others[k]) partners[i++] = k++;
     else if (these[i]! < others[k]!) i++;
     else k++;
   }
-  return found;
+  return partners;
 }
 
 /** Sets to -1 the partners of added rows that have another `_id`, or the same `_commit`. */

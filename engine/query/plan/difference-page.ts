@@ -71,24 +71,24 @@ async function findRecordChanges(
   { from, to, difference }: ComparedVersions,
   options: RunOptions,
 ): Promise<RecordChanges> {
-  const removed = await RowSequence.fromSnapshot(from, difference.removed);
-  const added = await RowSequence.fromSnapshot(to, difference.added);
+  const removedRows = await RowSequence.fromSnapshot(from, difference.removed);
+  const addedRows = await RowSequence.fromSnapshot(to, difference.added);
   const partners =
-    removed.length > 0 && added.length > 0
+    removedRows.length > 0 && addedRows.length > 0
       ? await matchChangedRows(
           engine,
-          { snapshot: from, rows: removed },
-          { snapshot: to, rows: added },
+          { snapshot: from, rows: removedRows },
+          { snapshot: to, rows: addedRows },
           options,
         )
       : new Int32Array(0);
   const before = partners.filter((index) => index >= 0);
   const after = partners.map((_, index) => index).filter((index) => partners[index]! >= 0);
   const changes = {
-    removed: removed.excludeIndexes(before.toSorted()),
-    before: removed.selectIndexes(before),
-    after: added.selectIndexes(after),
-    added: added.excludeIndexes(after),
+    removed: removedRows.excludeIndexes(before.toSorted()),
+    before: removedRows.selectIndexes(before),
+    after: addedRows.selectIndexes(after),
+    added: addedRows.excludeIndexes(after),
   };
   const bytes = Object.values(changes).reduce(
     (sum, { orderBytes }) => sum + orderBytes,
@@ -110,7 +110,10 @@ export async function* readDifferencePage(
   limit: number,
   options: RunOptions,
 ): AsyncGenerator<string> {
-  const read = (snapshot: Snapshot, rows: readonly RowRef[]): AsyncIterable<readonly string[]> => {
+  const readRecords = (
+    snapshot: Snapshot,
+    rows: readonly RowRef[],
+  ): AsyncIterable<readonly string[]> => {
     if (rows.length === 0) return noChangeLines();
     const projection = project(snapshot.columns, fields, { fields: null, excludeFields: [] });
     return readPageRecords(
@@ -128,12 +131,12 @@ export async function* readDifferencePage(
     return text;
   };
   let [first, end] = [offset, offset + limit];
-  for await (const piece of read(from, removed.slice(first, end)))
+  for await (const piece of readRecords(from, removed.slice(first, end)))
     yield joinMembers(piece.map((record) => jsonOfRecordChange('removed', record)));
   [first, end] = [Math.max(0, first - removed.length), Math.max(0, end - removed.length)];
-  const earlierTexts = read(from, before.slice(first, end))[Symbol.asyncIterator]();
+  const earlierTexts = readRecords(from, before.slice(first, end))[Symbol.asyncIterator]();
   try {
-    for await (const piece of read(to, after.slice(first, end))) {
+    for await (const piece of readRecords(to, after.slice(first, end))) {
       // The earlier and the later records are read in parts of equal numbers of records.
       const { value: befores } = (await earlierTexts.next()) as {
         readonly value: readonly string[];
@@ -146,7 +149,7 @@ export async function* readDifferencePage(
     await earlierTexts.return?.();
   }
   [first, end] = [Math.max(0, first - after.length), Math.max(0, end - after.length)];
-  for await (const piece of read(to, added.slice(first, end)))
+  for await (const piece of readRecords(to, added.slice(first, end)))
     yield joinMembers(piece.map((record) => jsonOfRecordChange('added', record)));
 }
 

@@ -94,14 +94,14 @@ async function carryOut(
       engine?.hot?.recordUse(snapshot.datasetId, columns);
   const options = { ...execution.options, isHeavy: plan.isHeavy };
   const state: PlanState = { scores: request.scores };
-  for (const planned of plan.steps) {
-    const { step } = planned;
+  for (const planStep of plan.steps) {
+    const { step } = planStep;
     if (step === 'read') continue;
     const answer = await times.measure(step, () =>
-      stepRunners[step]({ ...execution, options, plan }, planned.executor, state),
+      stepRunners[step]({ ...execution, options, plan }, planStep.executor, state),
     );
     if (answer === undefined) continue;
-    const refusal = [refusedStepKey(planned), answer.unsupported] as const;
+    const refusal = [refusedStepKey(planStep), answer.unsupported] as const;
     return carryOut(execution, new Map([...refused, refusal]), times);
   }
   return { ...state, plan };

@@ -33,10 +33,10 @@ function* pageRows(
   let before = 0;
   for (const [segment, stored] of snapshot.segments.entries()) {
     if (before >= offset + limit) return;
-    const records = liveRowCount(stored);
+    const recordCount = liveRowCount(stored);
     const from = Math.max(0, offset - before);
-    const end = Math.min(records, offset + limit - before);
-    before += records;
+    const end = Math.min(recordCount, offset + limit - before);
+    before += recordCount;
     if (from === 0 && end === stored.rows) yield { segment, rows: 'all' };
     else {
       const rows = rowsOfRecords(stored.deletion, from, end);

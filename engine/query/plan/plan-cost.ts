@@ -47,9 +47,9 @@ export function memoryCostMs(
 }
 
 /** Returns the estimated cost of finding the rows and facets with SQL, over `rows` records, in milliseconds. */
-export function sqlCostMs(found: RowSelection, rows: number): number {
-  const decodeMs = (decodedColumnCount(found) * decodeNsPerRecord * rows) / 1e6;
-  return statementPlanningMs + 3 * memoryCostMs(found, rows) + decodeMs;
+export function sqlCostMs(selection: RowSelection, rows: number): number {
+  const decodeMs = (decodedColumnCount(selection) * decodeNsPerRecord * rows) / 1e6;
+  return statementPlanningMs + 3 * memoryCostMs(selection, rows) + decodeMs;
 }
 
 /** Returns the estimated cost of ranking `rows` records by the text index, in milliseconds. */

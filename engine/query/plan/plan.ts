@@ -76,9 +76,9 @@ export function planQuery(
   const touched = touchedSegments(snapshot, request.predicate);
   const rows = touched.reduce((sum, number) => sum + liveRowCount(snapshot.segments[number]!), 0);
   const planner = new QueryPlanner(request, snapshot, available, rows);
-  const found = planner.planRowSteps();
+  const rowSteps = planner.planRowSteps();
   const last = rows > 0 ? planner.planLastStep() : undefined;
-  const steps = last ? [...found, last] : found;
+  const steps = last ? [...rowSteps, last] : rowSteps;
   return { steps, segments: touched.length, rows, isHeavy: planner.isHeavy(steps) };
 }
 
@@ -136,7 +136,7 @@ class QueryPlanner {
     if (this.#snapshot.rows === 0) return [this.#rowStep('log', 0, 'the dataset is empty')];
     if (this.#rows === 0)
       return [this.#rowStep('log', 0, 'by their statistics, no segment holds a match')];
-    if (this.#isRanked()) return this.#ranked();
+    if (this.#isRanked()) return this.#rankedSteps();
     const { cursor } = this.#request;
     // Without row numbers, cursor positions hold record ids, which the log does not have.
     const isByLog = !cursor || (cursor.after === null && this.#available.rowNumbers);
@@ -212,7 +212,7 @@ class QueryPlanner {
     return memory!.unsupportedReason?.({ ...this.#request, scores }, this.#snapshot);
   }
 
-  #ranked(): readonly PlanStep[] {
+  #rankedSteps(): readonly PlanStep[] {
     const { scores, facets, offset, limit } = this.#request;
     const { index, memory, rowNumbers } = this.#available;
     const ranking = scoredFieldNames(scores);
@@ -274,12 +274,12 @@ class QueryPlanner {
 
   #foundColumns(): readonly string[] {
     const { predicate, ordering, facets, scores } = this.#request;
-    const sorted = this.#isSorted() ? ordering.map(({ field }) => field) : [];
-    const ranked = this.#isRanked() ? scores.flatMap(({ item }) => fieldsRead(item)) : [];
+    const sortFields = this.#isSorted() ? ordering.map(({ field }) => field) : [];
+    const rankingFields = this.#isRanked() ? scores.flatMap(({ item }) => fieldsRead(item)) : [];
     return sortedFieldNames([
       ...fieldsRead(predicate),
-      ...sorted,
-      ...ranked,
+      ...sortFields,
+      ...rankingFields,
       ...(facets ?? []).flatMap(facetFields),
     ]);
   }

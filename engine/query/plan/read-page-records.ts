@@ -68,7 +68,7 @@ function readerInThisThread<F extends PageFormat>(
 ): { read(rows: readonly RowRef[]): Promise<PageRecords<F>>; close(): void } {
   let source: ReturnType<typeof openSegments> | undefined;
   let earlierRead: Promise<unknown> | undefined;
-  const read = (rows: readonly RowRef[]): Promise<PageRecords<F>> =>
+  const readPiece = (rows: readonly RowRef[]): Promise<PageRecords<F>> =>
     withDatasetNamedInErrors(snapshot, async () => {
       if (signal?.aborted) throw clientLeftError();
       source ??= openSegments(segmentFiles(snapshot));
@@ -76,7 +76,8 @@ function readerInThisThread<F extends PageFormat>(
     });
   return {
     read(rows) {
-      const next = earlierRead?.then(() => setImmediate()).then(() => read(rows)) ?? read(rows);
+      const next =
+        earlierRead?.then(() => setImmediate()).then(() => readPiece(rows)) ?? readPiece(rows);
       earlierRead = next.catch(() => undefined);
       return next;
     },

@@ -28,8 +28,10 @@ export async function* sortByRowIds(
   offset: number,
   limit: number,
 ): AsyncGenerator<SegmentRows> {
-  const found = await groupRowsBySegment(snapshot, batches);
-  const heap = new StreamHeap(found.map(([segment, rows]) => rowStreamOf(snapshot, segment, rows)));
+  const rowsBySegment = await groupRowsBySegment(snapshot, batches);
+  const heap = new StreamHeap(
+    rowsBySegment.map(([segment, rows]) => rowStreamOf(snapshot, segment, rows)),
+  );
   let skip = offset;
   let rowsLeft = limit;
   for (let run = heap.nextRun(); run !== undefined && rowsLeft > 0; run = heap.nextRun()) {
@@ -48,8 +50,8 @@ function rowStreamOf(snapshot: Snapshot, number: number, rows: Int32Array): RowS
   const rowIds = readRowIds(snapshot, number, rows, base);
   const order = segment.isAscending ? undefined : ascendingOrder(rowIds);
   if (order === undefined) return { ...stream, rowIds };
-  const sorted = order.map((i) => rows[i]!);
-  return { ...stream, rows: sorted, rowIds: Float64Array.from(order, (i) => rowIds[i]!) };
+  const sortedRows = order.map((i) => rows[i]!);
+  return { ...stream, rows: sortedRows, rowIds: Float64Array.from(order, (i) => rowIds[i]!) };
 }
 
 /** Returns the row ids of rows of a segment; `base` is that of its first row if they are consecutive. Throws `damaged`. */

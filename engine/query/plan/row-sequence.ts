@@ -28,24 +28,24 @@ export class RowSequence {
     snapshot: Snapshot,
     rows: ReadonlyMap<string, SegmentRowSet>,
   ): Promise<RowSequence> {
-    const parts: SegmentRun[] = [];
+    const segmentRuns: SegmentRun[] = [];
     for (const [segment, { path, rows: all }] of snapshot.segments.entries()) {
       const ownRows = rows.get(path);
       if (ownRows === undefined) continue;
-      const first = parts.at(-1)?.end ?? 0;
-      parts.push({
+      const first = segmentRuns.at(-1)?.end ?? 0;
+      segmentRuns.push({
         segment,
         rows: ownRows,
         first,
         end: first + (ownRows === 'all' ? all : ownRows.length),
       });
     }
-    if (parts.length < rows.size)
+    if (segmentRuns.length < rows.size)
       throw new Error(`version ${snapshot.version} lacks segments of the rows`);
-    const storedOrder = new RowSequence(parts);
+    const storedOrder = new RowSequence(segmentRuns);
     if (!snapshot.isInterleaved) return storedOrder;
     const order = ascendingOrder(await storedOrder.rowIds(snapshot));
-    return order === undefined ? storedOrder : new RowSequence(parts, order);
+    return order === undefined ? storedOrder : new RowSequence(segmentRuns, order);
   }
 
   /** Reads the row ids of the rows, in their order. Files are read only of segments that store row ids. */

@@ -8,22 +8,22 @@ export async function groupRowsBySegment(
   { segments }: Snapshot,
   batches: AsyncIterable<RowBatch> | Iterable<RowBatch>,
 ): Promise<readonly (readonly [segment: number, rows: Int32Array])[]> {
-  const found = new Map<number, Int32Array[]>();
+  const rowsBySegment = new Map<number, Int32Array[]>();
   const add = (segment: number, rows: Int32Array): void => {
-    const ownRows = found.get(segment);
+    const ownRows = rowsBySegment.get(segment);
     if (ownRows) ownRows.push(rows);
-    else found.set(segment, [rows]);
+    else rowsBySegment.set(segment, [rows]);
   };
   for await (const batch of batches) {
     if ('refs' in batch) {
-      const parts = Map.groupBy(batch.refs, ([segment]) => segment);
-      for (const [segment, refs] of parts) {
+      const refsBySegment = Map.groupBy(batch.refs, ([segment]) => segment);
+      for (const [segment, refs] of refsBySegment) {
         const rows = refs.map(([, row]) => row);
         add(segment, Int32Array.from(rows));
       }
     } else add(batch.segment, rowNumbers(batch.rows, segments[batch.segment]!));
   }
-  return [...found].map(([segment, parts]) => {
+  return [...rowsBySegment].map(([segment, parts]) => {
     const rows = parts.length === 1 ? parts[0]! : concatenateArrays(Int32Array, parts);
     return [segment, rows] as const;
   });

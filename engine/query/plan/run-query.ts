@@ -60,9 +60,15 @@ export async function runQuery(
   const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
   const steps = new StepTimes();
-  const found = await planAndExecute(query, steps, textsFormat);
-  const results = await steps.measure('read', () => readRecordsJsonArray(query, found));
-  return queryAnswer(query, found, results, startedAt, await explainQuery(query, found, steps));
+  const executedPlan = await planAndExecute(query, steps, textsFormat);
+  const results = await steps.measure('read', () => readRecordsJsonArray(query, executedPlan));
+  return queryAnswer(
+    query,
+    executedPlan,
+    results,
+    startedAt,
+    await explainQuery(query, executedPlan, steps),
+  );
 }
 
 /**
@@ -80,15 +86,15 @@ export async function streamQuery(
     return runQuery(engine, snapshot, fields, request, options);
   const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
-  const found = await planAndExecute(query, new StepTimes(), textsFormat);
+  const executedPlan = await planAndExecute(query, new StepTimes(), textsFormat);
   const results =
-    found.rows.length <= maxRecordsPerPiece
-      ? await readRecordsJsonArray(query, found)
+    executedPlan.rows.length <= maxRecordsPerPiece
+      ? await readRecordsJsonArray(query, executedPlan)
       : jsonArray(
-          await startPageRecords(query, found, { kind: 'json', end: ',' }),
-          found.rows.length,
+          await startPageRecords(query, executedPlan, { kind: 'json', end: ',' }),
+          executedPlan.rows.length,
         );
-  return queryAnswer(query, found, results, startedAt);
+  return queryAnswer(query, executedPlan, results, startedAt);
 }
 
 /**
@@ -104,12 +110,12 @@ export async function openQueryResult(
   options: QueryOptions = {},
 ): Promise<FoundRecords> {
   const query = { engine, snapshot, fields, request, options };
-  const { records: _, ...found } = await planAndExecute(query, new StepTimes());
+  const { records: _, ...executedPlan } = await planAndExecute(query, new StepTimes());
   const selecting = (some: RecordSelection) => ({ ...query, request: { ...request, ...some } });
   return {
-    total: found.total,
-    texts: (some = {}) => readPageRecordsOf(selecting(some), found, textsFormat),
-    lines: (some = {}) => readPageRecordsOf(selecting(some), found, pageFormats.json.format),
+    total: executedPlan.total,
+    texts: (some = {}) => readPageRecordsOf(selecting(some), executedPlan, textsFormat),
+    lines: (some = {}) => readPageRecordsOf(selecting(some), executedPlan, pageFormats.json.format),
   };
 }
 
@@ -144,11 +150,11 @@ export async function runFacets(
 ): Promise<{ readonly facets: readonly string[]; readonly took: number }> {
   const startedAt = performance.now();
   const request = { ...everyRecordRequest, limit: 0, facets };
-  const found = await planAndExecute(
+  const executedPlan = await planAndExecute(
     { engine, snapshot, fields: [], request, options },
     new StepTimes(),
   );
-  return { facets: found.facets!, took: Math.round(performance.now() - startedAt) };
+  return { facets: executedPlan.facets!, took: Math.round(performance.now() - startedAt) };
 }
 
 /** Returns the records with these `_id`s as a JSON array, in the order of `ids` and each once; unknown ids are left out. */
@@ -167,12 +173,12 @@ export async function lookupRecords(
       : freezePredicate({ kind: 'in', field, values: wantedIds, ignoreCase: false });
   const request = { ...everyRecordRequest, predicate, limit: Math.max(wantedIds.length, 1) };
   const query = { engine, snapshot, fields, request, options };
-  const found = await planAndExecute(query, new StepTimes(), textsFormat);
+  const executedPlan = await planAndExecute(query, new StepTimes(), textsFormat);
   // `_id` is the first key of every record, so `recordIdOf` finds it without parsing the text.
-  const records = new Map(
-    (await readRecordTexts(query, found)).map((text) => [recordIdOf(text), text]),
+  const recordsById = new Map(
+    (await readRecordTexts(query, executedPlan)).map((text) => [recordIdOf(text), text]),
   );
-  return `[${wantedIds.flatMap((id) => records.get(id) ?? []).join(',')}]`;
+  return `[${wantedIds.flatMap((id) => recordsById.get(id) ?? []).join(',')}]`;
 }
 
 /** Returns the records at these rows as a JSON array, in the order of the rows, with the fields that the request selects. */
@@ -243,10 +249,10 @@ async function* readPageRecordsOf<F extends PageFormat>(
 /** Returns the pieces of a page. The first piece is produced before the promise resolves, so that its errors reject the promise. */
 async function startPageRecords<F extends PageFormat>(
   query: QueryArguments,
-  found: ExecutedPlan,
+  executedPlan: ExecutedPlan,
   format: F,
 ): Promise<AsyncGenerator<PageRecords<F>>> {
-  const pieces = readPageRecordsOf(query, found, format);
+  const pieces = readPageRecordsOf(query, executedPlan, format);
   const first = await pieces.next();
   // The client may disconnect before the first piece is consumed.
   const { signal } = query.options;
@@ -260,18 +266,19 @@ async function startPageRecords<F extends PageFormat>(
 
 async function readRecordTexts(
   query: QueryArguments,
-  found: Pick<ExecutedPlan, 'rows'>,
+  executedPlan: Pick<ExecutedPlan, 'rows'>,
 ): Promise<readonly string[]> {
-  const all: string[] = [];
-  for await (const piece of readPageRecordsOf(query, found, textsFormat)) all.push(...piece);
-  return all;
+  const texts: string[] = [];
+  for await (const piece of readPageRecordsOf(query, executedPlan, textsFormat))
+    texts.push(...piece);
+  return texts;
 }
 
 async function readRecordsJsonArray(
   query: QueryArguments,
-  found: Pick<ExecutedPlan, 'rows'>,
+  executedPlan: Pick<ExecutedPlan, 'rows'>,
 ): Promise<string> {
-  return `[${(await readRecordTexts(query, found)).join(',')}]`;
+  return `[${(await readRecordTexts(query, executedPlan)).join(',')}]`;
 }
 
 async function explainQuery(
@@ -332,17 +339,18 @@ export async function runPage(
   const startedAt = performance.now();
   const query = { engine, snapshot, fields, request, options };
   const { format, head, tail } = pageFormats[type];
-  const found = await planAndExecute(query, new StepTimes(), format);
-  const pieces = await startPageRecords(query, found, format);
+  const executedPlan = await planAndExecute(query, new StepTimes(), format);
+  const pieces = await startPageRecords(query, executedPlan, format);
   const body = encloseRecords(
     pieces,
     head(project(snapshot.columns, fields, request), fields),
     tail,
   );
-  if (found.rows.length > maxRecordsPerPiece) return queryAnswer(query, found, body, startedAt);
-  const all: Uint8Array[] = [];
-  for await (const piece of body) all.push(piece);
-  return queryAnswer(query, found, Buffer.concat(all), startedAt);
+  if (executedPlan.rows.length > maxRecordsPerPiece)
+    return queryAnswer(query, executedPlan, body, startedAt);
+  const bodyPieces: Uint8Array[] = [];
+  for await (const piece of body) bodyPieces.push(piece);
+  return queryAnswer(query, executedPlan, Buffer.concat(bodyPieces), startedAt);
 }
 
 /** Runs a query. Each record becomes a JSON text or, if a delimiter is given, a line of delimited text without its line break. */
@@ -357,16 +365,16 @@ export async function runQueryAsLines(
   const query = { engine, snapshot, fields, request, options };
   const steps = new StepTimes();
   const format = delimiter && lineFormat(delimiter);
-  const found = await planAndExecute(query, steps, format ?? textsFormat);
+  const executedPlan = await planAndExecute(query, steps, format ?? textsFormat);
   const results = await steps.measure('read', async () => {
-    if (format === undefined) return readRecordTexts(query, found);
+    if (format === undefined) return readRecordTexts(query, executedPlan);
     const lines: string[] = [];
-    for await (const piece of readPageRecordsOf(query, found, format))
+    for await (const piece of readPageRecordsOf(query, executedPlan, format))
       lines.push(...splitLines(piece));
     return lines;
   });
-  const { rows, total } = found;
-  const explain = await explainQuery(query, found, steps);
+  const { rows, total } = executedPlan;
+  const explain = await explainQuery(query, executedPlan, steps);
   const offset = nextOffset(request, rows.length, total);
   return { results, total, offset, ...(explain !== undefined && { explain }) };
 }

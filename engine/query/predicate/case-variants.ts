@@ -13,8 +13,8 @@ export function caseVariantsBetween(
   const lower = [...new Set(values.map(lowerCase))].sort();
   const only = lower.length === 1 ? lower[0] : undefined;
   return (low, high) => {
-    const known = only === undefined ? undefined : isOnlyVariantBetween(only, low, high);
-    if (known !== undefined) return known;
+    const isBetween = only === undefined ? undefined : isOnlyVariantBetween(only, low, high);
+    if (isBetween !== undefined) return isBetween;
     const bounds = [stringOrder.lower(low), stringOrder.upper(high)] as const;
     if (bounds[0] === undefined || bounds[1] === undefined) return true;
     return isAnyVariantBetween(lower, { from: 0, to: lower.length, depth: 0 }, 0, ...bounds);
@@ -118,7 +118,7 @@ export function caseVariantsOf(
     if (!/^[\u0000-\u007f]*$/.test(value)) return undefined;
     const lower = lowerCase(value);
     if (!lower.startsWith(lowerPrefix)) continue;
-    let spelled = [''];
+    let spellings = [''];
     /** The characters after the last one that has variants. */
     let run = prefix;
     for (const char of lower.slice(prefix.length)) {
@@ -127,12 +127,12 @@ export function caseVariantsOf(
         run += char;
         continue;
       }
-      if (spelled.length * choices.length > most) return undefined;
+      if (spellings.length * choices.length > most) return undefined;
       const endings = choices.map((choice) => run + choice.toString());
-      spelled = spelled.flatMap((before) => endings.map((ending) => before + ending));
+      spellings = spellings.flatMap((before) => endings.map((ending) => before + ending));
       run = '';
     }
-    for (const one of spelled) all.add(one + run);
+    for (const spelling of spellings) all.add(spelling + run);
   }
   return all.size > most ? undefined : [...all];
 }

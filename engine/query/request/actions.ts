@@ -221,10 +221,11 @@ function equalityPredicate(
   ignoreCase: boolean,
 ): Predicate {
   const presentValues = values.filter((value) => value !== null);
-  const parts: Predicate[] =
+  const alternatives: Predicate[] =
     presentValues.length < values.length ? [freezePredicate({ kind: 'missing', field })] : [];
-  if (presentValues.length > 0) parts.push(presentEquality(field, presentValues, ignoreCase));
-  return or(parts);
+  if (presentValues.length > 0)
+    alternatives.push(presentEquality(field, presentValues, ignoreCase));
+  return or(alternatives);
 }
 
 function presentEquality(

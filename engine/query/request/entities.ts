@@ -45,9 +45,9 @@ export function parseEntities(
   for (const [i, pair] of entityPairs(input).entries()) {
     try {
       const [type, values] = readPair(pair);
-      const found = byType.get(type) ?? [];
-      found.push(...values.map((value) => predicateOfEntityType[type](value, fields, names)));
-      byType.set(type, found);
+      const predicates = byType.get(type) ?? [];
+      predicates.push(...values.map((value) => predicateOfEntityType[type](value, fields, names)));
+      byType.set(type, predicates);
     } catch (error) {
       if (error instanceof Problem) throw errorOfProblem('entities', `entities[${i}]`, error);
       throw error;
@@ -104,14 +104,14 @@ function entityPairs(input: unknown): readonly unknown[] {
 function readPair(pair: unknown): readonly [EntityType, readonly unknown[]] {
   if (!Array.isArray(pair) || pair.length !== 2)
     throw new Problem(`Expected [type, value], not ${valueForMessage(pair)}`);
-  const [name, given] = pair as [unknown, unknown];
+  const [name, givenValues] = pair as [unknown, unknown];
   const type = typeof name === 'string' ? (name.toLowerCase() as EntityType) : undefined;
   if (type === undefined || !Object.hasOwn(predicateOfEntityType, type)) {
     throw new Problem(
       `Unknown entity type ${valueForMessage(name)}: expected ${Object.keys(predicateOfEntityType).join(', ')}`,
     );
   }
-  const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const values: readonly unknown[] = Array.isArray(givenValues) ? givenValues : [givenValues];
   if (values.length === 0) throw new Problem(`No value of type ${type}`);
   if (values.length > budgets.filterNodes)
     throw new Problem(
@@ -180,8 +180,8 @@ const otherBuildPattern =
 function readNotation(name: string): GenomicNotation | undefined {
   const notation = genomicNotation(name);
   if (notation !== undefined) return notation;
-  const [, build, place] = otherBuildPattern.exec(name) ?? [];
-  const notationBehind = place === undefined ? undefined : genomicNotation(place);
+  const [, build, locus] = otherBuildPattern.exec(name) ?? [];
+  const notationBehind = locus === undefined ? undefined : genomicNotation(locus);
   if (notationBehind !== undefined && notationBehind.kind !== 'rs' && notationBehind.build === null)
     throw unknownBuildProblem(build);
   return undefined;
@@ -282,6 +282,6 @@ const variantNamePattern = /^(GRCH3[78]|T2T-CHM13)-(?:CHR)?(.+)$/i;
 function variantSpellings(name: string): readonly string[] {
   const match = variantNamePattern.exec(name);
   if (!match) return [name];
-  const [build, rest] = [match[1]!.toUpperCase(), match[2]!.toUpperCase()];
-  return [`${build}-${rest}`, `${build}-CHR${rest}`];
+  const [build, locus] = [match[1]!.toUpperCase(), match[2]!.toUpperCase()];
+  return [`${build}-${locus}`, `${build}-CHR${locus}`];
 }

@@ -16,9 +16,10 @@ export function entityFieldsEqualAny(
   type: EntityType,
   names: readonly string[],
 ): Predicate {
-  const found = fieldsOfEntities(fields, type);
-  if (found.length === 0) throw new Problem(`The dataset has no field of the entity type ${type}`);
-  return or(found.map((field) => fieldEqualsAny(field, names)));
+  const entityFields = fieldsOfEntities(fields, type);
+  if (entityFields.length === 0)
+    throw new Problem(`The dataset has no field of the entity type ${type}`);
+  return or(entityFields.map((field) => fieldEqualsAny(field, names)));
 }
 
 /** Returns the fields of these entity types. */

@@ -63,7 +63,7 @@ function parseFacet(
   const entries = facetEntries(input, path);
   if (entries.length === 0) return null;
   return entries.map(([name, options]) => {
-    const place = `${path}.${name.slice(0, 80)}`;
+    const facetPath = `${path}.${name.slice(0, 80)}`;
     try {
       seen.total += 1;
       if (seen.total > budgets.facets)
@@ -83,7 +83,8 @@ function parseFacet(
       const kind = readFacetKind(givenOptions.get('facet_type'), row.name, row.dataType);
       const field = fieldRef(row);
       const nested =
-        parseFacet(givenOptions.get('facets'), fields, `${place}.facets`, depth + 1, seen) ?? [];
+        parseFacet(givenOptions.get('facets'), fields, `${facetPath}.facets`, depth + 1, seen) ??
+        [];
       if (nested.length > 0 && kind !== 'terms' && kind !== 'histogram')
         throw new Problem('Facets nest only under terms and histogram');
       if (kind === 'terms')
@@ -98,7 +99,7 @@ function parseFacet(
         return { kind, field, percents: readPercents(givenOptions.get('percents')) };
       return { kind, field };
     } catch (error) {
-      if (error instanceof Problem) throw errorOfProblem('facets', place, error);
+      if (error instanceof Problem) throw errorOfProblem('facets', facetPath, error);
       throw error;
     }
   });

@@ -168,9 +168,9 @@ function readElementConditions(operand: unknown): {
       `Operator any expects {"path": LIST, "filters": [...]}, not ${valueForMessage(operand)}`,
     );
   const { path, filters, ...more } = operand as Readonly<Record<string, unknown>>;
-  const [other] = Object.keys(more);
-  if (other !== undefined)
-    throw new Problem(`Operator any takes path and filters, not ${other.slice(0, 80)}`);
+  const [unknownKey] = Object.keys(more);
+  if (unknownKey !== undefined)
+    throw new Problem(`Operator any takes path and filters, not ${unknownKey.slice(0, 80)}`);
   if (typeof path !== 'string')
     throw new Problem(
       `Operator any needs the name of a list of objects as its path, not ${valueForMessage(path)}`,

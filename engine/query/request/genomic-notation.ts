@@ -32,14 +32,23 @@ export function genomicNotation(text: string): GenomicNotation | undefined {
   if (rsPattern.test(text)) return { kind: 'rs', id: text.toLowerCase() };
   const variant = variantPattern.exec(text);
   if (variant) {
-    const [, named, on, start, reference, alternate] = variant as unknown as string[];
+    const [, buildName, chromosome, start, reference, alternate] = variant as unknown as string[];
     const [ref, alt] = [reference!.toUpperCase(), alternate!.toUpperCase()];
-    return { kind: 'variant', ...locusOf(named, on!, start!), reference: ref, alternate: alt };
+    return {
+      kind: 'variant',
+      ...locusOf(buildName, chromosome!, start!),
+      reference: ref,
+      alternate: alt,
+    };
   }
   const region = regionPattern.exec(text);
   if (!region) return undefined;
-  const [, named, on, start, stop] = region as unknown as (string | undefined)[];
-  return { kind: 'region', ...locusOf(named, on!, start!), stop: parsePosition(stop ?? start!) };
+  const [, buildName, chromosome, start, stop] = region as unknown as (string | undefined)[];
+  return {
+    kind: 'region',
+    ...locusOf(buildName, chromosome!, start!),
+    stop: parsePosition(stop ?? start!),
+  };
 }
 
 /** The names of builds, in upper case, by their names and short names in lower case. */

@@ -131,8 +131,8 @@ class QueryStringCompiler {
   #presence(kind: 'exists' | 'missing', name: string): CompiledQueryString {
     const row = this.fields.find(name);
     if (!row) return unrankedQuery(none);
-    const missing = freezePredicate({ kind: 'missing', field: fieldRef(row) });
-    return unrankedQuery(kind === 'missing' ? missing : not(missing));
+    const missingPredicate = freezePredicate({ kind: 'missing', field: fieldRef(row) });
+    return unrankedQuery(kind === 'missing' ? missingPredicate : not(missingPredicate));
   }
 
   #inField(atom: ValueAtom, field: FieldRef): Predicate {

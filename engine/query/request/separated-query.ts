@@ -63,9 +63,14 @@ export function separateQuery(
     computed: lateConjuncts.map(({ at }) => at),
   };
   const computedPart = { filters: filtersOf(lateConjuncts), ordering, facets, explain };
-  const stored = { filters: filtersOf(early), query: text, entities, genome_build };
+  const storedPart = { filters: filtersOf(early), query: text, entities, genome_build };
   const paths = fields.filter(({ name }) => mentionsAnyName([computedPart.filters, ordering, facets], new Set([name]))).map(({ path }) => path); // prettier-ignore
-  return { stored: definedParts(stored), computed: definedParts(computedPart), positions, paths };
+  return {
+    stored: definedParts(storedPart),
+    computed: definedParts(computedPart),
+    positions,
+    paths,
+  };
 }
 
 /** Returns the query with everything in the second part, which is then applied to all records. */

@@ -50,9 +50,11 @@ export function gatherArrowMessage(
   projection: readonly ProjectedColumn[],
   order: RowSourceOrder,
 ): Uint8Array<ArrayBuffer> {
-  const head = arrowSchemaMessage(projection);
+  const schemaMessage = arrowSchemaMessage(projection);
   const batches = messages.map((message) => {
-    const [batch] = RecordBatchReader.from(Buffer.concat([head, message, arrowEndOfStream]));
+    const [batch] = RecordBatchReader.from(
+      Buffer.concat([schemaMessage, message, arrowEndOfStream]),
+    );
     return batch!;
   });
   const data = gatherColumns(batches.map((batch) => batch.data), order); // prettier-ignore
@@ -76,13 +78,13 @@ function gatherColumns(columns: readonly Data[], order: RowSourceOrder): Data {
   const { part, index } = order;
   const { length } = index;
   const { type } = columns[0]!;
-  const valid = new Uint8Array(Math.ceil(length / 64) * 8);
+  const validityBits = new Uint8Array(Math.ceil(length / 64) * 8);
   let nullCount = 0;
   for (let i = 0; i < length; i++) {
-    if (columns[part[i]!]!.getValid(index[i]!)) valid[i >> 3]! |= 1 << (i & 7);
+    if (columns[part[i]!]!.getValid(index[i]!)) validityBits[i >> 3]! |= 1 << (i & 7);
     else nullCount++;
   }
-  const base = { type, length, nullCount, nullBitmap: nullCount === 0 ? null : valid };
+  const base = { type, length, nullCount, nullBitmap: nullCount === 0 ? null : validityBits };
   switch (type.typeId) {
     case Type.Struct: {
       const children = columns[0]!.children.map((_, i) =>
@@ -103,7 +105,7 @@ function gatherColumns(columns: readonly Data[], order: RowSourceOrder): Data {
       return makeData({ ...base, valueOffsets, data } as never);
     }
     case Type.Bool: {
-      const data = new Uint8Array(valid.length);
+      const data = new Uint8Array(validityBits.length);
       for (let i = 0; i < length; i++) {
         const flags = columns[part[i]!]!.values as Uint8Array;
         const at = index[i]!;
@@ -132,8 +134,8 @@ function gatherListElements(
     const offsets = columns[part[i]!]!.valueOffsets as Int32Array;
     valueOffsets[i + 1] = valueOffsets[i]! + offsets[index[i]! + 1]! - offsets[index[i]!]!;
   }
-  const count = valueOffsets[index.length]!;
-  const elements = { part: new Uint16Array(count), index: new Uint32Array(count) };
+  const elementCount = valueOffsets[index.length]!;
+  const elements = { part: new Uint16Array(elementCount), index: new Uint32Array(elementCount) };
   for (let i = 0; i < index.length; i++) {
     const from = (columns[part[i]!]!.valueOffsets as Int32Array)[index[i]!]!;
     for (let to = valueOffsets[i]!, at = from; to < valueOffsets[i + 1]!; to++, at++) {

@@ -35,38 +35,38 @@ export class CellTextWriter {
   /** Texts of dictionary entries and of lists of them, which are kept for all blocks. */
   readonly dictionaryTexts = new ByteSink(64 << 10);
   readonly #lists: ListTextWriter;
-  readonly #records: number;
+  readonly #recordCount: number;
   readonly #dictionaries = new Map<CellForm, Map<LeafValues, DictionaryTexts>>();
   readonly #areTexts = new Map<CellForm, Map<LeafValues, boolean>>();
-  readonly #inBlock: CellTexts[] = [];
-  readonly #inKept: CellTexts[] = [];
-  #mostRows = minBlockRows;
+  readonly #textsInBlock: CellTexts[] = [];
+  readonly #textsOfDictionaries: CellTexts[] = [];
+  #maxRows = minBlockRows;
 
-  /** `records` is the number of records in all blocks together. */
-  constructor(records: number) {
-    this.#records = records;
-    this.#lists = new ListTextWriter(records, this.dictionaryTexts);
+  /** `recordCount` is the number of records in all blocks together. */
+  constructor(recordCount: number) {
+    this.#recordCount = recordCount;
+    this.#lists = new ListTextWriter(recordCount, this.dictionaryTexts);
   }
 
   /** Maximum number of records in the next block, which limits the memory that its texts take. */
   get maxBlockRows(): number {
-    return this.#mostRows;
+    return this.#maxRows;
   }
 
   /** Begins a block, and discards the texts of the previous one. */
   beginBlock(): void {
     this.block.endOffset = 0;
-    this.#inBlock.length = 0;
-    this.#inKept.length = 0;
+    this.#textsInBlock.length = 0;
+    this.#textsOfDictionaries.length = 0;
   }
 
   /** Ends a block: sets the `view` of its texts, which is valid until the next block begins. */
   finishBlock(): void {
-    for (const texts of this.#inBlock) texts.view = this.block.view;
-    for (const texts of this.#inKept) texts.view = this.dictionaryTexts.view;
+    for (const texts of this.#textsInBlock) texts.view = this.block.view;
+    for (const texts of this.#textsOfDictionaries) texts.view = this.dictionaryTexts.view;
     if (this.block.endOffset > maxBlockBytes)
-      this.#mostRows = Math.max(minBlockRows, this.#mostRows >> 1);
-    else if (this.block.endOffset < maxBlockBytes / 4) this.#mostRows *= 2;
+      this.#maxRows = Math.max(minBlockRows, this.#maxRows >> 1);
+    else if (this.block.endOffset < maxBlockBytes / 4) this.#maxRows *= 2;
   }
 
   /** Writes the texts of a column; without a column, no record has a value. */
@@ -86,11 +86,11 @@ export class CellTextWriter {
     if (node.scalar !== undefined) return this.#writeScalars(node.scalar, form, block, texts);
     const out = this.block;
     if (node instanceof ListNode) {
-      const at = this.#lists.write(node, form, block, out, texts);
-      (at === out ? this.#inBlock : this.#inKept).push(texts);
+      const sink = this.#lists.write(node, form, block, out, texts);
+      (sink === out ? this.#textsInBlock : this.#textsOfDictionaries).push(texts);
       return;
     }
-    this.#inBlock.push(texts);
+    this.#textsInBlock.push(texts);
     for (let i = 0; i < block.length; i++) {
       moveCursors(cursors, block.rows[i]!);
       const from = out.endOffset;
@@ -116,15 +116,15 @@ export class CellTextWriter {
     if (column?.node.writeElements === undefined) return -1;
     const { node, cursors } = column;
     const out = this.block;
-    this.#inBlock.push(...cells);
-    let longer = -1;
+    this.#textsInBlock.push(...cells);
+    let tooLongAt = -1;
     for (let i = 0; i < block.length; i++) {
       moveCursors(cursors, block.rows[i]!);
       let from = out.endOffset;
       let cell = 0;
       node.writeElements!(out, form, (isThere) => {
         const texts = cells[cell++];
-        if (texts === undefined) longer = i;
+        if (texts === undefined) tooLongAt = i;
         else if (isThere) {
           texts.begins[i] = from;
           texts.ends[i] = out.endOffset;
@@ -132,7 +132,7 @@ export class CellTextWriter {
         from = out.endOffset;
       });
     }
-    return longer;
+    return tooLongAt;
   }
 
   #writeScalars(
@@ -157,21 +157,21 @@ export class CellTextWriter {
       }
       return;
     }
-    if (indices !== undefined && values.count <= maxEntriesPerRecord * this.#records) {
-      const known = this.#dictionary(form, values, write);
-      this.#inKept.push(texts);
+    if (indices !== undefined && values.count <= maxEntriesPerRecord * this.#recordCount) {
+      const entryTexts = this.#dictionary(form, values, write);
+      this.#textsOfDictionaries.push(texts);
       for (let i = 0; i < length; i++) {
         const entry = begins[i]!;
         if (entry < 0) continue;
-        const begin = known.begins[entry]!;
+        const begin = entryTexts.begins[entry]!;
         begins[i] =
-          begin === unwrittenOffset ? this.#writeEntry(known, write, values, entry) : begin;
-        ends[i] = known.ends[entry]!;
+          begin === unwrittenOffset ? this.#writeEntry(entryTexts, write, values, entry) : begin;
+        ends[i] = entryTexts.ends[entry]!;
       }
       return;
     }
     const out = this.block;
-    this.#inBlock.push(texts);
+    this.#textsInBlock.push(texts);
     const writeAll = batchWriterOf(write, length);
     if (writeAll !== undefined) return writeAll(out, values, begins, ends, length);
     for (let i = 0; i < length; i++) {
@@ -184,40 +184,44 @@ export class CellTextWriter {
   }
 
   #writeEntry(
-    known: DictionaryTexts,
+    entryTexts: DictionaryTexts,
     write: WriteValue,
     values: LeafValues,
     entry: number,
   ): number {
     const from = this.dictionaryTexts.endOffset;
     const begin = write(this.dictionaryTexts, values, entry) ? from : -1;
-    known.ends[entry] = this.dictionaryTexts.endOffset;
-    if (this.dictionaryTexts.endOffset - from <= maxCachedTextBytes) known.begins[entry] = begin;
+    entryTexts.ends[entry] = this.dictionaryTexts.endOffset;
+    if (this.dictionaryTexts.endOffset - from <= maxCachedTextBytes)
+      entryTexts.begins[entry] = begin;
     return begin;
   }
 
   #dictionary(form: CellForm, values: LeafValues, write: WriteValue): DictionaryTexts {
     const writeAll = batchWriterOf(write, values.count);
-    const ofForm = mapOfForm(this.#dictionaries, form);
-    let known = ofForm.get(values);
-    if (known === undefined) {
+    const textsByValues = mapOfForm(this.#dictionaries, form);
+    let entryTexts = textsByValues.get(values);
+    if (entryTexts === undefined) {
       const { count } = values;
-      known = { begins: new Int32Array(count).fill(unwrittenOffset), ends: new Int32Array(count) };
-      ofForm.set(values, known);
-      if (writeAll !== undefined && count <= this.#records) {
-        for (let i = 0; i < count; i++) known.begins[i] = i;
-        writeAll(this.dictionaryTexts, values, known.begins, known.ends, count);
+      entryTexts = {
+        begins: new Int32Array(count).fill(unwrittenOffset),
+        ends: new Int32Array(count),
+      };
+      textsByValues.set(values, entryTexts);
+      if (writeAll !== undefined && count <= this.#recordCount) {
+        for (let i = 0; i < count; i++) entryTexts.begins[i] = i;
+        writeAll(this.dictionaryTexts, values, entryTexts.begins, entryTexts.ends, count);
       }
     }
-    return known;
+    return entryTexts;
   }
 
   #areStoredTexts(form: CellForm, values: LeafValues): boolean {
     if (form.areTexts === undefined) return false;
-    const ofForm = mapOfForm(this.#areTexts, form);
-    const known = ofForm.get(values) ?? form.areTexts(values);
-    ofForm.set(values, known);
-    return known;
+    const flagsByValues = mapOfForm(this.#areTexts, form);
+    const areTexts = flagsByValues.get(values) ?? form.areTexts(values);
+    flagsByValues.set(values, areTexts);
+    return areTexts;
   }
 
   release(): void {
@@ -228,9 +232,9 @@ export class CellTextWriter {
 }
 
 function mapOfForm<K, V>(maps: Map<CellForm, Map<K, V>>, form: CellForm): Map<K, V> {
-  const known = maps.get(form) ?? new Map<K, V>();
-  maps.set(form, known);
-  return known;
+  const mapByValues = maps.get(form) ?? new Map<K, V>();
+  maps.set(form, mapByValues);
+  return mapByValues;
 }
 
 const stringTypes: ReadonlySet<ScalarType> = new Set(['string', 'text', 'blob', 'json']);

@@ -29,9 +29,9 @@ export const emptyView = new DataView(new ArrayBuffer(0));
 /** Returns a fixed text that is written between cells; it has the form of a cell in which record 0 has the text. */
 export function fixedText(text: string): CellTexts {
   const bytes = Buffer.from(text);
-  const padded = new Uint8Array(bytes.length + copyOverrunBytes);
-  padded.set(bytes);
-  return { view: new DataView(padded.buffer), begins: Int32Array.of(0), ends: Int32Array.of(bytes.length) }; // prettier-ignore
+  const paddedBytes = new Uint8Array(bytes.length + copyOverrunBytes);
+  paddedBytes.set(bytes);
+  return { view: new DataView(paddedBytes.buffer), begins: Int32Array.of(0), ends: Int32Array.of(bytes.length) }; // prettier-ignore
 }
 
 /** Replaces a fixed text by a number of at most as many bytes. */

@@ -20,9 +20,9 @@ export class ResultColumnBuilder {
   /** The builders of an object's members, in order, or of a list's elements. */
   readonly childBuilders: readonly ResultColumnBuilder[];
   length = 0;
-  #nulls = 0;
+  #nullCount = 0;
   /** One byte per value: 0 for null. */
-  #valid = new Uint8Array(initialCapacity);
+  #validFlags = new Uint8Array(initialCapacity);
   /** For lists: the offset of each list's first element, and the end of the last list. */
   #offsets = new Int32Array(initialCapacity);
   readonly #values: ScalarValues | undefined;
@@ -39,7 +39,7 @@ export class ResultColumnBuilder {
 
   appendNull(): void {
     this.#add(0);
-    this.#nulls++;
+    this.#nullCount++;
     this.#values?.addNull(this.length - 1);
     if (!this.column.isList) for (const member of this.childBuilders) member.appendNull();
   }
@@ -52,15 +52,16 @@ export class ResultColumnBuilder {
   /** Appends the values at these indexes of `values`; a negative index means null. */
   appendScalars(values: LeafValues, indexes: Int32Array, count: number): void {
     const { length } = this;
-    while (length + count > this.#valid.length) this.#valid = doubleLength(this.#valid);
-    const valid = this.#valid;
+    while (length + count > this.#validFlags.length)
+      this.#validFlags = doubleLength(this.#validFlags);
+    const validFlags = this.#validFlags;
     let nulls = 0;
     for (let i = 0; i < count; i++) {
       const isThere = indexes[i]! >= 0 ? 1 : 0;
-      valid[length + i] = isThere;
+      validFlags[length + i] = isThere;
       nulls += 1 - isThere;
     }
-    this.#nulls += nulls;
+    this.#nullCount += nulls;
     this.length = length + count;
     this.#values!.addAll(length, values, indexes, count);
   }
@@ -72,8 +73,8 @@ export class ResultColumnBuilder {
 
   #add(valid: number): void {
     const { length } = this;
-    if (length === this.#valid.length) this.#valid = doubleLength(this.#valid);
-    this.#valid[length] = valid;
+    if (length === this.#validFlags.length) this.#validFlags = doubleLength(this.#validFlags);
+    this.#validFlags[length] = valid;
     this.length = length + 1;
     if (!this.column.isList) return;
     if (length + 1 === this.#offsets.length) this.#offsets = doubleLength(this.#offsets);
@@ -83,11 +84,11 @@ export class ResultColumnBuilder {
   /** Returns the values added so far as the data of an Arrow column of this type. */
   finish(type: DataType): Data {
     const { length, childBuilders } = this;
-    const nullCount = this.#nulls;
+    const nullCount = this.#nullCount;
     const base = {
       length,
       nullCount,
-      nullBitmap: nullCount === 0 ? null : packBits(this.#valid, length),
+      nullBitmap: nullCount === 0 ? null : packBits(this.#validFlags, length),
     };
     if (this.column.isList) {
       const child = childBuilders[0]!.finish((type as List).children[0]!.type);
@@ -120,8 +121,8 @@ export function recordBatch(
 
 /** Returns the Arrow schema of these columns, with their own or their physical names. */
 function batchSchema(columns: Columns, names: 'own' | 'physical'): Schema {
-  const named = names === 'own' ? columns.map(withLogicalNames) : columns;
-  return new Schema(arrowSchema(named).fields.slice(reservedColumns.length));
+  const namedColumns = names === 'own' ? columns.map(withLogicalNames) : columns;
+  return new Schema(arrowSchema(namedColumns).fields.slice(reservedColumns.length));
 }
 
 function withLogicalNames(column: Column): Column {

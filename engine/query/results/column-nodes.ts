@@ -30,10 +30,10 @@ export function appendBlock(
     }
     return;
   }
-  const present = acquireBuffer(Int32Array, length);
-  scalar.valuesAt(rows, length, present);
-  builder.appendScalars(scalar.page.values, present, length);
-  releaseBuffer(present);
+  const valueIndexes = acquireBuffer(Int32Array, length);
+  scalar.valuesAt(rows, length, valueIndexes);
+  builder.appendScalars(scalar.page.values, valueIndexes, length);
+  releaseBuffer(valueIndexes);
 }
 
 /** Creates the nodes that append the values of a segment's records to builders. */

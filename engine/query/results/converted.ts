@@ -20,22 +20,25 @@ export function convertLeafValues(
   type: ScalarType | undefined,
 ): LeafValues {
   if (type === undefined || storesType(leaf, type)) return values;
-  const stored = storedScalarType(leaf);
-  if (physicalOfStored(type) === physicalType.byteArray) return convertToStrings(values, stored);
-  const numbers = storedNumbers(values, stored);
+  const storedType = storedScalarType(leaf);
+  if (physicalOfStored(type) === physicalType.byteArray)
+    return convertToStrings(values, storedType);
+  const numbers = storedNumbers(values, storedType);
   if (type === 'double' && numbers !== undefined)
     return new LeafValues({
       kind: 'int64s',
       int32s: new Int32Array(Float64Array.from(numbers).buffer),
     });
-  if (type === 'float' && stored === 'integer')
+  if (type === 'float' && storedType === 'integer')
     return new LeafValues({
       kind: 'int32s',
       int32s: new Int32Array(Float32Array.from(numbers!).buffer),
     });
-  if (type === 'long' && stored === 'integer')
+  if (type === 'long' && storedType === 'integer')
     return new LeafValues({ kind: 'int64s', int32s: Int32Array.from({ length: 2 * values.count }, (_, i) => values.int32s[i >> 1]! >> (i % 2 === 1 ? 31 : 0)) }); // prettier-ignore
-  throw new RangeError(`column ${leaf.key} holds values of type ${stored}, which are no ${type}`);
+  throw new RangeError(
+    `column ${leaf.key} holds values of type ${storedType}, which are no ${type}`,
+  );
 }
 
 /** Returns true if the leaf stores values of exactly this type. */
@@ -62,22 +65,22 @@ function storedScalarType({ physical, isDate }: SegmentLeaf): ScalarType {
 
 function storedNumbers(
   { int32s, floats, count }: LeafValues,
-  stored: ScalarType,
+  storedType: ScalarType,
 ): ArrayLike<number> | undefined {
-  if (stored === 'integer') return int32s;
-  if (stored === 'float') return floats;
-  if (stored !== 'long') return undefined;
+  if (storedType === 'integer') return int32s;
+  if (storedType === 'float') return floats;
+  if (storedType !== 'long') return undefined;
   return Float64Array.from({ length: count }, (_, i) =>
     Number((BigInt(int32s[2 * i + 1]!) << 32n) | BigInt(int32s[2 * i]! >>> 0)),
   );
 }
 
-function convertToStrings(values: LeafValues, stored: ScalarType): LeafValues {
+function convertToStrings(values: LeafValues, storedType: ScalarType): LeafValues {
   const out = new ByteSink(1024);
   try {
     const offsets = new Int32Array(values.count + 1);
     for (let i = 0; i < values.count; i++) {
-      plainTextWriters[stored](out, values, i);
+      plainTextWriters[storedType](out, values, i);
       offsets[i + 1] = out.endOffset;
     }
     return new LeafValues({ kind: 'strings', bytes: out.writtenBytes().slice(), offsets });

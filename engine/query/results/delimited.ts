@@ -31,9 +31,9 @@ export function delimitedFormat(layout: DelimitedLayout, ends?: number[]): CellL
  */
 function delimitedForm(layout: DelimitedLayout): CellForm {
   const specialBytes = [quote, newline, carriageReturn, layout.delimiter.charCodeAt(0)];
-  const special = new Uint8Array(256);
-  for (const byte of specialBytes) special[byte] = 1;
-  const string: WriteValue = (out, { byteValues, int32s, gapBytes }, i) => {
+  const specialFlags = new Uint8Array(256);
+  for (const byte of specialBytes) specialFlags[byte] = 1;
+  const writeString: WriteValue = (out, { byteValues, int32s, gapBytes }, i) => {
     const from = int32s[i]!;
     const to = int32s[i + 1]! - gapBytes;
     out.reserve(to - from);
@@ -41,7 +41,7 @@ function delimitedForm(layout: DelimitedLayout): CellForm {
     let flags = layout.isFormulaSafe || to === from ? 1 : 0;
     for (let at = from, into = endOffset; at < to; at++, into++) {
       const byte = byteValues[at]!;
-      flags |= special[byte]!;
+      flags |= specialFlags[byte]!;
       bytes[into] = byte;
     }
     out.endOffset = endOffset + to - from;
@@ -49,7 +49,13 @@ function delimitedForm(layout: DelimitedLayout): CellForm {
     return true;
   };
   return {
-    write: { ...plainTextWriters, string, text: string, blob: string, json: string },
+    write: {
+      ...plainTextWriters,
+      string: writeString,
+      text: writeString,
+      blob: writeString,
+      json: writeString,
+    },
     end: (out, from) => quoteWrittenCell(out, from, layout),
     areTexts: ({ byteValues, int32s, gapBytes, count }) => {
       if (layout.isFormulaSafe) return false;
@@ -73,9 +79,9 @@ export function delimitedCell(
   delimiter: string,
 ): string {
   if (text === null) return '';
-  const safe = isFormulaSafe && isFormula(text) ? `'${text}` : text;
-  const isQuoted = safe === '' || /["\r\n]/.test(safe) || safe.includes(delimiter);
-  return isQuoted ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const safeText = isFormulaSafe && isFormula(text) ? `'${text}` : text;
+  const isQuoted = safeText === '' || /["\r\n]/.test(safeText) || safeText.includes(delimiter);
+  return isQuoted ? `"${safeText.replaceAll('"', '""')}"` : safeText;
 }
 
 /** Returns a line of delimited text, with its line end. */

@@ -54,13 +54,13 @@ function csvHeaderLine(
 /** Yields a JSON array of records, from pieces in which a comma follows every record. */
 export async function* jsonArray(
   pieces: AsyncIterable<RecordBytes>,
-  records: number,
+  recordCount: number,
 ): AsyncGenerator<Uint8Array> {
   yield Buffer.from('[');
-  let made = 0;
+  let yieldedCount = 0;
   for await (const { bytes, ends } of pieces) {
-    made += ends.length;
-    yield made === records ? bytes.subarray(0, -1) : bytes;
+    yieldedCount += ends.length;
+    yield yieldedCount === recordCount ? bytes.subarray(0, -1) : bytes;
   }
   yield Buffer.from(']');
 }

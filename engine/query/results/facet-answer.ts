@@ -19,7 +19,7 @@ export function bucketlessAnswerJson(facet: BucketlessFacet, values: readonly st
     return jsonObject(
       facet.percents.map((percent, index) => [percentKey(percent), values[index]!]),
     );
-  const plain = [
+  const plainKeys = [
     'count',
     'min',
     'max',
@@ -29,10 +29,10 @@ export function bucketlessAnswerJson(facet: BucketlessFacet, values: readonly st
     'variance',
     'std_deviation',
   ];
-  const members = plain.flatMap((key, index) =>
+  const members = plainKeys.flatMap((key, index) =>
     values[index] === undefined ? [] : [[key, values[index]] as const],
   );
-  const [upper, lower] = values.slice(plain.length);
+  const [upper, lower] = values.slice(plainKeys.length);
   if (upper === undefined || lower === undefined) return jsonObject(members);
   const bounds = jsonObject([
     ['upper', upper],
@@ -102,13 +102,13 @@ export class BucketCount {
   /** Adds buckets of a facet. Throws `budget` if the answer then has more than `maxBuckets`. */
   add(facet: BucketFacet, buckets: number): void {
     this.#counts[facet.kind] += buckets;
-    const most = maxBuckets(facet);
-    if (this.#counts[facet.kind] <= most) return;
-    const [things, fix] =
+    const maxCount = maxBuckets(facet);
+    if (this.#counts[facet.kind] <= maxCount) return;
+    const [bucketNoun, fix] =
       facet.kind === 'terms'
         ? ['terms', 'set the limit of the facet']
         : ['bins', 'take a larger interval'];
-    const message = `The facet of ${facet.field.name} has too many ${things}: all facets of an answer may have ${most} at most; ${fix}, or narrow the query with filters.`;
+    const message = `The facet of ${facet.field.name} has too many ${bucketNoun}: all facets of an answer may have ${maxCount} at most; ${fix}, or narrow the query with filters.`;
     throw new AppError('budget', message, { facets: [message] });
   }
 }

@@ -65,23 +65,23 @@ export function writeRawBytes(out: ByteSink, raw: Uint8Array, from: number, to: 
 export function writeDate(out: ByteSink, low: number, high: number): void {
   // 2^32 µs are 4294 s and 967,296 µs, so all numbers in this function are integers that a double holds exactly.
   const micros = high * 967_296 + (low >>> 0);
-  const more = Math.floor(micros / 1e6);
-  const seconds = high * 4294 + more;
-  const part = micros - more * 1e6;
+  const wholeSeconds = Math.floor(micros / 1e6);
+  const seconds = high * 4294 + wholeSeconds;
+  const microsOfSecond = micros - wholeSeconds * 1e6;
   const day = Math.floor(seconds / 86_400);
   const second = seconds - day * 86_400;
   out.reserve(40);
   writeDay(out, day);
-  if (second !== 0 || part !== 0) {
+  if (second !== 0 || microsOfSecond !== 0) {
     out.bytes[out.endOffset++] = 84; // the letter T
     writeDigits(out, Math.floor(second / 3600), 2);
     out.bytes[out.endOffset++] = 58; // a colon
     writeDigits(out, Math.floor(second / 60) % 60, 2);
     out.bytes[out.endOffset++] = 58;
     writeDigits(out, second % 60, 2);
-    if (part !== 0) {
+    if (microsOfSecond !== 0) {
       out.bytes[out.endOffset++] = 46; // a decimal point
-      writeDigits(out, part, 6);
+      writeDigits(out, microsOfSecond, 6);
     }
   }
 }
@@ -91,9 +91,9 @@ export function writeDate(out: ByteSink, low: number, high: number): void {
  * March.
  */
 function writeDay(out: ByteSink, day: number): void {
-  const shifted = day + 719_468;
-  const era = Math.floor(shifted / 146_097);
-  const dayOfEra = shifted - era * 146_097;
+  const shiftedDay = day + 719_468;
+  const era = Math.floor(shiftedDay / 146_097);
+  const dayOfEra = shiftedDay - era * 146_097;
   const yearOfEra = Math.floor(
     (dayOfEra -
       Math.floor(dayOfEra / 1460) +
@@ -103,8 +103,8 @@ function writeDay(out: ByteSink, day: number): void {
   );
   const dayOfYear =
     dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
-  const march = Math.floor((5 * dayOfYear + 2) / 153);
-  const month = march < 10 ? march + 3 : march - 9;
+  const monthFromMarch = Math.floor((5 * dayOfYear + 2) / 153);
+  const month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9;
   const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
   if (year < 0) {
     out.bytes[out.endOffset++] = minus;
@@ -115,5 +115,5 @@ function writeDay(out: ByteSink, day: number): void {
   out.bytes[out.endOffset++] = minus;
   writeDigits(out, month, 2);
   out.bytes[out.endOffset++] = minus;
-  writeDigits(out, dayOfYear - Math.floor((153 * march + 2) / 5) + 1, 2);
+  writeDigits(out, dayOfYear - Math.floor((153 * monthFromMarch + 2) / 5) + 1, 2);
 }

@@ -49,19 +49,19 @@ export function unpackPage(
   if (rowSlots === undefined && count !== rows)
     throw new RangeError(`a page has ${count} values for ${rows} rows`);
   const level = readLevels(body, maxDefinition, count, levels);
-  const defined = definedSlots(levels, level, count, maxDefinition);
+  const slotLevels = definedSlots(levels, level, count, maxDefinition);
   releaseBuffer(levels);
   if (encoding !== encodingId.rleDictionary) {
     const values = convertLeafValues(
-      readLeafValues(page, leaf.physical, defined.values),
+      readLeafValues(page, leaf.physical, slotLevels.values),
       leaf,
       type,
     );
-    return leafPage(rowSlots, repetition, defined, undefined, values);
+    return leafPage(rowSlots, repetition, slotLevels, undefined, values);
   }
   if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
-  const indices = readDictionaryIndices(page, defined.values, dictionary.count);
-  return leafPage(rowSlots, repetition, defined, indices, dictionary);
+  const indices = readDictionaryIndices(page, slotLevels.values, dictionary.count);
+  return leafPage(rowSlots, repetition, slotLevels, indices, dictionary);
 }
 
 /** Decodes one row of a page, which becomes row 0 of the result. `dictionary` must already have been converted to `type`. */
@@ -78,15 +78,15 @@ export function unpackRow(
   const level = isConstant ? definition[0] : undefined;
   const rowSlots = maxRepetition > 0 && slots !== 1 ? Int32Array.of(0, slots) : undefined;
   const listLevels = maxRepetition > 1 && slots !== 1 ? Uint8Array.from(repetition!) : undefined;
-  const defined = definedSlots(definition, level, slots, maxDefinition);
-  const picked = new LeafValues(values[0]!);
+  const slotLevels = definedSlots(definition, level, slots, maxDefinition);
+  const pickedValues = new LeafValues(values[0]!);
   if (page.encoding !== encodingId.rleDictionary)
-    return leafPage(rowSlots, listLevels, defined, undefined, convertLeafValues(picked, leaf, type)); // prettier-ignore
+    return leafPage(rowSlots, listLevels, slotLevels, undefined, convertLeafValues(pickedValues, leaf, type)); // prettier-ignore
   if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
-  for (const index of picked.int32s)
+  for (const index of pickedValues.int32s)
     if (index < 0 || index >= dictionary.count)
       throw new RangeError(`a dictionary has no entry ${index}`);
-  return leafPage(rowSlots, listLevels, defined, picked.int32s, dictionary);
+  return leafPage(rowSlots, listLevels, slotLevels, pickedValues.int32s, dictionary);
 }
 
 /** Returns a page of one row, with or without a value; `level` is the row's definition level. */
@@ -102,11 +102,11 @@ function leafPage(
   indices: Uint16Array | Int32Array | undefined,
   values: LeafValues,
 ): LeafPage {
-  const own = indices === undefined ? values.memorySize : indices.byteLength;
+  const valueBytes = indices === undefined ? values.memorySize : indices.byteLength;
   const arrays = [rowSlots, repetition, definition, valueIndexes];
   const bytes = arrays.reduce(
     (sum, array) => sum + (array?.byteLength ?? 0),
-    own + objectOverheadBytes,
+    valueBytes + objectOverheadBytes,
   );
   return { rowSlots, repetition, definition, level, valueIndexes, indices, values, bytes };
 }
@@ -134,16 +134,17 @@ function definedSlots(
 }
 
 function firstSlotsOfRows(repetition: Int32Array, count: number, rows: number): Int32Array {
-  const slots = new Int32Array(rows + 1);
+  const firstSlots = new Int32Array(rows + 1);
   let row = 0;
   for (let slot = 0; slot < count; slot++) {
     if (repetition[slot] !== 0) continue;
     if (row === rows) throw new RangeError(`a page has more than ${rows} rows`);
-    slots[row++] = slot;
+    firstSlots[row++] = slot;
   }
-  if (row !== rows || slots[0] !== 0) throw new RangeError(`a page has ${row} of ${rows} rows`);
-  slots[rows] = count;
-  return slots;
+  if (row !== rows || firstSlots[0] !== 0)
+    throw new RangeError(`a page has ${row} of ${rows} rows`);
+  firstSlots[rows] = count;
+  return firstSlots;
 }
 
 /** Fills in the definition level and the value index of each slot, and returns the number of values. */
@@ -168,16 +169,17 @@ function readDictionaryIndices(
   count: number,
   entries: number,
 ): Uint16Array | Int32Array {
-  const wide = acquireBuffer(Int32Array, count);
-  readHybrid(body, body.readByte(), count, wide);
+  const wideIndices = acquireBuffer(Int32Array, count);
+  readHybrid(body, body.readByte(), count, wideIndices);
   const indices = entries <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
-  let most = 0;
+  let greatestIndex = 0;
   for (let i = 0; i < count; i++) {
-    const index = wide[i]!;
-    if (index > most) most = index;
+    const index = wideIndices[i]!;
+    if (index > greatestIndex) greatestIndex = index;
     indices[i] = index;
   }
-  releaseBuffer(wide);
-  if (count > 0 && most >= entries) throw new RangeError(`a dictionary has no entry ${most}`);
+  releaseBuffer(wideIndices);
+  if (count > 0 && greatestIndex >= entries)
+    throw new RangeError(`a dictionary has no entry ${greatestIndex}`);
   return indices;
 }

@@ -39,14 +39,14 @@ const minKernelRecords = 64;
 
 /** The kernels of this thread; compiled at the first large block. */
 let kernels: ReturnType<typeof instantiate<LineKernels>> | undefined;
-/** The locations of the texts in the kernel's memory. The map belongs to the writer that placed them. */
+/** The locations of the texts in the kernel's memory. The map is that of the writer that copied the texts there. */
 let textsInKernelMemory: ReadonlyMap<DataView, TextLocation> | undefined;
 
 /** The location of a buffer's texts in the kernel's memory. */
 interface TextLocation {
   readonly address: number;
   /** The number of bytes reserved for the texts. */
-  readonly room: number;
+  readonly reservedBytes: number;
   /** The number of bytes of the texts that have already been copied to the kernel's memory. */
   bytes: number;
 }
@@ -60,8 +60,9 @@ export interface BlockTexts {
 }
 
 /**
- * Writes lines from the texts of their cells. A block of at least `minKernelRecords` records whose texts fit into the memory of the
- * WebAssembly kernel is written there: the texts of a Parquet page are copied into it once, and many lines are copied out at a time.
+ * Writes lines from the texts of their cells. A block of at least `minKernelRecords` records is written in WebAssembly if its texts fit
+ * into the memory of the kernel: texts that are in a Parquet page or belong to dictionaries are copied there once, the others for each
+ * block, and many lines are copied out at a time.
  */
 export class LineWriter {
   readonly #lines: LineTexts;
@@ -69,7 +70,7 @@ export class LineWriter {
   readonly #fixedBytes: number;
   /** If present, receives the offsets at which lines end in the output. */
   readonly #ends: number[] | undefined;
-  readonly #placed = new Map<DataView, TextLocation>();
+  readonly #textLocations = new Map<DataView, TextLocation>();
   /**
    * Offsets in the kernel's memory: of the ends of lines, of the arrays of the cells, of the fixed texts, of the output, and of other
    * texts.
@@ -80,33 +81,36 @@ export class LineWriter {
   readonly #outputAt: number;
   readonly #textsAt: number;
   /** The offset in the kernel's memory at which the next text is placed. */
-  #at = 0;
+  #nextTextAt = 0;
 
-  /** `cells` have room for `most` records. `ends`, if given, receives the offsets at which lines end. */
-  constructor(lines: LineTexts, cells: readonly CellTexts[], most: number, ends?: number[]) {
+  /** `cells` have room for `maxRecords` records. `ends`, if given, receives the offsets at which lines end. */
+  constructor(lines: LineTexts, cells: readonly CellTexts[], maxRecords: number, ends?: number[]) {
     this.#lines = lines;
     this.#cells = cells;
     this.#ends = ends;
-    const fixed = fixedLineTexts(lines);
+    const fixedTexts = fixedLineTexts(lines);
     const noneBytes = cells.length * lines.none.ends[0]!;
-    this.#fixedBytes = fixed.reduce((sum, { ends: of }) => sum + of[0]!, noneBytes);
+    this.#fixedBytes = fixedTexts.reduce(
+      (sum, { ends: textEnds }) => sum + textEnds[0]!,
+      noneBytes,
+    );
     this.#lineEndsAt = 4 * wordsPerCell * cells.length;
-    this.#arraysAt = this.#lineEndsAt + 4 * most;
-    this.#fixedAt = this.#arraysAt + 8 * most * cells.length;
-    this.#outputAt = this.#fixedAt + fixed.reduce((sum, { view }) => sum + view.byteLength + bytesPerCopy, 0); // prettier-ignore
+    this.#arraysAt = this.#lineEndsAt + 4 * maxRecords;
+    this.#fixedAt = this.#arraysAt + 8 * maxRecords * cells.length;
+    this.#outputAt = this.#fixedAt + fixedTexts.reduce((sum, { view }) => sum + view.byteLength + bytesPerCopy, 0); // prettier-ignore
     this.#textsAt = this.#outputAt + kernelOutputBytes + bytesPerCopy;
   }
 
   /** Writes the lines of the first `length` records of a block. */
   write(out: ByteSink, texts: BlockTexts, length: number): void {
-    let done = 0;
+    let writtenCount = 0;
     if (length >= minKernelRecords && this.#place(texts, length))
-      while (done < length) {
-        const to = this.#writeMany(out, done, length);
-        if (to === done) this.#writeOne(out, done++);
-        else done = to;
+      while (writtenCount < length) {
+        const to = this.#writeMany(out, writtenCount, length);
+        if (to === writtenCount) this.#writeOne(out, writtenCount++);
+        else writtenCount = to;
       }
-    for (; done < length; done++) this.#writeOne(out, done);
+    for (; writtenCount < length; writtenCount++) this.#writeOne(out, writtenCount);
   }
 
   /** Writes the line of one record of the block. */
@@ -135,17 +139,19 @@ export class LineWriter {
   #writeMany(out: ByteSink, from: number, length: number): number {
     const { lines, memory } = kernels!;
     const { close } = this.#lines;
-    const { address } = this.#placed.get(close.view)!;
+    const { address } = this.#textLocations.get(close.view)!;
     const limit = this.#outputAt + kernelOutputBytes;
     const count = this.#cells.length;
-    const done = lines(0, count, address, close.ends[0]!, from, length, this.#lineEndsAt, this.#outputAt, limit); // prettier-ignore
-    if (done === from) return done;
+    const endRecord = lines(0, count, address, close.ends[0]!, from, length, this.#lineEndsAt, this.#outputAt, limit); // prettier-ignore
+    if (endRecord === from) return endRecord;
     const lineEnds = new Int32Array(memory.buffer, this.#lineEndsAt, length);
     if (this.#ends !== undefined)
-      for (let i = from; i < done; i++)
+      for (let i = from; i < endRecord; i++)
         this.#ends.push(out.endOffset + lineEnds[i]! - this.#outputAt);
-    out.append(new Uint8Array(memory.buffer, this.#outputAt, lineEnds[done - 1]! - this.#outputAt));
-    return done;
+    out.append(
+      new Uint8Array(memory.buffer, this.#outputAt, lineEnds[endRecord - 1]! - this.#outputAt),
+    );
+    return endRecord;
   }
 
   /** Copies the texts of a block to the kernel's memory; returns false if they do not fit. */
@@ -153,7 +159,7 @@ export class LineWriter {
     if (this.#cells.length === 0 || this.#textsAt + minKernelTextBytes > kernelMemoryBytes)
       return false;
     kernels ??= instantiate<LineKernels>([linesKernel], kernelMemoryBytes >> 16);
-    if (textsInKernelMemory !== this.#placed) this.#begin();
+    if (textsInKernelMemory !== this.#textLocations) this.#begin();
     if (this.#placeTexts(texts, length)) return true;
     this.#begin();
     if (this.#placeTexts(texts, length)) return true;
@@ -163,57 +169,61 @@ export class LineWriter {
 
   /** Begins to use the kernel's memory for this writer, with only the fixed texts in it. */
   #begin(): void {
-    textsInKernelMemory = this.#placed;
-    this.#placed.clear();
-    this.#at = this.#fixedAt;
+    textsInKernelMemory = this.#textLocations;
+    this.#textLocations.clear();
+    this.#nextTextAt = this.#fixedAt;
     for (const { view } of fixedLineTexts(this.#lines)) this.#copy(view, view.byteLength, view.byteLength); // prettier-ignore
-    this.#at = this.#textsAt;
+    this.#nextTextAt = this.#textsAt;
   }
 
   #placeTexts({ block, dictionaryTexts }: BlockTexts, length: number): boolean {
     const { buffer } = kernels!.memory;
     const { before, none } = this.#lines;
-    const words = new Int32Array(buffer, 0, this.#cells.length * wordsPerCell);
-    this.#placed.delete(block.view);
-    let array = this.#arraysAt;
+    const cellWords = new Int32Array(buffer, 0, this.#cells.length * wordsPerCell);
+    this.#textLocations.delete(block.view);
+    let arrayAt = this.#arraysAt;
     for (const [i, { view, begins, ends }] of this.#cells.entries()) {
-      const used = view === block.view ? block.endOffset : view === dictionaryTexts.view ? dictionaryTexts.endOffset : view.byteLength; // prettier-ignore
+      const usedBytes = view === block.view ? block.endOffset : view === dictionaryTexts.view ? dictionaryTexts.endOffset : view.byteLength; // prettier-ignore
       // A sink that grows gets room for the whole capacity of its buffer, so that later texts fit, too.
-      const texts = this.#copy(view, used, view === dictionaryTexts.view ? view.byteLength : used);
-      if (texts === undefined) return false;
+      const textsAddress = this.#copy(
+        view,
+        usedBytes,
+        view === dictionaryTexts.view ? view.byteLength : usedBytes,
+      );
+      if (textsAddress === undefined) return false;
       const at = i * wordsPerCell;
-      words[at + cellWordOffsets.begins] = array;
-      words[at + cellWordOffsets.ends] = array + 4 * begins.length;
-      words[at + cellWordOffsets.texts] = texts;
-      words[at + cellWordOffsets.before] = this.#placed.get(before[i]!.view)!.address;
-      words[at + cellWordOffsets.beforeBytes] = before[i]!.ends[0]!;
-      words[at + cellWordOffsets.none] = this.#placed.get(none.view)!.address;
-      words[at + cellWordOffsets.noneBytes] = none.ends[0]!;
-      const arrays = new Int32Array(buffer, array, 2 * begins.length);
+      cellWords[at + cellWordOffsets.begins] = arrayAt;
+      cellWords[at + cellWordOffsets.ends] = arrayAt + 4 * begins.length;
+      cellWords[at + cellWordOffsets.texts] = textsAddress;
+      cellWords[at + cellWordOffsets.before] = this.#textLocations.get(before[i]!.view)!.address;
+      cellWords[at + cellWordOffsets.beforeBytes] = before[i]!.ends[0]!;
+      cellWords[at + cellWordOffsets.none] = this.#textLocations.get(none.view)!.address;
+      cellWords[at + cellWordOffsets.noneBytes] = none.ends[0]!;
+      const arrays = new Int32Array(buffer, arrayAt, 2 * begins.length);
       arrays.set(begins.subarray(0, length));
       arrays.set(ends.subarray(0, length), begins.length);
-      array += 8 * begins.length;
+      arrayAt += 8 * begins.length;
     }
     return true;
   }
 
   /**
-   * Returns the address in the kernel's memory of the texts in a view; undefined if there is no room. Of the first `used` bytes, those that
-   * were not copied before are copied.
+   * Returns the address in the kernel's memory of the texts in a view; undefined if there is no room. Of the first `usedBytes` bytes, those
+   * that were not copied before are copied.
    */
-  #copy(view: DataView, used: number, room: number): number | undefined {
-    let placed = this.#placed.get(view);
-    if (placed === undefined || placed.room < used) {
-      if (this.#at + room + bytesPerCopy > kernelMemoryBytes) return undefined;
-      placed = { address: this.#at, room, bytes: 0 };
-      this.#placed.set(view, placed);
-      this.#at += room + bytesPerCopy;
+  #copy(view: DataView, usedBytes: number, reservedBytes: number): number | undefined {
+    let location = this.#textLocations.get(view);
+    if (location === undefined || location.reservedBytes < usedBytes) {
+      if (this.#nextTextAt + reservedBytes + bytesPerCopy > kernelMemoryBytes) return undefined;
+      location = { address: this.#nextTextAt, reservedBytes, bytes: 0 };
+      this.#textLocations.set(view, location);
+      this.#nextTextAt += reservedBytes + bytesPerCopy;
     }
-    const { address, bytes } = placed;
-    if (bytes < used) {
-      const from = new Uint8Array(view.buffer, view.byteOffset + bytes, used - bytes);
-      new Uint8Array(kernels!.memory.buffer, address + bytes, used - bytes).set(from);
-      placed.bytes = used;
+    const { address, bytes } = location;
+    if (bytes < usedBytes) {
+      const from = new Uint8Array(view.buffer, view.byteOffset + bytes, usedBytes - bytes);
+      new Uint8Array(kernels!.memory.buffer, address + bytes, usedBytes - bytes).set(from);
+      location.bytes = usedBytes;
     }
     return address;
   }

@@ -24,8 +24,8 @@ export function longestLists(
     const { column, isStored } = columns[i]!.projected;
     return { column: keepFirstLeaf(column), isStored };
   });
-  forEachBlock(source, rows, projection, lengthNodes, projection, (read, block) => {
-    for (const [i, list] of read.entries()) {
+  forEachBlock(source, rows, projection, lengthNodes, projection, (readColumns, block) => {
+    for (const [i, list] of readColumns.entries()) {
       if (list === undefined) continue;
       for (let at = 0; at < block.length; at++) {
         moveCursors(list.cursors, block.rows[at]!);

@@ -20,23 +20,23 @@ const unwrittenOffset = -2;
  * are written together. Call `release` after use.
  */
 export class ListTextWriter {
-  readonly #mostLists: number;
+  readonly #maxLists: number;
   /**
    * For each dictionary, the texts of lists of its entries, by the number of the list (`listOfIndicesNumber`). The bytes of the texts are
-   * in `#kept`.
+   * in `#keptTexts`.
    */
   readonly #lists = new Map<LeafValues, CellTexts>();
-  readonly #kept: ByteSink;
+  readonly #keptTexts: ByteSink;
   /** The texts of the numbers of a block. */
   readonly #numberTexts = new ByteSink(4 << 10);
 
-  /** `records` is the number of records in all blocks together; cached texts are written to `kept`. */
-  constructor(records: number, kept: ByteSink) {
-    this.#mostLists = records < minRecordsToCache ? 0 : Math.min(maxCachedLists, records);
-    this.#kept = kept;
+  /** `recordCount` is the number of records in all blocks together; cached texts are written to `keptTexts`. */
+  constructor(recordCount: number, keptTexts: ByteSink) {
+    this.#maxLists = recordCount < minRecordsToCache ? 0 : Math.min(maxCachedLists, recordCount);
+    this.#keptTexts = keptTexts;
   }
 
-  /** Writes the texts of a column of a block to `out`, or to `#kept` if they are cached. Returns the sink that contains them. */
+  /** Writes the texts of a column of a block to `out`, or to `#keptTexts` if they are cached. Returns the sink that contains them. */
   write(
     node: ListNode,
     form: CellForm,
@@ -54,12 +54,12 @@ export class ListTextWriter {
     }
     if (
       indices !== undefined &&
-      values.count < this.#mostLists &&
-      this.#kept.endOffset < maxCachedTextBytes &&
+      values.count < this.#maxLists &&
+      this.#keptTexts.endOffset < maxCachedTextBytes &&
       this.#haveNumbers(node, block, begins)
     ) {
       this.#writeKept(node, form, block, texts);
-      return this.#kept;
+      return this.#keptTexts;
     }
     for (let i = 0; i < block.length; i++) {
       cursor.moveTo(block.rows[i]! - cursor.firstPageRow);
@@ -79,16 +79,16 @@ export class ListTextWriter {
    */
   #haveNumbers(node: ListNode, { rows, length }: RowBlock, numbers: Int32Array): boolean {
     const { cursor } = node;
-    const most = this.#mostLists;
+    const maxLists = this.#maxLists;
     const digits = cursor.page.values.count + 1;
-    let missing = 0;
+    let missingCount = 0;
     for (let i = 0; i < length; i++) {
       cursor.moveTo(rows[i]! - cursor.firstPageRow);
-      const number = listOfIndicesNumber(node, digits, most);
+      const number = listOfIndicesNumber(node, digits, maxLists);
       numbers[i] = number;
-      missing += number < 0 ? 1 : 0;
+      missingCount += number < 0 ? 1 : 0;
     }
-    return missing * 8 <= length;
+    return missingCount * 8 <= length;
   }
 
   /** Replaces the numbers of lists by the offsets of their cached texts, and writes texts that are not cached yet. */
@@ -96,20 +96,20 @@ export class ListTextWriter {
     const { cursor } = node;
     const { begins, ends } = texts;
     const lists = this.#listsOf(cursor.page.values);
-    const kept = this.#kept;
+    const keptTexts = this.#keptTexts;
     for (let i = 0; i < length; i++) {
-      const list = begins[i]!;
-      let begin = list < 0 ? unwrittenOffset : lists.begins[list]!;
+      const listNumber = begins[i]!;
+      let begin = listNumber < 0 ? unwrittenOffset : lists.begins[listNumber]!;
       if (begin === unwrittenOffset) {
         cursor.moveTo(rows[i]! - cursor.firstPageRow);
-        const from = kept.endOffset;
-        begin = writeWholeCell(node, kept, form) ? from : -1;
-        ends[i] = kept.endOffset;
-        if (list >= 0) {
-          lists.begins[list] = begin;
-          lists.ends[list] = kept.endOffset;
+        const from = keptTexts.endOffset;
+        begin = writeWholeCell(node, keptTexts, form) ? from : -1;
+        ends[i] = keptTexts.endOffset;
+        if (listNumber >= 0) {
+          lists.begins[listNumber] = begin;
+          lists.ends[listNumber] = keptTexts.endOffset;
         }
-      } else ends[i] = lists.ends[list]!;
+      } else ends[i] = lists.ends[listNumber]!;
       begins[i] = begin;
     }
   }
@@ -117,7 +117,7 @@ export class ListTextWriter {
   #listsOf(values: LeafValues): CellTexts {
     let lists = this.#lists.get(values);
     if (lists === undefined) {
-      lists = newCellTexts(this.#mostLists);
+      lists = newCellTexts(this.#maxLists);
       lists.begins.fill(unwrittenOffset);
       this.#lists.set(values, lists);
     }
@@ -144,23 +144,23 @@ export class ListTextWriter {
       for (let slot = cursor.firstSlot; slot < cursor.endSlot; slot++)
         numberTexts.begins[at++] = cursor.valueAt(slot);
     }
-    const written = this.#numberTexts;
-    written.endOffset = 0;
-    writeAll(written, cursor.page.values, numberTexts.begins, numberTexts.ends, count);
-    numberTexts.view = written.view;
+    const numberSink = this.#numberTexts;
+    numberSink.endOffset = 0;
+    writeAll(numberSink, cursor.page.values, numberTexts.begins, numberTexts.ends, count);
+    numberTexts.view = numberSink.view;
     at = 0;
     for (let i = 0; i < length; i++) {
       cursor.moveTo(rows[i]! - cursor.firstPageRow);
-      const next = at + cursor.endSlot - cursor.firstSlot;
+      const end = at + cursor.endSlot - cursor.firstSlot;
       const level = cursor.levelAt(cursor.firstSlot);
       const from = out.endOffset;
       begins[i] = level <= depth ? -1 : from;
       if (level > depth) {
-        writeList(out, numberTexts, level > depth + 1 ? at : next, next);
+        writeList(out, numberTexts, level > depth + 1 ? at : end, end);
         form.end?.(out, from);
       }
       ends[i] = out.endOffset;
-      at = next;
+      at = end;
     }
   }
 }
@@ -187,15 +187,15 @@ const closeBracket = 93;
 /**
  * Returns the number of the current list among all possible lists of entries of a dictionary: 0 is the null list, 1 the empty list; in
  * other lists, the entries or nulls are the digits, which begin with 1, of a number to the base `digits`, plus 1. Returns -1 if the number
- * is not below `most`.
+ * is not below `limit`.
  */
-function listOfIndicesNumber({ cursor, depth }: ListNode, digits: number, most: number): number {
+function listOfIndicesNumber({ cursor, depth }: ListNode, digits: number, limit: number): number {
   const { firstSlot, endSlot } = cursor;
   const level = cursor.levelAt(firstSlot);
   if (level <= depth) return 0;
   let number = 0;
   if (level > depth + 1)
-    for (let slot = firstSlot; slot < endSlot && number < most; slot++)
+    for (let slot = firstSlot; slot < endSlot && number < limit; slot++)
       number = number * digits + cursor.valueAt(slot) + 2;
-  return number + 1 < most ? number + 1 : -1;
+  return number + 1 < limit ? number + 1 : -1;
 }

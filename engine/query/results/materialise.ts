@@ -152,22 +152,22 @@ function writeBlocks(
   format: CellFormat,
 ): void {
   const projection = columns.map(({ projected }) => projected);
-  const cells = columns.reduce((sum, { width }) => sum + (width ?? 1), 0);
-  const most = Math.max(
+  const cellCount = columns.reduce((sum, { width }) => sum + (width ?? 1), 0);
+  const maxRows = Math.max(
     16,
-    Math.min(rowsPerBlock, Math.floor(maxCellsPerBlock / Math.max(1, cells))),
+    Math.min(rowsPerBlock, Math.floor(maxCellsPerBlock / Math.max(1, cellCount))),
   );
-  const count = ArrayBuffer.isView(rows) ? rows.length / 2 : rows.length;
-  const room = Math.min(most, count);
-  const texts = newCells(cells, room);
+  const recordCount = ArrayBuffer.isView(rows) ? rows.length / 2 : rows.length;
+  const blockCapacity = Math.min(maxRows, recordCount);
+  const texts = newCells(cellCount, blockCapacity);
   const forms = texts.map((_, cell) => format.form(cell));
-  const writer = new CellTextWriter(count);
-  const writeRecords = recordWriter(out, writer, texts, room, format);
-  const ofColumn = ((): readonly (readonly CellTexts[])[] => {
+  const writer = new CellTextWriter(recordCount);
+  const writeRecords = recordWriter(out, writer, texts, blockCapacity, format);
+  const textsOfColumns = ((): readonly (readonly CellTexts[])[] => {
     let cell = 0;
     return columns.map(({ width }) => texts.slice(cell, (cell += width ?? 1)));
   })();
-  let done = 0;
+  let writtenCount = 0;
   try {
     forEachBlock(
       source,
@@ -175,24 +175,24 @@ function writeBlocks(
       projection,
       textNodes,
       targets,
-      (read, block) => {
+      (readColumns, block) => {
         writer.beginBlock();
         let cell = 0;
         for (let i = 0; i < columns.length; i++) {
           const { width } = columns[i]!;
           const form = forms[cell]!;
-          if (width === null) writer.write(read[i], form, block, texts[cell]!);
-          else if (writer.writeElements(read[i], form, block, ofColumn[i]!) >= 0)
+          if (width === null) writer.write(readColumns[i], form, block, texts[cell]!);
+          else if (writer.writeElements(readColumns[i], form, block, textsOfColumns[i]!) >= 0)
             throw new AppError('internal', `a list is longer than ${width}`);
           cell += width ?? 1;
         }
         writer.finishBlock();
         writeRecords(block.length);
         // The buffer grows once to the size that all records will probably take, instead of repeatedly.
-        done += block.length;
-        if (done === block.length) out.reserve(Math.min(maxReservedBytes, 1.05 * out.endOffset * (count / done - 1))); // prettier-ignore
+        writtenCount += block.length;
+        if (writtenCount === block.length) out.reserve(Math.min(maxReservedBytes, 1.05 * out.endOffset * (recordCount / writtenCount - 1))); // prettier-ignore
       },
-      () => Math.min(room, writer.maxBlockRows),
+      () => Math.min(blockCapacity, writer.maxBlockRows),
     );
   } finally {
     writer.release();
@@ -204,11 +204,11 @@ function recordWriter(
   out: ByteSink,
   writer: CellTextWriter,
   texts: readonly CellTexts[],
-  most: number,
+  maxRecords: number,
   format: CellFormat,
 ): (length: number) => void {
   if ('lines' in format) {
-    const lines = new LineWriter(format.lines(texts.length), texts, most, format.ends);
+    const lines = new LineWriter(format.lines(texts.length), texts, maxRecords, format.ends);
     return (length) => lines.write(out, writer, length);
   }
   return (length) => {

@@ -27,13 +27,13 @@ export function writeAscii(out: ByteSink, text: string): void {
 /** Writes an integer between -2^53 and 2^53 in decimal digits. */
 export function writeInteger(out: ByteSink, value: number): void {
   out.reserve(20);
-  let rest = value;
-  if (rest < 0) {
+  let magnitude = value;
+  if (magnitude < 0) {
     out.bytes[out.endOffset++] = minus;
-    rest = -rest;
+    magnitude = -magnitude;
   }
-  if (rest >= 1e9) return writeAscii(out, String(rest));
-  writeDigits(out, rest | 0, 1);
+  if (magnitude >= 1e9) return writeAscii(out, String(magnitude));
+  writeDigits(out, magnitude | 0, 1);
 }
 
 /** Writes a 64-bit integer, given as two halves. */
@@ -71,10 +71,10 @@ export function writeNumbers(
   const kernel = (numberKernelsOfThread ??= instantiateKernels());
   const { halves, bytes } = kernel;
   const write = type === 'double' ? kernel.doubles : kernel.longs;
-  for (let done = 0; done < length;) {
-    const count = Math.min(length - done, maxNumbersPerCall);
+  for (let writtenCount = 0; writtenCount < length;) {
+    const count = Math.min(length - writtenCount, maxNumbersPerCall);
     for (let i = 0; i < count; i++) {
-      const value = begins[done + i]!;
+      const value = begins[writtenCount + i]!;
       if (value < 0) {
         halves[2 * i] = 0;
         halves[2 * i + 1] = 0;
@@ -86,21 +86,21 @@ export function writeNumbers(
         halves[2 * i + 1] = int32s[2 * value + 1]!;
       }
     }
-    const written = write(count);
+    const writtenByKernel = write(count);
     const shift = out.endOffset - numberMemoryAddresses.texts;
     let end = out.endOffset;
-    for (let i = 0; i < written; i++) {
+    for (let i = 0; i < writtenByKernel; i++) {
       const begin = end;
       end = kernel.ends[i]! + shift;
-      begins[done + i] = begins[done + i]! < 0 || end === begin ? -1 : begin;
-      ends[done + i] = end;
+      begins[writtenCount + i] = begins[writtenCount + i]! < 0 || end === begin ? -1 : begin;
+      ends[writtenCount + i] = end;
     }
     out.append(bytes.subarray(numberMemoryAddresses.texts, end - shift));
-    done += written;
-    if (written === count) continue;
-    begins[done] = out.endOffset;
-    writeAscii(out, String(kernel.numbers[written]));
-    ends[done++] = out.endOffset;
+    writtenCount += writtenByKernel;
+    if (writtenByKernel === count) continue;
+    begins[writtenCount] = out.endOffset;
+    writeAscii(out, String(kernel.numbers[writtenByKernel]));
+    ends[writtenCount++] = out.endOffset;
   }
 }
 
@@ -144,11 +144,11 @@ export function writeDigits(out: ByteSink, value: number, least: number): void {
   let digits = least;
   for (let limit = 10 ** least; value >= limit; limit *= 10) digits++;
   const { bytes, endOffset: end } = out;
-  let rest = value | 0;
+  let remaining = value | 0;
   for (let at = end + digits - 1; at >= end; at--) {
-    const tens = (rest / 10) | 0;
-    bytes[at] = zeroDigitByte + rest - tens * 10;
-    rest = tens;
+    const tens = (remaining / 10) | 0;
+    bytes[at] = zeroDigitByte + remaining - tens * 10;
+    remaining = tens;
   }
   out.endOffset = end + digits;
 }

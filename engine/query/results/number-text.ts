@@ -31,9 +31,9 @@ const jsonStringOrRealPattern = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[+-]?\d+)?|e
 /** Returns `"YYYY-MM-DD"` at midnight, else `"YYYY-MM-DDTHH:MM:SS"`, with six decimals of the second if it has a fraction. */
 export function dateText(micros: number): string {
   const seconds = Math.floor(micros / 1e6);
-  const part = micros - seconds * 1e6;
+  const microsOfSecond = micros - seconds * 1e6;
   const text = new Date(seconds * 1000).toISOString().slice(0, 19);
-  if (part !== 0) return `"${text}.${String(part).padStart(6, '0')}"`;
+  if (microsOfSecond !== 0) return `"${text}.${String(microsOfSecond).padStart(6, '0')}"`;
   return text.endsWith('T00:00:00') ? `"${text.slice(0, 10)}"` : `"${text}"`;
 }
 

@@ -25,18 +25,19 @@ export function pageLocations(
 ): PageLocations {
   const pages = file.offsetIndexOf(group, group.chunks[leaf.index]!);
   if (pages !== undefined) {
-    const found = locationsByOffsetIndex.get(pages) ?? {
+    const locations = locationsByOffsetIndex.get(pages) ?? {
       ...pages,
       step: uniformPageRows(pages.firstRows),
     };
-    locationsByOffsetIndex.set(pages, found);
-    return found;
+    locationsByOffsetIndex.set(pages, locations);
+    return locations;
   }
-  const ofGroup = scannedLocationsByRowGroup.get(group) ?? new Map<number, PageLocations>();
-  scannedLocationsByRowGroup.set(group, ofGroup);
-  const found = ofGroup.get(leaf.index) ?? scanPageHeaders(file, group, leaf);
-  ofGroup.set(leaf.index, found);
-  return found;
+  const locationsOfGroup =
+    scannedLocationsByRowGroup.get(group) ?? new Map<number, PageLocations>();
+  scannedLocationsByRowGroup.set(group, locationsOfGroup);
+  const locations = locationsOfGroup.get(leaf.index) ?? scanPageHeaders(file, group, leaf);
+  locationsOfGroup.set(leaf.index, locations);
+  return locations;
 }
 
 function uniformPageRows(firstRows: Int32Array): number {
@@ -53,9 +54,9 @@ function scanPageHeaders(file: SegmentFile, group: RowGroup, leaf: SegmentLeaf):
   const pages = [...pageExtents(bytes, chunk)].filter(({ isDictionary }) => !isDictionary);
   const firstRows = new Int32Array(pages.length + 1);
   for (const [i, { begin, end, count }] of pages.entries()) {
-    const stored = { bytes: bytes.subarray(begin, end), isCompressed: chunk.isCompressed };
+    const storedPage = { bytes: bytes.subarray(begin, end), isCompressed: chunk.isCompressed };
     firstRows[i + 1] =
-      firstRows[i]! + (leaf.maxRepetition === 0 ? count : countRowsOfPage(stored, leaf));
+      firstRows[i]! + (leaf.maxRepetition === 0 ? count : countRowsOfPage(storedPage, leaf));
   }
   if (firstRows[pages.length] !== group.rows)
     throw new RangeError(`pages have ${firstRows[pages.length]} of ${group.rows} rows`);
@@ -69,10 +70,10 @@ function scanPageHeaders(file: SegmentFile, group: RowGroup, leaf: SegmentLeaf):
 
 /** Returns the number of rows that begin in a page of a leaf in a list. */
 function countRowsOfPage(
-  stored: { readonly bytes: Uint8Array; readonly isCompressed: boolean },
+  storedPage: { readonly bytes: Uint8Array; readonly isCompressed: boolean },
   { maxRepetition }: SegmentLeaf,
 ): number {
-  const { body, count } = decompressPage(stored);
+  const { body, count } = decompressPage(storedPage);
   const levels = acquireBuffer(Int32Array, count);
   const constant = readLevels(body, maxRepetition, count, levels);
   let rows = constant === 0 ? count : 0;

@@ -22,15 +22,16 @@ export function project(
   rows: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
 ): readonly ProjectedColumn[] {
-  let known = projectionsByColumns.get(columns);
-  if (known?.rows !== rows) {
-    known = { rows, projections: new LruCache(maxCachedProjections) };
-    projectionsByColumns.set(columns, known);
+  let cachedProjections = projectionsByColumns.get(columns);
+  if (cachedProjections?.rows !== rows) {
+    cachedProjections = { rows, projections: new LruCache(maxCachedProjections) };
+    projectionsByColumns.set(columns, cachedProjections);
   }
   const { fields, excludeFields } = request;
   const key = fields === null && excludeFields.length === 0 ? '' : JSON.stringify([fields, excludeFields]); // prettier-ignore
-  const projection = known.projections.get(key) ?? newProjection(columns, rows, request);
-  known.projections.set(key, projection);
+  const projection =
+    cachedProjections.projections.get(key) ?? newProjection(columns, rows, request);
+  cachedProjections.projections.set(key, projection);
   return projection;
 }
 
@@ -56,13 +57,13 @@ function newProjection(
 ): readonly ProjectedColumn[] {
   const available = [
     ...reservedColumns,
-    ...sortByFieldOrdering(declaredColumn(columns, rows, request), rows, []),
+    ...sortByFieldOrdering(storedAndDeclaredColumns(columns, rows, request), rows, []),
   ];
-  const wanted = request.fields ? pickPaths(available, request.fields) : available;
-  const stored = new Set([...reservedColumns, ...columns].map((column) => column.name));
-  return omitPaths(wanted, request.excludeFields).map((column) => ({
+  const wantedColumns = request.fields ? pickPaths(available, request.fields) : available;
+  const storedNames = new Set([...reservedColumns, ...columns].map((column) => column.name));
+  return omitPaths(wantedColumns, request.excludeFields).map((column) => ({
     column,
-    isStored: stored.has(column.name),
+    isStored: storedNames.has(column.name),
   }));
 }
 
@@ -70,19 +71,19 @@ function newProjection(
  * Returns the stored columns, then the declared top-level fields without a stored column. A dotted name without data is probably a member
  * of an object, which records without a value lack, so its field is returned only if the request names it.
  */
-function declaredColumn(
+function storedAndDeclaredColumns(
   columns: Columns,
   rows: readonly DatasetField[],
   { fields }: Pick<QueryRequest, 'fields'>,
 ): Columns {
   const names = new Set([...reservedColumns, ...columns].map((column) => column.name));
-  const missing = rows.filter(
+  const fieldsWithoutColumn = rows.filter(
     ({ path, name }) =>
       path.length === 1 && !names.has(name) && (fields !== null || !name.includes('.')),
   );
   return [
     ...columns,
-    ...missing.map((row): Column => ({
+    ...fieldsWithoutColumn.map((row): Column => ({
       name: row.name,
       physical: row.name,
       type: row.dataType === 'auto' || row.dataType === 'object' ? 'string' : row.dataType,
@@ -96,21 +97,21 @@ function sortByFieldOrdering(
   rows: readonly DatasetField[],
   above: readonly string[],
 ): Columns {
-  const orders = new Map<string, number>();
+  const orderingByName = new Map<string, number>();
   for (const row of rows) {
     if (row.ordering === null || row.path.length !== above.length + 1) continue;
     if (above.every((name, index) => row.path[index] === name))
-      orders.set(row.path.at(-1)!, row.ordering);
+      orderingByName.set(row.path.at(-1)!, row.ordering);
   }
-  const rank = (column: Column): number => orders.get(column.name) ?? Infinity;
-  const sorted = columns.map((column) =>
+  const rank = (column: Column): number => orderingByName.get(column.name) ?? Infinity;
+  const sortedColumns = columns.map((column) =>
     column.children
       ? { ...column, children: sortByFieldOrdering(column.children, rows, [...above, column.name]) }
       : column,
   );
-  if (orders.size === 0) return sorted;
+  if (orderingByName.size === 0) return sortedColumns;
   // Infinity - Infinity is NaN, so ranks are compared rather than subtracted; the sort is stable.
-  return sorted.sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
+  return sortedColumns.sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
 }
 
 type FieldPaths = readonly (readonly string[])[];
@@ -120,19 +121,21 @@ function pickPaths(columns: Columns, paths: FieldPaths): Columns {
   return names.flatMap((name) => {
     const column = columns.find((candidate) => candidate.name === name);
     if (!column) return [];
-    const inside = paths.filter((path) => path[0] === name).map((path) => path.slice(1));
-    if (!column.children || inside.some((path) => path.length === 0)) return [column];
-    return [{ ...column, children: pickPaths(column.children, inside) }];
+    const pathsInside = paths.filter((path) => path[0] === name).map((path) => path.slice(1));
+    if (!column.children || pathsInside.some((path) => path.length === 0)) return [column];
+    return [{ ...column, children: pickPaths(column.children, pathsInside) }];
   });
 }
 
 function omitPaths(columns: Columns, paths: FieldPaths): Columns {
   if (paths.length === 0) return columns;
   return columns.flatMap((column) => {
-    const inside = paths.filter((path) => path[0] === column.name).map((path) => path.slice(1));
-    if (inside.length === 0) return [column];
-    if (inside.some((path) => path.length === 0)) return [];
-    const children = omitPaths(column.children ?? [], inside);
+    const pathsInside = paths
+      .filter((path) => path[0] === column.name)
+      .map((path) => path.slice(1));
+    if (pathsInside.length === 0) return [column];
+    if (pathsInside.some((path) => path.length === 0)) return [];
+    const children = omitPaths(column.children ?? [], pathsInside);
     return children.length === 0 ? [] : [{ ...column, children }];
   });
 }

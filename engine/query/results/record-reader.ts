@@ -39,7 +39,7 @@ export class RecordReader {
   /**
    * The pages of each row group that was entered, by file and row group. They are kept because the same few pages are requested repeatedly.
    */
-  readonly #known = new Map<SegmentFile, (readonly LeafPages[] | undefined)[]>();
+  readonly #pagesByFile = new Map<SegmentFile, (readonly LeafPages[] | undefined)[]>();
   #file: SegmentFile | undefined;
   #group: RowGroup | undefined;
   #groupIndex = 0;
@@ -60,18 +60,18 @@ export class RecordReader {
     )
       group = this.#enter(file, row);
     const cursors = this.#cursors;
-    const inGroup = row - group.first;
+    const groupRow = row - group.first;
     let isLoaded = true;
     for (let i = 0; i < cursors.length; i++) {
       const cursor = cursors[i]!;
       if (
-        (inGroup < cursor.firstPageRow || inGroup >= cursor.endPageRow) &&
-        !cursor.selectPageOfRow(inGroup)
+        (groupRow < cursor.firstPageRow || groupRow >= cursor.endPageRow) &&
+        !cursor.selectPageOfRow(groupRow)
       )
         isLoaded = false;
     }
     try {
-      if (!isLoaded) this.#load(file, group, inGroup);
+      if (!isLoaded) this.#load(file, group, groupRow);
     } catch (error) {
       // No row group counts as current, so that rows that failed to load are not mistaken for loaded ones.
       this.#group = undefined;
@@ -79,7 +79,7 @@ export class RecordReader {
     }
     for (let i = 0; i < cursors.length; i++) {
       const cursor = cursors[i]!;
-      cursor.moveTo(inGroup - cursor.firstPageRow);
+      cursor.moveTo(groupRow - cursor.firstPageRow);
     }
   }
 
@@ -106,9 +106,9 @@ export class RecordReader {
     if (group === undefined || !(row >= 0 && row < group.first + group.rows))
       throw new AppError('internal', `segment ${file.path} has no row ${row}`);
     try {
-      const ofFile = this.#known.get(file) ?? [];
-      this.#known.set(file, ofFile);
-      const pages = (ofFile[index] ??= this.#cursors.map(({ leaf }) => ({
+      const pagesOfFile = this.#pagesByFile.get(file) ?? [];
+      this.#pagesByFile.set(file, pagesOfFile);
+      const pages = (pagesOfFile[index] ??= this.#cursors.map(({ leaf }) => ({
         locations: pageLocations(file, group, leaf),
         pages: [],
         singleRows: new Map<number, number>(),
@@ -158,16 +158,20 @@ export class RecordReader {
     const chunk = group.chunks[leaf.index]!;
     const keys = this.#keysOf(pages.file, chunk, cursor);
     const key = (keys.pages[pageNumber] ??= `page ${keys.name} ${pageNumber}`);
-    const known = this.#cache.get(key) as LeafPage | undefined;
-    if (known !== undefined) return known;
-    const { page, dictionary } = this.#stored(pages, chunk, cursor);
-    const whole = unpackPage(page, leaf, type, endPageRow - firstPageRow, dictionary);
-    this.#cache.set(key, whole, whole.bytes);
-    return whole;
+    const cachedPage = this.#cache.get(key) as LeafPage | undefined;
+    if (cachedPage !== undefined) return cachedPage;
+    const { page, dictionary } = this.#readStored(pages, chunk, cursor);
+    const unpackedPage = unpackPage(page, leaf, type, endPageRow - firstPageRow, dictionary);
+    this.#cache.set(key, unpackedPage, unpackedPage.bytes);
+    return unpackedPage;
   }
 
   /** Reads the current page of a cursor, and the dictionary of its chunk, if it has one, from the cache or the file. */
-  #stored(pages: PageReader, chunk: SegmentColumnChunk, cursor: LeafCursor): PageWithDictionary {
+  #readStored(
+    pages: PageReader,
+    chunk: SegmentColumnChunk,
+    cursor: LeafCursor,
+  ): PageWithDictionary {
     const { leaf, type, pageNumber } = cursor;
     const { dictionaryOffset, dataOffset } = chunk;
     let dictionary: LeafValues | undefined;
@@ -187,7 +191,7 @@ export class RecordReader {
   /** Returns one row of the current page of a cursor. */
   #row(pages: PageReader, group: RowGroup, cursor: LeafCursor, row: number): LeafPage {
     const { leaf, type, firstPageRow } = cursor;
-    const { page, dictionary } = this.#stored(pages, group.chunks[leaf.index]!, cursor);
+    const { page, dictionary } = this.#readStored(pages, group.chunks[leaf.index]!, cursor);
     return unpackRow(page, leaf, type, row - firstPageRow, dictionary);
   }
 
@@ -218,7 +222,7 @@ interface PageWithDictionary {
 class PageReader {
   readonly file: SegmentFile;
   readonly #decompressor = new PageDecompressor();
-  #stored = acquireBuffer(Uint8Array, 1 << 16);
+  #buffer = acquireBuffer(Uint8Array, 1 << 16);
 
   constructor(file: SegmentFile) {
     this.file = file;
@@ -226,15 +230,15 @@ class PageReader {
 
   /** Returns the page of a chunk that begins at offset `at` of the file and has `bytes` bytes. It is valid until the next call. */
   read({ isCompressed }: SegmentColumnChunk, at: number, bytes: number): DecompressedPage {
-    if (bytes > this.#stored.length) this.#stored = growBuffer(this.#stored, bytes);
-    const stored = this.#stored.subarray(0, bytes);
-    this.file.readInto(stored, at);
-    return this.#decompressor.decompress({ bytes: stored, isCompressed });
+    if (bytes > this.#buffer.length) this.#buffer = growBuffer(this.#buffer, bytes);
+    const storedBytes = this.#buffer.subarray(0, bytes);
+    this.file.readInto(storedBytes, at);
+    return this.#decompressor.decompress({ bytes: storedBytes, isCompressed });
   }
 
   release(): void {
     this.#decompressor.release();
-    releaseBuffer(this.#stored);
+    releaseBuffer(this.#buffer);
   }
 }
 

@@ -98,22 +98,22 @@ class TreeBuilder<N, S> {
   readonly #factory: NodeFactory<N, S>;
   readonly #cursors = new Map<SegmentLeaf, LeafCursor>();
   /** The cursors of the column that is being built. */
-  readonly #ofColumn = new Set<LeafCursor>();
+  readonly #columnCursors = new Set<LeafCursor>();
 
   constructor(leaves: readonly SegmentLeaf[], factory: NodeFactory<N, S>) {
     this.#factory = factory;
     for (const leaf of leaves) {
-      const others = this.#leaves.get(leaf.columns[0]!);
-      if (others === undefined) this.#leaves.set(leaf.columns[0]!, [leaf]);
-      else others.push(leaf);
+      const leavesOfColumn = this.#leaves.get(leaf.columns[0]!);
+      if (leavesOfColumn === undefined) this.#leaves.set(leaf.columns[0]!, [leaf]);
+      else leavesOfColumn.push(leaf);
     }
   }
 
   /** Builds a top-level column; returns undefined if the segment has no such column. */
   buildColumn(column: Column, target: S): RecordColumn<N> | undefined {
-    this.#ofColumn.clear();
+    this.#columnCursors.clear();
     const node = this.#build(column, target, topPosition, this.#leaves.get(column.physical) ?? []);
-    return node && { node, cursors: [...this.#ofColumn] };
+    return node && { node, cursors: [...this.#columnCursors] };
   }
 
   get cursors(): readonly LeafCursor[] {
@@ -128,8 +128,8 @@ class TreeBuilder<N, S> {
     siblings: readonly SegmentLeaf[],
   ): N | undefined {
     const pathIndex = above.pathIndex + 1;
-    const own = siblings.filter(({ columns }) => columns[pathIndex] === column.physical);
-    const leaf = own[0];
+    const ownLeaves = siblings.filter(({ columns }) => columns[pathIndex] === column.physical);
+    const leaf = ownLeaves[0];
     if (leaf === undefined) return undefined;
     const isStoredList = leaf.lists[pathIndex]!;
     const isStoredObject = leaf.columns.length > pathIndex + 1;
@@ -141,28 +141,28 @@ class TreeBuilder<N, S> {
       repetition: above.repetition + (isStoredList ? 1 : 0),
     };
     if (!column.isList || isStoredList)
-      return this.#node(column, target, own, above.depth, inside, isStoredList);
+      return this.#node(column, target, ownLeaves, above.depth, inside, isStoredList);
     const item = this.#node(
       column,
       this.#factory.itemTarget(target),
-      own,
+      ownLeaves,
       above.depth,
       inside,
       false,
     );
-    return this.#factory.singleton(column, target, this.#firstOf(own), above.depth, item);
+    return this.#factory.singleton(column, target, this.#firstOf(ownLeaves), above.depth, item);
   }
 
   #node(
     column: Column,
     target: S,
-    own: readonly SegmentLeaf[],
+    ownLeaves: readonly SegmentLeaf[],
     depth: number,
     inside: TreePosition,
     isList: boolean,
   ): N {
     const factory = this.#factory;
-    const leaf = own[0]!;
+    const leaf = ownLeaves[0]!;
     const { type } = column;
     if (type !== 'object') {
       if (leaf.maxDefinition !== inside.depth || leaf.maxDefinition > 255)
@@ -174,28 +174,28 @@ class TreeBuilder<N, S> {
     }
     const item = isList ? factory.itemTarget(target) : target;
     const members = (column.children ?? []).map((child, i) =>
-      this.#build(child, factory.memberTarget(item, i), inside, own),
+      this.#build(child, factory.memberTarget(item, i), inside, ownLeaves),
     );
     // The levels of any leaf in an object show whether the object is null. If none of the requested members is stored, the levels of the
     // object's first leaf are read.
-    if (!own.some((one) => this.#cursors.has(one))) this.#cursor(leaf, undefined);
-    if (!isList) return factory.object(column, target, this.#firstOf(own), depth, members);
-    const below = own.flatMap((one) => this.#cursors.get(one) ?? []);
-    for (const cursor of below) this.#ofColumn.add(cursor);
-    const object = factory.object(column, item, below[0]!, depth + 2, members);
-    return factory.objectList(column, target, below, depth, inside.repetition, object);
+    if (!ownLeaves.some((one) => this.#cursors.has(one))) this.#cursor(leaf, undefined);
+    if (!isList) return factory.object(column, target, this.#firstOf(ownLeaves), depth, members);
+    const cursorsBelow = ownLeaves.flatMap((one) => this.#cursors.get(one) ?? []);
+    for (const cursor of cursorsBelow) this.#columnCursors.add(cursor);
+    const object = factory.object(column, item, cursorsBelow[0]!, depth + 2, members);
+    return factory.objectList(column, target, cursorsBelow, depth, inside.repetition, object);
   }
 
   #firstOf(leaves: readonly SegmentLeaf[]): LeafCursor {
     const first = leaves.map((leaf) => this.#cursors.get(leaf)).find((cursor) => cursor !== undefined)!; // prettier-ignore
-    this.#ofColumn.add(first);
+    this.#columnCursors.add(first);
     return first;
   }
 
   #cursor(leaf: SegmentLeaf, type: ScalarType | undefined): LeafCursor {
-    const known = this.#cursors.get(leaf) ?? new LeafCursor(leaf, type);
-    this.#cursors.set(leaf, known);
-    this.#ofColumn.add(known);
-    return known;
+    const cursor = this.#cursors.get(leaf) ?? new LeafCursor(leaf, type);
+    this.#cursors.set(leaf, cursor);
+    this.#columnCursors.add(cursor);
+    return cursor;
   }
 }

@@ -36,16 +36,16 @@ export const rowsPerBlock = 1024;
  * caller must close it.
  */
 export function openSegments(files: readonly CheckedFile[]): SegmentSource & { close(): void } {
-  const open = new Map<number, SegmentFile>();
-  let last: SegmentFile | undefined;
+  const openFiles = new Map<number, SegmentFile>();
+  let lastFile: SegmentFile | undefined;
   const entries = new Map<string, unknown>();
   return {
     file(segment) {
-      const file = open.get(segment) ?? new SegmentFile(files[segment]!);
-      open.set(segment, file);
+      const file = openFiles.get(segment) ?? new SegmentFile(files[segment]!);
+      openFiles.set(segment, file);
       // Only one file descriptor is open at a time.
-      if (file !== last) last?.closeDescriptor();
-      last = file;
+      if (file !== lastFile) lastFile?.closeDescriptor();
+      lastFile = file;
       return file;
     },
     // The reader itself remembers pages during one call, so only dictionaries, which several pages share, are cached here.
@@ -56,8 +56,8 @@ export function openSegments(files: readonly CheckedFile[]): SegmentSource & { c
       },
     },
     close() {
-      for (const file of open.values()) file.close();
-      open.clear();
+      for (const file of openFiles.values()) file.close();
+      openFiles.clear();
     },
   };
 }
@@ -69,8 +69,8 @@ interface ShapeReader<N> {
 }
 
 /**
- * Calls `visit` for the records in these rows, in order, block by block, after loading the pages of the block into the cursors. `mostRows`
- * returns the maximum number of records of the next block.
+ * Calls `visit` for the records in these rows, in order, block by block, after loading the pages of the block into the cursors.
+ * `maxBlockRows` returns the maximum number of records of the next block.
  */
 export function forEachBlock<N, S>(
   { file: fileOf, cache }: SegmentSource,
@@ -79,31 +79,31 @@ export function forEachBlock<N, S>(
   factory: NodeFactory<N, S>,
   targets: readonly S[],
   visit: (columns: RecordTree<N>['columns'], block: RowBlock) => void,
-  mostRows: () => number = () => rowsPerBlock,
+  maxBlockRows: () => number = () => rowsPerBlock,
 ): void {
   const segmentRowPairs = ArrayBuffer.isView(refs) ? refs : toRowPairs(refs);
   const shapes = new Map<string, ShapeReader<N>>();
   const block: RowBlock = { rows: new Int32Array(Math.min(rowsPerBlock, segmentRowPairs.length / 2)), length: 0 }; // prettier-ignore
-  let current = -1;
+  let currentSegment = -1;
   let file!: SegmentFile;
-  let shape!: ShapeReader<N>;
+  let shapeReader!: ShapeReader<N>;
   for (let at = 0; at < segmentRowPairs.length;) {
     const segment = segmentRowPairs[at]!;
-    if (segment !== current) {
+    if (segment !== currentSegment) {
       file = fileOf(segment);
-      shape = shapeFor(file);
-      current = segment;
+      shapeReader = shapeFor(file);
+      currentSegment = segment;
     }
-    const { reader, tree } = shape;
+    const { reader, tree } = shapeReader;
     reader.moveTo(file, segmentRowPairs[at + 1]!);
     const { first, begin, end } = reader.rowRangeInMemory();
-    const most = Math.min(block.rows.length, mostRows());
+    const maxRows = Math.min(block.rows.length, maxBlockRows());
     block.length = 0;
     do {
       block.rows[block.length++] = segmentRowPairs[at + 1]! - first;
       at += 2;
     } while (
-      block.length < most &&
+      block.length < maxRows &&
       at < segmentRowPairs.length &&
       segmentRowPairs[at] === segment &&
       segmentRowPairs[at + 1]! >= begin &&
@@ -112,17 +112,17 @@ export function forEachBlock<N, S>(
     visit(tree.columns, block);
   }
 
-  function shapeFor(opened: SegmentFile): ShapeReader<N> {
-    const key = shapeOf(opened.leaves);
-    const known = shapes.get(key);
-    if (known !== undefined) return known;
+  function shapeFor(openedFile: SegmentFile): ShapeReader<N> {
+    const key = shapeOf(openedFile.leaves);
+    const knownReader = shapes.get(key);
+    if (knownReader !== undefined) return knownReader;
     try {
-      const tree = buildRecordTree(opened.leaves, projection, factory, targets);
-      const made = { tree, reader: new RecordReader(tree.cursors, cache) };
-      shapes.set(key, made);
-      return made;
+      const tree = buildRecordTree(openedFile.leaves, projection, factory, targets);
+      const newReader = { tree, reader: new RecordReader(tree.cursors, cache) };
+      shapes.set(key, newReader);
+      return newReader;
     } catch (error) {
-      throw unreadableRecordsError(opened, error);
+      throw unreadableRecordsError(openedFile, error);
     }
   }
 }

@@ -74,7 +74,7 @@ export type WriteValues = (
 const batchWriters: ReadonlyMap<WriteValue, WriteValues> = new Map(
   (['double', 'long', 'integer'] as const).map((type): [WriteValue, WriteValues] => [
     plainTextWriters[type],
-    (out, ...many) => writeNumbers(out, type, ...many),
+    (out, ...args) => writeNumbers(out, type, ...args),
   ]),
 );
 

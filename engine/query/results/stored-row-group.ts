@@ -35,11 +35,19 @@ export function copyStoredRowGroup(
   const chunks: ChunkMeta[] = [];
   let offset = 0;
   for (const { leaf, isDate } of parquetLeaves(columns)) {
-    const stored = file.leaves.find((one) => isSameLeaf(one, leaf, isDate));
-    if (stored === undefined) return undefined;
-    const { begin, bytes: length } = group.chunks[stored.index]!;
+    const storedLeaf = file.leaves.find((one) => isSameLeaf(one, leaf, isDate));
+    if (storedLeaf === undefined) return undefined;
+    const { begin, bytes: length } = group.chunks[storedLeaf.index]!;
     const bytes = file.read(begin, length);
-    const chunk = copyChunk(file, group, stored, footer.chunks[stored.index]!, leaf, bytes, offset);
+    const chunk = copyChunk(
+      file,
+      group,
+      storedLeaf,
+      footer.chunks[storedLeaf.index]!,
+      leaf,
+      bytes,
+      offset,
+    );
     if (chunk === undefined) return undefined;
     chunks.push(chunk);
     pieces.push(bytes);
@@ -67,14 +75,14 @@ function parquetLeaves(
   return parquetSchema(columns).leaves.map((leaf) => ({ leaf, isDate: leaf.column.type === 'timestamp' })); // prettier-ignore
 }
 
-function isSameLeaf(stored: SegmentLeaf, leaf: ParquetLeaf, isDate: boolean): boolean {
+function isSameLeaf(storedLeaf: SegmentLeaf, leaf: ParquetLeaf, isDate: boolean): boolean {
   return (
-    stored.physical === leaf.physical &&
-    stored.isDate === isDate &&
-    stored.maxDefinition === leaf.maxDefinition &&
-    stored.maxRepetition === leaf.maxRepetition &&
-    stored.path.length === leaf.path.length &&
-    stored.path.every((name, i) => name === leaf.path[i])
+    storedLeaf.physical === leaf.physical &&
+    storedLeaf.isDate === isDate &&
+    storedLeaf.maxDefinition === leaf.maxDefinition &&
+    storedLeaf.maxRepetition === leaf.maxRepetition &&
+    storedLeaf.path.length === leaf.path.length &&
+    storedLeaf.path.every((name, i) => name === leaf.path[i])
   );
 }
 
@@ -85,23 +93,23 @@ function isSameLeaf(stored: SegmentLeaf, leaf: ParquetLeaf, isDate: boolean): bo
 function copyChunk(
   file: SegmentFile,
   group: RowGroup,
-  stored: SegmentLeaf,
+  storedLeaf: SegmentLeaf,
   footer: FooterChunk,
   leaf: ParquetLeaf,
   bytes: Uint8Array,
   offset: number,
 ): ChunkMeta | undefined {
-  const chunk = group.chunks[stored.index]!;
+  const chunk = group.chunks[storedLeaf.index]!;
   const firstRows = file.offsetIndexOf(group, chunk)?.firstRows;
   const extents = [...pageExtents(bytes, chunk)];
   const pages = extents.filter(({ isDictionary }) => !isDictionary);
   const encodings = new Set(pages.map(({ encoding }) => encoding));
   if (firstRows?.length !== pages.length + 1 || encodings.size !== 1) return undefined;
-  const statistics = file.pageStatisticsOf(chunk, stored);
+  const statistics = file.pageStatisticsOf(chunk, storedLeaf);
   const { dictionaryOffset, dataOffset } = footer;
   const { min, max, areBoundsExact } = footer;
   const hasMinMax = min !== undefined && max !== undefined && areBoundsExact;
-  const copied = (bytes: Uint8Array | undefined): WrittenBound | undefined =>
+  const writtenBoundOf = (bytes: Uint8Array | undefined): WrittenBound | undefined =>
     bytes && { bytes, isExact: areBoundsExact };
   return {
     leaf,
@@ -126,7 +134,7 @@ function copyChunk(
       // A chunk with NaN has no bounds of pages, so without these, floating-point numbers may include NaN, whatever the footer says.
       hasNaN: statistics === undefined && isFloatingPoint(leaf),
     },
-    copiedBounds: { min: copied(min), max: copied(max) },
+    copiedBounds: { min: writtenBoundOf(min), max: writtenBoundOf(max) },
     stringBytes: leaf.column.type === 'string' ? footer.stringBytes : undefined,
     filter: undefined,
   };

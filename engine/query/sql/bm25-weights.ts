@@ -31,13 +31,13 @@ export async function computeBm25Weights(
     const values = fieldExpression(statement, field);
     if (!values || fieldSums.has(fieldKey(field))) continue;
     const { sql, isMany, column } = values;
-    const records = addCount(
+    const recordsIndex = addCount(
       isMany ? `NOT (${dialect.listMissing(sql, column)})` : dialect.present(sql, column),
     );
     const text = isMany ? dialect.joinList(sql) : sql;
     const isText = field.type === 'text';
-    const tokens = isText ? sums.push(`sum(${dialect.textLength(text)})`) - 1 : undefined;
-    fieldSums.set(fieldKey(field), [records, tokens]);
+    const tokensIndex = isText ? sums.push(`sum(${dialect.textLength(text)})`) - 1 : undefined;
+    fieldSums.set(fieldKey(field), [recordsIndex, tokensIndex]);
   }
   if (fieldSums.size === 0) return new Map(conditions.map((condition) => [condition, noWeight]));
   const matches = conditions.map((each) => addCount(compilePredicate(statement, each)));
@@ -50,12 +50,12 @@ export async function computeBm25Weights(
     scanCache.set(key, (counts = row.map(Number)));
   }
   const weightOf = ({ field }: ScoredCondition, i: number): Bm25Weight => {
-    const [records, tokens] = fieldSums.get(fieldKey(field)) ?? [];
-    if (records === undefined) return noWeight;
-    const found = counts[matches[i]!]!;
-    return tokens === undefined
-      ? documentFrequencyWeight(counts[records]!, found)
-      : bm25Weight({ records: counts[records]!, tokens: counts[tokens]! }, found);
+    const [recordsIndex, tokensIndex] = fieldSums.get(fieldKey(field)) ?? [];
+    if (recordsIndex === undefined) return noWeight;
+    const matchCount = counts[matches[i]!]!;
+    return tokensIndex === undefined
+      ? documentFrequencyWeight(counts[recordsIndex]!, matchCount)
+      : bm25Weight({ records: counts[recordsIndex]!, tokens: counts[tokensIndex]! }, matchCount);
   };
   return new Map(conditions.map((condition, i) => [condition, weightOf(condition, i)]));
 }

@@ -35,22 +35,22 @@ export class CaseVariantFinder {
 
   /** Returns the stored case variants for the comparisons in `predicate`, as far as they are known or can be found by running `rows`. */
   async find(snapshot: Snapshot, predicate: Predicate, rows: RunSelect): Promise<CaseVariants> {
-    const found = new Map<Predicate, readonly string[]>();
-    if (snapshot.rows < minRowsForVariants) return found;
+    const variantsByCondition = new Map<Predicate, readonly string[]>();
+    if (snapshot.rows < minRowsForVariants) return variantsByCondition;
     for (const comparison of comparisonsInAnyCase(predicate)) {
       const { condition, values } = comparison;
       const letters = this.#lettersOf(snapshot, condition.field);
       if (letters === 'mixed') {
         const variants = await this.#search(snapshot, comparison, rows);
-        if (variants) found.set(condition, variants);
+        if (variants) variantsByCondition.set(condition, variants);
       } else if (letters && values.every((value) => /^\p{ASCII}*$/u.test(value))) {
         const changedValues = values.map((value) =>
           letters === 'upper' ? value.toUpperCase() : value.toLowerCase(),
         );
-        found.set(condition, [...new Set(changedValues)]);
+        variantsByCondition.set(condition, [...new Set(changedValues)]);
       }
     }
-    return found;
+    return variantsByCondition;
   }
 
   #lettersOf(snapshot: Snapshot, field: FieldRef): LetterCase | undefined {
@@ -105,8 +105,8 @@ export class CaseVariantFinder {
     rows: RunSelect,
   ): Promise<readonly string[] | undefined> {
     if (wanted.length > maxComparedValues) return undefined;
-    const parts = [snapshot.datasetId, snapshot.version, field.path, wanted];
-    const key = createHash('sha256').update(JSON.stringify(parts)).digest('base64');
+    const searchKey = [snapshot.datasetId, snapshot.version, field.path, wanted];
+    const key = createHash('sha256').update(JSON.stringify(searchKey)).digest('base64');
     const cachedVariants = this.#variants.get(key);
     if (cachedVariants !== undefined) return cachedVariants ?? undefined;
     const statement = newStatement(snapshot, undefined, this.#engine.language);
@@ -117,8 +117,10 @@ export class CaseVariantFinder {
     const placeholders = wanted.map((each) => dialect.fold(params.add('string', each)));
     const sql = `SELECT DISTINCT v FROM (SELECT ${value} AS v FROM ${source})
       WHERE ${dialect.isOneOf(dialect.fold('v'), placeholders, 'string')} LIMIT ${maxCaseVariants + 1}`;
-    const found = (await rows({ sql, params: params.boundValues })).map((row) => row[0] as string);
-    const variants = found.length > maxCaseVariants ? null : found;
+    const foundVariants = (await rows({ sql, params: params.boundValues })).map(
+      (row) => row[0] as string,
+    );
+    const variants = foundVariants.length > maxCaseVariants ? null : foundVariants;
     if (this.#variants.size > maxCachedResults) this.#variants.clear();
     this.#variants.set(key, variants);
     return variants ?? undefined;

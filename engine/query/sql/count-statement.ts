@@ -56,8 +56,8 @@ export async function countEach(
   rows: RunSelect,
 ): Promise<readonly number[]> {
   const countStatement = new CountStatement(statement, parts);
-  const counted = lists.map((list) => list.map((item) => countStatement.condition(item)));
-  const [row = []] = await rows(countStatement.countingSelect(counted));
+  const countedConditions = lists.map((list) => list.map((item) => countStatement.condition(item)));
+  const [row = []] = await rows(countStatement.countingSelect(countedConditions));
   return lists.map((_, i) => Number(row[i] ?? 0));
 }
 
@@ -100,8 +100,8 @@ class CountStatement {
 
   /** Returns the name of the column that tells whether a record satisfies the predicate, and adds it if it is new. It is never null. */
   #column(predicate: Predicate): string {
-    const known = this.#names.get(predicate);
-    if (known !== undefined) return known;
+    const knownName = this.#names.get(predicate);
+    if (knownName !== undefined) return knownName;
     const name = `b${this.#conditions.length}`;
     const condition = compilePredicate(this.#statement, predicate);
     this.#conditions.push(`coalesce(${condition}, false) AS ${name}`);

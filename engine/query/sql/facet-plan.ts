@@ -126,9 +126,12 @@ class FacetPlanner {
     const columns = [...this.#columns.values()].flatMap((column) =>
       column ? [`${column.sql} AS ${column.name}`] : [],
     );
-    const found = `SELECT ${columns.length > 0 ? columns.join(', ') : '1 AS c'} FROM ${source} WHERE ${compilePredicate(this.#statement, predicate)}`;
+    const matchingSelect = `SELECT ${columns.length > 0 ? columns.join(', ') : '1 AS c'} FROM ${source} WHERE ${compilePredicate(this.#statement, predicate)}`;
     const isMaterialised = this.#scans > 1 && predicate.kind !== 'all';
-    const relations = [`matching ${dialect.with(isMaterialised)} (${found})`, ...this.#relations];
+    const relations = [
+      `matching ${dialect.with(isMaterialised)} (${matchingSelect})`,
+      ...this.#relations,
+    ];
     const sql = `SELECT * FROM (WITH ${relations.join(',\n')}\n${this.#branches.join('\nUNION ALL ')}) AS answers ORDER BY branch, rank_`;
     return { sql, params: params.boundValues, roots, depth: this.#depth, totalBranch };
   }
@@ -141,8 +144,9 @@ class FacetPlanner {
   #column(field: FieldRef): FacetColumn | undefined {
     const key = field.path.join('\n');
     if (!this.#columns.has(key)) {
-      const found = field.type === 'auto' ? undefined : fieldExpression(this.#statement, field);
-      this.#columns.set(key, found && { ...found, name: `c${this.#columns.size}` });
+      const expression =
+        field.type === 'auto' ? undefined : fieldExpression(this.#statement, field);
+      this.#columns.set(key, expression && { ...expression, name: `c${this.#columns.size}` });
     }
     return this.#columns.get(key);
   }

@@ -46,8 +46,8 @@ export class QueryQuarantine {
     const file = data.path('queries.json');
     const runningFile = data.path('queries.running');
     const crashes = await readCrashes(file);
-    const found = await readTextIfExists(runningFile);
-    for (const hash of new Set(found.match(/[0-9a-f]{32}/g) ?? [])) {
+    const runningText = await readTextIfExists(runningFile);
+    for (const hash of new Set(runningText.match(/[0-9a-f]{32}/g) ?? [])) {
       crashes.set(hash, [...(crashes.get(hash) ?? []), now()]);
     }
     for (const [hash, times] of crashes) {

@@ -12,7 +12,7 @@ export function relevanceSql(
 ): string | undefined {
   const { clauses, tier } = rankingClausesAndTier(scores);
   if (clauses.length === 0) return undefined;
-  const parts = clauses.map(({ item, boost, leaves }) => {
+  const clauseScores = clauses.map(({ item, boost, leaves }) => {
     const { dialect, params } = statement;
     const factor = params.add('double', boost);
     const satisfiedFlag = (): string => dialect.indicator(compilePredicate(statement, item));
@@ -21,7 +21,7 @@ export function relevanceSql(
     const base = isEnough ? [] : [`${params.add('double', tier)} * ${satisfiedFlag()}`];
     return `${factor} * (${[...base, ...terms].join(' + ')})`;
   });
-  return `(${parts.join(' + ')})`;
+  return `(${clauseScores.join(' + ')})`;
 }
 
 /**

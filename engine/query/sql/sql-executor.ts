@@ -96,12 +96,12 @@ export class SqlExecutor implements Executor {
     // Cursor positions refer to the files of the whole snapshot, so no segment may be pruned.
     const scope = cursor ? snapshot : session.scope;
     const page = rowsSelectStatement(scope, selection, caseVariants, language);
-    const found = limit === 0 || scope.rows === 0 ? [] : await session.rows(page);
-    const rows = await this.#refs(snapshot, scope, found.map(page.rowOf));
+    const foundRows = limit === 0 || scope.rows === 0 ? [] : await session.rows(page);
+    const rows = await this.#refs(snapshot, scope, foundRows.map(page.rowOf));
     const countedFacets = await facetCounting;
     const total =
       countedFacets?.total ?? (await this.#total(session, snapshot, selection, rows.length));
-    const last = found.at(-1);
+    const last = foundRows.at(-1);
     return {
       total,
       rows,
@@ -213,25 +213,25 @@ function findRowsByIds(snapshot: Snapshot, ids: readonly string[]): readonly Row
   const mayHold = liveSegmentTest(
     freezePredicate({ kind: 'in', field, values: [...ids], ignoreCase: false }),
   );
-  const missing = new Set(ids);
-  const found = new Map<string, RowRef>();
+  const missingIds = new Set(ids);
+  const rowsById = new Map<string, RowRef>();
   const projection = [{ column: reservedColumns[0]!, isStored: true }];
   const source = openSegments(segmentFiles(snapshot));
   try {
     for (const [segment, stored] of snapshot.segments.entries()) {
       const { deletion } = stored;
-      if (missing.size === 0) break;
+      if (missingIds.size === 0) break;
       if (!mayHold(stored)) continue;
       const live = rowsOfRecords(deletion, 0, liveRowCount(stored));
       const refs = Array.from(live, (row): RowRef => [segment, row]);
       for (const [i, [id]] of materialise(source, refs, projection, 'cells').entries())
-        if (missing.delete(id!)) found.set(id!, refs[i]!);
+        if (missingIds.delete(id!)) rowsById.set(id!, refs[i]!);
     }
   } finally {
     source.close();
   }
   return ids.flatMap((id) => {
-    const row = found.get(id);
+    const row = rowsById.get(id);
     return row ? [row] : [];
   });
 }

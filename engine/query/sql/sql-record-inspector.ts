@@ -24,7 +24,7 @@ const maxSuggestedStrings = 5;
 export class SqlRecordInspector implements RecordInspector {
   readonly #snapshot: Snapshot;
   readonly #open: () => Promise<SqlSession>;
-  #opened: Promise<SqlSession> | undefined;
+  #openedSession: Promise<SqlSession> | undefined;
 
   constructor(snapshot: Snapshot, open: () => Promise<SqlSession>) {
     this.#snapshot = snapshot;
@@ -86,11 +86,11 @@ export class SqlRecordInspector implements RecordInspector {
     const distance = dialect.editDistance(dialect.fold('v'), foldedText, maxDistance);
     const eachValue = values.isMany ? dialect.spread(values.sql) : values.sql;
     const nearValues = `(SELECT v, ${distance} AS d FROM (SELECT ${eachValue} AS v FROM ${source}) AS q) AS s`;
-    const found = await this.#rows({
+    const rows = await this.#rows({
       sql: `SELECT v FROM ${nearValues} WHERE d <= ${maxDistance} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxSuggestedStrings}`,
       params: params.boundValues,
     });
-    return found.map(([value]) => String(value));
+    return rows.map(([value]) => String(value));
   }
 
   async frequentStrings(field: FieldRef, scope: Predicate): Promise<readonly string[]> {
@@ -99,11 +99,11 @@ export class SqlRecordInspector implements RecordInspector {
     if (!values || values.isMany) return [];
     const { params, source } = statement;
     const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)} LIMIT 1000) AS q`;
-    const found = await this.#rows({
+    const rows = await this.#rows({
       sql: `SELECT v FROM ${first} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT ${maxSuggestedStrings}`,
       params: params.boundValues,
     });
-    return found.map(([value]) => String(value));
+    return rows.map(([value]) => String(value));
   }
 
   async #statement(): Promise<Statement> {
@@ -115,7 +115,7 @@ export class SqlRecordInspector implements RecordInspector {
     (await this.#session()).rows(select);
 
   #session(): Promise<SqlSession> {
-    return (this.#opened ??= this.#open());
+    return (this.#openedSession ??= this.#open());
   }
 }
 

@@ -65,16 +65,21 @@ class StatsCounter implements ColumnFacetCounter {
   add(view: SegmentView, selection: SelectionBytes): void {
     const column = view.column(this.#facet.field);
     if (!column) return;
-    const { values: stored } = column;
+    const { values: columnValues } = column;
     if (
-      stored.kind === 'number-dictionary' &&
-      !stored.entries.hasNonFinite &&
+      columnValues.kind === 'number-dictionary' &&
+      !columnValues.entries.hasNonFinite &&
       !this.#facet.extended
     ) {
       const selected = selectedValues(column, selection);
       if (selected === null) return;
-      const numbers = stored.entries.numbers as Float64Array;
-      const counts = indexCounts(stored.indices, numbers.length, valueCount(column), selected);
+      const numbers = columnValues.entries.numbers as Float64Array;
+      const counts = indexCounts(
+        columnValues.indices,
+        numbers.length,
+        valueCount(column),
+        selected,
+      );
       return this.#stats.addCounted(numbers, counts);
     }
     forEachBlock(column, selection, this.#overflow, (values, start, count) =>

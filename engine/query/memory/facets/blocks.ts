@@ -149,10 +149,11 @@ function intersectSelections(selection: Uint8Array, present: Uint8Array): Uint8A
   let i = 0;
   if ((selection.byteOffset | present.byteOffset) % 4 === 0) {
     const count = length >>> 2;
-    const [some, others, all] = [selection, present, selected].map(
+    const [selectionWords, presentWords, selectedWords] = [selection, present, selected].map(
       ({ buffer, byteOffset }) => new Uint32Array(buffer, byteOffset, count),
     ) as [Uint32Array, Uint32Array, Uint32Array];
-    for (let word = 0; word < count; word++) all[word] = some[word]! & others[word]!;
+    for (let word = 0; word < count; word++)
+      selectedWords[word] = selectionWords[word]! & presentWords[word]!;
     i = count << 2;
   }
   for (; i < length; i++) selected[i] = selection[i]! & present[i]!;

@@ -88,7 +88,7 @@ function hashOf(parent: number, id: number): number {
 }
 
 function growArray(array: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
-  const next = new Uint32Array(length);
-  next.set(array);
-  return next;
+  const grownArray = new Uint32Array(length);
+  grownArray.set(array);
+  return grownArray;
 }

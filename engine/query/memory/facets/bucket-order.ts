@@ -9,19 +9,19 @@ export function bucketsByParent(
   { parents, counts }: MergedBuckets,
   above: readonly number[],
 ): ReadonlyMap<number, Uint32Array | number[]> {
-  const found = new Map<number, number[]>(above.map((parent) => [parent, []]));
+  const childBuckets = new Map<number, number[]>(above.map((parent) => [parent, []]));
   if (parents) {
     for (let bucket = 0; bucket < parents.length; bucket++)
-      found.get(parents[bucket]!)?.push(bucket);
-    return found;
+      childBuckets.get(parents[bucket]!)?.push(bucket);
+    return childBuckets;
   }
-  const all = new Uint32Array(counts.length);
+  const occurringBuckets = new Uint32Array(counts.length);
   let size = 0;
   for (let bucket = 0; bucket < counts.length; bucket++) {
-    all[size] = bucket;
+    occurringBuckets[size] = bucket;
     if (counts[bucket]! > 0) size += 1;
   }
-  return new Map([[0, all.subarray(0, size)]]);
+  return new Map([[0, occurringBuckets.subarray(0, size)]]);
 }
 
 /** If the order is by count, up to this many requested buckets are selected without sorting all buckets. */
@@ -51,12 +51,12 @@ export function orderedBuckets(
   }
   sortKeys.sort();
   const length = Math.min(limit, sortKeys.length);
-  const sorted = new Uint32Array(length);
+  const sortedBuckets = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     const sortKey = sortKeys[isByCount ? sortKeys.length - 1 - i : i]!;
-    sorted[i] = byRank[isByCount ? unit - 1 - (sortKey % unit) : sortKey]!;
+    sortedBuckets[i] = byRank[isByCount ? unit - 1 - (sortKey % unit) : sortKey]!;
   }
-  return sorted;
+  return sortedBuckets;
 }
 
 /** Sorts with a comparator, which is cheaper than an array with an element for each key if the buckets are few. */
@@ -78,19 +78,19 @@ function topBuckets(
   buckets: ArrayLike<number>,
   limit: number,
 ): number[] {
-  const kept: number[] = [];
+  const firstBuckets: number[] = [];
   const isBefore = (a: number, b: number): boolean => {
-    const [more, less] = [counts[a]!, counts[b]!];
-    if (more !== less) return more > less;
+    const [countOfA, countOfB] = [counts[a]!, counts[b]!];
+    if (countOfA !== countOfB) return countOfA > countOfB;
     return keys.compare(keyOf ? keyOf[a]! : a, keyOf ? keyOf[b]! : b) < 0;
   };
   for (let i = 0; i < buckets.length; i++) {
     const bucket = buckets[i]!;
-    if (kept.length === limit && !isBefore(bucket, kept[limit - 1]!)) continue;
-    if (kept.length === limit) kept.pop();
-    let at = kept.length;
-    while (at > 0 && isBefore(bucket, kept[at - 1]!)) at -= 1;
-    kept.splice(at, 0, bucket);
+    if (firstBuckets.length === limit && !isBefore(bucket, firstBuckets[limit - 1]!)) continue;
+    if (firstBuckets.length === limit) firstBuckets.pop();
+    let at = firstBuckets.length;
+    while (at > 0 && isBefore(bucket, firstBuckets[at - 1]!)) at -= 1;
+    firstBuckets.splice(at, 0, bucket);
   }
-  return kept;
+  return firstBuckets;
 }

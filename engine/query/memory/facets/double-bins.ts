@@ -23,14 +23,14 @@ export class DoubleBins implements NumberGrouping {
   readonly #numerator: number;
   readonly #denominator: number;
   readonly #inverse: number;
-  readonly #ownFrom: number;
+  readonly #ownBinFrom: number;
 
   constructor(ids: NumberIds, numerator: number, denominator: number) {
     this.#ids = ids;
     this.#numerator = numerator;
     this.#denominator = denominator;
     this.#inverse = denominator / numerator;
-    this.#ownFrom = this.#edge(2 ** 50);
+    this.#ownBinFrom = this.#edge(2 ** 50);
   }
 
   assign(values: Float64Array, start: number, count: number, into: Uint32Array): void {
@@ -39,20 +39,20 @@ export class DoubleBins implements NumberGrouping {
     const shift = directIdOffset;
     const end = directIdCount;
     const half = 0.5 - edgeTolerance;
-    let slow = 0;
+    let slowCount = 0;
     for (let i = 0; i < count; i++) {
       // An estimate of the bin, which is right unless the value is close to an edge. Truncation equals the floor for positive numbers.
       const estimate = values[start + i]! * inverse + shift;
       const id = estimate | 0;
       into[i] = id;
-      edgeValueIndices[slow] = i;
+      edgeValueIndices[slowCount] = i;
       // Below zero and beyond 2^31, the difference of estimate and id is not the fractional part, so the test fails and the value takes the
       // slow path.
-      if (!(id < end && Math.abs(estimate - id - 0.5) < half)) slow += 1;
+      if (!(id < end && Math.abs(estimate - id - 0.5) < half)) slowCount += 1;
     }
     // The rare values close to an edge or without a direct id are assigned in a second loop: a call within the first loop would make it
     // twice as slow even if never executed.
-    for (let i = 0; i < slow; i++) {
+    for (let i = 0; i < slowCount; i++) {
       const at = edgeValueIndices[i]!;
       into[at] = this.#exactly(values[start + at]!);
     }
@@ -64,10 +64,11 @@ export class DoubleBins implements NumberGrouping {
 
   #exactly(value: number): number {
     const quotient = (value * this.#denominator) / this.#numerator;
-    const off = quotient - Math.round(quotient);
+    const edgeDistance = quotient - Math.round(quotient);
     const bin = Math.floor(quotient);
-    if (quotient < 1e6 && quotient > -1e6 && (off > 1e-9 || off < -1e-9)) return this.#idOf(bin);
-    if (Math.abs(value) >= this.#ownFrom) return this.#ids.hashedId(value);
+    if (quotient < 1e6 && quotient > -1e6 && (edgeDistance > 1e-9 || edgeDistance < -1e-9))
+      return this.#idOf(bin);
+    if (Math.abs(value) >= this.#ownBinFrom) return this.#ids.hashedId(value);
     // The quotient may have been rounded into a neighbouring bin.
     if (this.#edge(bin + 1) <= value) return this.#idOf(bin + 1);
     return this.#idOf(this.#edge(bin) > value ? bin - 1 : bin);

@@ -30,9 +30,9 @@ function splitHalves(value: number): DoubleDouble {
 
 export function addDoubles([ah, al]: DoubleDouble, [bh, bl]: DoubleDouble): DoubleDouble {
   const [high, low] = twoSum(ah, bh);
-  const [other, rest] = twoSum(al, bl);
-  const [sum, error] = twoSum(high, low + other);
-  return twoSum(sum, error + rest);
+  const [lowSum, lowError] = twoSum(al, bl);
+  const [sum, error] = twoSum(high, low + lowSum);
+  return twoSum(sum, error + lowError);
 }
 
 function multiplyDoubles([ah, al]: DoubleDouble, [bh, bl]: DoubleDouble): DoubleDouble {

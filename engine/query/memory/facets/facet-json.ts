@@ -20,10 +20,10 @@ export function facetJson(
   facets: readonly Facet[],
   partials: readonly (readonly FacetPartial[])[],
 ): readonly string[] {
-  const roots = facets.map((facet, index) => mergeFacets(facet, partials.map((own) => own[index]!))); // prettier-ignore
+  const roots = facets.map((facet, index) => mergeFacets(facet, partials.map((partialsOfThread) => partialsOfThread[index]!))); // prettier-ignore
   const count = new BucketCount();
-  const shown = roots.map((root) => answerBuckets(root, [0], count));
-  return shown.map((root) => facetAnswerJson(root, 0));
+  const shownBuckets = roots.map((root) => answerBuckets(root, [0], count));
+  return shownBuckets.map((root) => facetAnswerJson(root, 0));
 }
 
 /**
@@ -44,27 +44,27 @@ function answerBuckets(
 ): AnswerBuckets {
   if (node.kind === 'stats') return { node, below: new Map(), nested: [] };
   const { facet } = node;
-  const all = bucketsByParent(node, parents);
+  const allBuckets = bucketsByParent(node, parents);
   if (facet.kind === 'count' || facet.kind === 'percentiles')
-    return { node, below: all, nested: [] };
+    return { node, below: allBuckets, nested: [] };
   const limit = bucketLimit(facet);
   const below = new Map(
-    [...all].map(([parent, own]) => [parent, orderedBuckets(node, own, limit)]),
+    [...allBuckets].map(([parent, buckets]) => [parent, orderedBuckets(node, buckets, limit)]),
   );
-  for (const own of below.values()) count.add(facet, own.length);
+  for (const buckets of below.values()) count.add(facet, buckets.length);
   if (facet.nested.length === 0) return { node, below, nested: [] };
-  const own = [...below.values()].flatMap((buckets) => Array.from(buckets));
+  const shownBuckets = [...below.values()].flatMap((buckets) => Array.from(buckets));
   return {
     node,
     below,
-    nested: node.nested(own).map((child) => answerBuckets(child, own, count)),
+    nested: node.nested(shownBuckets).map((child) => answerBuckets(child, shownBuckets, count)),
   };
 }
 
 function facetAnswerJson({ node, below, nested }: AnswerBuckets, parent: number): string {
   if (node.kind === 'stats') {
-    const total = node.totals.get(parent);
-    return total ? total.answer(node.facet) : emptyAnswerJson(node.facet);
+    const statsTotal = node.totals.get(parent);
+    return statsTotal ? statsTotal.answer(node.facet) : emptyAnswerJson(node.facet);
   }
   const { facet, keys, keyOf, counts } = node;
   const buckets = below.get(parent);
@@ -89,10 +89,10 @@ function percentiles(
   buckets: ArrayLike<number>,
 ): string {
   const { keys, keyOf, counts } = node;
-  const sorted = orderedBuckets(node, buckets, Infinity);
-  const ends = new Float64Array(sorted.length);
+  const sortedBuckets = orderedBuckets(node, buckets, Infinity);
+  const ends = new Float64Array(sortedBuckets.length);
   let total = 0;
-  for (let i = 0; i < ends.length; i++) ends[i] = total += counts[sorted[i]!]!;
+  for (let i = 0; i < ends.length; i++) ends[i] = total += counts[sortedBuckets[i]!]!;
   const at = (position: number): number => {
     let [low, high] = [0, ends.length - 1];
     while (low < high) {
@@ -100,7 +100,7 @@ function percentiles(
       if (ends[middle]! <= position) low = middle + 1;
       else high = middle;
     }
-    return keys.number(keyOf ? keyOf[sorted[low]!]! : sorted[low]!);
+    return keys.number(keyOf ? keyOf[sortedBuckets[low]!]! : sortedBuckets[low]!);
   };
   const texts = facet.percents.map((percent) => {
     const position = (total - 1) * (percent / 100);

@@ -85,28 +85,28 @@ class BucketsNode implements FacetTreeNode {
     const column = this.#column;
     if (!column) return;
     const { present } = column;
-    let own = 0;
+    let presentCount = 0;
     for (let i = 0; i < count; i++) {
-      this.#rows[own] = rows[i]!;
-      this.#parents[own] = groups[i]!;
-      own += present ? present[from + rows[i]!]! : 1;
+      this.#rows[presentCount] = rows[i]!;
+      this.#parents[presentCount] = groups[i]!;
+      presentCount += present ? present[from + rows[i]!]! : 1;
     }
-    if (own === 0) return;
-    this.#source.ids(column, from, to, this.#rows, own, this.#ids);
-    this.#pairs.add(this.#parents, this.#ids, own, this.#groups);
-    for (const node of this.#nested) node.add(from, to, this.#rows, this.#groups, own);
+    if (presentCount === 0) return;
+    this.#source.ids(column, from, to, this.#rows, presentCount, this.#ids);
+    this.#pairs.add(this.#parents, this.#ids, presentCount, this.#groups);
+    for (const node of this.#nested) node.add(from, to, this.#rows, this.#groups, presentCount);
   }
 
   partial(): PartialBuckets {
     const { parents, ids, counts } = this.#pairs;
-    const numbers = new Map<number, number>();
+    const numberById = new Map<number, number>();
     const keyOf = ids.map((id) => {
-      const known = numbers.get(id);
-      if (known !== undefined) return known;
-      numbers.set(id, numbers.size);
-      return numbers.size - 1;
+      const knownNumber = numberById.get(id);
+      if (knownNumber !== undefined) return knownNumber;
+      numberById.set(id, numberById.size);
+      return numberById.size - 1;
     });
-    const keys = this.#source.partialKeys([...numbers.keys()]);
+    const keys = this.#source.partialKeys([...numberById.keys()]);
     const nested = this.#nested.map((node) => node.partial());
     return { kind: 'buckets', keys, keyOf, parents, counts, nested };
   }
@@ -135,13 +135,13 @@ class StatsNode implements FacetTreeNode {
     if (!column) return;
     const { present } = column;
     const block = doublesOf(column, from, to, this.#overflow);
-    let own = 0;
+    let presentCount = 0;
     for (let i = 0; i < count; i++) {
-      this.#values[own] = block[rows[i]!]!;
-      this.#groups[own] = groups[i]!;
-      own += present ? present[from + rows[i]!]! : 1;
+      this.#values[presentCount] = block[rows[i]!]!;
+      this.#groups[presentCount] = groups[i]!;
+      presentCount += present ? present[from + rows[i]!]! : 1;
     }
-    this.#stats.addGrouped(this.#values, this.#groups, own);
+    this.#stats.addGrouped(this.#values, this.#groups, presentCount);
   }
 
   partial(): FacetPartial {

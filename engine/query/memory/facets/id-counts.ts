@@ -22,15 +22,17 @@ export class IdCounts {
   ensureCapacity(size: number): void {
     const [first] = this.#tables;
     if (size <= first.length) return;
-    const next = newCountTables(Math.max(size, Math.min(2 * first.length, size + (1 << 20))));
-    const isOne = next[0] === next[1];
+    const largerTables = newCountTables(
+      Math.max(size, Math.min(2 * first.length, size + (1 << 20))),
+    );
+    const isSingleTable = largerTables[0] === largerTables[1];
     this.#tables.forEach((table, index) => {
-      if (isOne && index > 0 && table === first) return;
-      const into = next[index]!;
-      if (isOne && index > 0) for (let i = 0; i < table.length; i++) into[i]! += table[i]!;
+      if (isSingleTable && index > 0 && table === first) return;
+      const into = largerTables[index]!;
+      if (isSingleTable && index > 0) for (let i = 0; i < table.length; i++) into[i]! += table[i]!;
       else into.set(table);
     });
-    this.#tables = next;
+    this.#tables = largerTables;
   }
 
   /** Counts the first `length` ids; `ensureCapacity` must have made room for them. */
@@ -69,14 +71,14 @@ export class IdCounts {
     selected: Uint8Array | undefined,
   ): void {
     const tables = this.#tables;
-    const wanted = selected?.subarray(0, length);
+    const selectedFlags = selected?.subarray(0, length);
     if (isUint8Indices(indices)) {
-      if (wanted) countSelectedBytes(tables, indices, wanted);
+      if (selectedFlags) countSelectedBytes(tables, indices, selectedFlags);
       else countBytes(tables, indices, length);
     } else if (isUint16Indices(indices)) {
-      if (wanted) countSelectedShorts(tables, indices, wanted);
+      if (selectedFlags) countSelectedShorts(tables, indices, selectedFlags);
       else countShorts(tables, indices, length);
-    } else if (wanted) this.addSelected(indices, length, wanted, 0);
+    } else if (selectedFlags) this.addSelected(indices, length, selectedFlags, 0);
     else this.add(indices, length);
   }
 
@@ -104,9 +106,9 @@ function isUint16Indices(indices: DictionaryValues['indices']): indices is Uint1
 }
 
 function newCountTables(size: number): CountTables {
-  const one = new Uint32Array(size);
-  if (size > maxInterleavedIds) return [one, one, one, one];
-  return [one, new Uint32Array(size), new Uint32Array(size), new Uint32Array(size)];
+  const table = new Uint32Array(size);
+  if (size > maxInterleavedIds) return [table, table, table, table];
+  return [table, new Uint32Array(size), new Uint32Array(size), new Uint32Array(size)];
 }
 
 /** Returns how often each index below `size` occurs among the first `length` indices, except those whose byte in `selected` is 0. */
@@ -129,15 +131,15 @@ export function indexCounts(
 type CountTables = readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
 
 function countBytes([a, b, c, d]: CountTables, ids: Uint8Array, length: number): void {
-  const words = wordsOf(ids.subarray(0, length));
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i]!;
+  const idWords = wordsOf(ids.subarray(0, length));
+  for (let i = 0; i < idWords.length; i++) {
+    const word = idWords[i]!;
     a[word & 0xff]!++;
     b[(word >>> 8) & 0xff]!++;
     c[(word >>> 16) & 0xff]!++;
     d[word >>> 24]!++;
   }
-  for (let i = words.length << 2; i < length; i++) a[ids[i]!]!++;
+  for (let i = idWords.length << 2; i < length; i++) a[ids[i]!]!++;
 }
 
 function countSelectedBytes(
@@ -145,15 +147,15 @@ function countSelectedBytes(
   ids: Uint8Array,
   selected: Uint8Array,
 ): void {
-  const [words, bytes] = [wordsOf(ids), wordsOf(selected)];
-  const count = Math.min(words.length, bytes.length);
+  const [idWords, selectedWords] = [wordsOf(ids), wordsOf(selected)];
+  const count = Math.min(idWords.length, selectedWords.length);
   for (let i = 0; i < count; i++) {
-    const word = words[i]!;
-    const byte = bytes[i]!;
-    a[word & 0xff]! += byte & 1;
-    b[(word >>> 8) & 0xff]! += (byte >>> 8) & 1;
-    c[(word >>> 16) & 0xff]! += (byte >>> 16) & 1;
-    d[word >>> 24]! += byte >>> 24;
+    const word = idWords[i]!;
+    const selectedWord = selectedWords[i]!;
+    a[word & 0xff]! += selectedWord & 1;
+    b[(word >>> 8) & 0xff]! += (selectedWord >>> 8) & 1;
+    c[(word >>> 16) & 0xff]! += (selectedWord >>> 16) & 1;
+    d[word >>> 24]! += selectedWord >>> 24;
   }
   for (let i = count << 2; i < selected.length; i++) a[ids[i]!]! += selected[i]!;
 }
@@ -177,16 +179,16 @@ function countSelectedShorts(
   ids: Uint16Array,
   selected: Uint8Array,
 ): void {
-  const [pairs, bytes] = [wordsOfShorts(ids), wordsOf(selected)];
-  const count = Math.min(pairs.length >> 1, bytes.length);
+  const [pairs, selectedWords] = [wordsOfShorts(ids), wordsOf(selected)];
+  const count = Math.min(pairs.length >> 1, selectedWords.length);
   for (let i = 0; i < count; i++) {
     const first = pairs[2 * i]!;
     const second = pairs[2 * i + 1]!;
-    const byte = bytes[i]!;
-    a[first & 0xffff]! += byte & 1;
-    b[first >>> 16]! += (byte >>> 8) & 1;
-    c[second & 0xffff]! += (byte >>> 16) & 1;
-    d[second >>> 16]! += byte >>> 24;
+    const selectedWord = selectedWords[i]!;
+    a[first & 0xffff]! += selectedWord & 1;
+    b[first >>> 16]! += (selectedWord >>> 8) & 1;
+    c[second & 0xffff]! += (selectedWord >>> 16) & 1;
+    d[second >>> 16]! += selectedWord >>> 24;
   }
   for (let i = count << 2; i < selected.length; i++) a[ids[i]!]! += selected[i]!;
 }

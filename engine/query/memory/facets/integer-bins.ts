@@ -32,18 +32,18 @@ export class IntegerBins implements NumberGrouping {
     // A local copy, because an imported constant would be looked up for each value.
     const shift = directIdOffset;
     const end = directIdCount;
-    let slow = 0;
+    let slowCount = 0;
     for (let i = 0; i < count; i++) {
       const product = values[start + i]! * factor;
       // In doubles, the quotient of two integers below 2^53 is never rounded up to the next integer.
       const id = Math.floor(product / divisor) + shift;
       into[i] = id;
-      largeValueIndices[slow] = i;
-      if (!(id >= 0 && id < end && Math.abs(product) < maxExactInteger)) slow += 1;
+      largeValueIndices[slowCount] = i;
+      if (!(id >= 0 && id < end && Math.abs(product) < maxExactInteger)) slowCount += 1;
     }
     // The rare values without a direct id are assigned in a second loop: a call within the first loop would make it slower even if never
     // executed.
-    for (let i = 0; i < slow; i++) {
+    for (let i = 0; i < slowCount; i++) {
       const at = largeValueIndices[i]!;
       const product = values[start + at]! * factor;
       if (Math.abs(product) >= maxExactInteger) {

@@ -11,7 +11,7 @@ const cellCount = 1 << (31 - cellBitShift);
 const cellWithEdge = 0xffff_ffff;
 
 const binEnds = new Float64Array(2);
-const endWords = new Uint32Array(binEnds.buffer);
+const binEndHalves = new Uint32Array(binEnds.buffer);
 
 /**
  * Groups numbers into logarithmic bins, whose edges are powers of ten, in the arithmetic of the SQL executor. The logarithm is computed
@@ -33,11 +33,11 @@ export class LogarithmicBins implements NumberGrouping {
   }
 
   assign(values: Float64Array, start: number, count: number, into: Uint32Array): void {
-    const words = new Uint32Array(values.buffer, values.byteOffset + 8 * start, 2 * count);
+    const halves = new Uint32Array(values.buffer, values.byteOffset + 8 * start, 2 * count);
     const ids = this.#cells;
     for (let i = 0; i < count; i++) {
       // The cell number comes from the upper half of the double. Negative numbers lie beyond the last cell.
-      const cell = words[2 * i + 1]! >>> cellBitShift;
+      const cell = halves[2 * i + 1]! >>> cellBitShift;
       const id = cell < cellCount ? ids[cell]! : 0;
       into[i] = id - 1;
       if (id === 0 || id === cellWithEdge) into[i] = this.#id(values[start + i]!, cell);
@@ -53,23 +53,23 @@ export class LogarithmicBins implements NumberGrouping {
     const id = this.#ids.id(bin);
     // Cell 0 contains zero, which has a bin of its own.
     if (cell > 0 && cell < cellCount && this.#cells[cell] === 0) {
-      endWords[0] = 0;
-      endWords[1] = cell << cellBitShift;
-      endWords[2] = 0xffff_ffff;
-      endWords[3] = ((cell + 1) << cellBitShift) - 1;
+      binEndHalves[0] = 0;
+      binEndHalves[1] = cell << cellBitShift;
+      binEndHalves[2] = 0xffff_ffff;
+      binEndHalves[3] = ((cell + 1) << cellBitShift) - 1;
       const isWhole = this.#bin(binEnds[0]!) === bin && this.#bin(binEnds[1]!) === bin;
       this.#cells[cell] = isWhole ? id + 1 : cellWithEdge;
     }
     return id;
   }
 
-  #bin(size: number): number {
+  #bin(magnitude: number): number {
     const edges = this.#edges;
-    const exponent = Math.log10(size) / this.#step;
+    const exponent = Math.log10(magnitude) / this.#step;
     const guess = Math.floor(exponent) - this.#first + 1;
-    if (Math.abs(exponent - Math.round(exponent)) > 1e-9 && size > 1e-300) return guess;
+    if (Math.abs(exponent - Math.round(exponent)) > 1e-9 && magnitude > 1e-300) return guess;
     const bin = Math.max(1, Math.min(edges.length - 1, guess));
-    if (edges[bin]! <= size) return bin + 1;
-    return edges[bin - 1]! > size ? bin - 1 : bin;
+    if (edges[bin]! <= magnitude) return bin + 1;
+    return edges[bin - 1]! > magnitude ? bin - 1 : bin;
   }
 }

@@ -58,18 +58,18 @@ function mergedBuckets(
     return { kind: 'buckets', facet, keys, keyOf: undefined, parents: undefined, counts, nested: () => [] }; // prettier-ignore
   }
   const numbering = new KeyNumbering(keys.size);
-  const own = partials.map((partial, index) =>
+  const mergedNumbers = partials.map((partial, index) =>
     numbering.add(partial, keys.numbers[index]!, above?.[index]),
   );
   const { keyOf, parents, counts } = numbering;
-  const below = 'nested' in facet ? facet.nested : [];
+  const nestedFacets = 'nested' in facet ? facet.nested : [];
   const nested = (shown: readonly number[]): readonly MergedFacet[] => {
     const isShown = new Uint8Array(counts.length);
     for (const bucket of shown) isShown[bucket] = 1;
-    const wanted = own.map((all) => all.map((bucket) => (isShown[bucket] === 1 ? bucket : omittedBucket))); // prettier-ignore
-    return below.map((child, index) => {
-      const theirs = partials.map((partial) => partial.nested[index]!);
-      return mergeFacets(child, theirs, wanted);
+    const shownNumbers = mergedNumbers.map((all) => all.map((bucket) => (isShown[bucket] === 1 ? bucket : omittedBucket))); // prettier-ignore
+    return nestedFacets.map((child, index) => {
+      const nestedPartials = partials.map((partial) => partial.nested[index]!);
+      return mergeFacets(child, nestedPartials, shownNumbers);
     });
   };
   return { kind: 'buckets', facet, keys, keyOf, parents, counts, nested };
@@ -81,7 +81,7 @@ class KeyNumbering {
   readonly parents: number[] = [];
   readonly counts: number[] = [];
   readonly #keys: number;
-  readonly #numbers = new Map<number, number>();
+  readonly #numberByPair = new Map<number, number>();
 
   constructor(keys: number) {
     this.#keys = keys;
@@ -96,23 +96,23 @@ class KeyNumbering {
     keys: Uint32Array,
     above: Uint32Array | undefined,
   ): Uint32Array {
-    const found = new Uint32Array(counts.length).fill(omittedBucket);
+    const commonNumbers = new Uint32Array(counts.length).fill(omittedBucket);
     for (let bucket = 0; bucket < counts.length; bucket++) {
       const parent = above ? above[parents![bucket]!]! : 0;
       if (parent === omittedBucket) continue;
       const number = this.#number(parent, keys[keyOf ? keyOf[bucket]! : bucket]!);
       this.counts[number]! += counts[bucket]!;
-      found[bucket] = number;
+      commonNumbers[bucket] = number;
     }
-    return found;
+    return commonNumbers;
   }
 
   #number(parent: number, key: number): number {
     const pair = parent * this.#keys + key;
-    const known = this.#numbers.get(pair);
-    if (known !== undefined) return known;
+    const knownNumber = this.#numberByPair.get(pair);
+    if (knownNumber !== undefined) return knownNumber;
     const number = this.counts.length;
-    this.#numbers.set(pair, number);
+    this.#numberByPair.set(pair, number);
     this.keyOf.push(key);
     this.parents.push(parent);
     this.counts.push(0);
@@ -120,8 +120,8 @@ class KeyNumbering {
   }
 }
 
-function addCounts(counts: Float64Array, own: Uint32Array, numbers: Uint32Array): void {
-  for (let i = 0; i < own.length; i++) counts[numbers[i]!]! += own[i]!;
+function addCounts(counts: Float64Array, partialCounts: Uint32Array, numbers: Uint32Array): void {
+  for (let i = 0; i < partialCounts.length; i++) counts[numbers[i]!]! += partialCounts[i]!;
 }
 
 function mergedStats(

@@ -29,12 +29,19 @@ export function mergedKeys(
 
 /** Merges numeric keys, which are numbered in ascending order, so that the number of a key is its rank. */
 function numberKeys(parts: readonly PartialKeys[], json: (number: number) => string): MergedKeys {
-  const own = parts.map((part) => (part.kind === 'numbers' ? part.numbers : new Float64Array(0)));
-  const sorted = own.map((numbers) => (isAscending(numbers) ? numbers : numbers.slice().sort()));
-  const { all, positions } = mergeSorted(sorted);
-  const numbers = own.map((keys, part) => {
-    if (keys === sorted[part]) return positions[part]!;
-    return Uint32Array.from(keys, (key) => positions[part]![sortedIndexOf(sorted[part]!, key)]!);
+  const numbersOfParts = parts.map((part) =>
+    part.kind === 'numbers' ? part.numbers : new Float64Array(0),
+  );
+  const sortedNumbers = numbersOfParts.map((numbers) =>
+    isAscending(numbers) ? numbers : numbers.slice().sort(),
+  );
+  const { all, positions } = mergeSorted(sortedNumbers);
+  const numbers = numbersOfParts.map((keys, part) => {
+    if (keys === sortedNumbers[part]) return positions[part]!;
+    return Uint32Array.from(
+      keys,
+      (key) => positions[part]![sortedIndexOf(sortedNumbers[part]!, key)]!,
+    );
   });
   return {
     size: all.length,
@@ -65,17 +72,17 @@ let recentStringKeys: readonly CachedKeys[] = [];
  * merging, sorting and quoting their strings again (20,000 strings of two threads: 0.1 ms instead of 15).
  */
 function cachedStringKeys(parts: readonly StringKeys[]): MergedKeys {
-  const found = recentStringKeys.find((each) => areStringKeysEqual(each.parts, parts));
-  if (found) {
-    recentStringKeys = [found, ...recentStringKeys.filter((each) => each !== found)];
-    return found.keys;
+  const cachedKeys = recentStringKeys.find((each) => areStringKeysEqual(each.parts, parts));
+  if (cachedKeys) {
+    recentStringKeys = [cachedKeys, ...recentStringKeys.filter((each) => each !== cachedKeys)];
+    return cachedKeys.keys;
   }
   const keys = stringKeys(parts);
   const characters = parts.reduce((sum, { joined, ends }) => sum + joined.length + ends.length, 0);
-  let total = 0;
+  let totalCharacters = 0;
   recentStringKeys = [{ parts, keys, characters }, ...recentStringKeys].filter((each) => {
-    total += each.characters;
-    return total <= maxCachedCharacters;
+    totalCharacters += each.characters;
+    return totalCharacters <= maxCachedCharacters;
   });
   return keys;
 }
@@ -123,8 +130,8 @@ function stringKeys(parts: readonly StringKeys[]): MergedKeys {
     ranks: () => {
       if (ranks) return ranks;
       ranks = new Uint32Array(strings.length);
-      const sorted = isPlain ? [...strings].sort() : [...strings].sort(compareCodePoints);
-      for (const [rank, string] of sorted.entries()) ranks[numberOf.get(string)!] = rank;
+      const sortedStrings = isPlain ? [...strings].sort() : [...strings].sort(compareCodePoints);
+      for (const [rank, string] of sortedStrings.entries()) ranks[numberOf.get(string)!] = rank;
       return ranks;
     },
     number: () => NaN,

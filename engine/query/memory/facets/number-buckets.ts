@@ -25,7 +25,7 @@ export class NumberBuckets {
   /** True if a number that a row's list repeats counts only once for that row. */
   readonly #isOncePerRow: boolean;
   readonly #counts: IdCounts;
-  #small: SmallIntegers | undefined;
+  #smallIntegers: SmallIntegers | undefined;
 
   constructor(field: FieldRef, ids: NumberIds, grouping: NumberGrouping, isOncePerRow: boolean) {
     this.#field = field;
@@ -44,7 +44,7 @@ export class NumberBuckets {
     else if (column.values.kind === 'number-dictionary' && !column.values.entries.hasNonFinite)
       this.#addEntries(column.values, selected, valueCount(column));
     else if (column.values.kind === 'numbers' && areSmallIntegers(column.values.numbers))
-      this.#addSmallOnes(column.values.numbers, selected, valueCount(column));
+      this.#addSmallIntegers(column.values.numbers, selected, valueCount(column));
     else
       forEachBlock(column, selection, this.#ids.overflow, (values, start, count) =>
         this.#add(values, start, count),
@@ -57,16 +57,16 @@ export class NumberBuckets {
     this.#counts.add(bucketIdsBuffer, count);
   }
 
-  #addSmallOnes(
+  #addSmallIntegers(
     numbers: Int32Array | Uint8Array,
     selected: Uint8Array | undefined,
     length: number,
   ): void {
-    const small = (this.#small ??= new SmallIntegers());
+    const smallIntegers = (this.#smallIntegers ??= new SmallIntegers());
     for (let from = 0; from < length; from += blockLength) {
       const to = Math.min(from + blockLength, length);
       const block = widenToInt32s(numbers.subarray(from, to));
-      const { others, count } = small.add(block, selected?.subarray(from, to));
+      const { others, count } = smallIntegers.add(block, selected?.subarray(from, to));
       if (count > 0) this.#add(others, 0, count);
     }
   }
@@ -118,34 +118,35 @@ export class NumberBuckets {
 
   /** Adds the counts of the small integers to their bins. */
   #addSmall(): void {
-    const one = new Float64Array(1);
-    this.#small?.forEachCount((number, count) => {
-      one[0] = number;
-      this.#grouping.assign(one, 0, 1, bucketIdsBuffer);
+    const singleValue = new Float64Array(1);
+    this.#smallIntegers?.forEachCount((number, count) => {
+      singleValue[0] = number;
+      this.#grouping.assign(singleValue, 0, 1, bucketIdsBuffer);
       this.#counts.ensureCapacity(this.#ids.size);
       this.#counts.firstTable[bucketIdsBuffer[0]!]! += count;
     });
-    this.#small = undefined;
+    this.#smallIntegers = undefined;
   }
 
   partial(): PartialBuckets {
     this.#addSmall();
-    const all = this.#counts.counts(this.#ids.size);
+    const allCounts = this.#counts.counts(this.#ids.size);
     let size = 0;
-    for (let id = 0; id < all.length; id++) if (all[id]! > 0) size += 1;
+    for (let id = 0; id < allCounts.length; id++) if (allCounts[id]! > 0) size += 1;
     const [numbers, counts] = [new Float64Array(size), new Uint32Array(size)];
     let at = 0;
-    for (let id = 0; id < all.length; id++) {
-      if (all[id] === 0) continue;
+    for (let id = 0; id < allCounts.length; id++) {
+      if (allCounts[id] === 0) continue;
       numbers[at] = this.#grouping.key(id);
-      counts[at++] = all[id]!;
+      counts[at++] = allCounts[id]!;
     }
     // The numbers are sorted in this thread, so that the main thread need not sort them.
-    const sorted = numbers.slice().sort();
-    const ofSorted = new Uint32Array(size);
-    for (let i = 0; i < size; i++) ofSorted[sortedIndexOf(sorted, numbers[i]!)] = counts[i]!;
-    const keys = { kind: 'numbers', numbers: sorted } as const;
-    return { kind: 'buckets', keys, keyOf: undefined, parents: undefined, counts: ofSorted, nested: [] }; // prettier-ignore
+    const sortedNumbers = numbers.slice().sort();
+    const sortedCounts = new Uint32Array(size);
+    for (let i = 0; i < size; i++)
+      sortedCounts[sortedIndexOf(sortedNumbers, numbers[i]!)] = counts[i]!;
+    const keys = { kind: 'numbers', numbers: sortedNumbers } as const;
+    return { kind: 'buckets', keys, keyOf: undefined, parents: undefined, counts: sortedCounts, nested: [] }; // prettier-ignore
   }
 }
 

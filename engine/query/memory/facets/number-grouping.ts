@@ -35,13 +35,13 @@ function dateBins(ids: NumberIds, unit: DateUnit): NumberGrouping {
   const width = unitMicros[unit];
   if (width !== undefined) {
     // Weeks begin on Monday; 1970-01-05 was a Monday.
-    const zero = unit === 'week' ? 4 * dayMicros : 0;
+    const binOrigin = unit === 'week' ? 4 * dayMicros : 0;
     return {
       assign: (values, start, count, into) => {
         for (let i = 0; i < count; i++)
-          into[i] = ids.id(Math.floor((values[start + i]! - zero) / width));
+          into[i] = ids.id(Math.floor((values[start + i]! - binOrigin) / width));
       },
-      key: (id) => ids.key(id) * width + zero,
+      key: (id) => ids.key(id) * width + binOrigin,
     };
   }
   const monthsPerBin = unitMonths[unit]!;
@@ -49,10 +49,10 @@ function dateBins(ids: NumberIds, unit: DateUnit): NumberGrouping {
   return {
     assign: (values, start, count, into) => {
       for (let i = 0; i < count; i++) {
-        const own = Math.floor(values[start + i]! / dayMicros);
-        if (own !== lastDay) {
-          lastDay = own;
-          const date = new Date(own * 86_400_000);
+        const day = Math.floor(values[start + i]! / dayMicros);
+        if (day !== lastDay) {
+          lastDay = day;
+          const date = new Date(day * 86_400_000);
           const month = 12 * (date.getUTCFullYear() - 1970) + date.getUTCMonth();
           lastId = ids.id(Math.floor(month / monthsPerBin));
         }

@@ -31,7 +31,7 @@ export interface NumberGrouping {
 export class NumberIds {
   #table = new Uint32Array(1 << 10);
   #keys = new Float64Array(1 << 9);
-  #others = 0;
+  #hashedCount = 0;
   readonly overflow: FacetOverflow;
 
   constructor(overflow: FacetOverflow) {
@@ -40,7 +40,7 @@ export class NumberIds {
 
   /** The exclusive upper bound of the ids. */
   get size(): number {
-    return directIdCount + this.#others;
+    return directIdCount + this.#hashedCount;
   }
 
   /** Writes into `into` the ids of `count` numbers from index `start` on. */
@@ -84,14 +84,14 @@ export class NumberIds {
   }
 
   #add(value: number): number {
-    const number = this.#others;
+    const number = this.#hashedCount;
     if (number === maxDistinctNumbers) {
       this.overflow.setReason(`more than ${maxDistinctNumbers} different numbers`);
       return 0;
     }
     if (number === this.#keys.length) this.#grow();
     this.#keys[number] = value;
-    this.#others += 1;
+    this.#hashedCount += 1;
     this.#enter(number);
     return number;
   }
@@ -102,7 +102,7 @@ export class NumberIds {
     keys.set(this.#keys);
     this.#keys = keys;
     this.#table = new Uint32Array(2 * keys.length);
-    for (let number = 0; number < this.#others; number++) this.#enter(number);
+    for (let number = 0; number < this.#hashedCount; number++) this.#enter(number);
   }
 
   #enter(number: number): void {

@@ -55,7 +55,7 @@ export class SmallIntegers {
 /** Returns true if at least half of the first 256 numbers are small. */
 export function areMostlySmall(numbers: Int32Array): boolean {
   const count = Math.min(numbers.length, 256);
-  let small = 0;
-  for (let i = 0; i < count; i++) if (hasDirectId(numbers[i]!)) small += 1;
-  return 2 * small >= count;
+  let smallCount = 0;
+  for (let i = 0; i < count; i++) if (hasDirectId(numbers[i]!)) smallCount += 1;
+  return 2 * smallCount >= count;
 }

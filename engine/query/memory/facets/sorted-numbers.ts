@@ -5,19 +5,19 @@ export function mergeSorted(lists: readonly Float64Array[]): {
 } {
   const all = new Float64Array(lists.reduce((sum, { length }) => sum + length, 0));
   const positions = lists.map(({ length }) => new Uint32Array(length));
-  const next = lists.map(() => 0);
+  const nextIndices = lists.map(() => 0);
   let size = 0;
   for (;;) {
     let least = Infinity;
     for (let i = 0; i < lists.length; i++) {
-      const number = next[i]! < lists[i]!.length ? lists[i]![next[i]!]! : Infinity;
+      const number = nextIndices[i]! < lists[i]!.length ? lists[i]![nextIndices[i]!]! : Infinity;
       if (number < least) least = number;
     }
     if (least === Infinity) return { all: all.subarray(0, size), positions };
     for (let i = 0; i < lists.length; i++) {
-      if (lists[i]![next[i]!] !== least) continue;
-      positions[i]![next[i]!] = size;
-      next[i]! += 1;
+      if (lists[i]![nextIndices[i]!] !== least) continue;
+      positions[i]![nextIndices[i]!] = size;
+      nextIndices[i]! += 1;
     }
     all[size++] = least;
   }

@@ -93,7 +93,7 @@ export class Stats {
     let largest = this.#largest[0]!;
     let sum = 0;
     let rest = 0;
-    let all = 0;
+    let totalCount = 0;
     // `twoProduct` and `twoSum` are inlined for speed: there are thousands of values in each segment.
     for (let i = 0; i < counts.length; i++) {
       const count = counts[i]!;
@@ -103,7 +103,7 @@ export class Stats {
         this.addGrouped(new Float64Array(count).fill(value), new Uint32Array(count), count);
         continue;
       }
-      all += count;
+      totalCount += count;
       if (value < smallest) smallest = value;
       if (value > largest) largest = value;
       const product = value * count;
@@ -121,24 +121,24 @@ export class Stats {
     }
     this.#smallest[0] = Math.min(this.#smallest[0]!, smallest);
     this.#largest[0] = Math.max(this.#largest[0]!, largest);
-    this.#counts[0]! += all;
+    this.#counts[0]! += totalCount;
     this.#add(sum, rest);
   }
 
   /** Adds a number, given as the sum of two doubles, to the sum of group 0, the only group of a top-level facet. */
   #add(sum: number, rest: number): void {
-    const whole = twoSum(this.#sums[0]!, sum);
+    const newSum = twoSum(this.#sums[0]!, sum);
     const off = this.#sumRests[0]! + rest + twoSumError;
     // For integers, the sum of the rounding errors is exact as long as it is less than 2^53.
-    this.#sums[0] = twoSum(whole, off);
+    this.#sums[0] = twoSum(newSum, off);
     this.#sumRests[0] = twoSumError;
   }
 
   /** Adds each of `count` values to its group. May overwrite `values` and `groups`. */
   addGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
-    let most = 0;
-    for (let i = 0; i < count; i++) if (groups[i]! > most) most = groups[i]!;
-    if (most >= this.#counts.length) this.#ensure(most + 1);
+    let greatestGroup = 0;
+    for (let i = 0; i < count; i++) if (groups[i]! > greatestGroup) greatestGroup = groups[i]!;
+    if (greatestGroup >= this.#counts.length) this.#ensureGroups(greatestGroup + 1);
     const smallest = this.#smallest;
     const largest = this.#largest;
     let least = Infinity;
@@ -183,13 +183,13 @@ export class Stats {
 
   /** Adds up the huge values exactly, moves the other values and their groups to the front, and returns the number of the other values. */
   #takeHuge(values: Float64Array, groups: Uint32Array, count: number): number {
-    let kept = 0;
+    let keptCount = 0;
     for (let i = 0; i < count; i++) {
       const value = values[i]!;
       const group = groups[i]!;
       if (Math.abs(value) < hugeMagnitude) {
-        values[kept] = value;
-        groups[kept++] = group;
+        values[keptCount] = value;
+        groups[keptCount++] = group;
         continue;
       }
       let huge = this.#huge.get(group);
@@ -199,7 +199,7 @@ export class Stats {
       huge.sum += scaled;
       huge.squares += scaled * scaled;
     }
-    return kept;
+    return keptCount;
   }
 
   /** Sums the squared differences from the block's mean, and combines them with those of the earlier blocks. */
@@ -219,9 +219,9 @@ export class Stats {
         const other = next - squares;
         squareRests += squares - (next - other) + (square - other);
         squares = next;
-        const own = value - mean;
-        off += own;
-        distance += own * own;
+        const difference = value - mean;
+        off += difference;
+        distance += difference * difference;
       }
       offs = addDoubles(offs, [off, 0]);
       distances = addDoubles(distances, [distance, 0]);
@@ -229,11 +229,11 @@ export class Stats {
     this.#squares[0] = twoSum(this.#squares[0]!, squares);
     this.#squareRests[0]! += twoSumError + squareRests;
     const block: ShiftedMoments = { count, pivot: mean, offs, squares: distances };
-    const before = this.#counts[0]! - (this.#huge.get(0)?.count ?? 0);
-    const pivot = before === 0 ? values[start]! : this.#pivots[0]!;
-    const merged = mergeShiftedMoments(
+    const countBefore = this.#counts[0]! - (this.#huge.get(0)?.count ?? 0);
+    const pivot = countBefore === 0 ? values[start]! : this.#pivots[0]!;
+    const mergedMoments = mergeShiftedMoments(
       {
-        count: before,
+        count: countBefore,
         pivot,
         offs: [this.#offs[0]!, this.#offRests[0]!],
         squares: [this.#offSquares[0]!, this.#offSquareRests[0]!],
@@ -241,8 +241,8 @@ export class Stats {
       block,
     );
     this.#pivots[0] = pivot;
-    [this.#offs[0], this.#offRests[0]] = merged.offs;
-    [this.#offSquares[0], this.#offSquareRests[0]] = merged.squares;
+    [this.#offs[0], this.#offRests[0]] = mergedMoments.offs;
+    [this.#offSquares[0], this.#offSquareRests[0]] = mergedMoments.squares;
   }
 
   /**
@@ -283,7 +283,7 @@ export class Stats {
     addCompensated(this.#squares, this.#squareRests, values, groups, count);
   }
 
-  #ensure(size: number): void {
+  #ensureGroups(size: number): void {
     const length = Math.max(2 * this.#counts.length, size);
     this.#counts = growArray(this.#counts, length, 0);
     this.#smallest = growArray(this.#smallest, length, Infinity);
@@ -330,7 +330,7 @@ function addCompensated(
 }
 
 function growArray(array: Float64Array, length: number, fill: number): Float64Array<ArrayBuffer> {
-  const next = new Float64Array(length).fill(fill, array.length);
-  next.set(array);
-  return next;
+  const grownArray = new Float64Array(length).fill(fill, array.length);
+  grownArray.set(array);
+  return grownArray;
 }

@@ -38,17 +38,18 @@ export class StatsTotal {
       this.#huge.squares += huge.squares;
     }
     const { moments } = partial;
-    const others = count - (huge?.count ?? 0);
-    if (moments === undefined || others === 0) return;
+    const ordinaryCount = count - (huge?.count ?? 0);
+    if (moments === undefined || ordinaryCount === 0) return;
     growExpansion(this.#squares, moments.squares[group]!);
     growExpansion(this.#squares, moments.squareRests[group]!);
-    const own: ShiftedMoments = {
-      count: others,
+    const groupMoments: ShiftedMoments = {
+      count: ordinaryCount,
       pivot: moments.pivots[group]!,
       offs: [moments.offs[group]!, moments.offRests[group]!],
       squares: [moments.offSquares[group]!, moments.offSquareRests[group]!],
     };
-    this.#moments = this.#moments === undefined ? own : mergeShiftedMoments(this.#moments, own);
+    this.#moments =
+      this.#moments === undefined ? groupMoments : mergeShiftedMoments(this.#moments, groupMoments);
   }
 
   /** Returns the JSON text of the facet's answer, with the members that `facet-sql.ts` computes. */
@@ -57,7 +58,7 @@ export class StatsTotal {
     const isReal = type === 'double' || type === 'float';
     const { sum, mean, squares, variance } = this.#huge
       ? this.#withHuge(this.#huge)
-      : this.#ordinary(isReal);
+      : this.#ordinaryMoments(isReal);
     const deviation = Math.sqrt(this.#smallest === this.#largest ? 0 : variance);
     const texts = [
       String(this.#count),
@@ -74,7 +75,7 @@ export class StatsTotal {
     return bucketlessAnswerJson(facet, texts.slice(0, aggregateCount(facet)));
   }
 
-  #ordinary(isReal: boolean): Moments {
+  #ordinaryMoments(isReal: boolean): Moments {
     const sum = isReal ? nearestDouble(this.#sum) : integerSum(this.#sum);
     return {
       sum,

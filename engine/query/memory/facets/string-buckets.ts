@@ -11,10 +11,10 @@ export class StringBuckets {
   readonly #field: FieldRef;
   readonly #overflow: FacetOverflow;
   #dictionary: Dictionary | undefined;
-  readonly #byIndex = new IdCounts();
+  readonly #countsByIndex = new IdCounts();
   /** Assigns ids to strings of segments that store them without the dictionary, or with another dictionary. */
   readonly #ids: StringIds;
-  readonly #byId = new IdCounts();
+  readonly #countsById = new IdCounts();
   readonly #blockRows = new Uint32Array(blockLength);
   readonly #blockIds = new Uint32Array(blockLength);
 
@@ -31,12 +31,12 @@ export class StringBuckets {
     if (selected === null) return;
     const { values } = column;
     if (values.kind === 'dictionary') this.#dictionary ??= values.dictionary;
-    const isKnown = values.kind === 'dictionary' && values.dictionary === this.#dictionary;
-    if (isKnown && !column.offsets)
-      return this.#countsOf(isKnown).addIndices(values.indices, column.rows, selected);
+    const areIndices = values.kind === 'dictionary' && values.dictionary === this.#dictionary;
+    if (areIndices && !column.offsets)
+      return this.#countsOf(areIndices).addIndices(values.indices, column.rows, selected);
     if (!column.offsets) return this.#addTexts(column, selected);
-    const ids = isKnown ? new Uint32Array(values.indices) : this.#idsOfList(column, selected);
-    countOncePerRow(column, selection, ids, this.#countsOf(isKnown).firstTable);
+    const ids = areIndices ? new Uint32Array(values.indices) : this.#idsOfList(column, selected);
+    countOncePerRow(column, selection, ids, this.#countsOf(areIndices).firstTable);
   }
 
   /** Counts the selected strings of a column without lists whose values are not indices of the field's dictionary. */
@@ -75,17 +75,18 @@ export class StringBuckets {
 
   partial(): PartialBuckets {
     const size = this.#dictionary?.strings.length ?? 0;
-    const byIndex = this.#byIndex.counts(size);
-    const byId = this.#byId.counts(this.#ids.size);
-    const own = (byId.length === 0 && this.#dictionary && dictionaryKeys(this.#dictionary, byIndex)) || undefined; // prettier-ignore
-    if (own) return { ...emptyPartialBuckets, keys: own, counts: byIndex };
+    const countByIndex = this.#countsByIndex.counts(size);
+    const countById = this.#countsById.counts(this.#ids.size);
+    const keysOfDictionary = (countById.length === 0 && this.#dictionary && dictionaryKeys(this.#dictionary, countByIndex)) || undefined; // prettier-ignore
+    if (keysOfDictionary)
+      return { ...emptyPartialBuckets, keys: keysOfDictionary, counts: countByIndex };
     const [strings, counts]: [string[], number[]] = [[], []];
-    byIndex.forEach((count, index) => {
+    countByIndex.forEach((count, index) => {
       if (count === 0) return;
       strings.push(this.#dictionary!.strings[index]!);
       counts.push(count);
     });
-    byId.forEach((count, id) => {
+    countById.forEach((count, id) => {
       if (count === 0) return;
       strings.push(this.#ids.text(id));
       counts.push(count);
@@ -97,14 +98,14 @@ export class StringBuckets {
     };
   }
 
-  #countsOf(isKnown: boolean): IdCounts {
-    const counts = isKnown ? this.#byIndex : this.#byId;
-    counts.ensureCapacity(this.#size(isKnown));
+  #countsOf(areIndices: boolean): IdCounts {
+    const counts = areIndices ? this.#countsByIndex : this.#countsById;
+    counts.ensureCapacity(this.#size(areIndices));
     return counts;
   }
 
-  #size(isKnown: boolean): number {
-    return isKnown ? this.#dictionary!.strings.length : this.#ids.size;
+  #size(areIndices: boolean): number {
+    return areIndices ? this.#dictionary!.strings.length : this.#ids.size;
   }
 }
 
@@ -128,11 +129,11 @@ const joinedKeysByDictionary = new WeakMap<
  */
 function dictionaryKeys(dictionary: Dictionary, counts: Uint32Array): PartialKeys | undefined {
   const size = dictionary.strings.length;
-  let different = 0;
-  for (let index = 0; index < size; index++) if (counts[index]! > 0) different += 1;
-  if (size > 4096 && different * 4 < size) return undefined;
-  const known = joinedKeysByDictionary.get(dictionary);
-  if (known?.size === size) return known.keys;
+  let occurringCount = 0;
+  for (let index = 0; index < size; index++) if (counts[index]! > 0) occurringCount += 1;
+  if (size > 4096 && occurringCount * 4 < size) return undefined;
+  const joinedKeys = joinedKeysByDictionary.get(dictionary);
+  if (joinedKeys?.size === size) return joinedKeys.keys;
   const keys = facetKeysOfStrings(dictionary.strings);
   if (keys === undefined) return undefined;
   joinedKeysByDictionary.set(dictionary, { size, keys });

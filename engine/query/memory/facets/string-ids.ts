@@ -21,7 +21,7 @@ export class StringIds {
   #dictionary: Dictionary | undefined;
   #table: StringTable | undefined;
   /** For each dictionary other than the field's first, the odd id of each index; 0 if not assigned yet. */
-  readonly #foreign = new WeakMap<Dictionary, Uint32Array>();
+  readonly #foreignIds = new WeakMap<Dictionary, Uint32Array>();
 
   constructor(overflow: FacetOverflow) {
     this.#overflow = overflow;
@@ -83,20 +83,20 @@ export class StringIds {
     into: Uint32Array,
   ): void {
     const table = this.#textTable();
-    let known = this.#foreign.get(dictionary);
-    if (!known || known.length < dictionary.strings.length) {
+    let foreignIds = this.#foreignIds.get(dictionary);
+    if (!foreignIds || foreignIds.length < dictionary.strings.length) {
       const longer = new Uint32Array(dictionary.strings.length);
-      if (known) longer.set(known);
-      this.#foreign.set(dictionary, longer);
-      known = longer;
+      if (foreignIds) longer.set(foreignIds);
+      this.#foreignIds.set(dictionary, longer);
+      foreignIds = longer;
     }
     for (let i = 0; i < count; i++) {
       const index = indices[rows[i]!]!;
-      if (known[index] === 0) {
+      if (foreignIds[index] === 0) {
         const text = Buffer.from(dictionary.strings[index]!);
-        known[index] = (table.add(text, 0, text.length) << 1) | 1;
+        foreignIds[index] = (table.add(text, 0, text.length) << 1) | 1;
       }
-      into[i] = known[index]!;
+      into[i] = foreignIds[index]!;
     }
   }
 

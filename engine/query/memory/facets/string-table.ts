@@ -2,8 +2,8 @@ import type { FacetOverflow } from './overflow.js';
 
 /** Hash table that numbers distinct UTF-8 strings in order of appearance, up to a maximum number and size. */
 export class StringTable {
-  readonly #most: number;
-  readonly #mostBytes: number;
+  readonly #maxStrings: number;
+  readonly #maxBytes: number;
   readonly #overflow: FacetOverflow;
   #bytes = Buffer.allocUnsafe(1 << 14);
   #ends = new Uint32Array(1 << 9);
@@ -12,8 +12,8 @@ export class StringTable {
   #size = 0;
 
   constructor(most: number, overflow: FacetOverflow, mostBytes = 0x7fff_ffff) {
-    this.#most = most;
-    this.#mostBytes = mostBytes;
+    this.#maxStrings = most;
+    this.#maxBytes = mostBytes;
     this.#overflow = overflow;
   }
 
@@ -25,8 +25,8 @@ export class StringTable {
   /** Returns the number of the string `bytes[start..end)`, which is added if it is new. */
   add(bytes: Buffer, start: number, end: number): number {
     const hash = hashOf(bytes, start, end);
-    const known = this.#find(bytes, start, end, hash);
-    return known < 0 ? this.#new(bytes, start, end, hash) : known;
+    const knownNumber = this.#find(bytes, start, end, hash);
+    return knownNumber < 0 ? this.#append(bytes, start, end, hash) : knownNumber;
   }
 
   /** Returns the number of the string `bytes[start..end)`; -1 if it is not in the table. */
@@ -38,7 +38,7 @@ export class StringTable {
     const mask = this.#table.length - 1;
     let slot = hash & mask;
     for (let entry = this.#table[slot]!; entry !== 0; entry = this.#table[slot]!) {
-      if (this.#hashes[entry - 1] === hash && this.#is(entry - 1, bytes, start, end))
+      if (this.#hashes[entry - 1] === hash && this.#equals(entry - 1, bytes, start, end))
         return entry - 1;
       slot = (slot + 1) & mask;
     }
@@ -60,23 +60,24 @@ export class StringTable {
     return number === 0 ? 0 : this.#ends[number - 1]!;
   }
 
-  #is(number: number, bytes: Buffer, start: number, end: number): boolean {
-    const own = this.#start(number);
-    if (this.#ends[number]! - own !== end - start) return false;
-    for (let i = start, j = own; i < end; i++, j++) if (bytes[i] !== this.#bytes[j]) return false;
+  #equals(number: number, bytes: Buffer, start: number, end: number): boolean {
+    const ownStart = this.#start(number);
+    if (this.#ends[number]! - ownStart !== end - start) return false;
+    for (let i = start, j = ownStart; i < end; i++, j++)
+      if (bytes[i] !== this.#bytes[j]) return false;
     return true;
   }
 
-  #new(bytes: Buffer, start: number, end: number, hash: number): number {
+  #append(bytes: Buffer, start: number, end: number, hash: number): number {
     const number = this.#size;
-    if (number === this.#most) {
-      this.#overflow.setReason(`more than ${this.#most} different strings`);
+    if (number === this.#maxStrings) {
+      this.#overflow.setReason(`more than ${this.#maxStrings} different strings`);
       return 0;
     }
     const from = this.#start(number);
     const to = from + end - start;
-    if (to > this.#mostBytes) {
-      this.#overflow.setReason(`more than ${this.#mostBytes} bytes of different strings`);
+    if (to > this.#maxBytes) {
+      this.#overflow.setReason(`more than ${this.#maxBytes} bytes of different strings`);
       return 0;
     }
     if (to > this.#bytes.length) {

@@ -104,43 +104,44 @@ const kernelMemory = new Uint8Array(searchKernels.memory.buffer);
  * Returns whether a text contains a sequence of bytes. Four bytes of the sequence are compared at 16 positions at once, which finds digits
  * among digits five times as fast as Node's search, which looks for the first byte alone.
  */
-export function holdsBytes(text: Uint8Array, wanted: Buffer): boolean {
-  const { length } = wanted;
+export function holdsBytes(text: Uint8Array, wantedBytes: Buffer): boolean {
+  const { length } = wantedBytes;
   const { length: size } = text;
   const isShort = length > 1 && length <= maxWantedBytes;
   if (!isShort || size + maxWantedBytes + vectorBytes > kernelMemory.length)
-    return includesFrom(text, wanted, 0);
+    return includesFrom(text, wantedBytes, 0);
   kernelMemory.set(text);
-  const next = candidateSearch(wanted, false);
+  const nextCandidate = candidateSearch(wantedBytes, false);
   let candidates = 0;
   for (let at = 0; ; at++) {
-    at = next(at, size);
+    at = nextCandidate(at, size);
     if (at + length > size) return false;
-    if (wanted.compare(kernelMemory, at, at + length) === 0) return true;
-    if (++candidates * minBytesPerCandidate > size) return includesFrom(text, wanted, at);
+    if (wantedBytes.compare(kernelMemory, at, at + length) === 0) return true;
+    if (++candidates * minBytesPerCandidate > size) return includesFrom(text, wantedBytes, at);
   }
 }
 
 /**
- * Calls `each` with the positions in `bytes[from..to)` where `wanted`, ASCII in lower case, may occur in any letter case, and with those of
- * bytes outside ASCII. `each` returns the position at which the search goes on. `wanted` must be a text that `maySearchFolded` accepts.
+ * Calls `each` with the positions in `bytes[from..to)` where `wantedText`, ASCII in lower case, may occur in any letter case, and with
+ * those of bytes outside ASCII. `each` returns the position at which the search goes on. `wantedText` must be a text that `maySearchFolded`
+ * accepts.
  */
 export function searchFolded(
   bytes: Uint8Array,
   from: number,
   to: number,
-  wanted: Buffer,
+  wantedText: Buffer,
   each: (at: number) => number,
 ): void {
-  const next = candidateSearch(wanted, true);
+  const nextCandidate = candidateSearch(wantedText, true);
   for (let block = from; block < to;) {
     const size = Math.min(blockBytes, to - block);
-    kernelMemory.set(bytes.subarray(block, Math.min(to, block + size + wanted.length)));
+    kernelMemory.set(bytes.subarray(block, Math.min(to, block + size + wantedText.length)));
     let at = 0;
     for (;;) {
-      const found = next(at, size);
-      if (found >= size) break;
-      at = each(block + found) - block;
+      const candidate = nextCandidate(at, size);
+      if (candidate >= size) break;
+      at = each(block + candidate) - block;
       if (at >= size) break;
     }
     block += Math.max(size, at);
@@ -155,10 +156,18 @@ export function maySearchFolded({ length }: Uint8Array): boolean {
 /**
  * Returns a function that returns the first candidate in the kernel's memory from `at` on; a position of at least `end` if there is none.
  */
-function candidateSearch(wanted: Buffer, isFolded: boolean): (at: number, end: number) => number {
-  const last = wanted.length - 1;
+function candidateSearch(
+  wantedBytes: Buffer,
+  isFolded: boolean,
+): (at: number, end: number) => number {
+  const last = wantedBytes.length - 1;
   const [second, third] = [Math.floor(last / 3), Math.floor((2 * last) / 3)];
-  const [byte1, byte2, byte3, byte4] = [wanted[0]!, wanted[second]!, wanted[third]!, wanted[last]!];
+  const [byte1, byte2, byte3, byte4] = [
+    wantedBytes[0]!,
+    wantedBytes[second]!,
+    wantedBytes[third]!,
+    wantedBytes[last]!,
+  ];
   const fold = (byte: number): number => (isFolded && byte >= 0x61 && byte <= 0x7a ? 0x20 : 0);
   const [fold1, fold2, fold3, fold4] = [fold(byte1), fold(byte2), fold(byte3), fold(byte4)];
   const high = isFolded ? 0xffff : 0;
@@ -170,8 +179,8 @@ function candidateSearch(wanted: Buffer, isFolded: boolean): (at: number, end: n
 
 function includesFrom(
   { buffer, byteOffset, length }: Uint8Array,
-  wanted: Buffer,
+  wantedBytes: Buffer,
   from: number,
 ): boolean {
-  return Buffer.from(buffer, byteOffset, length).includes(wanted, from);
+  return Buffer.from(buffer, byteOffset, length).includes(wantedBytes, from);
 }

@@ -43,20 +43,20 @@ export function canPickRows(column: MemoryColumn): column is PickableColumn {
 /** Returns the given rows of a column, in the given order, as a column of their own, which shares its dictionary. */
 export function pickRows(column: PickableColumn, rows: Int32Array): MemoryColumn {
   const offsets = column.offsets && new Int32Array(rows.length + 1);
-  let picked = rows;
+  let valueIndices = rows;
   if (offsets !== undefined) {
     const starts = column.offsets!;
     for (let i = 0; i < rows.length; i++)
       offsets[i + 1] = offsets[i]! + starts[rows[i]! + 1]! - starts[rows[i]!]!;
-    picked = new Int32Array(offsets[rows.length]!);
+    valueIndices = new Int32Array(offsets[rows.length]!);
     for (let i = 0; i < rows.length; i++)
       for (let k = offsets[i]!, from = starts[rows[i]!]! - k; k < offsets[i + 1]!; k++)
-        picked[k] = from + k;
+        valueIndices[k] = from + k;
   }
-  const found = pickValues(column.values, picked);
+  const pickedValues = pickValues(column.values, valueIndices);
   const present = column.present && pick(column.present, rows);
-  const bytes = found.bytes + (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
-  return { rows: rows.length, offsets, present, values: found.values, bytes };
+  const bytes = pickedValues.bytes + (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
+  return { rows: rows.length, offsets, present, values: pickedValues.values, bytes };
 }
 
 function pickValues(
@@ -93,7 +93,7 @@ type TypedArray =
   Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array | BigInt64Array;
 
 function pick<A extends TypedArray>(array: A, rows: Int32Array): A {
-  const picked = new (array.constructor as new (length: number) => A)(rows.length);
-  for (let i = 0; i < rows.length; i++) picked[i] = array[rows[i]!]!;
-  return picked;
+  const pickedValues = new (array.constructor as new (length: number) => A)(rows.length);
+  for (let i = 0; i < rows.length; i++) pickedValues[i] = array[rows[i]!]!;
+  return pickedValues;
 }

@@ -15,39 +15,41 @@ import { isUnsupported } from '../../unsupported.js';
  */
 export function allOfTests(tests: readonly RowTest[]): RowTest {
   return function* (view, within) {
-    let left = within;
+    let selectionLeft = within;
     let isOwn = false;
     for (const [i, test] of tests.entries()) {
       if (i > 0) yield;
-      const found = yield* test(view, left);
-      if (isUnsupported(found)) return found;
-      if (found === 'all') continue;
+      const selection = yield* test(view, selectionLeft);
+      if (isUnsupported(selection)) return selection;
+      if (selection === 'all') continue;
       // `intersection` may overwrite its first argument, so that must not be `within`, which belongs to the caller.
-      const both = isOwn ? intersection(left, found) : intersection(found, left);
-      const next = i + 1 < tests.length ? chooseSelectionForm(both) : both;
-      releaseOthers(isOwn ? [left, found] : [found], next);
-      left = next;
+      const common = isOwn
+        ? intersection(selectionLeft, selection)
+        : intersection(selection, selectionLeft);
+      const nextSelection = i + 1 < tests.length ? chooseSelectionForm(common) : common;
+      releaseOthers(isOwn ? [selectionLeft, selection] : [selection], nextSelection);
+      selectionLeft = nextSelection;
       isOwn = true;
-      if (left === 'none') break;
+      if (selectionLeft === 'none') break;
     }
-    return isOwn ? left : 'all';
+    return isOwn ? selectionLeft : 'all';
   };
 }
 
 /** Returns a test that selects the rows that pass at least one of the tests. The tests come cheapest first. */
 export function anyOfTests(tests: readonly RowTest[]): RowTest {
   return function* (view, within) {
-    let found: SelectionVector = 'none';
+    let selected: SelectionVector = 'none';
     for (const [i, test] of tests.entries()) {
       if (i > 0) yield;
-      const more = yield* test(view, within);
-      if (isUnsupported(more)) return more;
-      const either = union(found, more);
-      releaseOthers([found, more], either);
-      found = either;
-      if (found === 'all') break;
+      const selection = yield* test(view, within);
+      if (isUnsupported(selection)) return selection;
+      const united = union(selected, selection);
+      releaseOthers([selected, selection], united);
+      selected = united;
+      if (selected === 'all') break;
     }
-    return found;
+    return selected;
   };
 }
 
@@ -59,7 +61,7 @@ function releaseOthers(selections: readonly SelectionVector[], result: Selection
 /** Returns a test that selects the rows that do not pass the given test. */
 export function negatedTest(test: RowTest): RowTest {
   return function* (view, within) {
-    const found = yield* test(view, within);
-    return isUnsupported(found) ? found : complement(found, view.rows, within);
+    const selection = yield* test(view, within);
+    return isUnsupported(selection) ? selection : complement(selection, view.rows, within);
   };
 }

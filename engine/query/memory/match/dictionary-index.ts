@@ -8,7 +8,7 @@ import type { Dictionary } from './column.js';
 class DictionaryIndex {
   /** The indices of entries plus one, by hash; 0 marks a free slot. */
   #slots = new Int32Array(1024);
-  #known = 0;
+  #indexedCount = 0;
 
   /** Adds the entries that were appended to the dictionary since the last call. */
   addNewEntries(strings: readonly string[]): void {
@@ -16,13 +16,13 @@ class DictionaryIndex {
       let size = this.#slots.length;
       while (size < strings.length * 2) size *= 2;
       this.#slots = new Int32Array(size);
-      this.#known = 0;
+      this.#indexedCount = 0;
     }
-    for (; this.#known < strings.length; this.#known++) {
+    for (; this.#indexedCount < strings.length; this.#indexedCount++) {
       const mask = this.#slots.length - 1;
-      let slot = hashIgnoringCase(strings[this.#known]!) & mask;
+      let slot = hashIgnoringCase(strings[this.#indexedCount]!) & mask;
       while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
-      this.#slots[slot] = this.#known + 1;
+      this.#slots[slot] = this.#indexedCount + 1;
     }
   }
 

@@ -8,7 +8,7 @@ interface MatchTable {
   /** One byte per entry: 1 if it satisfies the condition. */
   table: Uint8Array;
   /** Number of entries that have been tested. */
-  known: number;
+  testedCount: number;
   /** Number of tested entries that satisfy the condition. */
   hits: number;
   /** The index of the last entry found that satisfies the condition. */
@@ -39,7 +39,7 @@ export function dictionaryTest(test: DictionaryEntryTest): DictionaryTest {
   const matchesIn = (dictionary: Dictionary): MatchTable | Unsupported => {
     let matches = tables.get(dictionary);
     if (matches === undefined) {
-      matches = { table: new Uint8Array(256), known: 0, hits: 0, last: 0 };
+      matches = { table: new Uint8Array(256), testedCount: 0, hits: 0, last: 0 };
       tables.set(dictionary, matches);
     }
     return extendMatchTable(matches, dictionary, test) ?? matches;
@@ -68,26 +68,26 @@ export function selectionOfEntries(
 ): TestResult {
   if (entries === 'all' || entries === 'none' || isUnsupported(entries)) return entries;
   if (isSparse(entries)) throw new Error('the entries are selected by bytes');
-  const matches = { table: entries, known: entries.length, hits: countOnes(entries), last: entries.lastIndexOf(1) }; // prettier-ignore
+  const matches = { table: entries, testedCount: entries.length, hits: countOnes(entries), last: entries.lastIndexOf(1) }; // prettier-ignore
   const values = matchesOfTable(matches, indices, undefined, count, within);
   releaseBytes(entries);
   return values;
 }
 
 function matchesOfTable(
-  { table, hits, known, last }: MatchTable,
+  { table, hits, testedCount, last }: MatchTable,
   indices: DictionaryValues['indices'],
   distinct: Int32Array | undefined,
   count: number,
   within: SelectionVector,
 ): TestResult {
   if (hits === 0) return 'none';
-  if (hits === known) return 'all';
+  if (hits === testedCount) return 'all';
   if (distinct !== undefined) {
-    let there = 0;
-    for (let i = 0; i < distinct.length; i++) there += table[distinct[i]!]!;
-    if (there === 0) return 'none';
-    if (there === distinct.length) return 'all';
+    let matchingCount = 0;
+    for (let i = 0; i < distinct.length; i++) matchingCount += table[distinct[i]!]!;
+    if (matchingCount === 0) return 'none';
+    if (matchingCount === distinct.length) return 'all';
   }
   if (typeof within === 'object' && isSparse(within))
     return within.filter((i) => table[indices[i]!] === 1);
@@ -118,19 +118,19 @@ function extendMatchTable(
   test: DictionaryEntryTest,
 ): Unsupported | undefined {
   const size = dictionary.strings.length;
-  if (size === matches.known) return undefined;
+  if (size === matches.testedCount) return undefined;
   if (size > matches.table.length) {
     const table = new Uint8Array(Math.max(size, 2 * matches.table.length));
     table.set(matches.table);
     matches.table = table;
   }
-  const problem = test(dictionary, matches.known, (index) => {
+  const problem = test(dictionary, matches.testedCount, (index) => {
     if (index >= size || matches.table[index] === 1) return;
     matches.table[index] = 1;
     matches.hits += 1;
     matches.last = index;
   });
-  if (problem === undefined) matches.known = size;
+  if (problem === undefined) matches.testedCount = size;
   return problem;
 }
 
@@ -142,9 +142,9 @@ function selectEqualBytes(indices: Uint8Array, count: number, index: number): Ui
   const pattern = Math.imul(index, 0x01010101);
   const end = Math.min(words.length, fours.length);
   for (let word = 0; word < end; word++) {
-    const other = fours[word]! ^ pattern;
+    const difference = fours[word]! ^ pattern;
     // The highest bit of each byte becomes 1 if any bit of that byte is 1.
-    const high = ((other & 0x7f7f7f7f) + 0x7f7f7f7f) | other;
+    const high = ((difference & 0x7f7f7f7f) + 0x7f7f7f7f) | difference;
     words[word] = ((high >>> 7) & 0x01010101) ^ 0x01010101;
   }
   for (let i = end << 2; i < count; i++) bytes[i] = indices[i] === index ? 1 : 0;

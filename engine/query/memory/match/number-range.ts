@@ -63,12 +63,12 @@ function selectBytesInRange(
   to: number,
 ): Uint8Array {
   const selected = acquireBytes(count);
-  const stored = wordsOf(values);
-  const words = wordsOf(selected).subarray(0, stored.length);
+  const storedWords = wordsOf(values);
+  const words = wordsOf(selected).subarray(0, storedWords.length);
   const first = 0x01000100 - from * 0x00010001;
   const last = 0x01000100 + to * 0x00010001;
   for (let i = 0; i < words.length; i++) {
-    const word = stored[i]!;
+    const word = storedWords[i]!;
     const even = word & 0x00ff00ff;
     const odd = (word >>> 8) & 0x00ff00ff;
     words[i] =

@@ -34,8 +34,10 @@ function integerRangeTest(span: NumberRange<bigint>): ValueTest {
     if (values.kind === 'longs') return selectLongsInRange(values.longs, count, span, within);
     const { numbers } = values;
     if (numbers instanceof Float32Array) return unsupportedKind('whole numbers', 'floats');
-    const part = isInt32s(numbers) ? int32sOfRange(span) : safeIntegersOfRange(span);
-    return part === undefined ? 'none' : selectNumbersInRange(numbers, count, part, within);
+    const columnRange = isInt32s(numbers) ? int32sOfRange(span) : safeIntegersOfRange(span);
+    return columnRange === undefined
+      ? 'none'
+      : selectNumbersInRange(numbers, count, columnRange, within);
   });
 }
 
@@ -51,30 +53,33 @@ function floatRangeTest(predicate: PredicateOfKind<'range'>): ValueTest {
     const { numbers, hasNonFinite } = values;
     if (hasNonFinite) return selectNumbersOrderingNaN(numbers, count, predicate, within);
     // A NaN bound makes the range empty.
-    const part = isInt32s(numbers) ? int32sWithinDoubles(span) : span;
-    return part.from <= part.to ? selectNumbersInRange(numbers, count, part, within) : 'none';
+    const columnRange = isInt32s(numbers) ? int32sWithinDoubles(span) : span;
+    return columnRange.from <= columnRange.to
+      ? selectNumbersInRange(numbers, count, columnRange, within)
+      : 'none';
   });
 }
 
 /** Returns the test that selects the numbers that equal one of the predicate's values. */
 export function numberEqualityTest({ field, values }: PredicateOfKind<'in'>): ValueTest {
-  const [only] = values;
-  if (values.length === 1 && only !== undefined) {
-    const end = { value: only, inclusive: true };
+  const [onlyValue] = values;
+  if (values.length === 1 && onlyValue !== undefined) {
+    const end = { value: onlyValue, inclusive: true };
     return numberRangeTest({ kind: 'range', field, low: end, high: end });
   }
   if (!isIntegerType(field.type))
     return numberListTest(values.map((value) => roundToFieldType(field, value)));
-  const wanted = values as readonly bigint[];
-  const test = numberListTest(wanted.filter(isExactAsDouble).map(Number));
-  const all = new Set(wanted);
-  return numericTest((stored, count, within) => {
-    if (stored.kind === 'numbers') return test.find(stored, count, within, () => undefined);
-    const { longs } = stored;
+  const wantedIntegers = values as readonly bigint[];
+  const test = numberListTest(wantedIntegers.filter(isExactAsDouble).map(Number));
+  const wantedSet = new Set(wantedIntegers);
+  return numericTest((columnValues, count, within) => {
+    if (columnValues.kind === 'numbers')
+      return test.find(columnValues, count, within, () => undefined);
+    const { longs } = columnValues;
     if (typeof within === 'object' && isSparse(within))
-      return within.filter((i) => all.has(longs[i]!));
+      return within.filter((i) => wantedSet.has(longs[i]!));
     const selected = new Uint8Array(count);
-    for (let i = 0; i < count; i++) selected[i] = all.has(longs[i]!) ? 1 : 0;
+    for (let i = 0; i < count; i++) selected[i] = wantedSet.has(longs[i]!) ? 1 : 0;
     return selected;
   });
 }
@@ -83,17 +88,17 @@ function isExactAsDouble(value: bigint): boolean {
   return value >= -(2n ** 53n) && value <= 2n ** 53n;
 }
 
-function numberListTest(wanted: readonly number[]): ValueTest {
-  const find = selectListedNumbers(wanted);
+function numberListTest(wantedNumbers: readonly number[]): ValueTest {
+  const find = selectListedNumbers(wantedNumbers);
   return numericTest((values, count, within) => {
     if (values.kind === 'longs') return unsupportedKind('floats', 'whole numbers');
     return find(values.numbers, count, within);
   });
 }
 
-/** Returns the test that selects the booleans that are among `wanted`. */
-export function booleanEqualityTest(wanted: readonly Scalar[]): ValueTest {
-  const [isTrue, isFalse] = [wanted.includes(true), wanted.includes(false)];
+/** Returns the test that selects the booleans that are among `wantedValues`. */
+export function booleanEqualityTest(wantedValues: readonly Scalar[]): ValueTest {
+  const [isTrue, isFalse] = [wantedValues.includes(true), wantedValues.includes(false)];
   return {
     find(values, count) {
       if (values.kind !== 'flags') return unsupportedKind('booleans', values.kind);

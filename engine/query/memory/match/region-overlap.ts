@@ -16,8 +16,8 @@ export function regionOverlapTest(condition: PredicateOfKind<'overlap'>): ValueT
     strings: ({ bytes, offsets }: Utf8Strings, count, within) => {
       const test = (i: number): boolean =>
         overlapsRegion(bytes, offsets[i]!, offsets[i + 1]!, region);
-      const some = filterSparse(within, test);
-      if (some !== undefined) return some;
+      const sparseSelection = filterSparse(within, test);
+      if (sparseSelection !== undefined) return sparseSelection;
       const selected = new Uint8Array(count);
       for (let i = 0; i < count; i++) selected[i] = test(i) ? 1 : 0;
       return selected;
@@ -62,32 +62,32 @@ const dash = 0x2d;
 const newline = 0x0a;
 
 function overlapsRegion(bytes: Buffer, start: number, end: number, region: EncodedRegion): boolean {
-  let build = start;
-  while (build < end && bytes[build] !== dash) build++;
-  if (build - start === 3 && isT2tBuild(bytes, start, end, region))
-    build = start + t2tBuildName.length;
-  if (build === start || build === end) return false;
-  const plain = build + 1;
-  const short = hasChrPrefix(bytes, plain, end) ? plain + 3 : -1;
+  let buildEnd = start;
+  while (buildEnd < end && bytes[buildEnd] !== dash) buildEnd++;
+  if (buildEnd - start === 3 && isT2tBuild(bytes, start, end, region))
+    buildEnd = start + t2tBuildName.length;
+  if (buildEnd === start || buildEnd === end) return false;
+  const nameStart = buildEnd + 1;
+  const bareStart = hasChrPrefix(bytes, nameStart, end) ? nameStart + 3 : -1;
   // Comparing the first letters excludes most strings, which name another chromosome.
-  const isNear = mayBeginChromosome(bytes, plain, end, region) || (short > 0 && mayBeginChromosome(bytes, short, end, region)); // prettier-ignore
+  const isNear = mayBeginChromosome(bytes, nameStart, end, region) || (bareStart > 0 && mayBeginChromosome(bytes, bareStart, end, region)); // prettier-ignore
   if (!isNear) return false;
-  const last = lastNewline(bytes, plain, end);
-  let from = short;
-  let behind = short > 0 ? chromosomeNameEnd(bytes, short, end, last) : -1;
-  if (behind < 0) {
-    from = plain;
-    behind = chromosomeNameEnd(bytes, plain, end, last);
+  const lastLine = lastNewline(bytes, nameStart, end);
+  let chromosomeStart = bareStart;
+  let chromosomeEnd = bareStart > 0 ? chromosomeNameEnd(bytes, bareStart, end, lastLine) : -1;
+  if (chromosomeEnd < 0) {
+    chromosomeStart = nameStart;
+    chromosomeEnd = chromosomeNameEnd(bytes, nameStart, end, lastLine);
   }
-  if (behind < 0) return false;
-  const middle = digitsEnd(bytes, behind + 1, end);
-  const first = parseDigits(bytes, behind + 1, middle);
-  const final = parseDigits(bytes, middle + 1, digitsEnd(bytes, middle + 1, end));
-  if (first > region.stop || final < region.start) return false;
-  if (first > largestLong || final > largestLong) return false;
+  if (chromosomeEnd < 0) return false;
+  const startEnd = digitsEnd(bytes, chromosomeEnd + 1, end);
+  const startNumber = parseDigits(bytes, chromosomeEnd + 1, startEnd);
+  const stopNumber = parseDigits(bytes, startEnd + 1, digitsEnd(bytes, startEnd + 1, end));
+  if (startNumber > region.stop || stopNumber < region.start) return false;
+  if (startNumber > largestLong || stopNumber > largestLong) return false;
   // Only few strings pass the tests before this comparison.
-  if (!equalsIgnoringCase(bytes, from, behind, region.chromosome)) return false;
-  return region.build === undefined || equalsIgnoringCase(bytes, start, build, region.build);
+  if (!equalsIgnoringCase(bytes, chromosomeStart, chromosomeEnd, region.chromosome)) return false;
+  return region.build === undefined || equalsIgnoringCase(bytes, start, buildEnd, region.build);
 }
 
 const t2tBuildName = Buffer.from('t2t-chm13');
@@ -102,14 +102,14 @@ function isT2tBuild(
   end: number,
   { letters }: EncodedRegion,
 ): boolean {
-  const behind = start + t2tBuildName.length;
-  if (behind >= end || bytes[behind] !== dash) return false;
+  const buildEnd = start + t2tBuildName.length;
+  if (buildEnd >= end || bytes[buildEnd] !== dash) return false;
   for (let i = 0; i < t2tBuildName.length; i++) {
     const byte = bytes[start + i]!;
     if ((byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte) !== t2tBuildName[i]) return false;
   }
   if (letters.subarray(0, 5).toString() !== 'chm13') return true;
-  return chromosomeNameEnd(bytes, behind + 1, end, lastNewline(bytes, behind + 1, end)) >= 0;
+  return chromosomeNameEnd(bytes, buildEnd + 1, end, lastNewline(bytes, buildEnd + 1, end)) >= 0;
 }
 
 /** The largest signed 64-bit integer. */

@@ -35,11 +35,11 @@ export function cachedTest(key: string, test: RowTest): RowTest {
   return function* (view, within) {
     const { selections } = view;
     if (selections === undefined) return yield* test(view, within);
-    const known = selections.get(key);
-    if (known !== undefined) return known;
-    const found = yield* test(view, 'all');
-    if (!isUnsupported(found)) selections.set(key, found);
-    return found;
+    const cachedSelection = selections.get(key);
+    if (cachedSelection !== undefined) return cachedSelection;
+    const selection = yield* test(view, 'all');
+    if (!isUnsupported(selection)) selections.set(key, selection);
+    return selection;
   };
 }
 
@@ -69,9 +69,13 @@ export function fieldTest(field: FieldRef, test: ValueTest): RowTest {
     if (isAmong !== undefined && isAmong !== true) return isAmong === false ? 'none' : isAmong;
     const column = view.column(field);
     if (column === undefined) return 'none';
-    const part = wantedRowRange(column, within, test);
-    if (part !== undefined)
-      return shiftSelection(rowsOfTest(part.column, test, part.within), part, column);
+    const wantedRange = wantedRowRange(column, within, test);
+    if (wantedRange !== undefined)
+      return shiftSelection(
+        rowsOfTest(wantedRange.column, test, wantedRange.within),
+        wantedRange,
+        column,
+      );
     return rowsOfTest(column, test, within, () => view.hashes?.(field));
   });
 }
@@ -85,8 +89,8 @@ function rowsOfTest(
   const { offsets, rows, values } = column;
   if (offsets === undefined) return selectPresent(column, test.find(values, rows, within, hashes));
   const count = offsets[rows]!;
-  const wanted = valuesOfRows(within, offsets, count, test);
-  return rowsOfValues(test.find(values, count, wanted, hashes), offsets, rows);
+  const wantedValues = valuesOfRows(within, offsets, count, test);
+  return rowsOfValues(test.find(values, count, wantedValues, hashes), offsets, rows);
 }
 
 /** A range of consecutive rows of a column. */
@@ -162,17 +166,17 @@ export function elementTest(list: FieldRef, test: RowTest): RowTest {
     const elements = within === 'none' ? undefined : view.elements?.(list);
     if (elements === undefined || elements.view.rows === 0) return 'none';
     const { offsets } = elements;
-    const wanted = valuesOfRows(within, offsets, elements.view.rows, {});
-    return rowsOfValues(yield* test(elements.view, wanted), offsets, view.rows);
+    const wantedElements = valuesOfRows(within, offsets, elements.view.rows, {});
+    return rowsOfValues(yield* test(elements.view, wantedElements), offsets, view.rows);
   };
 }
 
-function selectPresent({ present, rows }: MemoryColumn, found: TestResult): TestResult {
-  if (present === undefined || found === 'none' || isUnsupported(found)) return found;
-  if (found === 'all') return present.slice(0, rows);
-  if (isSparse(found)) return intersection(found, present);
-  intersectInto(found, present);
-  return found;
+function selectPresent({ present, rows }: MemoryColumn, selection: TestResult): TestResult {
+  if (present === undefined || selection === 'none' || isUnsupported(selection)) return selection;
+  if (selection === 'all') return present.slice(0, rows);
+  if (isSparse(selection)) return intersection(selection, present);
+  intersectInto(selection, present);
+  return selection;
 }
 
 /** Returns the values of the wanted rows; all values if the test gains nothing from excluding the unwanted ones. */
@@ -197,18 +201,19 @@ function valuesOfRows(
 }
 
 /** Returns the rows to which the found values belong. */
-function rowsOfValues(found: TestResult, offsets: Int32Array, rows: number): TestResult {
-  if (found === 'none' || isUnsupported(found)) return found;
-  if (found !== 'all' && isSparse(found)) return rowsOfListedValues(found, offsets, rows);
+function rowsOfValues(foundValues: TestResult, offsets: Int32Array, rows: number): TestResult {
+  if (foundValues === 'none' || isUnsupported(foundValues)) return foundValues;
+  if (foundValues !== 'all' && isSparse(foundValues))
+    return rowsOfListedValues(foundValues, offsets, rows);
   const selected = new Uint8Array(rows);
   let i = 0;
   for (let row = 0; row < rows; row++) {
     const end = offsets[row + 1]!;
-    if (found === 'all') {
+    if (foundValues === 'all') {
       selected[row] = end > i ? 1 : 0;
     } else {
       let bit = 0;
-      for (; i < end; i++) bit |= found[i]!;
+      for (; i < end; i++) bit |= foundValues[i]!;
       selected[row] = bit;
     }
     i = end;
@@ -216,11 +221,15 @@ function rowsOfValues(found: TestResult, offsets: Int32Array, rows: number): Tes
   return selected;
 }
 
-function rowsOfListedValues(found: Int32Array, offsets: Int32Array, rows: number): Int32Array {
-  const result = new Int32Array(found.length);
+function rowsOfListedValues(
+  foundValues: Int32Array,
+  offsets: Int32Array,
+  rows: number,
+): Int32Array {
+  const result = new Int32Array(foundValues.length);
   let count = 0;
   let row = -1;
-  for (const value of found) {
+  for (const value of foundValues) {
     if (row >= 0 && value < offsets[row + 1]!) continue; // value of a row that is already selected
     row = rowOfValue(value, offsets, row + 1, rows);
     result[count++] = row;

@@ -26,20 +26,20 @@ export function firstRows(
   limit: number,
   from = 0,
 ): number[] {
-  const found: number[] = [];
-  if (selected === 'none') return found;
+  const numbers: number[] = [];
+  if (selected === 'none') return numbers;
   if (selected === 'all') {
-    for (let row = from; row < rows && found.length < limit; row++) found.push(row);
-    return found;
+    for (let row = from; row < rows && numbers.length < limit; row++) numbers.push(row);
+    return numbers;
   }
   // `Buffer.indexOf` finds the next byte at the speed of memory.
   const bytes = Buffer.from(selected.buffer, selected.byteOffset, selected.length);
-  for (let row = from; row < rows && found.length < limit; row++) {
+  for (let row = from; row < rows && numbers.length < limit; row++) {
     if (selected[row] !== 1) row = bytes.indexOf(1, row);
     if (row < 0) break;
-    found.push(row);
+    numbers.push(row);
   }
-  return found;
+  return numbers;
 }
 
 /** Returns the number of bytes that are 1; if it is greater than `enough`, some number that is greater than `enough`. */
@@ -72,9 +72,9 @@ export function selectedSpan(selected: Uint8Array): { readonly from: number; rea
 
 /** Clears the bytes of `selected` that are 0 in `other`. */
 export function intersectInto(selected: Uint8Array, other: Uint8Array): void {
-  const [words, others] = [wordsOf(selected), wordsOf(other)];
-  if (words.length !== others.length) return intersectBytes(selected, other, 0);
-  for (let i = 0; i < words.length; i++) words[i]! &= others[i]!;
+  const [words, otherWords] = [wordsOf(selected), wordsOf(other)];
+  if (words.length !== otherWords.length) return intersectBytes(selected, other, 0);
+  for (let i = 0; i < words.length; i++) words[i]! &= otherWords[i]!;
   intersectBytes(selected, other, words.length << 2);
 }
 
@@ -84,9 +84,9 @@ function intersectBytes(selected: Uint8Array, other: Uint8Array, from: number): 
 
 /** Sets the bytes of `selected` that are 1 in `other`. */
 export function uniteInto(selected: Uint8Array, other: Uint8Array): void {
-  const [words, others] = [wordsOf(selected), wordsOf(other)];
-  if (words.length !== others.length) return uniteBytes(selected, other, 0);
-  for (let i = 0; i < words.length; i++) words[i]! |= others[i]!;
+  const [words, otherWords] = [wordsOf(selected), wordsOf(other)];
+  if (words.length !== otherWords.length) return uniteBytes(selected, other, 0);
+  for (let i = 0; i < words.length; i++) words[i]! |= otherWords[i]!;
   uniteBytes(selected, other, words.length << 2);
 }
 

@@ -36,10 +36,10 @@ export const sparseDivisor = 32;
 export function chooseSelectionForm(selection: SelectionVector, rows?: number): SelectionVector {
   if (typeof selection === 'string') return selection;
   if (isSparse(selection)) return selection.length === 0 ? 'none' : selection;
-  const few = (rows ?? selection.length) / sparseDivisor;
-  const count = countOnes(selection, few);
+  const sparseLimit = (rows ?? selection.length) / sparseDivisor;
+  const count = countOnes(selection, sparseLimit);
   if (count === 0) return 'none';
-  return count < few ? selectedNumbers(selection, count) : selection;
+  return count < sparseLimit ? selectedNumbers(selection, count) : selection;
 }
 
 function selectedNumbers(selected: Uint8Array, count: number): Int32Array {
@@ -153,9 +153,9 @@ export function withoutRows(
   if (isSparse(selection)) return subtractSorted(selection, others);
   if (others.length * sparseDivisor <= rows)
     return clearRows(writableBytes(selection, rows), others);
-  const rest = complementBytes(others, rows);
-  if (selection === 'all') return rest;
-  intersectInto(selection, rest);
+  const complementFlags = complementBytes(others, rows);
+  if (selection === 'all') return complementFlags;
+  intersectInto(selection, complementFlags);
   return selection;
 }
 
@@ -166,12 +166,15 @@ export function withoutRows(
 const complementByRows = new WeakMap<Int32Array, Uint8Array>();
 
 function complementBytes(others: Int32Array, rows: number): Uint8Array {
-  let rest = complementByRows.get(others);
-  if (rest === undefined) {
-    complementByRows.set(others, (rest = clearRows(new Uint8Array(rows).fill(1), others)));
-    countByComplement.set(rest, rows - others.length);
+  let complementFlags = complementByRows.get(others);
+  if (complementFlags === undefined) {
+    complementByRows.set(
+      others,
+      (complementFlags = clearRows(new Uint8Array(rows).fill(1), others)),
+    );
+    countByComplement.set(complementFlags, rows - others.length);
   }
-  return rest;
+  return complementFlags;
 }
 
 /** The number of selected rows of each complement in `complementByRows`. */
@@ -189,9 +192,10 @@ function rowsWithByte(numbers: Int32Array, bytes: Uint8Array, bit: number): Int3
 
 /** Sorts row numbers and removes duplicates. */
 export function ascendingRows(numbers: readonly number[] | Int32Array): Int32Array {
-  const sorted = Int32Array.from(numbers).sort();
+  const sortedNumbers = Int32Array.from(numbers).sort();
   let count = 0;
-  for (let i = 0; i < sorted.length; i++)
-    if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[count++] = sorted[i]!;
-  return sorted.subarray(0, count);
+  for (let i = 0; i < sortedNumbers.length; i++)
+    if (i === 0 || sortedNumbers[i] !== sortedNumbers[i - 1])
+      sortedNumbers[count++] = sortedNumbers[i]!;
+  return sortedNumbers.subarray(0, count);
 }

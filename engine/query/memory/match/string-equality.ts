@@ -16,35 +16,37 @@ export function stringEqualityTest({ values, ignoreCase }: PredicateOfKind<'in'>
   const form = ignoreCase ? lowerCase : (text: string) => text;
   // A column has a dictionary or plain strings. What a comparison with each of them needs is built at its first use and shared by all
   // segments, because a condition may list thousands of values.
-  const list = (values as readonly string[]).map((value) => form(value.toWellFormed()));
+  const wantedList = (values as readonly string[]).map((value) => form(value.toWellFormed()));
   let set: ReadonlySet<string> | undefined;
-  const wanted = (): ReadonlySet<string> => (set ??= new Set(list));
-  let bytes: WantedStrings | undefined;
+  const requireWantedSet = (): ReadonlySet<string> => (set ??= new Set(wantedList));
+  let cachedStrings: WantedStrings | undefined;
   let scan: ReturnType<typeof scanForEqualStrings> | undefined;
   return stringTest({
     probesHashes: true,
-    entries: (...given) => entriesEqualToAny(wanted(), form)(...given),
-    strings: (stored, count, within, hashes) => {
-      const some = filterSparse(within, (value) => wanted().has(form(stringAt(stored, value))));
-      if (some !== undefined) return some;
+    entries: (...args) => entriesEqualToAny(requireWantedSet(), form)(...args),
+    strings: (storedStrings, count, within, hashes) => {
+      const sparseSelection = filterSparse(within, (value) =>
+        requireWantedSet().has(form(stringAt(storedStrings, value))),
+      );
+      if (sparseSelection !== undefined) return sparseSelection;
       const table = hashes();
-      if (table === undefined && list.length > maxUnhashedStrings)
-        return (scan ??= scanForEqualStrings(wanted(), form))(stored, count);
-      const own = (bytes ??= new WantedStrings(list));
-      const found: number[] = [];
+      if (table === undefined && wantedList.length > maxUnhashedStrings)
+        return (scan ??= scanForEqualStrings(requireWantedSet(), form))(storedStrings, count);
+      const wantedStrings = (cachedStrings ??= new WantedStrings(wantedList));
+      const matchingValues: number[] = [];
       const isWanted = (i: number, value: number): boolean =>
-        own.isEqualToStored(i, stored, value, ignoreCase) ??
-        form(stringAt(stored, value)) === list[i];
+        wantedStrings.isEqualToStored(i, storedStrings, value, ignoreCase) ??
+        form(stringAt(storedStrings, value)) === wantedList[i];
       if (table !== undefined)
-        table.findAll(own.hashes(ignoreCase), (i, value) => {
-          if (isWanted(i, value)) found.push(value);
+        table.findAll(wantedStrings.hashes(ignoreCase), (i, value) => {
+          if (isWanted(i, value)) matchingValues.push(value);
         });
       else
-        for (const i of list.keys())
-          scanEnding(stored, count, own.bytesOf(i), ignoreCase, (value) => {
-            if (isWanted(i, value)) found.push(value);
+        for (const i of wantedList.keys())
+          scanEnding(storedStrings, count, wantedStrings.bytesOf(i), ignoreCase, (value) => {
+            if (isWanted(i, value)) matchingValues.push(value);
           });
-      return found.length === 0 ? 'none' : ascendingRows(found);
+      return matchingValues.length === 0 ? 'none' : ascendingRows(matchingValues);
     },
   });
 }
@@ -55,18 +57,18 @@ const maxUnhashedStrings = 4;
 const maxUnindexedEntries = 1_000;
 
 function entriesEqualToAny(
-  wanted: ReadonlySet<string>,
+  wantedSet: ReadonlySet<string>,
   form: (text: string) => string,
 ): DictionaryEntryTest {
   return (dictionary, from, add) => {
     const { strings } = dictionary;
-    if (strings.length - from <= Math.max(maxUnindexedEntries, wanted.size)) {
+    if (strings.length - from <= Math.max(maxUnindexedEntries, wantedSet.size)) {
       for (let entry = from; entry < strings.length; entry++)
-        if (wanted.has(form(strings[entry]!))) add(entry);
+        if (wantedSet.has(form(strings[entry]!))) add(entry);
       return undefined;
     }
     const index = dictionaryIndex(dictionary);
-    for (const text of wanted) {
+    for (const text of wantedSet) {
       index.findLowerCase(lowerCase(text), (code) => {
         if (form(strings[code]!) === text) add(code);
       });
@@ -113,12 +115,12 @@ class WantedStrings {
    */
   isEqualToStored(
     i: number,
-    stored: Utf8Strings,
+    storedStrings: Utf8Strings,
     value: number,
     ignoreCase: boolean,
   ): boolean | undefined {
-    const { bytes, offsets } = stored;
-    const own = this.#bytes;
+    const { bytes, offsets } = storedStrings;
+    const wantedBytes = this.#bytes;
     const start = offsets[value]!;
     const first = this.#offsets[i]!;
     let at = offsets[value + 1]! - 1;
@@ -128,7 +130,7 @@ class WantedStrings {
       let byte = bytes[at]!;
       if (ignoreCase && byte >= 0x80) return undefined;
       if (ignoreCase && byte >= 0x41 && byte <= 0x5a) byte += 0x20;
-      if (byte !== own[k]) return false;
+      if (byte !== wantedBytes[k]) return false;
     }
     return at < start && k < first;
   }

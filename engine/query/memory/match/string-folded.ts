@@ -47,10 +47,10 @@ export function scanFolded(
   /** Examines a value; returns false if the scan has to end. */
   const examine = (value: number): boolean => {
     const [start, end] = [offsets[value]!, offsets[value + 1]!];
-    let found: SearchOutcome = needle ? searchPart(bytes, start, end, needle, isTerm) : 'found';
-    if (found === 'found') found = verify(bytes, start, end);
-    if (found === 'none') return true;
-    const passes = found === 'found' || test(value);
+    let outcome: SearchOutcome = needle ? searchPart(bytes, start, end, needle, isTerm) : 'found';
+    if (outcome === 'found') outcome = verify(bytes, start, end);
+    if (outcome === 'none') return true;
+    const passes = outcome === 'found' || test(value);
     selected[value] = passes === true ? 1 : 0;
     return passes !== undefined;
   };
@@ -58,10 +58,10 @@ export function scanFolded(
   let next = 0;
   if (needle && maySearchFolded(needle)) {
     const [from, to] = [offsets[0]!, offsets[count]!];
-    let examined = 0;
+    let examinedCount = 0;
     let isDense = false;
     searchFolded(bytes, from, to, needle, (at) => {
-      isDense = ++examined * minBytesPerCandidate > at - from + denseAfterBytes;
+      isDense = ++examinedCount * minBytesPerCandidate > at - from + denseAfterBytes;
       next = rowOfValue(at, offsets, next, count);
       if (isDense) return to;
       if (!examine(next)) {
@@ -85,8 +85,8 @@ export function searchTerms(
   terms: readonly Buffer[],
 ): SearchOutcome {
   for (const term of terms) {
-    const found = searchPart(bytes, start, end, term, true);
-    if (found !== 'found') return found;
+    const outcome = searchPart(bytes, start, end, term, true);
+    if (outcome !== 'found') return outcome;
   }
   return 'found';
 }
@@ -98,14 +98,14 @@ export function searchPhrase(
   end: number,
   parts: readonly Buffer[],
 ): SearchOutcome {
-  let any = 0;
+  let combinedBits = 0;
   let at = start;
   while (at < end) {
     while (at < end && separatorByteFlags[bytes[at]!] === 1) at++;
     if (phraseEnd(bytes, at, end, parts) >= 0) return 'found';
-    for (; at < end && separatorByteFlags[bytes[at]!] === 0; at++) any |= bytes[at]!;
+    for (; at < end && separatorByteFlags[bytes[at]!] === 0; at++) combinedBits |= bytes[at]!;
   }
-  return any < 0x80 ? 'none' : 'unknown';
+  return combinedBits < 0x80 ? 'none' : 'unknown';
 }
 
 /** Returns the end of the phrase that begins at `at`; -1 if none does. */
@@ -131,10 +131,10 @@ function searchPart(
 ): SearchOutcome {
   const { length } = part;
   const first = part[0]!;
-  let any = 0;
+  let combinedBits = 0;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    any |= byte;
+    combinedBits |= byte;
     if (lowerCaseBytes[byte] !== first || at + length > end) continue;
     let same = 1;
     while (same < length && lowerCaseBytes[bytes[at + same]!] === part[same]) same++;
@@ -144,7 +144,7 @@ function searchPart(
     const isEnd = at + length === end || separatorByteFlags[bytes[at + length]!] === 1;
     if (isBegin && isEnd) return 'found';
   }
-  return any < 0x80 ? 'none' : 'unknown';
+  return combinedBits < 0x80 ? 'none' : 'unknown';
 }
 
 /** Tests whether a value matches a wildcard pattern as a whole or in one term; `unknown` if the value has characters outside ASCII. */

@@ -4,9 +4,9 @@ import type { ValueTest } from './row-test.js';
 import { startsWithBytes, containsBytes, scanBeginning, scanContaining } from './string-scan.js';
 import { perEntryTest, filterSparse, stringTest } from './string-test.js';
 
-/** Returns the test that selects the strings that contain `wanted`. */
-export function stringContainsTest(wanted: string): ValueTest {
-  const text = wanted.toWellFormed();
+/** Returns the test that selects the strings that contain `substring`. */
+export function stringContainsTest(substring: string): ValueTest {
+  const text = substring.toWellFormed();
   const part = Buffer.from(text);
   return stringTest({
     entries: perEntryTest((entry) => entry.includes(text)),
@@ -21,9 +21,9 @@ export function stringContainsTest(wanted: string): ValueTest {
   });
 }
 
-/** Returns the test that selects the strings that start with `wanted`. */
-export function stringPrefixTest(wanted: string): ValueTest {
-  const text = wanted.toWellFormed();
+/** Returns the test that selects the strings that start with `prefix`. */
+export function stringPrefixTest(prefix: string): ValueTest {
+  const text = prefix.toWellFormed();
   const start = Buffer.from(text);
   return stringTest({
     entries: perEntryTest((entry) => entry.startsWith(text)),
@@ -53,10 +53,10 @@ export function stringRangeTest({ low, high }: Extract<Predicate, { kind: 'range
       return isIn(bytes, 0, bytes.length);
     }),
     strings: ({ bytes, offsets }: Utf8Strings, count, within) => {
-      const some = filterSparse(within, (value) =>
+      const sparseSelection = filterSparse(within, (value) =>
         isIn(bytes, offsets[value]!, offsets[value + 1]!),
       );
-      if (some !== undefined) return some;
+      if (sparseSelection !== undefined) return sparseSelection;
       const mask = new Uint8Array(count);
       for (let value = 0; value < count; value++)
         mask[value] = isIn(bytes, offsets[value]!, offsets[value + 1]!) ? 1 : 0;

@@ -26,11 +26,11 @@ import {
 export function stringPatternTest(source: string): ValueTest {
   const pattern = RE2JS.compile(source);
   const matches = (text: string): boolean => pattern.testExact(text);
-  const required = requiredLiteral(source);
-  const literal = Buffer.from(required);
+  const requiredText = requiredLiteral(source);
+  const literal = Buffer.from(requiredText);
   return stringTest({
     skipsUnwanted: true,
-    entries: entriesMatchingPattern(required, matches),
+    entries: entriesMatchingPattern(requiredText, matches),
     strings: (values, count, within) => {
       const { bytes, offsets } = values;
       const candidates =
@@ -39,13 +39,13 @@ export function stringPatternTest(source: string): ValueTest {
         ) ?? chooseSelectionForm(intersection(scanContaining(values, count, literal), within));
       if (countOf(candidates, count) > maxPatternStrings) return tooManyStringsResult();
       const budget = new PatternBudget();
-      const found = filterSparse(
+      const matchingValues = filterSparse(
         toSparseSelection(candidates, count),
         (value) =>
           budget.tryTakeString(offsets[value + 1]! - offsets[value]!) &&
           matches(stringAt(values, value)),
       );
-      return budget.exceededResult() ?? found ?? 'none';
+      return budget.exceededResult() ?? matchingValues ?? 'none';
     },
   });
 }

@@ -11,7 +11,7 @@ const denseHitDistanceBytes = 100;
 export function scanContaining(values: Utf8Strings, count: number, part: Buffer): SelectionVector {
   const { offsets } = values;
   if (part.length === 0) return 'all';
-  const found: number[] = [];
+  const matchingValues: number[] = [];
   const start = offsets[0]!;
   const bytes = values.bytes.subarray(0, offsets[count]);
   let at = start;
@@ -22,24 +22,24 @@ export function scanContaining(values: Utf8Strings, count: number, part: Buffer)
     value = rowOfValue(hit, offsets, value, count);
     at = offsets[value + 1]!;
     // A hit that extends into the next value is no match, and later hits in the same value would extend into it, too.
-    if (hit + part.length <= at) found.push(value);
+    if (hit + part.length <= at) matchingValues.push(value);
     value += 1;
     if (calls % 1024 === 0 && (at - start) / calls < denseHitDistanceBytes) {
-      return scanRemainingValues(values, count, part, found, value);
+      return scanRemainingValues(values, count, part, matchingValues, value);
     }
   }
-  return found.length === 0 ? 'none' : Int32Array.from(found);
+  return matchingValues.length === 0 ? 'none' : Int32Array.from(matchingValues);
 }
 
 function scanRemainingValues(
   { bytes, offsets }: Utf8Strings,
   count: number,
   part: Buffer,
-  found: readonly number[],
+  matchingValues: readonly number[],
   from: number,
 ): Uint8Array {
   const selected = new Uint8Array(count);
-  for (const value of found) selected[value] = 1;
+  for (const value of matchingValues) selected[value] = 1;
   let start = offsets[from]!;
   for (let value = from; value < count; value++) {
     const end = offsets[value + 1]!;
@@ -121,20 +121,21 @@ export function scanEnding(
   }
   const view = dataViewOf(bytes);
   const fold = ignoreCase ? asciiCaseBits : 0;
-  const wanted = text.readInt32LE(text.length - 4) | fold;
-  const wantedBefore = text.length < 8 ? undefined : text.readInt32LE(text.length - 8) | fold;
+  const wantedEnd = text.readInt32LE(text.length - 4) | fold;
+  const wantedBeforeEnd = text.length < 8 ? undefined : text.readInt32LE(text.length - 8) | fold;
   let end = offsets[0]!;
   for (let value = 0; value < count; value++) {
     const start = end;
     end = offsets[value + 1]!;
     // Four bytes that are not all ASCII always pass, because the lower case of other characters may have other bytes and another length;
     // values that are too short have -1 in their place, and pass, too.
-    const last = end - start < 4 ? -1 : view.getInt32(end - 4, true);
-    if ((last & asciiHighBits) === 0) {
-      if ((last | fold) !== wanted) continue;
-      if (wantedBefore !== undefined) {
-        const before = end - start < 8 ? -1 : view.getInt32(end - 8, true);
-        if ((before | fold) !== wantedBefore && (before & asciiHighBits) === 0) continue;
+    const lastBytes = end - start < 4 ? -1 : view.getInt32(end - 4, true);
+    if ((lastBytes & asciiHighBits) === 0) {
+      if ((lastBytes | fold) !== wantedEnd) continue;
+      if (wantedBeforeEnd !== undefined) {
+        const bytesBefore = end - start < 8 ? -1 : view.getInt32(end - 8, true);
+        if ((bytesBefore | fold) !== wantedBeforeEnd && (bytesBefore & asciiHighBits) === 0)
+          continue;
       }
     }
     each(value);
@@ -146,30 +147,30 @@ export function scanEnding(
  * in the form to which `form` converts values. The last eight bytes of a value exclude most values.
  */
 export function scanForEqualStrings(
-  wanted: ReadonlySet<string>,
+  wantedStrings: ReadonlySet<string>,
   form: (value: string) => string,
 ): (values: Utf8Strings, count: number) => SelectionVector {
   let size = 1 << 12;
-  while (size < 64 * wanted.size) size *= 2;
-  const maybe = new Uint8Array(size);
+  while (size < 64 * wantedStrings.size) size *= 2;
+  const mayBeWanted = new Uint8Array(size);
   const mask = size - 1;
-  for (const text of wanted) {
+  for (const text of wantedStrings) {
     const bytes = Buffer.from(text);
-    maybe[hashOfLastBytes(dataViewOf(bytes), 0, bytes.length) & mask] = 1;
+    mayBeWanted[hashOfLastBytes(dataViewOf(bytes), 0, bytes.length) & mask] = 1;
   }
   return (values, count) => {
     const { bytes, offsets } = values;
     const view = dataViewOf(bytes);
-    const found: number[] = [];
+    const matchingValues: number[] = [];
     let start = offsets[0]!;
     for (let value = 0; value < count; value++) {
       const end = offsets[value + 1]!;
       const hash = hashOfLastBytes(view, start, end);
       start = end;
-      if (hash >= 0 && maybe[hash & mask] === 0) continue;
-      if (wanted.has(form(stringAt(values, value)))) found.push(value);
+      if (hash >= 0 && mayBeWanted[hash & mask] === 0) continue;
+      if (wantedStrings.has(form(stringAt(values, value)))) matchingValues.push(value);
     }
-    return found.length === 0 ? 'none' : Int32Array.from(found);
+    return matchingValues.length === 0 ? 'none' : Int32Array.from(matchingValues);
   };
 }
 

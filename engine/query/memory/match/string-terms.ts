@@ -13,25 +13,25 @@ import {
 } from './string-folded.js';
 import { PatternBudget, filterSparse, stringAt, stringTest } from './string-test.js';
 
-/** Returns the test that selects the strings that contain every one of the `wanted` terms. */
-export function stringTermsTest(wanted: readonly string[]): ValueTest {
-  const folded = wanted.map(caseFold);
-  const others = asciiBuffers(folded)?.toSorted((a, b) => b.length - a.length).slice(1); // prettier-ignore
-  return foldedTest(folded, {
+/** Returns the test that selects the strings that contain every one of `wantedTerms`. */
+export function stringTermsTest(wantedTerms: readonly string[]): ValueTest {
+  const foldedTerms = wantedTerms.map(caseFold);
+  const otherTerms = asciiBuffers(foldedTerms)?.toSorted((a, b) => b.length - a.length).slice(1); // prettier-ignore
+  return foldedTest(foldedTerms, {
     isTerm: true,
-    verify: others && ((bytes, start, end) => searchTerms(bytes, start, end, others)),
+    verify: otherTerms && ((bytes, start, end) => searchTerms(bytes, start, end, otherTerms)),
     test(text) {
       const terms = foldedTermsOf(text);
-      return folded.every((term) => terms.includes(term));
+      return foldedTerms.every((term) => terms.includes(term));
     },
   });
 }
 
-/** Returns the test that selects the strings that contain the `wanted` terms consecutively. */
-export function stringPhraseTest(wanted: readonly string[]): ValueTest {
-  const folded = wanted.map(caseFold);
-  const parts = asciiBuffers(folded);
-  return foldedTest(folded, {
+/** Returns the test that selects the strings that contain `wantedTerms` consecutively. */
+export function stringPhraseTest(wantedTerms: readonly string[]): ValueTest {
+  const foldedTerms = wantedTerms.map(caseFold);
+  const parts = asciiBuffers(foldedTerms);
+  return foldedTest(foldedTerms, {
     isTerm: true,
     verify:
       parts?.length === 1
@@ -39,8 +39,8 @@ export function stringPhraseTest(wanted: readonly string[]): ValueTest {
         : parts && ((bytes, start, end) => searchPhrase(bytes, start, end, parts)),
     test(text) {
       const terms = foldedTermsOf(text);
-      for (let at = 0; at + folded.length <= terms.length; at++)
-        if (folded.every((term, i) => terms[at + i] === term)) return true;
+      for (let at = 0; at + foldedTerms.length <= terms.length; at++)
+        if (foldedTerms.every((term, i) => terms[at + i] === term)) return true;
       return false;
     },
   });
@@ -50,13 +50,13 @@ export function stringPhraseTest(wanted: readonly string[]): ValueTest {
 export function stringWildcardTest(parts: readonly WildPart[]): ValueTest {
   const pattern = RE2JS.compile(wildcardPattern(parts));
   const literals = parts.flatMap((part) => (typeof part === 'object' ? [caseFold(part.text)] : []));
-  const folded = parts.map((part) => (typeof part === 'object' ? caseFold(part.text) : part));
-  const byBytes =
+  const foldedParts = parts.map((part) => (typeof part === 'object' ? caseFold(part.text) : part));
+  const byteParts =
     asciiBuffers(literals) &&
-    parts.map((part, i) => (typeof part === 'object' ? Buffer.from(folded[i]!) : part));
+    parts.map((part, i) => (typeof part === 'object' ? Buffer.from(foldedParts[i]!) : part));
   return foldedTest(literals, {
     isTerm: false,
-    verify: byBytes && ((bytes, start, end) => searchWildcard(bytes, start, end, byBytes)),
+    verify: byteParts && ((bytes, start, end) => searchWildcard(bytes, start, end, byteParts)),
     test: (text) => pattern.test(text),
   });
 }
@@ -83,32 +83,32 @@ function foldedTest(parts: readonly string[], { isTerm, verify, test }: Candidat
     verify: verify ?? (() => 'unknown'),
   };
   const passes = (text: string): boolean => {
-    const folded = caseFold(text);
-    return parts.every((part) => folded.includes(part)) && test(text);
+    const foldedText = caseFold(text);
+    return parts.every((part) => foldedText.includes(part)) && test(text);
   };
   return stringTest({
     entries: ({ strings, utf8 }, from, add) => {
       const budget = new PatternBudget();
-      const added = { ...utf8, offsets: utf8.offsets.subarray(from) };
-      const found = scanFolded(added, strings.length - from, search, (entry) => {
+      const addedStrings = { ...utf8, offsets: utf8.offsets.subarray(from) };
+      const matchFlags = scanFolded(addedStrings, strings.length - from, search, (entry) => {
         const text = strings[from + entry]!;
         return budget.tryTakeString(text.length) ? passes(text) : undefined;
       });
-      for (let entry = found.indexOf(1); entry >= 0; entry = found.indexOf(1, entry + 1))
+      for (let entry = matchFlags.indexOf(1); entry >= 0; entry = matchFlags.indexOf(1, entry + 1))
         add(from + entry);
       return budget.exceededResult();
     },
     strings: (values, count, within) => {
       const budget = new PatternBudget();
       const { offsets } = values;
-      const examined = (value: number): boolean | undefined =>
+      const testValue = (value: number): boolean | undefined =>
         budget.tryTakeString(offsets[value + 1]! - offsets[value]!)
           ? passes(stringAt(values, value))
           : undefined;
-      const found =
-        filterSparse(within, (value) => examined(value) === true) ??
-        scanFolded(values, count, search, examined);
-      return budget.exceededResult() ?? found;
+      const selection =
+        filterSparse(within, (value) => testValue(value) === true) ??
+        scanFolded(values, count, search, testValue);
+      return budget.exceededResult() ?? selection;
     },
   });
 }

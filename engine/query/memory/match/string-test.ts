@@ -19,12 +19,12 @@ interface StringTest {
 
 /** Returns a test for a column of strings, whether it is kept as indices into a dictionary or as UTF-8. */
 export function stringTest({ entries, strings, ...traits }: StringTest): ValueTest {
-  const ofDictionary = dictionaryTest(entries);
+  const testOfDictionary = dictionaryTest(entries);
   return {
     ...traits,
-    isAmong: (strings) => ofDictionary.isAmong(strings),
+    isAmong: (strings) => testOfDictionary.isAmong(strings),
     find(values, count, within, hashes) {
-      if (values.kind === 'dictionary') return ofDictionary.find(values, count, within);
+      if (values.kind === 'dictionary') return testOfDictionary.find(values, count, within);
       if (values.kind === 'strings') return strings(values, count, within, hashes);
       return { unsupported: `a column of strings holds ${values.kind}` };
     },

@@ -21,8 +21,8 @@ export const any: PredicateKind<AnyCondition> = {
   cost: ({ item }, costOf) => sumOfCosts([costOf(item), rowCost(nsPerRow.numbers)]),
   needsWholeSegment: () => true,
   memorySupport({ field, item }, { column, memorySupport }) {
-    const stored = column(field);
-    if (stored !== undefined && (stored.type !== 'object' || !stored.isList))
+    const storedColumn = column(field);
+    if (storedColumn !== undefined && (storedColumn.type !== 'object' || !storedColumn.isList))
       return unsupportedBecause(`${field.name} is not stored as a list of objects`);
     return allConditionsIn(item).some(readsTextIndex)
       ? unsupportedBecause(`the index of terms does not tell the elements of ${field.name}`)

@@ -89,8 +89,8 @@ export const not: PredicateKind<PredicateOfKind<'not'>> = {
   countByStatistics({ item }, { countByStatistics }) {
     const count = countByStatistics(item);
     return (segment) => {
-      const others = count(segment);
-      return others === undefined ? undefined : segment.rows - others;
+      const negatedCount = count(segment);
+      return negatedCount === undefined ? undefined : segment.rows - negatedCount;
     };
   },
   mayHold({ item }, { mustHold }) {

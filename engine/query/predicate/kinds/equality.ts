@@ -88,16 +88,16 @@ function valueSpans<T>(
   values: readonly Scalar[],
   { value: valueOf, compare }: BoundOrder<T>,
 ): readonly ValueRange<T>[] | undefined {
-  const found: T[] = [];
+  const comparableValues: T[] = [];
   for (const value of values) {
     const at = valueOf(value);
     if (at === undefined) return undefined;
-    found.push(at);
+    comparableValues.push(at);
   }
-  if (found.length <= maxSortedValues)
-    return found.sort(compare).map((value) => [value, value, true, true]);
-  const least = found.reduce((a, b) => (compare(b, a) < 0 ? b : a));
-  const greatest = found.reduce((a, b) => (compare(b, a) > 0 ? b : a));
+  if (comparableValues.length <= maxSortedValues)
+    return comparableValues.sort(compare).map((value) => [value, value, true, true]);
+  const least = comparableValues.reduce((a, b) => (compare(b, a) < 0 ? b : a));
+  const greatest = comparableValues.reduce((a, b) => (compare(b, a) > 0 ? b : a));
   return [[least, greatest, true, true]];
 }
 
@@ -134,11 +134,11 @@ function fieldSql(
     const test = foldedEqualitySql(condition, statement);
     return isMany ? dialect.some(sql, test) : test(sql);
   }
-  const added = values.map((value) => params.add(paramType, value));
-  if (!isMany) return dialect.isOneOf(sql, added, paramType);
-  return added.length === 1
-    ? dialect.listHas(sql, added[0]!)
-    : dialect.some(sql, (value) => dialect.isOneOf(value, added, paramType));
+  const placeholders = values.map((value) => params.add(paramType, value));
+  if (!isMany) return dialect.isOneOf(sql, placeholders, paramType);
+  return placeholders.length === 1
+    ? dialect.listHas(sql, placeholders[0]!)
+    : dialect.some(sql, (value) => dialect.isOneOf(value, placeholders, paramType));
 }
 
 function foldedEqualitySql(

@@ -59,8 +59,8 @@ function indexLookupTest(condition: ScoredCondition): RowTest {
     if (text === 'absent') return 'none';
     const unsupported = unsupportedPattern(condition.field, text, [query]);
     if (unsupported) return unsupported;
-    const found = text.matchingRows(query);
-    return isSparse(found) ? found : unpackBitmap(found, view.rows);
+    const matchingRows = text.matchingRows(query);
+    return isSparse(matchingRows) ? matchingRows : unpackBitmap(matchingRows, view.rows);
   });
 }
 

@@ -89,9 +89,9 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
         return unsupportedBecause(`${field.name} stores numbers as strings`);
       const family = familyOf(field.type);
       if (family === undefined) return unsupportedBecause(`${field.name} is of type ${field.type}`);
-      const stored = column(field);
-      if (stored !== undefined && familyOf(stored.type) !== family)
-        return unsupportedBecause(`${field.name} has become a column of type ${stored.type}`);
+      const storedColumn = column(field);
+      if (storedColumn !== undefined && familyOf(storedColumn.type) !== family)
+        return unsupportedBecause(`${field.name} has become a column of type ${storedColumn.type}`);
       const reason = parts.unsupportedOver(condition, family);
       return reason === undefined ? supported : unsupportedBecause(reason);
     },

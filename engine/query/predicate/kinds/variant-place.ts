@@ -79,8 +79,8 @@ export function mayContainVariants(variants: readonly string[]): SegmentTest | u
     if (names === undefined) return all.some(isNear);
     const [low, high] = names;
     if (low.equals(high)) {
-      const known = byChromosome.get(lowerCase(low.toString()));
-      return known !== undefined && isNear(known);
+      const variantPositions = byChromosome.get(lowerCase(low.toString()));
+      return variantPositions !== undefined && isNear(variantPositions);
     }
     return all.some((known) => known.mayLieBetween(low, high) && isNear(known));
   };
@@ -104,19 +104,19 @@ function boundsIn<T>(
 function positionsOf(
   variants: readonly string[],
 ): ReadonlyMap<string, VariantPositions> | undefined {
-  const found = new Map<string, (readonly [start: number, stop: number])[]>();
+  const positionsByChromosome = new Map<string, (readonly [start: number, stop: number])[]>();
   for (const variant of variants) {
     const match = /^.+-([^-]+)-(\d+)-(\d+)-(?:-|[^-]*)$/su.exec(variant);
     if (match === null) return undefined;
     const chromosome = lowerCase(match[1]!);
     const [start, stop] = [Number(match[2]), Number(match[3])];
     if (!Number.isSafeInteger(start) || !Number.isSafeInteger(stop)) return undefined;
-    const known = found.get(chromosome);
-    if (known === undefined) found.set(chromosome, [[start, stop]]);
-    else known.push([start, stop]);
+    const positions = positionsByChromosome.get(chromosome);
+    if (positions === undefined) positionsByChromosome.set(chromosome, [[start, stop]]);
+    else positions.push([start, stop]);
   }
   return new Map(
-    Array.from(found, ([chromosome, positions]) => {
+    Array.from(positionsByChromosome, ([chromosome, positions]) => {
       positions.sort(([a], [b]) => a - b);
       const mayLieBetween = caseVariantsBetween([chromosome]) ?? (() => true);
       const starts = Float64Array.from(positions, ([start]) => start);

@@ -69,19 +69,19 @@ const widenedColumnsBySnapshot = new WeakMap<Snapshot, ReadonlySet<string>>();
 function widenedColumns(snapshot: Snapshot): ReadonlySet<string> {
   const cachedColumns = widenedColumnsBySnapshot.get(snapshot);
   if (cachedColumns !== undefined) return cachedColumns;
-  const found = new Set<string>();
-  widenedColumnsBySnapshot.set(snapshot, found);
+  const widenedPaths = new Set<string>();
+  widenedColumnsBySnapshot.set(snapshot, widenedPaths);
   const visit = (columns: Columns, stored: Columns, prefix: string): void => {
     for (const { physical, type, isList, children } of columns) {
       const storedColumn = stored.find((column) => column.physical === physical);
       if (storedColumn === undefined || isList) continue;
-      if (type === 'double' && storedColumn.type !== type) found.add(prefix + physical);
+      if (type === 'double' && storedColumn.type !== type) widenedPaths.add(prefix + physical);
       if (children) visit(children, storedColumn.children ?? [], `${prefix}${physical}\n`);
     }
   };
   for (const columns of new Set(snapshot.segments.map((segment) => segment.columns)))
     if (columns !== snapshot.columns) visit(snapshot.columns, columns, '');
-  return found;
+  return widenedPaths;
 }
 
 /** Returns the statement for conditions on one element of a list of objects; the expression `sql` yields the element. */
