@@ -33,7 +33,7 @@ type Person = (typeof personRoles)[number];
 const vaultKinds = ['general', 'public', 'personal'] as const;
 type VaultKind = (typeof vaultKinds)[number];
 
-/** The permission of each person in each vault of `owner`; a missing entry means none. */
+/** The permission of each person in each kind of vault of `owner`; a missing entry means none. */
 const expectedPermissions: Readonly<Record<VaultKind, Partial<Record<Person, Permission>>>> = {
   general: {
     'primary owner': 'admin',
@@ -123,9 +123,9 @@ async function makeResources(kind: VaultKind): Promise<ReadonlyMap<AccessKind, n
   });
   if (kind === 'public') {
     const reader = usersByPerson.get('member')!;
-    const byReader = { accountId: reader.account.id, userId: reader.user.id };
+    const readerIds = { accountId: reader.account.id, userId: reader.user.id };
     const readersExport = await catalog.exports.create({
-      ...byReader,
+      ...readerIds,
       datasetId: dataset.id,
       format: 'csv',
     });
@@ -171,18 +171,19 @@ for (const person of personRoles) {
         for (const [rank, level] of permissionLevels.entries()) {
           // Readers may do anything with their own exports, and the resources of this test belong to the owner.
           const isOwn = kind === 'export' && person === 'owner' && level === 'write';
-          const right =
+          const expectedOutcome =
             heldLevel < 0 ? 'not-found' : rank <= heldLevel || isOwn ? 'allowed' : 'forbidden';
-          const scoped = right === 'not-found' || level === 'read' ? right : 'forbidden';
+          const readOnlyOutcome =
+            expectedOutcome === 'not-found' || level === 'read' ? expectedOutcome : 'forbidden';
           expect([kind, level, await tryAccess(person, 'read write', kind, id, level)]).toEqual([
             kind,
             level,
-            right,
+            expectedOutcome,
           ]);
           expect([kind, level, await tryAccess(person, 'read', kind, id, level)]).toEqual([
             kind,
             level,
-            scoped,
+            readOnlyOutcome,
           ]);
         }
       }
@@ -208,29 +209,31 @@ test('A3: every list shows exactly what single checks allow', async () => {
     const shownKinds = vaultKinds.filter((kind) =>
       readable.has(resourceIds.get(kind)!.get('vault')!),
     );
-    const ids = (kind: AccessKind): number[] =>
+    const shownIdsOf = (kind: AccessKind): number[] =>
       shownKinds.map((vault) => resourceIds.get(vault)!.get(kind)!).sort();
-    const rowIds = (rows: readonly { readonly id: number }[]): number[] =>
+    const sortedIdsOf = (rows: readonly { readonly id: number }[]): number[] =>
       rows.map((row) => row.id).sort();
-    expect(rowIds((await catalog.objects.list({ viewer }, allRowsPage)).rows)).toEqual(
-      ids('object'),
+    expect(sortedIdsOf((await catalog.objects.list({ viewer }, allRowsPage)).rows)).toEqual(
+      shownIdsOf('object'),
     );
-    expect(rowIds((await catalog.datasets.list({ viewer }, allRowsPage)).rows)).toEqual(
-      ids('dataset'),
+    expect(sortedIdsOf((await catalog.datasets.list({ viewer }, allRowsPage)).rows)).toEqual(
+      shownIdsOf('dataset'),
     );
-    expect(rowIds((await catalog.imports.list({ viewer }, allRowsPage)).rows)).toEqual(
-      ids('import'),
+    expect(sortedIdsOf((await catalog.imports.list({ viewer }, allRowsPage)).rows)).toEqual(
+      shownIdsOf('import'),
     );
-    expect(rowIds((await catalog.commits.list({ viewer }, allRowsPage)).rows)).toEqual(
-      ids('commit'),
+    expect(sortedIdsOf((await catalog.commits.list({ viewer }, allRowsPage)).rows)).toEqual(
+      shownIdsOf('commit'),
     );
     const exports = (await catalog.exports.list({ viewer }, allRowsPage)).rows;
-    expect(rowIds(exports.filter((row) => row.id !== otherOwnersExportId))).toEqual(ids('export'));
+    expect(sortedIdsOf(exports.filter((row) => row.id !== otherOwnersExportId))).toEqual(
+      shownIdsOf('export'),
+    );
     expect((await catalog.fields.list({ viewer }, allRowsPage)).total).toBe(2 * shownKinds.length);
     const tasks = await catalog.tasks.list({ viewer }, allRowsPage);
     const isElsewhere = person.startsWith('other'); // a user sees only the tasks of their own account
-    const hasPublic = shownKinds.includes('public');
-    expect(tasks.total).toBe(isElsewhere ? 0 : 3 * shownKinds.length + (hasPublic ? 1 : 0));
+    const hasPublicVault = shownKinds.includes('public');
+    expect(tasks.total).toBe(isElsewhere ? 0 : 3 * shownKinds.length + (hasPublicVault ? 1 : 0));
     for (const permission of permissionLevels) {
       const someVaults = await catalog.vaults.list({ viewer, permission }, allRowsPage);
       const rank = permissionLevels.indexOf(permission);
@@ -243,12 +246,12 @@ test('A3: every list shows exactly what single checks allow', async () => {
 });
 
 test("a reader may cancel and delete their own export, but not another user's", async () => {
-  const task = (await catalogFixture.catalog.exports.get(otherOwnersExportId))!.taskId!;
+  const taskId = (await catalogFixture.catalog.exports.get(otherOwnersExportId))!.taskId!;
   expect(await tryAccess('member', 'read write', 'export', otherOwnersExportId, 'write')).toBe(
     'allowed',
   );
-  expect(await tryAccess('member', 'read write', 'task', task, 'write')).toBe('allowed');
-  expect(await tryAccess('member', 'read', 'task', task, 'write')).toBe('forbidden');
+  expect(await tryAccess('member', 'read write', 'task', taskId, 'write')).toBe('allowed');
+  expect(await tryAccess('member', 'read', 'task', taskId, 'write')).toBe('forbidden');
   expect(
     await tryAccess('granted read', 'read write', 'export', otherOwnersExportId, 'write'),
   ).toBe('forbidden');

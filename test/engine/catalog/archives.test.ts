@@ -32,9 +32,9 @@ async function archiveStateOf(): Promise<string> {
 
 test('a snapshot begins when every earlier task of the dataset has ended and no later one runs', async () => {
   const { tasks, snapshots } = catalogFixture.catalog;
-  const before = await catalogFixture.queueImport(ann, datasetId);
+  const earlierImport = await catalogFixture.queueImport(ann, datasetId);
   const snapshot = await queueArchiveTask(snapshots, 'Archive');
-  const after = await catalogFixture.queueImport(ann, datasetId);
+  const laterImport = await catalogFixture.queueImport(ann, datasetId);
   const otherImport = await catalogFixture.queueImport(
     ann,
     await catalogFixture.createDataset(ann, 'other'),
@@ -42,12 +42,12 @@ test('a snapshot begins when every earlier task of the dataset has ended and no 
   const idle = { idleKinds: ['snapshot'] };
   const onlySnapshot = { ids: [snapshot.id], ...idle };
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
-  expect((await tasks.claim(idle))?.id).toBe(before.id);
+  expect((await tasks.claim(idle))?.id).toBe(earlierImport.id);
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
-  await tasks.complete(before.id);
-  expect((await tasks.claim(idle))?.id).toBe(after.id); // imports have priority over the snapshot
+  await tasks.complete(earlierImport.id);
+  expect((await tasks.claim(idle))?.id).toBe(laterImport.id); // imports have priority over the snapshot
   expect(await tasks.claim(onlySnapshot)).toBeUndefined();
-  await tasks.requeue(after.id);
+  await tasks.requeue(laterImport.id);
   expect((await tasks.claim(onlySnapshot))?.id).toBe(snapshot.id);
   // While the snapshot runs, the second import of the dataset waits; imports of other datasets do not.
   expect((await tasks.claim(idle))?.id).toBe(otherImport.id);
@@ -57,30 +57,40 @@ test('a snapshot begins when every earlier task of the dataset has ended and no 
 test('a snapshot or a restore waits for no verification and no table of computed fields', async () => {
   const { tasks, snapshots, restores } = catalogFixture.catalog;
   const idle = { idleKinds: ['snapshot', 'restore'] };
-  const reading = { description: '', priority: 80, params: {}, targetObjectId: null, sourceObjectId: datasetId }; // prettier-ignore
+  const readingTask = { description: '', priority: 80, params: {}, targetObjectId: null, sourceObjectId: datasetId }; // prettier-ignore
   for (const [table, storageClass] of [
     [snapshots, 'Archive'],
     [restores, 'Standard'],
   ] as const) {
-    const running = { ...reading, isStarted: true };
-    const before = await tasks.addBackground({ ...running, kind: 'computed_table' });
+    const runningTask = { ...readingTask, isStarted: true };
+    const runningComputation = await tasks.addBackground({
+      ...runningTask,
+      kind: 'computed_table',
+    });
     const verifications = [
-      await tasks.addBackground({ ...running, kind: 'verify', isListed: true }),
-      await tasks.addBackground({ ...reading, kind: 'verify', isStarted: false, isListed: true }),
+      await tasks.addBackground({ ...runningTask, kind: 'verify', isListed: true }),
+      await tasks.addBackground({
+        ...readingTask,
+        kind: 'verify',
+        isStarted: false,
+        isListed: true,
+      }),
     ];
     const { id } = await queueArchiveTask(table, storageClass);
-    verifications.push(await tasks.addBackground({ ...running, kind: 'verify', isListed: true }));
+    verifications.push(
+      await tasks.addBackground({ ...runningTask, kind: 'verify', isListed: true }),
+    );
     expect((await tasks.claim(idle))?.id).toBe(id);
-    for (const task of [before.id, id]) await tasks.complete(task);
-    for (const { id: verification } of verifications) await tasks.cancel(verification);
+    for (const taskId of [runningComputation.id, id]) await tasks.complete(taskId);
+    for (const { id: verificationId } of verifications) await tasks.cancel(verificationId);
   }
 });
 
 test('a snapshot waits for a later task of the server that changes the dataset', async () => {
   const { tasks, snapshots } = catalogFixture.catalog;
   const { id } = await queueArchiveTask(snapshots, 'Archive');
-  const merging = { kind: 'merge', description: '', priority: 80, params: {}, targetObjectId: datasetId, sourceObjectId: null }; // prettier-ignore
-  const merge = await tasks.addBackground({ ...merging, isStarted: true });
+  const mergeTask = { kind: 'merge', description: '', priority: 80, params: {}, targetObjectId: datasetId, sourceObjectId: null }; // prettier-ignore
+  const merge = await tasks.addBackground({ ...mergeTask, isStarted: true });
   expect(await tasks.claim({ idleKinds: ['snapshot'] })).toBeUndefined();
   await tasks.complete(merge.id);
   expect((await tasks.claim({ idleKinds: ['snapshot'] }))?.id).toBe(id);
@@ -88,11 +98,11 @@ test('a snapshot waits for a later task of the server that changes the dataset',
 
 test('the dataset follows the status of a snapshot', async () => {
   const { tasks, snapshots } = catalogFixture.catalog;
-  const before = await archiveStateOf();
-  expect(before).toBe('available Standard');
+  const stateBefore = await archiveStateOf();
+  expect(stateBefore).toBe('available Standard');
   const ends: readonly (readonly [(id: number) => Promise<unknown>, string])[] = [
-    [(id) => tasks.fail(id, 'reason'), before],
-    [(id) => tasks.cancel(id), before],
+    [(id) => tasks.fail(id, 'reason'), stateBefore],
+    [(id) => tasks.cancel(id), stateBefore],
     [(id) => tasks.complete(id), 'archived Archive'],
   ];
   for (const [end, state] of ends) {
@@ -115,9 +125,9 @@ test('the dataset follows the status of a restore', async () => {
   await snapshots.update(resourceId, { logVersion: 3, bytes: 44, checksum: 'c' });
   await tasks.complete(id);
   const ends: readonly (readonly [(id: number) => Promise<unknown>, string])[] = [
-    [(task) => tasks.fail(task, 'reason'), 'archived Archive'],
-    [(task) => tasks.cancel(task), 'archived Archive'],
-    [(task) => tasks.complete(task), 'available Temporary'],
+    [(taskId) => tasks.fail(taskId, 'reason'), 'archived Archive'],
+    [(taskId) => tasks.cancel(taskId), 'archived Archive'],
+    [(taskId) => tasks.complete(taskId), 'available Temporary'],
   ];
   for (const [end, state] of ends) {
     const task = await queueArchiveTask(restores, 'Temporary');
@@ -134,10 +144,10 @@ test('the dataset follows the status of a restore', async () => {
 
 test('a damaged dataset stays unavailable when its waiting snapshot is canceled, or a restart queues it again', async () => {
   const { tasks, snapshots, datasets } = catalogFixture.catalog;
-  const first = await queueArchiveTask(snapshots, 'Archive');
+  const canceledSnapshot = await queueArchiveTask(snapshots, 'Archive');
   await datasets.update(datasetId, { availability: 'unavailable' });
   expect(await tasks.claim()).toBeUndefined();
-  await tasks.cancel(first.id);
+  await tasks.cancel(canceledSnapshot.id);
   expect(await archiveStateOf()).toBe('unavailable Standard');
   await datasets.update(datasetId, { availability: 'available' });
   await queueArchiveTask(snapshots, 'Archive');

@@ -34,15 +34,15 @@ beforeEach(async () => {
     );
   owner = await createUserWith('a@acme.org');
   member = await createUserWith('b@acme.org');
-  const general = { accountId: owner.account.id, userId: owner.user.id, name: 'shared' };
-  cachedVaultId = (await serverCatalog.vaults.create(general)).id;
-  const objectOwner = {
+  const newVault = { accountId: owner.account.id, userId: owner.user.id, name: 'shared' };
+  cachedVaultId = (await serverCatalog.vaults.create(newVault)).id;
+  const newDataset = {
     vaultId: cachedVaultId,
     parentId: null,
     userId: owner.user.id,
     storageClass: 'Standard',
   };
-  cachedDatasetId = (await serverCatalog.datasets.create({ ...objectOwner, filename: 'variants' }))
+  cachedDatasetId = (await serverCatalog.datasets.create({ ...newDataset, filename: 'variants' }))
     .dataset.id;
 });
 afterEach(async () => {
@@ -56,7 +56,10 @@ function tokenSecretOf(email: string): string {
 }
 
 /** Returns the rows that a request looks up by key, once through the cache and once read from the database by separate statements. */
-async function readCachedAndFresh(): Promise<{ readonly kept: unknown; readonly fresh: unknown }> {
+async function readCachedAndFresh(): Promise<{
+  readonly cachedRows: unknown;
+  readonly freshRows: unknown;
+}> {
   const { user } = member;
   const viewer: Viewer = { userId: user.id, accountId: user.accountId, role: 'member' };
   const token = await serverCatalog.tokens.authenticate(tokenSecretOf(user.email), tokenHashKey);
@@ -86,7 +89,7 @@ async function readCachedAndFresh(): Promise<{ readonly kept: unknown; readonly 
       await serverCatalog.fields.list({ viewer: null, datasetId: cachedDatasetId }, allRowsPage)
     ).rows,
   };
-  return { kept: cachedRows, fresh: freshRows };
+  return { cachedRows, freshRows };
 }
 
 test('a permission revoked by another process is gone with the next event', async () => {
@@ -113,22 +116,22 @@ test('a permission revoked by another process is gone with the next event', asyn
 });
 
 test('what another process commits is seen by the next event, however much the event before had to do', async () => {
-  const seenTexts: (string | undefined)[] = [];
-  const look = async (): Promise<void> => {
-    seenTexts.push((await serverCatalog.users.get(member.user.id))?.firstName);
+  const firstNames: (string | undefined)[] = [];
+  const readFirstName = async (): Promise<void> => {
+    firstNames.push((await serverCatalog.users.get(member.user.id))?.firstName);
   };
   for (const rounds of [0, 1, 5, 20]) {
-    await look();
+    await readFirstName();
     for (let i = 0; i < rounds; i++) {
       await nextTick();
-      await look();
+      await readFirstName();
     }
     // `setImmediate` begins another turn of the event loop, in which the server must see the update of the other process, however many
     // reads came before it.
     void commandCatalog.users.update(member.user.id, { firstName: `after ${rounds}` });
     await setImmediate();
-    await look();
-    expect(seenTexts.at(-1)).toBe(`after ${rounds}`);
+    await readFirstName();
+    expect(firstNames.at(-1)).toBe(`after ${rounds}`);
   }
 });
 
@@ -156,8 +159,8 @@ test('a permission revoked by this process is gone at once', async () => {
 });
 
 test('a cached token expires', async () => {
-  const token = { userId: member.user.id, expiresAt: 2_000 };
-  const createdToken = await serverCatalog.tokens.create(token, tokenHashKey);
+  const newToken = { userId: member.user.id, expiresAt: 2_000 };
+  const createdToken = await serverCatalog.tokens.create(newToken, tokenHashKey);
   expect(
     await serverCatalog.tokens.authenticate(createdToken.secret, tokenHashKey, 1_999),
   ).toBeDefined();
@@ -168,14 +171,14 @@ test('a cached token expires', async () => {
 
 test('rows of an open transaction are neither visible outside it nor cached', async () => {
   const before = await serverCatalog.users.get(member.user.id);
-  const failed = serverCatalog.transaction(async (tx) => {
+  const failingTransaction = serverCatalog.transaction(async (tx) => {
     await tx.users.update(member.user.id, { firstName: 'Nobody' });
     expect((await tx.users.get(member.user.id))?.firstName).toBe('Nobody');
     await setImmediate();
     expect(await serverCatalog.users.get(member.user.id)).toEqual(before);
     throw new Error('no');
   });
-  await expect(failed).rejects.toThrow('no');
+  await expect(failingTransaction).rejects.toThrow('no');
   expect(await serverCatalog.users.get(member.user.id)).toEqual(before);
 });
 
@@ -183,29 +186,29 @@ test('cached rows equal the stored ones, whichever process has changed them', as
   const next = seededRandom(seed);
   const belowEnd = (end: number): number => Math.floor(next() * end);
   const pick = <T>(list: readonly T[]): T => list[belowEnd(list.length)]!;
-  const changes: readonly ((at: Catalog) => Promise<unknown>)[] = [
-    (at) =>
-      at.vaultPermissions.grant(
+  const changes: readonly ((catalog: Catalog) => Promise<unknown>)[] = [
+    (catalog) =>
+      catalog.vaultPermissions.grant(
         cachedVaultId,
         { userId: member.user.id },
         pick(['read', 'write', 'admin', null] as const),
       ),
-    (at) => at.vaults.update(cachedVaultId, { isPublic: next() < 0.5 }),
-    (at) => at.users.update(member.user.id, { firstName: `name ${belowEnd(1000)}` }),
-    (at) => at.objects.update(cachedDatasetId, { description: `text ${belowEnd(1000)}` }),
-    (at) =>
-      at.datasets.update(cachedDatasetId, {
+    (catalog) => catalog.vaults.update(cachedVaultId, { isPublic: next() < 0.5 }),
+    (catalog) => catalog.users.update(member.user.id, { firstName: `name ${belowEnd(1000)}` }),
+    (catalog) => catalog.objects.update(cachedDatasetId, { description: `text ${belowEnd(1000)}` }),
+    (catalog) =>
+      catalog.datasets.update(cachedDatasetId, {
         availability: pick(['available', 'archived'] as const),
       }),
-    (at) => at.fields.create({ datasetId: cachedDatasetId, name: `f${belowEnd(1e9)}` }),
-    (at) => at.tokens.touch(member.token!.row, Date.now() + 1e9 + belowEnd(1000)),
+    (catalog) => catalog.fields.create({ datasetId: cachedDatasetId, name: `f${belowEnd(1e9)}` }),
+    (catalog) => catalog.tokens.touch(member.token!.row, Date.now() + 1e9 + belowEnd(1000)),
     () => setImmediate(),
   ];
   for (let i = 0; i < 300; i++) {
     const isOther = next() < 0.5;
     await pick(changes)(isOther ? commandCatalog : serverCatalog);
     if (isOther) await setImmediate();
-    const { kept, fresh } = await readCachedAndFresh();
-    expect({ seed, i, ...(kept as object) }).toEqual({ seed, i, ...(fresh as object) });
+    const { cachedRows, freshRows } = await readCachedAndFresh();
+    expect({ seed, i, ...(cachedRows as object) }).toEqual({ seed, i, ...(freshRows as object) });
   }
 });

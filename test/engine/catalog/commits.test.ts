@@ -23,14 +23,14 @@ let createdCommitIds: readonly number[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strandlake-commits-'));
-  const file = join(folder, 'catalog.sqlite');
-  const catalogFixture = new CatalogFixture(await openCatalog(file));
+  const catalogFile = join(folder, 'catalog.sqlite');
+  const catalogFixture = new CatalogFixture(await openCatalog(catalogFile));
   const ann = await catalogFixture.createUserOf('ann@example.org');
   datasetId = await catalogFixture.createDataset(ann);
-  const otherDataset = await catalogFixture.createDataset(ann, 'other');
+  const otherDatasetId = await catalogFixture.createDataset(ann, 'other');
   const commitIds: number[] = [];
   for (const [i, time] of commitTimes.entries()) {
-    for (const id of [datasetId, otherDataset]) {
+    for (const id of [datasetId, otherDatasetId]) {
       const task = await catalogFixture.queueImport(ann, id);
       await catalogFixture.catalog.tasks.claim();
       // Every second version is a merge.
@@ -42,7 +42,7 @@ beforeEach(async () => {
   }
   createdCommitIds = commitIds;
   await catalogFixture.catalog.close();
-  db = new SqliteDatabase(file);
+  db = new SqliteDatabase(catalogFile);
   commits = commitTable(db);
 });
 afterEach(async () => {
@@ -67,10 +67,10 @@ test('finds the last commit that had completed at a time, of that dataset alone'
 test('passes over commits that are not completed, and those that completed later than they began', async () => {
   await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${createdCommitIds[29]!}`);
   expect(await findNewestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[28]);
-  const lateCommits = JSON.stringify([['running', 'completed', commitTimes[29]! + 5]]);
+  const lateTimestamps = JSON.stringify([['running', 'completed', commitTimes[29]! + 5]]);
   // The test has more commits than one statement returns.
   for (const id of createdCommitIds.slice(4, 29))
-    await db.run(sql`UPDATE commits SET timestamps = ${lateCommits} WHERE id = ${id}`);
+    await db.run(sql`UPDATE commits SET timestamps = ${lateTimestamps} WHERE id = ${id}`);
   expect(await findNewestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[3]);
   expect(await findNewestCommitAt(commitTimes[29]! + 5)).toBe(createdCommitIds[28]);
 });

@@ -94,21 +94,21 @@ test('once a dataset has data, fields cannot be deleted', async () => {
 
 test('the fields of a dataset are those of the last commit, even if they were read before', async () => {
   const { catalog } = catalogFixture;
-  const names = async (): Promise<string[]> =>
+  const readNamesAndTitles = async (): Promise<string[]> =>
     (await catalog.fields.all(datasetId)).map(({ name, title }) => `${name}=${title}`);
-  expect(await names()).toEqual([]);
+  expect(await readNamesAndTitles()).toEqual([]);
   const gene = await catalog.fields.create({ datasetId, name: 'gene' });
-  expect(await names()).toEqual(['gene=gene']);
+  expect(await readNamesAndTitles()).toEqual(['gene=gene']);
   await catalog.fields.update(gene.id, { title: 'Gene' });
-  expect(await names()).toEqual(['gene=Gene']);
-  const failing = catalog.transaction(async (tx) => {
+  expect(await readNamesAndTitles()).toEqual(['gene=Gene']);
+  const failingTransaction = catalog.transaction(async (tx) => {
     await tx.fields.update(gene.id, { title: 'lost' });
     expect((await tx.fields.all(datasetId)).map(({ title }) => title)).toEqual(['lost']);
-    await names();
+    await readNamesAndTitles();
     throw new Error('changed my mind');
   });
-  await expect(failing).rejects.toThrow('changed my mind');
-  expect(await names()).toEqual(['gene=Gene']);
+  await expect(failingTransaction).rejects.toThrow('changed my mind');
+  expect(await readNamesAndTitles()).toEqual(['gene=Gene']);
   await catalog.fields.delete(gene.id);
-  expect(await names()).toEqual([]);
+  expect(await readNamesAndTitles()).toEqual([]);
 });

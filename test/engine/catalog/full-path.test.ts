@@ -33,9 +33,13 @@ for (const line of fullPathCases.trim().split('\n')) {
   const [text = '', result = ''] = line.split('==>').map((part) => part.trim());
   test(`reads ${text}`, () => {
     const [domain, vault, path] = result.split(' | ');
-    const ownName = (name: string | undefined): string | null =>
+    const expectedName = (name: string | undefined): string | null =>
       name === '-' ? null : (name ?? '');
-    expect(parseFullPath(text)).toEqual({ domain: ownName(domain), vault: ownName(vault), path });
+    expect(parseFullPath(text)).toEqual({
+      domain: expectedName(domain),
+      vault: expectedName(vault),
+      path,
+    });
   });
 }
 

@@ -15,15 +15,15 @@ test('ids increase with gaps, have 15 digits and never end in 0', async () => {
   await catalog.close();
 });
 
-test('a failed transaction uses up no id', async () => {
+test('ids increase after a failed transaction, too', async () => {
   const catalog = await openCatalog(':memory:');
-  const before = await catalog.nextId();
-  const failing = catalog.transaction(async (tx) => {
+  const idBefore = await catalog.nextId();
+  const failingTransaction = catalog.transaction(async (tx) => {
     await tx.nextId();
     throw new Error('no');
   });
-  await expect(failing).rejects.toThrow('no');
-  expect(await catalog.nextId()).toBeGreaterThan(before);
+  await expect(failingTransaction).rejects.toThrow('no');
+  expect(await catalog.nextId()).toBeGreaterThan(idBefore);
   await catalog.close();
 });
 
@@ -31,24 +31,24 @@ test('ids that a start has issued remain in doubt only if it could not move all 
   const catalog = await openCatalog(':memory:');
   const isIssued = (ids: readonly number[]): Promise<readonly boolean[]> =>
     Promise.all(ids.map((id) => catalog.isIssued(id)));
-  const before = await catalog.nextId();
+  const idBefore = await catalog.nextId();
   await catalog.freezeIssued();
-  const replayed = await catalog.nextId();
-  expect(await isIssued([before, replayed, replayed + 1])).toEqual([true, false, false]);
+  const replayedId = await catalog.nextId();
+  expect(await isIssued([idBefore, replayedId, replayedId + 1])).toEqual([true, false, false]);
   await catalog.unfreezeIssued(false);
-  const later = await catalog.nextId();
-  const all = [before, replayed, later, later + 1];
-  expect(await isIssued(all)).toEqual([true, false, true, false]);
+  const laterId = await catalog.nextId();
+  const allIds = [idBefore, replayedId, laterId, laterId + 1];
+  expect(await isIssued(allIds)).toEqual([true, false, true, false]);
   // A start that issues no ids adds none to those in doubt.
   await catalog.freezeIssued();
   await catalog.unfreezeIssued(false);
-  expect(await isIssued(all)).toEqual([true, false, true, false]);
+  expect(await isIssued(allIds)).toEqual([true, false, true, false]);
   // A start that was killed is continued by the next one.
   await catalog.freezeIssued();
-  const ofKilled = await catalog.nextId();
+  const idOfKilledStart = await catalog.nextId();
   await catalog.freezeIssued();
-  expect(await isIssued([later, ofKilled])).toEqual([true, false]);
+  expect(await isIssued([laterId, idOfKilledStart])).toEqual([true, false]);
   await catalog.unfreezeIssued(true);
-  expect(await isIssued([...all.slice(0, 3), ofKilled, ofKilled + 1])).toEqual([true, true, true, true, false]); // prettier-ignore
+  expect(await isIssued([...allIds.slice(0, 3), idOfKilledStart, idOfKilledStart + 1])).toEqual([true, true, true, true, false]); // prettier-ignore
   await catalog.close();
 });

@@ -71,6 +71,7 @@ test('numbers are inserted before the extension of a file', () => {
     ['a.gz', 'a-1.gz'],
     ['a.b c', 'a.b c-1'],
   ];
-  for (const [name, numbered] of cases) expect(numberedName(name!, 1, true)).toBe(numbered);
+  for (const [name, numberedFilename] of cases)
+    expect(numberedName(name!, 1, true)).toBe(numberedFilename);
   expect(numberedName('v1.2', 3, false)).toBe('v1.2-3');
 });

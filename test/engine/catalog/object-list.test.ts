@@ -10,8 +10,9 @@ let catalogFixture: CatalogFixture;
 let ann: CreatedUser;
 let viewer: Viewer;
 let labVault: VaultRow;
-/** All objects that Ann may read, with their full paths. */
+/** All objects that Ann may read, in the order of vaults and paths. */
 let rows: readonly ObjectRow[];
+/** The full paths of these objects, by id. */
 let fullPathById: ReadonlyMap<number, string>;
 
 beforeAll(async () => {
@@ -20,14 +21,14 @@ beforeAll(async () => {
   ann = await catalogFixture.createUserOf('ann@example.org');
   viewer = await catalogFixture.readViewer(ann.user.id);
   const eve = await catalogFixture.createUserOf('eve@elsewhere.org', 'elsewhere');
-  const vault = (by: CreatedUser, name: string, isPublic = false): Promise<VaultRow> =>
-    catalog.vaults.create({ accountId: by.account.id, userId: by.user.id, name, isPublic });
-  labVault = await vault(ann, 'Lab');
-  const open = await vault(eve, 'Open', true);
-  const hidden = await vault(eve, 'Hidden');
+  const createVault = (owner: CreatedUser, name: string, isPublic = false): Promise<VaultRow> =>
+    catalog.vaults.create({ accountId: owner.account.id, userId: owner.user.id, name, isPublic });
+  labVault = await createVault(ann, 'Lab');
+  const openVault = await createVault(eve, 'Open', true);
+  const hiddenVault = await createVault(eve, 'Hidden');
   const random = seededRandomBelow(5);
   const names = ['runs', 'Dir1', 'dir2', 'x.vcf', 'y%', 'a_b', 'project: ABCD', 'Größe'];
-  for (const { id, userId } of [labVault, open, hidden, ann.vault]) {
+  for (const { id, userId } of [labVault, openVault, hiddenVault, ann.vault]) {
     const folders: (number | null)[] = [null];
     for (let i = 0; i < 40; i++) {
       const at = { vaultId: id, userId, parentId: folders[random(folders.length)]! };
@@ -44,32 +45,35 @@ beforeAll(async () => {
       }
     }
   }
-  const all = await catalog.objects.list({ viewer: null }, allRowsPage);
-  expect(all.total).toBe(160);
-  rows = all.rows.filter((row) => row.vaultId !== hidden.id);
-  const prefix = new Map([
+  const allObjects = await catalog.objects.list({ viewer: null }, allRowsPage);
+  expect(allObjects.total).toBe(160);
+  rows = allObjects.rows.filter((row) => row.vaultId !== hiddenVault.id);
+  const prefixByVaultId = new Map([
     [labVault.id, 'acme:Lab:'],
-    [open.id, 'elsewhere:Open:'],
+    [openVault.id, 'elsewhere:Open:'],
     [ann.vault.id, `acme:${ann.vault.name}:`],
   ]);
-  fullPathById = new Map(rows.map((row) => [row.id, prefix.get(row.vaultId)! + row.path]));
+  fullPathById = new Map(rows.map((row) => [row.id, prefixByVaultId.get(row.vaultId)! + row.path]));
 });
 afterAll(() => catalogFixture.catalog.close());
 
-/** Expects that a list contains exactly the rows for which a simple predicate holds, in the order of paths. */
+/** Expects that a list contains exactly the rows for which a simple predicate holds, in the order of vaults and paths. */
 async function expectSameAsPredicate(
   filter: Omit<ObjectFilter, 'viewer'>,
   matches: (row: ObjectRow) => boolean,
-  allowEmpty = false,
+  mayBeEmpty = false,
 ): Promise<void> {
-  const found = await catalogFixture.catalog.objects.list({ viewer, ...filter }, allRowsPage);
+  const listedObjects = await catalogFixture.catalog.objects.list(
+    { viewer, ...filter },
+    allRowsPage,
+  );
   const expected = rows.filter(matches);
-  expect({ filter, ids: found.rows.map((row) => row.id) }).toEqual({
+  expect({ filter, ids: listedObjects.rows.map((row) => row.id) }).toEqual({
     filter,
     ids: expected.map((row) => row.id),
   });
-  expect(found.total).toBe(expected.length);
-  if (!allowEmpty) expect([filter, expected.length > 0]).toEqual([filter, true]);
+  expect(listedObjects.total).toBe(expected.length);
+  if (!mayBeEmpty) expect([filter, expected.length > 0]).toEqual([filter, true]);
   // A page is the corresponding part of the whole list.
   const page = await catalogFixture.catalog.objects.list(
     { viewer, ...filter },
@@ -120,13 +124,13 @@ test('filters by id, vault, parent, name, path, type, depth and tag', async () =
   );
   await expectSameAsPredicate({ tag: 'Blue' }, (row) => row.tags.includes('Blue'));
   await expectSameAsPredicate({ tag: 'blue' }, () => false, true);
-  const isEssential = new Set<number>();
+  const essentialIds = new Set<number>();
   const datasets = await catalogFixture.catalog.datasets.list(
     { viewer, storageClass: 'Essential' },
     allRowsPage,
   );
-  for (const dataset of datasets.rows) isEssential.add(dataset.id);
-  await expectSameAsPredicate({ storageClass: 'Essential' }, (row) => isEssential.has(row.id));
+  for (const dataset of datasets.rows) essentialIds.add(dataset.id);
+  await expectSameAsPredicate({ storageClass: 'Essential' }, (row) => essentialIds.has(row.id));
   await expectSameAsPredicate(
     { permission: 'write' },
     (row) => !fullPathById.get(row.id)!.startsWith('elsewhere'),
@@ -185,18 +189,18 @@ test('finds any number of ids', async () => {
 });
 
 test('finds text, regular expressions and globs in paths', async () => {
-  const path = (row: ObjectRow): string => row.path.toLowerCase();
-  await expectSameAsPredicate({ query: 'DIR' }, (row) => path(row).includes('dir'));
-  await expectSameAsPredicate({ query: 'größe' }, (row) => path(row).includes('größe'));
-  await expectSameAsPredicate({ query: '_' }, (row) => path(row).includes('_'));
-  await expectSameAsPredicate({ query: '%' }, (row) => path(row).includes('%'));
+  const pathOf = (row: ObjectRow): string => row.path.toLowerCase();
+  await expectSameAsPredicate({ query: 'DIR' }, (row) => pathOf(row).includes('dir'));
+  await expectSameAsPredicate({ query: 'größe' }, (row) => pathOf(row).includes('größe'));
+  await expectSameAsPredicate({ query: '_' }, (row) => pathOf(row).includes('_'));
+  await expectSameAsPredicate({ query: '%' }, (row) => pathOf(row).includes('%'));
   await expectSameAsPredicate({ query: 'x'.repeat(60_000) }, () => false, true);
   await expectSameAsPredicate({ query: 'dir\0' }, () => false, true);
-  await expectSameAsPredicate({ regex: '/dir2.+' }, (row) => /\/dir2.+/.test(path(row)));
-  await expectSameAsPredicate({ regex: '^/RUNS' }, (row) => path(row).startsWith('/runs'));
+  await expectSameAsPredicate({ regex: '/dir2.+' }, (row) => /\/dir2.+/.test(pathOf(row)));
+  await expectSameAsPredicate({ regex: '^/RUNS' }, (row) => pathOf(row).startsWith('/runs'));
   await expectSameAsPredicate(
     { regex: 'vcf$', vaultIds: [labVault.id] },
-    (row) => path(row).endsWith('vcf') && row.vaultId === labVault.id,
+    (row) => pathOf(row).endsWith('vcf') && row.vaultId === labVault.id,
   );
 
   const fullPathOf = (row: ObjectRow): string => fullPathById.get(row.id)!.toLowerCase();
@@ -234,11 +238,11 @@ test('finds text, regular expressions and globs in paths', async () => {
     /^acme:lab:\/dir[^/]*$/.test(fullPathOf(row)),
   );
   await expectSameAsPredicate({ glob: '**:/**', regex: 'dir1' }, (row) =>
-    path(row).includes('dir1'),
+    pathOf(row).includes('dir1'),
   );
   await expectSameAsPredicate(
     { glob: 'lab:/**', regex: 'dir1' },
-    (row) => row.vaultId === labVault.id && path(row).includes('dir1'),
+    (row) => row.vaultId === labVault.id && pathOf(row).includes('dir1'),
   );
   const labObject = rows.find((row) => row.vaultId === labVault.id)!;
   await expectSameAsPredicate({ glob: `acme:lab:${labObject.path}` }, (row) => row === labObject);
@@ -284,7 +288,7 @@ test('Q4: a pattern that a linear engine does not support is refused by name', a
 
 test('Q1: SQL in a filter stays text', async () => {
   const { catalog } = catalogFixture;
-  const evil = [
+  const hostileTexts = [
     "' OR 1=1 --",
     '"; DROP TABLE objects; --',
     '`',
@@ -297,7 +301,7 @@ test('Q1: SQL in a filter stays text', async () => {
     '?1',
     ':a',
   ];
-  for (const text of evil) {
+  for (const text of hostileTexts) {
     for (const key of [
       'vaultName',
       'vaultFullPath',
@@ -308,9 +312,9 @@ test('Q1: SQL in a filter stays text', async () => {
       'tag',
       'storageClass',
     ] as const) {
-      const found = await catalog.objects.list({ viewer, [key]: text }, allRowsPage);
+      const matchingObjects = await catalog.objects.list({ viewer, [key]: text }, allRowsPage);
       if (!rows.some((row) => row.path.includes(text)))
-        expect([key, text, found.total]).toEqual([key, text, 0]);
+        expect([key, text, matchingObjects.total]).toEqual([key, text, 0]);
     }
     const createdObject = await catalog.objects.create({
       vaultId: labVault.id,

@@ -62,18 +62,18 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
       name: `tree ${seed}`,
     });
     const model = new ObjectTreeModel();
-    const anyId = (): number | null =>
+    const pickId = (): number | null =>
       [...model.nodes.keys()][random(model.nodes.size + 1)] ?? null;
-    const anyName = (): string => names[random(names.length)]!;
+    const pickName = (): string => names[random(names.length)]!;
 
     for (let step = 0; step < 250; step++) {
-      const id = anyId();
-      const parentId = anyId();
+      const id = pickId();
+      const parentId = pickId();
       const parentIsFolder = parentId === null || !model.nodes.get(parentId)!.isFile;
       const action = random(10);
       if (id === null || action < 5) {
         const isFile = random(3) === 0;
-        const filename = anyName();
+        const filename = pickName();
         const objectType = isFile ? 'file' : 'folder';
         const userId = ann.user.id;
         const creation = catalog.objects.create({
@@ -93,7 +93,7 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
         model.nodes.set(row.id, { parentId, filename: expected, isFile });
       } else if (action < 9) {
         const node = model.nodes.get(id)!;
-        const filename = random(2) === 0 ? anyName() : node.filename;
+        const filename = random(2) === 0 ? pickName() : node.filename;
         const movement = catalog.objects.update(id, { parentId, filename });
         const isInside = parentId !== null && model.subtree(id).includes(parentId);
         if (!parentIsFolder || isInside) {
@@ -116,7 +116,7 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
       { viewer: null, vaultIds: [vault.id] },
       allRowsPage,
     );
-    const shape = (row: ObjectRow): unknown => [
+    const shapeOf = (row: ObjectRow): unknown => [
       row.id,
       row.path,
       row.ancestorIds,
@@ -128,13 +128,13 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
       return [id, model.path(id), ancestors, ancestors.length, node.parentId];
     });
     const byId = (a: unknown, b: unknown): number => (a as number[])[0]! - (b as number[])[0]!;
-    expect(rows.map(shape).sort(byId)).toEqual(expected.sort(byId));
+    expect(rows.map(shapeOf).sort(byId)).toEqual(expected.sort(byId));
 
     for (const [id, node] of model.nodes) {
       expect((await catalog.objects.byPath(vault.id, model.path(id).toUpperCase()))?.id).toBe(id);
-      const counts = (await catalog.objects.counts([id])).get(id);
+      const objectCounts = (await catalog.objects.counts([id])).get(id);
       const children = [...model.nodes.values()].filter((child) => child.parentId === id);
-      expect(counts).toEqual({
+      expect(objectCounts).toEqual({
         children: children.length,
         folders: children.filter((child) => !child.isFile).length,
         descendants: model.subtree(id).length - 1,
@@ -152,12 +152,12 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
 test('a folder of a path is created once, ignoring case, and never inside a file', async () => {
   const { objects } = catalogFixture.catalog;
   const vaultId = ann.vault.id;
-  const first = await objects.ensureFolder(vaultId, '/Out/Runs', ann.user.id);
+  const firstFolder = await objects.ensureFolder(vaultId, '/Out/Runs', ann.user.id);
   const secondFolder = await objects.ensureFolder(vaultId, 'out//RUNS/', ann.user.id);
-  expect(first?.path).toBe('/Out/Runs');
-  expect(secondFolder?.id).toBe(first?.id);
+  expect(firstFolder?.path).toBe('/Out/Runs');
+  expect(secondFolder?.id).toBe(firstFolder?.id);
   expect(await objects.ensureFolder(vaultId, '/', ann.user.id)).toBeNull();
-  const file = { vaultId, parentId: first!.id, filename: 'f', userId: ann.user.id };
+  const file = { vaultId, parentId: firstFolder!.id, filename: 'f', userId: ann.user.id };
   await objects.create({ ...file, objectType: 'file' });
   await expect(objects.ensureFolder(vaultId, '/out/runs/F/x', ann.user.id)).rejects.toThrow(
     '/Out/Runs/f is a file',
@@ -169,13 +169,13 @@ test('a parent in another vault is refused', async () => {
   const owner = { accountId: ann.account.id, userId: ann.user.id };
   const otherVault = await vaults.create({ ...owner, name: 'other' });
   const folder = await objects.ensureFolder(otherVault.id, '/x', ann.user.id);
-  const insideFolder = {
+  const objectInFolder = {
     vaultId: ann.vault.id,
     parentId: folder!.id,
     filename: 'y',
     userId: ann.user.id,
   };
-  await expect(objects.create({ ...insideFolder, objectType: 'folder' })).rejects.toMatchObject({
+  await expect(objects.create({ ...objectInFolder, objectType: 'folder' })).rejects.toMatchObject({
     code: 'invalid',
     fields: { parent_object_id: [expect.stringContaining('folder in the same vault')] },
   });

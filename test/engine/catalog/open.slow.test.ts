@@ -52,24 +52,24 @@ test('rows persist when the catalogue is closed and opened again', async () => {
 
 test('an unflushed transaction does not wait for the disk, and the next one does, whatever its end', async () => {
   const db = new SqliteDatabase(catalogFile);
-  const synchronous = async (tx: Database): Promise<unknown> =>
+  const readSynchronous = async (tx: Database): Promise<unknown> =>
     Object.values((await tx.get(sql`PRAGMA synchronous`))!)[0];
   const [normal, full] = [1, 2];
-  expect(await db.atomic(synchronous, 'unflushed')).toBe(normal);
-  expect(await db.atomic(synchronous)).toBe(full);
+  expect(await db.atomic(readSynchronous, 'unflushed')).toBe(normal);
+  expect(await db.atomic(readSynchronous)).toBe(full);
   const fail = (): Promise<never> => Promise.reject(new Error('no'));
   await expect(db.atomic(fail, 'unflushed')).rejects.toThrow('no');
-  expect(await db.atomic(synchronous)).toBe(full);
+  expect(await db.atomic(readSynchronous)).toBe(full);
   await db.close();
 });
 
 test('uses a write-ahead log, synchronous writes and foreign keys', async () => {
   const db = new SqliteDatabase(catalogFile);
-  const setting = async (statement: ReturnType<typeof sql>): Promise<unknown> =>
+  const readSetting = async (statement: ReturnType<typeof sql>): Promise<unknown> =>
     Object.values((await db.get(statement))!)[0];
-  expect(await setting(sql`PRAGMA journal_mode`)).toBe('wal');
-  expect(await setting(sql`PRAGMA synchronous`)).toBe(2);
-  expect(await setting(sql`PRAGMA foreign_keys`)).toBe(1);
+  expect(await readSetting(sql`PRAGMA journal_mode`)).toBe('wal');
+  expect(await readSetting(sql`PRAGMA synchronous`)).toBe(2);
+  expect(await readSetting(sql`PRAGMA foreign_keys`)).toBe(1);
   await db.close();
 });
 
@@ -169,33 +169,35 @@ test('R8: damage in any page that is in use is found on opening', async () => {
   const db = new DatabaseSync(catalogFile);
   const { freelist_count: freePages } = db.prepare('PRAGMA freelist_count').get() as { freelist_count: number }; // prettier-ignore
   db.close();
-  const wholeFile = readFileSync(catalogFile);
+  const fileBytes = readFileSync(catalogFile);
   const pageBytes = 4_096;
   let refusedCount = 0;
-  for (let page = 1; page * pageBytes < wholeFile.length; page++) {
-    const damagedFile = Buffer.from(wholeFile);
-    damagedFile.fill(0xff, page * pageBytes, page * pageBytes + 100);
-    writeFileSync(catalogFile, damagedFile);
-    const openedCatalog = await openCatalog(catalogFile).catch(
+  for (let page = 1; page * pageBytes < fileBytes.length; page++) {
+    const damagedBytes = Buffer.from(fileBytes);
+    damagedBytes.fill(0xff, page * pageBytes, page * pageBytes + 100);
+    writeFileSync(catalogFile, damagedBytes);
+    const catalogOrError = await openCatalog(catalogFile).catch(
       (error: unknown) => error as { code?: string },
     );
-    if ('close' in openedCatalog) await openedCatalog.close();
+    if ('close' in catalogOrError) await catalogOrError.close();
     else {
-      expect(openedCatalog.code).toBe('damaged');
+      expect(catalogOrError.code).toBe('damaged');
       refusedCount += 1;
     }
   }
-  expect(refusedCount).toBe(Math.floor((wholeFile.length - 1) / pageBytes) - freePages);
+  expect(refusedCount).toBe(Math.floor((fileBytes.length - 1) / pageBytes) - freePages);
 });
 
 test('R8: a catalogue of a newer release is refused, naming both versions, and left unchanged', async () => {
   await makeCatalog();
   const db = new DatabaseSync(catalogFile);
-  const next = migrations.length + 1;
-  db.exec(`INSERT INTO schema_versions (version, name, applied_at) VALUES (${next}, 'future', 0)`);
+  const nextVersion = migrations.length + 1;
+  db.exec(
+    `INSERT INTO schema_versions (version, name, applied_at) VALUES (${nextVersion}, 'future', 0)`,
+  );
   db.close();
   await expect(openCatalog(catalogFile)).rejects.toThrow(
-    `newer release (schema version ${next}, this release knows ${migrations.length})`,
+    `newer release (schema version ${nextVersion}, this release knows ${migrations.length})`,
   );
   await expect(openCatalog(catalogFile, 'command')).rejects.toThrow('newer release');
 });
@@ -210,14 +212,14 @@ test('R8: missing steps of the schema count as damage', async () => {
 
 test('R8: an older catalogue is migrated step by step, and a failing step changes nothing', async () => {
   await makeCatalog();
-  const next = migrations.length + 1;
+  const nextVersion = migrations.length + 1;
   const goodMigration = {
-    version: next,
+    version: nextVersion,
     name: 'good',
     statements: ['CREATE TABLE extra (id BIGINT)'],
   };
   const badMigration = {
-    version: next + 1,
+    version: nextVersion + 1,
     name: 'bad',
     statements: ['CREATE TABLE more (id BIGINT)', 'NONSENSE'],
   };
@@ -226,13 +228,13 @@ test('R8: an older catalogue is migrated step by step, and a failing step change
     'NONSENSE',
   );
   const knownMigrations = [...migrations, goodMigration];
-  expect(await readSchemaVersion(db, knownMigrations)).toBe(next);
+  expect(await readSchemaVersion(db, knownMigrations)).toBe(nextVersion);
   const tables = await db.all(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
   const names = tables.map((row) => row['name']);
   expect(names).toContain('extra');
   expect(names).not.toContain('more');
   await migrateSchema(db, knownMigrations); // a second migration must change nothing
-  expect(await readSchemaVersion(db, knownMigrations)).toBe(next);
+  expect(await readSchemaVersion(db, knownMigrations)).toBe(nextVersion);
   await db.close();
 });
 
@@ -248,10 +250,10 @@ test('an error names a folder that does not exist', async () => {
 
 test('a copy made while the catalogue is closed can be opened', async () => {
   await makeCatalog();
-  const copy = join(folder, 'copy');
-  mkdirSync(copy);
-  cpSync(catalogFile, join(copy, 'catalog.sqlite'));
-  const catalog = await openCatalog(join(copy, 'catalog.sqlite'));
+  const copyFolder = join(folder, 'copy');
+  mkdirSync(copyFolder);
+  cpSync(catalogFile, join(copyFolder, 'catalog.sqlite'));
+  const catalog = await openCatalog(join(copyFolder, 'catalog.sqlite'));
   expect(await catalog.accounts.byDomain('acme')).toBeDefined();
   await catalog.close();
 });
@@ -311,39 +313,40 @@ test('R8: a catalogue of the first release is migrated', async () => {
 test('R8: files of an earlier release have one version, and all that refers to objects stays', async () => {
   const db = new SqliteDatabase(catalogFile);
   await migrateSchema(db, migrations.slice(0, 18));
-  const at = sql`0, 0`;
+  const times = sql`0, 0`;
   await db.run(sql`INSERT INTO accounts (id, domain, domain_key, name, created_at) VALUES (1, 'a', 'a', 'a', 0)`);
   await db.run(sql`INSERT INTO users (id, account_id, email, email_key, first_name, last_name, role, is_active, created_at)
     VALUES (1, 1, 'e', 'e', '', '', 'member', 1, 0)`);
   await db.run(sql`INSERT INTO vaults (id, account_id, user_id, name, name_key, vault_type, metadata, tags, is_public,
-    versioning, created_at, updated_at) VALUES (1, 1, 1, 'v', 'v', 'general', '{}', '[]', 0, 'disabled', ${at})`);
+    versioning, created_at, updated_at) VALUES (1, 1, 1, 'v', 'v', 'general', '{}', '[]', 0, 'disabled', ${times})`);
   for (const [id, type, revision] of [[11, 'folder', 0], [12, 'file', 0], [13, 'file', 3], [14, 'dataset', 0]] as const) {
     const parent = id === 11 ? null : 11;
     await db.run(sql`INSERT INTO objects (id, vault_id, parent_id, ancestor_ids, object_type, filename, path, path_key, depth,
       metadata, tags, size, md5, revision, user_id, created_at, updated_at)
-      VALUES (${id}, 1, ${parent}, '/', ${type}, ${`n${id}`}, ${`/n${id}`}, ${`/n${id}`}, 0, '{}', '[]', 5, 'm', ${revision}, 1, ${at})`);
+      VALUES (${id}, 1, ${parent}, '/', ${type}, ${`n${id}`}, ${`/n${id}`}, ${`/n${id}`}, 0, '{}', '[]', 5, 'm', ${revision}, 1,
+        ${times})`);
     await db.run(sql`INSERT INTO object_tags (object_id, tag) VALUES (${id}, 't')`);
   }
   await db.run(sql`INSERT INTO datasets (id, capacity, storage_class, availability, documents_count, bytes, genome_builds, log_version, created_at, updated_at)
-    VALUES (14, 'small', 'Standard', 'available', 0, 0, '[]', 0, ${at})`);
+    VALUES (14, 'small', 'Standard', 'available', 0, 0, '[]', 0, ${times})`);
   await db.run(sql`INSERT INTO multipart_uploads (id, upload_id, bytes, part_bytes, is_complete, created_at, updated_at)
-    VALUES (12, 'u', 5, 5, 0, ${at})`);
+    VALUES (12, 'u', 5, 5, 0, ${times})`);
   const before = await db.all(sql`SELECT * FROM objects ORDER BY id`);
   await migrateSchema(db);
   const after = await db.all(sql`SELECT * FROM objects ORDER BY id`);
   expect(after).toEqual(before.map((row, i) => ({ ...row, last_revision: [0, 1, 3, 0][i], target: null })));
-  const rows = async (table: Sql): Promise<unknown[]> => (await db.all(table)).map((row) => Object.values(row));
-  expect(await rows(sql`SELECT object_id, revision, size, md5, availability, deleted_at FROM file_versions ORDER BY 1`)).toEqual([
+  const readRows = async (table: Sql): Promise<unknown[]> => (await db.all(table)).map((row) => Object.values(row));
+  expect(await readRows(sql`SELECT object_id, revision, size, md5, availability, deleted_at FROM file_versions ORDER BY 1`)).toEqual([
     [12, 1, 5, 'm', 'unverified', null],
     [13, 3, 5, 'm', 'available', null],
   ]);
-  expect(await rows(sql`SELECT id, revision, upload_id FROM multipart_uploads`)).toEqual([[12, 1, 'u']]);
-  expect(await rows(sql`SELECT object_id FROM object_tags ORDER BY 1`)).toEqual([[11], [12], [13], [14]]);
-  expect(await rows(sql`SELECT id FROM datasets`)).toEqual([[14]]);
+  expect(await readRows(sql`SELECT id, revision, upload_id FROM multipart_uploads`)).toEqual([[12, 1, 'u']]);
+  expect(await readRows(sql`SELECT object_id FROM object_tags ORDER BY 1`)).toEqual([[11], [12], [13], [14]]);
+  expect(await readRows(sql`SELECT id FROM datasets`)).toEqual([[14]]);
   await expect(db.run(sql`INSERT INTO object_tags (object_id, tag) VALUES (99, 't')`)).rejects.toThrow();
   await db.run(sql`DELETE FROM objects WHERE id = 11`);
   for (const table of [sql`SELECT id FROM objects`, sql`SELECT * FROM file_versions`, sql`SELECT * FROM multipart_uploads`, sql`SELECT * FROM object_tags`, sql`SELECT id FROM datasets`])
-    expect(await rows(table)).toEqual([]);
+    expect(await readRows(table)).toEqual([]);
   await db.close();
 }); // prettier-ignore
 
@@ -357,8 +360,8 @@ test('R8: of the commits of an earlier release, appends have added what they cha
       VALUES (${id}, 1, 1, 'completed', '{}', '[]', 0, 0, '', ${mode}, '', 1, 9, ${3 + id}, '[]', 0, ${id})`);
   }
   await migrateSchema(db);
-  const counts = sql`SELECT records_added, records_changed, records_removed FROM commits ORDER BY id`;
-  expect((await db.all(counts)).map((row) => Object.values(row))).toEqual([
+  const selectCounts = sql`SELECT records_added, records_changed, records_removed FROM commits ORDER BY id`;
+  expect((await db.all(selectCounts)).map((row) => Object.values(row))).toEqual([
     [3, 0, 0],
     [0, 0, 0],
   ]);

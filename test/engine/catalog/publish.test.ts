@@ -33,14 +33,14 @@ const columns: Columns = [
 /** Returns everything that a commit may change, for a comparison before and after it. */
 async function dumpDatasetState(): Promise<unknown> {
   const { catalog } = catalogFixture;
-  const all = { viewer: null };
+  const allRowsFilter = { viewer: null };
   return {
     dataset: await catalog.datasets.get(datasetId),
     object: await catalog.objects.get(datasetId),
     fields: await catalog.fields.all(datasetId),
-    imports: await catalog.imports.list(all, allRowsPage),
-    commits: await catalog.commits.list(all, allRowsPage),
-    tasks: await catalog.tasks.list(all, allRowsPage),
+    imports: await catalog.imports.list(allRowsFilter, allRowsPage),
+    commits: await catalog.commits.list(allRowsFilter, allRowsPage),
+    tasks: await catalog.tasks.list(allRowsFilter, allRowsPage),
   };
 }
 
@@ -172,11 +172,13 @@ test('C2b: applying a publication again changes nothing', async () => {
 
 test('C2b: a replay after a restart completes a task that was queued again, or even canceled', async () => {
   const { catalog } = catalogFixture;
-  for (const [version, meanwhile] of ['requeue', 'cancel'].entries()) {
+  for (const [logVersion, interimAction] of ['requeue', 'cancel'].entries()) {
     const task = await catalogFixture.queueImport(ann, datasetId);
     await catalog.tasks.claim();
-    const publication = await publicationOf(catalog, task, { logVersion: version });
-    await (meanwhile === 'cancel' ? catalog.tasks.cancel(task.id) : catalog.tasks.requeue(task.id));
+    const publication = await publicationOf(catalog, task, { logVersion });
+    await (interimAction === 'cancel'
+      ? catalog.tasks.cancel(task.id)
+      : catalog.tasks.requeue(task.id));
     await catalog.publish(publication);
     const completedTask = await catalog.tasks.get(task.id);
     expect(completedTask).toMatchObject({
@@ -209,31 +211,31 @@ test('a replay needs the dataset, but not the import', async () => {
 test('a replay into a catalogue that lacks the task has the user of the log entry, or the owner if it lacks the user, too', async () => {
   const { catalog } = catalogFixture;
   const bob = await catalogFixture.createUserOf('bob@example.org');
-  const users = [bob.user.id, bob.user.id + 1_000];
-  const shownUsers: unknown[] = [];
-  for (const [i, userId] of users.entries()) {
+  const userIds = [bob.user.id, bob.user.id + 1_000];
+  const shownUserIds: unknown[] = [];
+  for (const [i, userId] of userIds.entries()) {
     const task = await catalogFixture.queueImport(bob, datasetId);
     const publication = await publicationOf(catalog, task, { userId, logVersion: i });
     await catalog.imports.delete(task.resourceId);
     await catalog.publish(publication);
-    const { userId: shown, taskId } = (await catalog.commits.get(publication.commitId))!;
-    shownUsers.push(shown, (await catalog.tasks.get(taskId!))!.userId);
+    const { userId: shownUserId, taskId } = (await catalog.commits.get(publication.commitId))!;
+    shownUserIds.push(shownUserId, (await catalog.tasks.get(taskId!))!.userId);
   }
-  expect(shownUsers).toEqual([bob.user.id, bob.user.id, ann.user.id, ann.user.id]);
+  expect(shownUserIds).toEqual([bob.user.id, bob.user.id, ann.user.id, ann.user.id]);
 });
 
 test('a second commit adds only new fields, after the others', async () => {
   const { catalog } = catalogFixture;
-  const first = await catalogFixture.queueImport(ann, datasetId);
-  await catalog.publish(await publicationOf(catalog, first, { columns }));
-  const edited = (await catalog.fields.all(datasetId))[0]!;
-  await catalog.fields.update(edited.id, { title: 'Mine', entityType: 'gene' });
-  const second = await catalogFixture.queueImport(ann, datasetId);
+  const firstTask = await catalogFixture.queueImport(ann, datasetId);
+  await catalog.publish(await publicationOf(catalog, firstTask, { columns }));
+  const editedField = (await catalog.fields.all(datasetId))[0]!;
+  await catalog.fields.update(editedField.id, { title: 'Mine', entityType: 'gene' });
+  const secondTask = await catalogFixture.queueImport(ann, datasetId);
   const moreColumns = [
     ...columns,
     { name: 'score', physical: 'score', type: 'long', isList: false } as const,
   ];
-  const publication = await publicationOf(catalog, second, {
+  const publication = await publicationOf(catalog, secondTask, {
     columns: moreColumns,
     logVersion: 1,
     genomeBuild: 'GRCh37',
@@ -265,15 +267,20 @@ test('a second commit adds only new fields, after the others', async () => {
 
 test('a commit has the fields of its segments, and those that it adds without a value', async () => {
   const { catalog } = catalogFixture;
-  const first = await catalogFixture.queueImport(ann, datasetId);
-  await catalog.publish(await publicationOf(catalog, first, { columns }));
-  const added = { name: 'empty', physical: 'empty', type: 'string', ...scalarColumn } as const;
-  const rowIds = { name: '_strandlake_row_id', physical: '_strandlake_row_id', type: 'long', ...scalarColumn } as const; // prettier-ignore
+  const firstTask = await catalogFixture.queueImport(ann, datasetId);
+  await catalog.publish(await publicationOf(catalog, firstTask, { columns }));
+  const emptyColumn = {
+    name: 'empty',
+    physical: 'empty',
+    type: 'string',
+    ...scalarColumn,
+  } as const;
+  const rowIdColumn = { name: '_strandlake_row_id', physical: '_strandlake_row_id', type: 'long', ...scalarColumn } as const; // prettier-ignore
   const [variant, info, alleles] = columns;
-  const segmentColumns = [[rowIds, alleles!], [{ ...info!, children: [info!.children![0]!] }]];
-  const second = await catalogFixture.queueImport(ann, datasetId);
-  const publication = await publicationOf(catalog, second, {
-    columns: [variant!, info!, alleles!, added],
+  const segmentColumns = [[rowIdColumn, alleles!], [{ ...info!, children: [info!.children![0]!] }]];
+  const secondTask = await catalogFixture.queueImport(ann, datasetId);
+  const publication = await publicationOf(catalog, secondTask, {
+    columns: [variant!, info!, alleles!, emptyColumn],
     segmentColumns,
     logVersion: 1,
   });
@@ -288,11 +295,11 @@ test('a commit has the fields of its segments, and those that it adds without a 
 
 test('the fields of a commit are found before its transaction, and no segment is read in vain', async () => {
   const { catalog } = catalogFixture;
-  let reads = 0;
+  let nameReads = 0;
   const countedColumns: Columns = columns.map((column) => ({
     ...column,
     get name() {
-      reads++;
+      nameReads++;
       return column.name;
     },
   }));
@@ -303,13 +310,13 @@ test('the fields of a commit are found before its transaction, and no segment is
     // is left to be found.
     segmentColumns: [countedColumns, countedColumns, [...countedColumns]],
   });
-  const released = Promise.withResolvers<void>();
-  const earlier = catalog.transaction(() => released.promise);
-  const published = catalog.publish(publication);
-  const readsBefore = reads;
-  released.resolve();
-  await Promise.all([earlier, published]);
-  expect([readsBefore, reads]).toEqual([columns.length, columns.length]);
+  const earlierWork = Promise.withResolvers<void>();
+  const earlierTransaction = catalog.transaction(() => earlierWork.promise);
+  const publishing = catalog.publish(publication);
+  const nameReadsBeforeTransaction = nameReads;
+  earlierWork.resolve();
+  await Promise.all([earlierTransaction, publishing]);
+  expect([nameReadsBeforeTransaction, nameReads]).toEqual([columns.length, columns.length]);
   const { fields } = (await catalog.commits.get(publication.commitId))!;
   const names = ['variant', 'info', 'info.AF', 'info.a.b', 'alleles'];
   expect(fields).toEqual(names.map((name) => ({ name, is_new: true })));
@@ -317,33 +324,40 @@ test('the fields of a commit are found before its transaction, and no segment is
 
 test('commits are listed in the order of the versions that they made, not of the jobs that made them', async () => {
   const { catalog } = catalogFixture;
-  const slow = await publicationOf(catalog, await catalogFixture.queueImport(ann, datasetId), { columns }); // prettier-ignore
-  const fast = await publicationOf(catalog, await catalogFixture.queueImport(ann, datasetId), { columns }); // prettier-ignore
-  expect(fast.commitId).toBeGreaterThan(slow.commitId);
-  await catalog.publish({ ...fast, logVersion: 0, time: 1_000 });
-  await catalog.publish({ ...slow, logVersion: 1, time: 2_000 });
+  const slowPublication = await publicationOf(catalog, await catalogFixture.queueImport(ann, datasetId), { columns }); // prettier-ignore
+  const fastPublication = await publicationOf(catalog, await catalogFixture.queueImport(ann, datasetId), { columns }); // prettier-ignore
+  expect(fastPublication.commitId).toBeGreaterThan(slowPublication.commitId);
+  await catalog.publish({ ...fastPublication, logVersion: 0, time: 1_000 });
+  await catalog.publish({ ...slowPublication, logVersion: 1, time: 2_000 });
   const filters = [{}, { datasetIds: [datasetId] }, { datasetIds: [datasetId, 1] }, { statuses: ['failed', 'completed'] }] as const; // prettier-ignore
   for (const filter of filters) {
     const { rows } = await catalog.commits.list({ viewer: null, ...filter }, allRowsPage);
-    expect(rows.map(({ id }) => id)).toEqual([slow.commitId, fast.commitId]);
+    expect(rows.map(({ id }) => id)).toEqual([slowPublication.commitId, fastPublication.commitId]);
   }
-  const none = await catalog.commits.list({ viewer: null, statuses: ['failed'] }, allRowsPage);
-  expect(none.rows).toEqual([]);
+  const failedCommits = await catalog.commits.list(
+    { viewer: null, statuses: ['failed'] },
+    allRowsPage,
+  );
+  expect(failedCommits.rows).toEqual([]);
 });
 
 test('a declared field takes its type from the data only if its type is auto', async () => {
   const { catalog } = catalogFixture;
-  const declare = { datasetId, title: 'T', description: 'D' };
-  const open = await catalog.fields.create({ ...declare, name: 'variant', ordering: 9 });
+  const declaration = { datasetId, title: 'T', description: 'D' };
+  const openField = await catalog.fields.create({ ...declaration, name: 'variant', ordering: 9 });
   const fixedField = await catalog.fields.create({
-    ...declare,
+    ...declaration,
     name: 'alleles',
     dataType: 'text',
     isList: true,
   });
-  const nested = await catalog.fields.create({ ...declare, name: 'info.AF', entityType: 'sample' });
-  const unusedField = await catalog.fields.create({ ...declare, name: 'unused' });
-  expect([open.isValid, open.ordering, fixedField.ordering, open.dataType]).toEqual([
+  const nestedField = await catalog.fields.create({
+    ...declaration,
+    name: 'info.AF',
+    entityType: 'sample',
+  });
+  const unusedField = await catalog.fields.create({ ...declaration, name: 'unused' });
+  expect([openField.isValid, openField.ordering, fixedField.ordering, openField.dataType]).toEqual([
     false,
     9,
     null,
@@ -351,7 +365,7 @@ test('a declared field takes its type from the data only if its type is auto', a
   ]);
   const task = await catalogFixture.queueImport(ann, datasetId);
   await catalog.publish(await publicationOf(catalog, task, { columns }));
-  expect(await catalog.fields.get(open.id)).toMatchObject({
+  expect(await catalog.fields.get(openField.id)).toMatchObject({
     dataType: 'string',
     isValid: true,
     ordering: 9,
@@ -362,7 +376,7 @@ test('a declared field takes its type from the data only if its type is auto', a
     isValid: true,
     isList: true,
   });
-  expect(await catalog.fields.get(nested.id)).toMatchObject({
+  expect(await catalog.fields.get(nestedField.id)).toMatchObject({
     path: ['info', 'AF'],
     dataType: 'double',
     isList: true,

@@ -77,7 +77,7 @@ const primaryKeys = ['tasks', 'commits', 'imports'].map((table) => `sqlite_autoi
 const foreignKeys = ['tasks_parent', ...['commits', 'imports', 'exports', 'dataset_migrations'].map((table) => `${table}_task`)]; // prettier-ignore
 /** Stands among the indexes where the few rows that are found are sorted. */
 const sorting = 'FOR ORDER BY';
-const background = { kind: 'compaction', description: '', priority: 80, params: {}, isStarted: false, sourceObjectId: null }; // prettier-ignore
+const backgroundTask = { kind: 'compaction', description: '', priority: 80, params: {}, isStarted: false, sourceObjectId: null }; // prettier-ignore
 
 test.each<readonly [string, (db: Database) => Promise<unknown>, ...string[]]>([
   ['the capacity of a queue', (db) => requireQueueCapacity(db, accountId)],
@@ -85,7 +85,7 @@ test.each<readonly [string, (db: Database) => Promise<unknown>, ...string[]]>([
   ['the next task', (db) => taskTable(db).claim({ idleKinds: ['import'] }), 'tasks_queue', ...activeOnObject],
   ['the active task of a kind', (db) => taskTable(db).openTask('snapshot', datasetId), ...activeOnObject],
   ['the running tasks on an object', (db) => taskTable(db).runningOn(datasetId), 'tasks_queue'],
-  ['a new background task', (db) => taskTable(db).addBackground({ ...background, targetObjectId: datasetId }), ...activeOnObject],
+  ['a new background task', (db) => taskTable(db).addBackground({ ...backgroundTask, targetObjectId: datasetId }), ...activeOnObject],
   ['the active tasks', (db) => taskTable(db).list({ viewer, statuses }, page), 'tasks_active_account'],
   ['the active tasks of a target', (db) => taskTable(db).list({ viewer, statuses, targetObjectIds: [datasetId] }, page), 'tasks_active_target_object'],
   ['the active tasks of a source', (db) => taskTable(db).list({ viewer, statuses, sourceObjectIds: [datasetId] }, page), 'tasks_active_source_object'],
@@ -115,16 +115,18 @@ test.each<readonly [string, (db: Database) => Promise<unknown>, ...string[]]>([
   expect(steps.length).toBeGreaterThan(0);
   if (!indexes.includes(sorting))
     expect(steps.filter((step) => step.includes(sorting))).toEqual([]);
-  const allowed = [...indexes, ...primaryKeys, ...foreignKeys];
-  const reads = steps.filter((step) => /^(SCAN|SEARCH) (tasks|other|running|imports|exports|dataset_migrations|commits|deleted_commits|commit_versions)\b/.test(step));
-  expect(reads.filter((step) => !allowed.includes(/^SEARCH .* INDEX (\w+)/.exec(step)?.[1] ?? ''))).toEqual([]);
+  const allowedIndexes = [...indexes, ...primaryKeys, ...foreignKeys];
+  const readingSteps = steps.filter((step) => /^(SCAN|SEARCH) (tasks|other|running|imports|exports|dataset_migrations|commits|deleted_commits|commit_versions)\b/.test(step));
+  expect(readingSteps.filter((step) => !allowedIndexes.includes(/^SEARCH .* INDEX (\w+)/.exec(step)?.[1] ?? ''))).toEqual([]);
 }); // prettier-ignore
 
 test('looks up the rollbacks of the commits after a version only, not all rollbacks of the dataset', async () => {
   const steps: string[] = [];
   await commitTable(new ExplainingDatabase(db, steps)).changesAfter(datasetId, 7);
   const searches = steps.filter((step) => /\b(commits|deleted_commits)\b/.test(step));
-  const [ofVersions, ofRollbacks] = ['log_version>?', 'parent_job_id=?'].map((terms) => searches.filter((step) => step.includes(terms))); // prettier-ignore
-  expect([ofVersions!.length > 0, ofRollbacks!.length > 0]).toEqual([true, true]);
-  expect(searches.length).toBe(ofVersions!.length + ofRollbacks!.length);
+  const [versionSearches, rollbackSearches] = ['log_version>?', 'parent_job_id=?'].map((terms) =>
+    searches.filter((step) => step.includes(terms)),
+  );
+  expect([versionSearches!.length > 0, rollbackSearches!.length > 0]).toEqual([true, true]);
+  expect(searches.length).toBe(versionSearches!.length + rollbackSearches!.length);
 });

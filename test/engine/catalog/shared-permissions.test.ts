@@ -31,8 +31,8 @@ test('permissions of an older catalogue are kept, and can be changed', async () 
   await insert(`INSERT INTO vault_permissions VALUES (8, 2, 1), (7, 3, 3), (7, 2, 2)`);
   await migrateSchema(db);
   const table = vaultPermissionTable(db);
-  const rows = [7, 8].map(async (vaultId) => (await table.list({ vaultId }, allRowsPage)).rows);
-  expect((await Promise.all(rows)).flat()).toEqual([
+  const rowLists = [7, 8].map(async (vaultId) => (await table.list({ vaultId }, allRowsPage)).rows);
+  expect((await Promise.all(rowLists)).flat()).toEqual([
     { id: 1, vaultId: 7, userId: 2, groupId: null, level: 2, createdAt: 7, updatedAt: 7 },
     { id: 2, vaultId: 7, userId: 3, groupId: null, level: 3, createdAt: 7, updatedAt: 7 },
     { id: 3, vaultId: 8, userId: 2, groupId: null, level: 1, createdAt: 8, updatedAt: 8 },
@@ -59,35 +59,41 @@ test('a user has the highest of all that was granted to them and their groups', 
     ),
   );
   const levels = [null, 'read', 'write', 'admin'] as const;
-  /** The model: granted permissions by vault and holder, and the members of each group. */
-  const granted = new Map<string, Permission | null>();
-  const members = new Set<string>();
+  /** The model: the permission that was granted on each vault to each holder, and the pairs of a group and a member. */
+  const permissionByGrant = new Map<string, Permission | null>();
+  const memberships = new Set<string>();
   for (let step = 0; step < 400; step += 1) {
     const person = users[randomBelow(3)]!;
     const group = groups[randomBelow(3)]!;
     const vault = vaults[randomBelow(2)]!;
     if (randomBelow(2) === 0) {
       const membership = `${group.id} ${person.user.id}`;
-      if (members.delete(membership)) await catalog.groups.removeMember(group.id, person.user.id);
+      if (memberships.delete(membership))
+        await catalog.groups.removeMember(group.id, person.user.id);
       else {
-        members.add(membership);
+        memberships.add(membership);
         await catalog.groups.addMember(group.id, person.user.id);
       }
     } else {
       const isUser = randomBelow(2) === 0;
       const permission = levels[randomBelow(4)]!;
       const holder = isUser ? { userId: person.user.id } : { groupId: group.id };
-      granted.set(`${vault.id} ${isUser ? `u${person.user.id}` : `g${group.id}`}`, permission);
+      permissionByGrant.set(
+        `${vault.id} ${isUser ? `u${person.user.id}` : `g${group.id}`}`,
+        permission,
+      );
       await catalog.transaction((tx) => shareVault(tx, owner.user, vault, holder, permission));
     }
     for (const { user } of users) {
       for (const { id } of vaults) {
-        const grantedLevel = granted.get(`${id} u${user.id}`) ?? null;
-        const shared = groups
-          .filter((one) => members.has(`${one.id} ${user.id}`))
-          .map((one) => granted.get(`${id} g${one.id}`) ?? null);
-        const highest = Math.max(...[grantedLevel, ...shared].map((one) => levels.indexOf(one)));
-        expect([seed, step, await readPermissionOn(catalog, { user }, id)]).toEqual([seed, step, levels[highest]]); // prettier-ignore
+        const ownPermission = permissionByGrant.get(`${id} u${user.id}`) ?? null;
+        const groupPermissions = groups
+          .filter((one) => memberships.has(`${one.id} ${user.id}`))
+          .map((one) => permissionByGrant.get(`${id} g${one.id}`) ?? null);
+        const highestIndex = Math.max(
+          ...[ownPermission, ...groupPermissions].map((one) => levels.indexOf(one)),
+        );
+        expect([seed, step, await readPermissionOn(catalog, { user }, id)]).toEqual([seed, step, levels[highestIndex]]); // prettier-ignore
       }
     }
   }

@@ -56,27 +56,28 @@ test('the table of transitions is unchanged', () => {
 
 test('every transition of a task is allowed or refused as the table says, and its job has the same status', async () => {
   const { tasks } = catalogFixture.catalog;
-  const reach: Readonly<Partial<Record<TaskStatus, (task: TaskRow) => Promise<unknown>>>> = {
-    queued: async () => undefined,
-    running: () => tasks.claim(),
-    completed: async (task) => {
-      await tasks.claim();
-      await tasks.complete(task.id);
-    },
-    failed: async (task) => {
-      await tasks.claim();
-      await tasks.fail(task.id, 'reason');
-    },
-    canceled: (task) => tasks.cancel(task.id),
-  };
-  const act: Readonly<Partial<Record<TaskStatus, (id: number) => Promise<unknown>>>> = {
+  const reachByStatus: Readonly<Partial<Record<TaskStatus, (task: TaskRow) => Promise<unknown>>>> =
+    {
+      queued: async () => undefined,
+      running: () => tasks.claim(),
+      completed: async (task) => {
+        await tasks.claim();
+        await tasks.complete(task.id);
+      },
+      failed: async (task) => {
+        await tasks.claim();
+        await tasks.fail(task.id, 'reason');
+      },
+      canceled: (task) => tasks.cancel(task.id),
+    };
+  const moveByStatus: Readonly<Partial<Record<TaskStatus, (id: number) => Promise<unknown>>>> = {
     queued: (id) => tasks.requeue(id),
     completed: (id) => tasks.complete(id),
     failed: (id) => tasks.fail(id, 'reason'),
     canceled: (id) => tasks.cancel(id),
   };
-  for (const [from, arrive] of Object.entries(reach)) {
-    for (const [to, move] of Object.entries(act)) {
+  for (const [from, arrive] of Object.entries(reachByStatus)) {
+    for (const [to, move] of Object.entries(moveByStatus)) {
       const task = await catalogFixture.queueImport(ann, datasetId);
       await arrive(task);
       expect(await readTaskAndJobStatuses(task)).toEqual([from, from]);
@@ -98,7 +99,7 @@ test('every transition of a task is allowed or refused as the table says, and it
 
 test('the job records every change of status and the reason of a failure', async () => {
   const { tasks, imports } = catalogFixture.catalog;
-  const begin = Date.now();
+  const beginTime = Date.now();
   const task = await catalogFixture.queueImport(ann, datasetId);
   await tasks.claim();
   await tasks.progress(task.id, 1, { processed_records: 5 });
@@ -117,48 +118,49 @@ test('the job records every change of status and the reason of a failure', async
     ['running', 'failed'],
   ]);
   const times = job.timestamps.map(([, , time]) => time);
-  expect([begin, ...times, Date.now()]).toEqual(
-    [begin, ...times, Date.now()].toSorted((a, b) => a - b),
+  expect([beginTime, ...times, Date.now()]).toEqual(
+    [beginTime, ...times, Date.now()].toSorted((a, b) => a - b),
   );
 });
 
 test('tasks start by priority, then age', async () => {
   const { tasks } = catalogFixture.catalog;
   const lateTask = await catalogFixture.queueImport(ann, datasetId, 20);
-  const first = await catalogFixture.queueImport(ann, datasetId, 5);
-  const second = await catalogFixture.queueImport(ann, datasetId, 5);
+  const firstTask = await catalogFixture.queueImport(ann, datasetId, 5);
+  const secondTask = await catalogFixture.queueImport(ann, datasetId, 5);
   const claimedIds = [];
   for (let i = 0; i < 4; i++) claimedIds.push((await tasks.claim({ runningPerAccount: 10 }))?.id);
-  expect(claimedIds).toEqual([first.id, second.id, lateTask.id, undefined]);
-  expect((await tasks.get(first.id))?.attempts).toBe(1);
+  expect(claimedIds).toEqual([firstTask.id, secondTask.id, lateTask.id, undefined]);
+  expect((await tasks.get(firstTask.id))?.attempts).toBe(1);
 });
 
 test('an exclusive task comes first, whatever runs on its target, and no other task on its target starts beside it', async () => {
   const { tasks } = catalogFixture.catalog;
-  const [long, later] = [await catalogFixture.queueImport(ann, datasetId, 1), await catalogFixture.queueImport(ann, datasetId, 2)];
-  const [one, two] = [await catalogFixture.queueImport(ann, datasetId, 9), await catalogFixture.queueImport(ann, datasetId, 9)];
-  const elsewhere = await catalogFixture.queueImport(ann, await catalogFixture.createDataset(ann, 'other'), 9);
-  const background = { description: '', priority: 80, params: {}, targetObjectId: datasetId, sourceObjectId: null };
-  const merge = await tasks.addBackground({ ...background, kind: 'compaction', isStarted: false });
-  expect((await tasks.claim())?.id).toBe(long.id);
+  const [longTask, laterTask] = [await catalogFixture.queueImport(ann, datasetId, 1), await catalogFixture.queueImport(ann, datasetId, 2)];
+  const firstExclusive = await catalogFixture.queueImport(ann, datasetId, 9);
+  const secondExclusive = await catalogFixture.queueImport(ann, datasetId, 9);
+  const otherTargetTask = await catalogFixture.queueImport(ann, await catalogFixture.createDataset(ann, 'other'), 9);
+  const backgroundTask = { description: '', priority: 80, params: {}, targetObjectId: datasetId, sourceObjectId: null };
+  const mergeTask = await tasks.addBackground({ ...backgroundTask, kind: 'compaction', isStarted: false });
+  expect((await tasks.claim())?.id).toBe(longTask.id);
   const claim = async (classes?: readonly ['background']): Promise<number | undefined> =>
-    (await tasks.claim({ exclusiveIds: [two.id, one.id], ...(classes && { classes }) }))?.id;
-  expect([await claim(), await claim(), await claim()]).toEqual([one.id, elsewhere.id, undefined]);
-  expect(await claim(['background'])).toBe(merge.id);
-  await tasks.complete(one.id);
-  expect([await claim(), await claim()]).toEqual([two.id, undefined]);
-  await tasks.cancel(two.id);
-  expect(await claim()).toBe(later.id);
+    (await tasks.claim({ exclusiveIds: [secondExclusive.id, firstExclusive.id], ...(classes && { classes }) }))?.id;
+  expect([await claim(), await claim(), await claim()]).toEqual([firstExclusive.id, otherTargetTask.id, undefined]);
+  expect(await claim(['background'])).toBe(mergeTask.id);
+  await tasks.complete(firstExclusive.id);
+  expect([await claim(), await claim()]).toEqual([secondExclusive.id, undefined]);
+  await tasks.cancel(secondExclusive.id);
+  expect(await claim()).toBe(laterTask.id);
 }); // prettier-ignore
 
 test('while no slot is free for an exclusive task, nothing waits for it', async () => {
   const { tasks, imports } = catalogFixture.catalog;
-  const exclusive = await catalogFixture.queueImport(ann, datasetId, 1);
-  const { userId, accountId } = exclusive;
+  const exclusiveTask = await catalogFixture.queueImport(ann, datasetId, 1);
+  const { userId, accountId } = exclusiveTask;
   const { task } = await imports.create({ datasetId, userId, accountId, source: 'data_records' });
-  const exclusiveIds = [exclusive.id];
+  const exclusiveIds = [exclusiveTask.id];
   expect((await tasks.claim({ classes: ['interactive'], exclusiveIds }))?.id).toBe(task.id);
-  expect((await tasks.claim({ exclusiveIds }))?.id).toBe(exclusive.id);
+  expect((await tasks.claim({ exclusiveIds }))?.id).toBe(exclusiveTask.id);
 });
 
 test('an exclusive task needs no share of its account, so that those of others do not wait for this account', async () => {
@@ -167,29 +169,30 @@ test('an exclusive task needs no share of its account, so that those of others d
   const annIds = { userId: ann.user.id, accountId: ann.account.id };
   for (let i = 0; i < 2; i++) await exports.create({ ...annIds, datasetId, format: 'json' });
   for (let i = 0; i < 2; i++) await tasks.claim();
-  const exclusive = await catalogFixture.queueImport(ann, datasetId, 9);
-  const other = await catalogFixture.queueImport(ann, datasetId, 1);
-  const bobs = await catalogFixture.queueImport(bob, datasetId, 5);
-  const claim = async (): Promise<number | undefined> => (await tasks.claim({ exclusiveIds: [exclusive.id], runningPerAccount: 2 }))?.id; // prettier-ignore
-  expect([await claim(), await claim()]).toEqual([exclusive.id, undefined]);
-  await tasks.complete(exclusive.id);
-  expect([await claim(), await claim()]).toEqual([bobs.id, undefined]);
-  expect((await tasks.get(other.id))?.status).toBe('queued');
+  const exclusiveTask = await catalogFixture.queueImport(ann, datasetId, 9);
+  const otherTask = await catalogFixture.queueImport(ann, datasetId, 1);
+  const bobsTask = await catalogFixture.queueImport(bob, datasetId, 5);
+  const claim = async (): Promise<number | undefined> =>
+    (await tasks.claim({ exclusiveIds: [exclusiveTask.id], runningPerAccount: 2 }))?.id;
+  expect([await claim(), await claim()]).toEqual([exclusiveTask.id, undefined]);
+  await tasks.complete(exclusiveTask.id);
+  expect([await claim(), await claim()]).toEqual([bobsTask.id, undefined]);
+  expect((await tasks.get(otherTask.id))?.status).toBe('queued');
 });
 
 test('an account at its limit of running tasks waits, and others go first (T0: tasksRunningPerAccount)', async () => {
   const { tasks } = catalogFixture.catalog;
   const bob = await catalogFixture.createUserOf('bob@elsewhere.org', 'elsewhere');
-  const bobs = await catalogFixture.createDataset(bob);
-  const anns = [];
-  for (let i = 0; i < 3; i++) anns.push(await catalogFixture.queueImport(ann, datasetId, 1));
-  const otherTask = await catalogFixture.queueImport(bob, bobs, 99);
-  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[0]!.id);
-  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[1]!.id);
-  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(otherTask.id);
+  const bobsDatasetId = await catalogFixture.createDataset(bob);
+  const annsTasks = [];
+  for (let i = 0; i < 3; i++) annsTasks.push(await catalogFixture.queueImport(ann, datasetId, 1));
+  const bobsTask = await catalogFixture.queueImport(bob, bobsDatasetId, 99);
+  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(annsTasks[0]!.id);
+  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(annsTasks[1]!.id);
+  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(bobsTask.id);
   expect(await tasks.claim({ runningPerAccount: 2 })).toBeUndefined();
-  await tasks.complete(anns[0]!.id);
-  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[2]!.id);
+  await tasks.complete(annsTasks[0]!.id);
+  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(annsTasks[2]!.id);
 });
 
 test('C4: concurrent calls never get the same task', async () => {
@@ -219,13 +222,13 @@ test('progress of an attempt that is over changes nothing', async () => {
 
 test('C3: a restart requeues what was running, in order, however often it happens', async () => {
   const { tasks } = catalogFixture.catalog;
-  const first = await catalogFixture.queueImport(ann, datasetId, 1);
+  const runningTask = await catalogFixture.queueImport(ann, datasetId, 1);
   const waitingTask = await catalogFixture.queueImport(ann, datasetId, 50);
   for (let attempt = 1; attempt <= 5; attempt++) {
     expect((await tasks.claim({ runningPerAccount: 1 }))?.attempts).toBe(attempt);
-    const [changed] = await tasks.requeueRunning();
-    expect(changed?.id).toBe(first.id);
-    expect(await readTaskAndJobStatuses(first)).toEqual(['queued', 'queued']);
+    const [requeuedTask] = await tasks.requeueRunning();
+    expect(requeuedTask?.id).toBe(runningTask.id);
+    expect(await readTaskAndJobStatuses(runningTask)).toEqual(['queued', 'queued']);
   }
   expect((await tasks.claim({ ids: [waitingTask.id] }))?.id).toBe(waitingTask.id);
   expect(await tasks.claim({ ids: [waitingTask.id] })).toBeUndefined();
@@ -244,8 +247,8 @@ test('an orderly stop does not count as an attempt', async () => {
 test('C7: cancel includes the job and the children, and is refused once the task is finished', async () => {
   const { catalog } = catalogFixture;
   const task = await catalogFixture.queueImport(ann, datasetId);
-  const canceled = await catalog.tasks.cancel(task.id);
-  expect(canceled.map((one) => [one.id, one.status])).toEqual([[task.id, 'queued']]);
+  const canceledTasks = await catalog.tasks.cancel(task.id);
+  expect(canceledTasks.map((one) => [one.id, one.status])).toEqual([[task.id, 'queued']]);
   expect(await readTaskAndJobStatuses(task)).toEqual(['canceled', 'canceled']);
   expect((await catalog.tasks.get(task.id))?.cancelRequested).toBe(true);
   await expect(catalog.tasks.cancel(task.id)).rejects.toMatchObject({
@@ -259,9 +262,13 @@ test('C7: cancel cascades to unfinished children', async () => {
   const db = new SqliteDatabase(':memory:');
   await migrateSchema(db);
   const account = await accountTable(db).create({ domain: 'acme' });
-  const byAnn = { accountId: account.id, email: 'ann@example.org', role: 'member' } as const;
-  const user = await userTable(db).create(byAnn);
-  const add = (resourceId: number, parentId: number | null, status: TaskStatus): Promise<TaskRow> =>
+  const newUser = { accountId: account.id, email: 'ann@example.org', role: 'member' } as const;
+  const user = await userTable(db).create(newUser);
+  const addTask = (
+    resourceId: number,
+    parentId: number | null,
+    status: TaskStatus,
+  ): Promise<TaskRow> =>
     insertTask(
       db,
       {
@@ -277,14 +284,14 @@ test('C7: cancel cascades to unfinished children', async () => {
       },
       status,
     );
-  const top = await add(1, null, 'running');
-  const active = await add(2, top.id, 'queued');
-  const done = await add(3, top.id, 'completed');
-  const taskBelow = await add(4, active.id, 'pending');
-  const canceled = await taskTable(db).cancel(top.id);
-  expect(canceled.map((task) => task.id)).toEqual([top.id, active.id, taskBelow.id]);
-  expect((await taskTable(db).get(taskBelow.id))?.status).toBe('canceled');
-  expect((await taskTable(db).get(done.id))?.status).toBe('completed');
+  const topTask = await addTask(1, null, 'running');
+  const activeChild = await addTask(2, topTask.id, 'queued');
+  const completedChild = await addTask(3, topTask.id, 'completed');
+  const grandchild = await addTask(4, activeChild.id, 'pending');
+  const canceledTasks = await taskTable(db).cancel(topTask.id);
+  expect(canceledTasks.map((task) => task.id)).toEqual([topTask.id, activeChild.id, grandchild.id]);
+  expect((await taskTable(db).get(grandchild.id))?.status).toBe('canceled');
+  expect((await taskTable(db).get(completedChild.id))?.status).toBe('completed');
   await db.close();
 });
 
@@ -325,13 +332,13 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
     };
     const actions = random(2) === 0 ? [publishing(), canceling()] : [canceling(), publishing()];
     const outcome = new Set(await Promise.all(actions));
-    const won = outcome.has('completed') ? 'completed' : 'canceled';
+    const finalStatus = outcome.has('completed') ? 'completed' : 'canceled';
     expect(outcome).toEqual(
-      new Set(won === 'completed' ? ['completed', 'refused'] : ['canceled', 'too late']),
+      new Set(finalStatus === 'completed' ? ['completed', 'refused'] : ['canceled', 'too late']),
     );
-    expect(await readTaskAndJobStatuses(task)).toEqual([won, won]);
+    expect(await readTaskAndJobStatuses(task)).toEqual([finalStatus, finalStatus]);
     expect((await catalog.commits.get(publication.commitId)) !== undefined).toBe(
-      won === 'completed',
+      finalStatus === 'completed',
     );
   }
 });
@@ -339,9 +346,9 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
 test('lists filter and order tasks', async () => {
   const { catalog } = catalogFixture;
   const viewer = await catalogFixture.readViewer(ann.user.id);
-  const otherDataset = await catalogFixture.createDataset(ann, 'other');
+  const otherDatasetId = await catalogFixture.createDataset(ann, 'other');
   const a = await catalogFixture.queueImport(ann, datasetId, 7);
-  const b = await catalogFixture.queueImport(ann, otherDataset, 3);
+  const b = await catalogFixture.queueImport(ann, otherDatasetId, 3);
   const annIds = { userId: ann.user.id, accountId: ann.account.id };
   const { task: c } = await catalog.exports.create({
     ...annIds,
@@ -350,26 +357,26 @@ test('lists filter and order tasks', async () => {
     priority: 5,
   });
   await catalog.tasks.cancel(b.id);
-  const ids = async (filter: object): Promise<readonly number[]> => {
+  const listIds = async (filter: object): Promise<readonly number[]> => {
     const { rows, total } = await catalog.tasks.list({ viewer, ...filter }, allRowsPage);
     expect(total).toBe(rows.length);
     return rows.map((row) => row.id);
   };
-  expect(await ids({})).toEqual([c.id, b.id, a.id]);
-  expect(await ids({ statuses: ['queued', 'running'] })).toEqual([c.id, a.id]);
-  expect(await ids({ statuses: [] })).toEqual([]);
-  expect(await ids({ kinds: ['export'] })).toEqual([c.id]);
-  expect(await ids({ targetObjectIds: [datasetId] })).toEqual([a.id]);
-  expect(await ids({ sourceObjectIds: [datasetId] })).toEqual([c.id]);
-  expect(await ids({ userIds: [ann.user.id + 1] })).toEqual([]);
-  expect(await ids({ ids: [a.id, 5] })).toEqual([a.id]);
-  expect(await ids({ parentIds: [a.id] })).toEqual([]);
-  expect(await ids({ ordering: { by: 'priority', isDescending: false } })).toEqual([
+  expect(await listIds({})).toEqual([c.id, b.id, a.id]);
+  expect(await listIds({ statuses: ['queued', 'running'] })).toEqual([c.id, a.id]);
+  expect(await listIds({ statuses: [] })).toEqual([]);
+  expect(await listIds({ kinds: ['export'] })).toEqual([c.id]);
+  expect(await listIds({ targetObjectIds: [datasetId] })).toEqual([a.id]);
+  expect(await listIds({ sourceObjectIds: [datasetId] })).toEqual([c.id]);
+  expect(await listIds({ userIds: [ann.user.id + 1] })).toEqual([]);
+  expect(await listIds({ ids: [a.id, 5] })).toEqual([a.id]);
+  expect(await listIds({ parentIds: [a.id] })).toEqual([]);
+  expect(await listIds({ ordering: { by: 'priority', isDescending: false } })).toEqual([
     b.id,
     c.id,
     a.id,
   ]);
-  expect(await ids({ ordering: { by: 'priority', isDescending: true } })).toEqual([
+  expect(await listIds({ ordering: { by: 'priority', isDescending: true } })).toEqual([
     a.id,
     c.id,
     b.id,
@@ -380,12 +387,12 @@ test('lists filter and order tasks', async () => {
 
 test('the counts of tasks follow every change, also the deletion of an object (seed 12)', async () => {
   const { tasks, objects } = catalogFixture.catalog;
-  const other = await catalogFixture.createDataset(ann, 'other');
+  const otherDatasetId = await catalogFixture.createDataset(ann, 'other');
   const bob = await catalogFixture.createUserOf('bob@example.org', 'elsewhere');
-  const bobs = await catalogFixture.createDataset(bob);
-  const background = { description: '', priority: 80, params: {}, sourceObjectId: null };
-  const below = seededRandomBelow(12);
-  const listedCounts = async (): Promise<Map<string, number>> => {
+  const bobsDatasetId = await catalogFixture.createDataset(bob);
+  const backgroundTask = { description: '', priority: 80, params: {}, sourceObjectId: null };
+  const randomBelow = seededRandomBelow(12);
+  const countListedTasks = async (): Promise<Map<string, number>> => {
     const classes = ['interactive', 'standard', 'background'] as const;
     const counts = new Map<string, number>();
     for (const row of (await tasks.list({ viewer: null, classes }, allRowsPage)).rows) {
@@ -396,12 +403,12 @@ test('the counts of tasks follow every change, also the deletion of an object (s
   };
   const expectSameCounts = async (): Promise<void> => {
     const counts = await tasks.counts();
-    expect(new Map(counts.map((one) => [`${one.kind} ${one.class} ${one.status}`, one.count]))).toEqual(await listedCounts());
+    expect(new Map(counts.map((one) => [`${one.kind} ${one.class} ${one.status}`, one.count]))).toEqual(await countListedTasks());
   };
   const steps: readonly ((task: TaskRow | undefined) => Promise<unknown>)[] = [
-    () => catalogFixture.queueImport(ann, [datasetId, other][below(2)]!),
-    () => catalogFixture.queueImport(bob, bobs),
-    () => tasks.addBackground({ ...background, kind: 'compaction', targetObjectId: other, isStarted: below(2) === 0 }),
+    () => catalogFixture.queueImport(ann, [datasetId, otherDatasetId][randomBelow(2)]!),
+    () => catalogFixture.queueImport(bob, bobsDatasetId),
+    () => tasks.addBackground({ ...backgroundTask, kind: 'compaction', targetObjectId: otherDatasetId, isStarted: randomBelow(2) === 0 }),
     async (task) => task && tasks.complete(task.id),
     async (task) => task && tasks.fail(task.id, 'reason'),
     async (task) => task && tasks.requeue(task.id),
@@ -409,15 +416,15 @@ test('the counts of tasks follow every change, also the deletion of an object (s
     () => tasks.removeOpen(['compaction']),
   ];
   for (let i = 0; i < 200; i++) {
-    const step = below(steps.length);
-    await steps[step]!(step < 3 ? undefined : await tasks.claim({ runningPerAccount: Infinity }));
+    const stepIndex = randomBelow(steps.length);
+    await steps[stepIndex]!(stepIndex < 3 ? undefined : await tasks.claim({ runningPerAccount: Infinity }));
     await expectSameCounts();
   }
-  const published = await catalogFixture.queueImport(ann, datasetId);
-  await catalogFixture.catalog.publish(await publicationOf(catalogFixture.catalog, published));
+  const publishedTask = await catalogFixture.queueImport(ann, datasetId);
+  await catalogFixture.catalog.publish(await publicationOf(catalogFixture.catalog, publishedTask));
   await expectSameCounts();
   expect((await tasks.counts()).map(({ kind }) => kind)).toContain('commit');
-  for (const id of [datasetId, other, bobs]) {
+  for (const id of [datasetId, otherDatasetId, bobsDatasetId]) {
     await objects.delete(id);
     await expectSameCounts();
   }

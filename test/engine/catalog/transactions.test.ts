@@ -28,11 +28,11 @@ test('reads outside a transaction see it only after its commit', async () => {
 });
 
 test('a transaction that throws is rolled back, and the next one works', async () => {
-  const failing = catalog.transaction(async (tx) => {
+  const failingTransaction = catalog.transaction(async (tx) => {
     await tx.accounts.create({ domain: 'acme' });
     throw new Error('changed my mind');
   });
-  await expect(failing).rejects.toThrow('changed my mind');
+  await expect(failingTransaction).rejects.toThrow('changed my mind');
   expect(await catalog.accounts.byDomain('acme')).toBeUndefined();
   await catalog.accounts.create({ domain: 'acme' });
 });
@@ -51,12 +51,12 @@ test('transactions run one after another, in the order of the calls', async () =
 });
 
 test('the tables of a transaction throw after its end', async () => {
-  let leaked: Tables | undefined;
+  let leakedTables: Tables | undefined;
   await catalog.transaction(async (tx) => {
-    leaked = tx;
+    leakedTables = tx;
   });
-  await expect(leaked!.nextId()).rejects.toThrow('the transaction has ended');
-  await expect(leaked!.accounts.byDomain('x')).rejects.toThrow('the transaction has ended');
+  await expect(leakedTables!.nextId()).rejects.toThrow('the transaction has ended');
+  await expect(leakedTables!.accounts.byDomain('x')).rejects.toThrow('the transaction has ended');
 });
 
 test('concurrent writers get distinct ids', async () => {
@@ -68,24 +68,24 @@ test('concurrent writers get distinct ids', async () => {
 test('R5: a full disk fails writes, keeps the committed rows, and writes succeed again once there is space', async () => {
   const db = new SqliteDatabase(join(folder, 'full.sqlite'));
   const text = 'x'.repeat(20_000);
-  const count = async (): Promise<unknown> =>
+  const countRows = async (): Promise<unknown> =>
     (await db.get(sql`SELECT COUNT(*) AS n FROM t`))?.['n'];
   await db.run(sql`CREATE TABLE t (text TEXT)`);
-  const pages = Number((await db.get(sql`PRAGMA page_count`))?.['page_count']);
-  await db.run(constantSql(`PRAGMA max_page_count = ${pages + 20}`));
-  let rows = 0;
+  const pageCount = Number((await db.get(sql`PRAGMA page_count`))?.['page_count']);
+  await db.run(constantSql(`PRAGMA max_page_count = ${pageCount + 20}`));
+  let rowCount = 0;
   const fill = async (): Promise<void> => {
     for (;;) {
       await db.atomic((tx) => tx.run(sql`INSERT INTO t (text) VALUES (${text})`));
-      rows += 1;
+      rowCount += 1;
     }
   };
   await expect(fill()).rejects.toMatchObject({ code: 'no-space' });
-  expect(rows).toBeGreaterThan(0);
-  expect(await count()).toBe(rows);
+  expect(rowCount).toBeGreaterThan(0);
+  expect(await countRows()).toBe(rowCount);
   await expect(db.run(sql`INSERT INTO t (text) VALUES (${text})`)).rejects.toThrow('no space left');
   await db.run(sql`DELETE FROM t WHERE rowid = 1`);
   await db.run(sql`INSERT INTO t (text) VALUES ('small')`);
-  expect(await count()).toBe(rows);
+  expect(await countRows()).toBe(rowCount);
   await db.close();
 });

@@ -30,11 +30,11 @@ test('a first user is created with account, personal vault and token', async () 
   expect((await catalog.tokens.authenticate(createdUser.token!.secret, tokenHashKey))?.id).toBe(
     createdUser.token!.row.id,
   );
-  const second = await catalog.transaction((tx) =>
+  const secondUser = await catalog.transaction((tx) =>
     createUser(tx, { email: 'bob@example.org', domain: 'ACME' }, tokenHashKey),
   );
-  expect(second.account.id).toBe(createdUser.account.id);
-  expect([second.user.role, second.token]).toEqual(['member', null]);
+  expect(secondUser.account.id).toBe(createdUser.account.id);
+  expect([secondUser.user.role, secondUser.token]).toEqual(['member', null]);
   expect((await catalog.users.list({ accountId: createdUser.account.id }, allRowsPage)).total).toBe(
     2,
   );
@@ -62,13 +62,13 @@ test('A7: no file of the catalogue contains the secret of a token', async () => 
   const createdUser = await catalog.transaction((tx) =>
     createUser(tx, { email: 'ann@example.org', domain: 'acme', token: { secret } }, tokenHashKey),
   );
-  const random = await catalog.tokens.create({ userId: createdUser.user.id }, tokenHashKey);
+  const randomToken = await catalog.tokens.create({ userId: createdUser.user.id }, tokenHashKey);
   const dump = (): string =>
     readdirSync(folder)
       .map((name) => readFileSync(join(folder, name), 'latin1'))
       .join('\n');
   const hasSecret = (text: string): boolean =>
-    text.includes(secret) || text.includes(random.secret);
+    text.includes(secret) || text.includes(randomToken.secret);
   expect(dump()).toContain('ann@example.org');
   expect(hasSecret(dump())).toBe(false);
   await catalog.close();
@@ -96,10 +96,10 @@ test('A9: tokens end by revocation and expiry, and authenticate only with the ri
   expect(await tokens.authenticate('', tokenHashKey, now)).toBeUndefined();
   expect(await tokens.authenticate(`${secret} `, tokenHashKey, now)).toBeUndefined();
   expect(await tokens.authenticate(secret, new Uint8Array(32), now)).toBeUndefined();
-  const revoked = await tokens.revoke(row.id);
-  expect(revoked?.revokedAt).not.toBeNull();
+  const revokedToken = await tokens.revoke(row.id);
+  expect(revokedToken?.revokedAt).not.toBeNull();
   expect(await tokens.authenticate(secret, tokenHashKey, now)).toBeUndefined();
-  expect((await tokens.revoke(row.id))?.revokedAt).toBe(revoked?.revokedAt);
+  expect((await tokens.revoke(row.id))?.revokedAt).toBe(revokedToken?.revokedAt);
   await catalogFixture.catalog.close();
 });
 
@@ -112,15 +112,15 @@ test('a chosen secret must have 30 characters and be unused', async () => {
   await expect(tokens.create({ userId: user.id, secret }, tokenHashKey)).rejects.toThrow(
     'exists already',
   );
-  for (const wrong of [
+  for (const wrongSecret of [
     'x'.repeat(29),
     'x'.repeat(31),
     `${'x'.repeat(29)}é`,
     `${'x'.repeat(29)} `,
   ]) {
-    await expect(tokens.create({ userId: user.id, secret: wrong }, tokenHashKey)).rejects.toThrow(
-      'exactly 30',
-    );
+    await expect(
+      tokens.create({ userId: user.id, secret: wrongSecret }, tokenHashKey),
+    ).rejects.toThrow('exactly 30');
   }
   await catalogFixture.catalog.close();
 });
@@ -130,13 +130,13 @@ test('the last use of a token is recorded at most once a minute', async () => {
   const { tokens } = catalogFixture.catalog;
   const { user } = await catalogFixture.createUserOf('ann@example.org');
   const { row } = await tokens.create({ userId: user.id }, tokenHashKey);
-  const lastUsed = async (): Promise<number | null> => (await tokens.get(row.id))!.lastUsedAt;
+  const readLastUsedAt = async (): Promise<number | null> => (await tokens.get(row.id))!.lastUsedAt;
   await tokens.touch(row, 100_000);
-  expect(await lastUsed()).toBe(100_000);
+  expect(await readLastUsedAt()).toBe(100_000);
   await tokens.touch((await tokens.get(row.id))!, 159_999);
-  expect(await lastUsed()).toBe(100_000);
+  expect(await readLastUsedAt()).toBe(100_000);
   await tokens.touch((await tokens.get(row.id))!, 160_000);
-  expect(await lastUsed()).toBe(160_000);
+  expect(await readLastUsedAt()).toBe(160_000);
   const otherUser = await catalogFixture.createUserOf('bob@example.org');
   await tokens.create({ userId: otherUser.user.id }, tokenHashKey);
   expect((await tokens.list({ userId: user.id }, allRowsPage)).rows.map((one) => one.id)).toEqual([

@@ -132,7 +132,7 @@ test('counts the objects at the root', async () => {
 test('ids are not reused after a deletion', async () => {
   const { vaults } = catalogFixture.catalog;
   const annIds = { accountId: ann.account.id, userId: ann.user.id };
-  const first = await vaults.create({ ...annIds, name: 'brief' });
-  await vaults.delete(first.id);
-  expect((await vaults.create({ ...annIds, name: 'brief' })).id).toBeGreaterThan(first.id);
+  const firstVault = await vaults.create({ ...annIds, name: 'brief' });
+  await vaults.delete(firstVault.id);
+  expect((await vaults.create({ ...annIds, name: 'brief' })).id).toBeGreaterThan(firstVault.id);
 });

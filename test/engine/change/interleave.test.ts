@@ -13,7 +13,7 @@ function randomText(next: () => number): string | null {
     : Array.from({ length }, () => 'acgtµ'[Math.floor(next() * 5)]).join('');
 }
 
-/** A column of texts in which null values have bytes, too. */
+/** Returns a column of texts in which null values have bytes, too. */
 function textColumn(texts: readonly (string | null)[]): Data {
   const { data } = vectorFromArray(texts.map((text) => text ?? 'hidden'), new Utf8()); // prettier-ignore
   const nullBitmap = new Uint8Array((texts.length + 7) >> 3);
@@ -27,17 +27,19 @@ const textsOf = (column: Data): unknown[] => makeVector(column as Data<Utf8>).to
 
 test(`texts are taken in any order, repeatedly and in runs (STRANDLAKE_SEED=${seed})`, () => {
   const next = random(seed);
-  const pick = (count: number): number => Math.floor(next() * count);
+  const randomBelow = (count: number): number => Math.floor(next() * count);
   for (let round = 0; round < 50; round++) {
-    const sources = [1, 2].map(() => Array.from({ length: 1 + pick(60) }, () => randomText(next)));
+    const sources = [1, 2].map(() =>
+      Array.from({ length: 1 + randomBelow(60) }, () => randomText(next)),
+    );
     const columns = sources.map(textColumn);
     const from: number[] = [];
     const rows: number[] = [];
     while (rows.length < 80) {
-      const source = pick(2);
+      const source = randomBelow(2);
       const { length } = sources[source]!;
-      let row = pick(length + 1) - 1;
-      for (let run = 1 + pick(next() < 0.5 ? 1 : 20); run > 0 && row < length; run--) {
+      let row = randomBelow(length + 1) - 1;
+      for (let run = 1 + randomBelow(next() < 0.5 ? 1 : 20); run > 0 && row < length; run--) {
         from.push(source);
         rows.push(row);
         if (row < 0) break; // row -1 stands for null
@@ -47,8 +49,8 @@ test(`texts are taken in any order, repeatedly and in runs (STRANDLAKE_SEED=${se
     const picks = { from: Uint8Array.from(from), rows: Int32Array.from(rows) };
     const expected = rows.map((row, i) => sources[from[i]!]![row] ?? null);
     expect([...textsOf(interleaveColumns(columns, picks))]).toEqual(expected);
-    const ownRows = Int32Array.from({ length: 70 }, () => pick(sources[0]!.length));
-    const taken = [...textsOf(takeRows(columns[0]!, ownRows))];
-    expect(taken).toEqual([...ownRows].map((row) => sources[0]![row]));
+    const rowsToTake = Int32Array.from({ length: 70 }, () => randomBelow(sources[0]!.length));
+    const takenTexts = [...textsOf(takeRows(columns[0]!, rowsToTake))];
+    expect(takenTexts).toEqual([...rowsToTake].map((row) => sources[0]![row]));
   }
 });

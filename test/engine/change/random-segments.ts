@@ -28,10 +28,15 @@ export async function writeRecords(
     const style = randomDistribution(next);
     return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
   });
-  const isGiven = ids.length > 0;
-  const stored = isGiven ? [givenIdColumn, ...columns] : columns;
-  const data = batchOf(stored, isGiven ? [[...ids], ...values] : values, rows, BigInt(commit));
-  const segment = await writeSegment({ columns: stored, data, rows, isIntermediate }, path);
+  const hasGivenIds = ids.length > 0;
+  const storedColumns = hasGivenIds ? [givenIdColumn, ...columns] : columns;
+  const data = batchOf(
+    storedColumns,
+    hasGivenIds ? [[...ids], ...values] : values,
+    rows,
+    BigInt(commit),
+  );
+  const segment = await writeSegment({ columns: storedColumns, data, rows, isIntermediate }, path);
   return { segment: { ...segment, path }, ids: Array.from(data.getChild('_id')!, String), values };
 }
 

@@ -47,18 +47,20 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
     const caseText = `STRANDLAKE_SEED=${seed}, round ${round}`;
     const belowMost = (most: number): number => Math.floor(next() * most);
     const columns = randomColumns(next, 6, 2);
-    const olds: WrittenSegment[] = [];
+    const storedSegments: WrittenSegment[] = [];
     for (let i = 0; i < 1 + belowMost(3); i++) {
       const ownColumns = randomColumnSubset(next, columns);
       const rows = 1 + belowMost(next() < 0.2 ? 20_000 : 300);
-      olds.push(await writeRecords(newFile(), next, ownColumns, rows, i + 1));
+      storedSegments.push(await writeRecords(newFile(), next, ownColumns, rows, i + 1));
     }
-    const all = olds.flatMap(({ ids }, segment) => ids.map((id, row) => ({ id, segment, row })));
+    const allRows = storedSegments.flatMap(({ ids }, segment) =>
+      ids.map((id, row) => ({ id, segment, row })),
+    );
     const share = next();
-    const chosenRows = all.filter(() => next() < share * share);
+    const chosenRows = allRows.filter(() => next() < share * share);
     const keepsOthers = next() < 0.5;
     const isById = next() < 0.5;
-    const news: WrittenSegment[] = [];
+    const writtenGivenSegments: WrittenSegment[] = [];
     const givenIds: (string | null)[][] = [];
     /**
      * For each chosen record, the file and row of the given record that replaces it. Unless records are found by their ids, one given
@@ -75,14 +77,14 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
       const rows = shuffled(next, numbers(fileRows.length + 1 + belowMost(5)));
       const usedRows = isById ? fileRows.length : 1 + belowMost(fileRows.length);
       const ids = rows.map((row): string | null => (next() < 0.5 ? null : `own ${file} ${row}`));
-      for (const [i, match] of fileRows.entries()) {
+      for (const [i, matchIndex] of fileRows.entries()) {
         const row = rows[i % usedRows]!;
-        places[match] = { file: news.length, row };
-        ids[row] = chosenRows[match]!.id;
+        places[matchIndex] = { file: writtenGivenSegments.length, row };
+        ids[row] = chosenRows[matchIndex]!.id;
       }
       const ownColumns = randomColumnSubset(next, columns);
       const isIntermediate = next() < 0.5;
-      news.push(await writeRecords(newFile(), next, ownColumns, rows.length, 99, isById ? ids : [], isIntermediate)); // prettier-ignore
+      writtenGivenSegments.push(await writeRecords(newFile(), next, ownColumns, rows.length, 99, isById ? ids : [], isIntermediate)); // prettier-ignore
       givenIds.push(isById ? ids : []);
     }
     const matches: RowMatches = {
@@ -92,20 +94,20 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
       rows: Int32Array.from(chosenRows, ({ row }) => row),
       rowIds: Float64Array.from(chosenRows, (_, i) => 2 ** 40 + 3 * i),
     };
-    const givenSegments = news.map(({ segment }) => segment);
-    const segments = olds.map(({ segment }) => segment);
+    const givenSegments = writtenGivenSegments.map(({ segment }) => segment);
+    const segments = storedSegments.map(({ segment }) => segment);
     const allColumns = [...givenSegments, ...(keepsOthers ? segments : [])].map(
       (segment) => segment.columns,
     );
     const columnsPresent = presentColumns(columns, allColumns);
     const valueOf = ({ segment, values }: WrittenSegment, column: Column, row: number): Value => {
-      const at = segment.columns.filter((one) => one.physical !== givenIdColumn.physical).findIndex(({ physical }) => physical === column.physical); // prettier-ignore
+      const at = segment.columns.filter((newSegment) => newSegment.physical !== givenIdColumn.physical).findIndex(({ physical }) => physical === column.physical); // prettier-ignore
       return at < 0 ? null : widenValue(column, values[at]![row]!);
     };
-    const valuesIn = async (segment: Segment, stored: Columns) =>
-      readValues({ ...segment, path: join(folder, segment.path) }, stored);
+    const valuesIn = async (segment: Segment, storedColumns: Columns) =>
+      readValues({ ...segment, path: join(folder, segment.path) }, storedColumns);
     if (chosenRows.length > 0) {
-      const order = {
+      const replacement = {
         given: givenSegments,
         columns,
         keepsOthers,
@@ -115,20 +117,23 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
         segments,
         path: newFile(),
       };
-      const replacing = await replaceRows(order);
-      expect([caseText, replacing.rows]).toEqual([caseText, chosenRows.length]);
-      const found = await valuesIn(replacing, [rowIdColumn, ...columnsPresent]);
-      expect([caseText, found.get('_id')]).toEqual([caseText, chosenRows.map(({ id }) => id)]);
-      expect(new Set(found.get('_commit'))).toEqual(new Set(['99']));
-      expect(found.get(rowIdColumn.physical)!.map(Number)).toEqual([...matches.rowIds]);
+      const replacingSegment = await replaceRows(replacement);
+      expect([caseText, replacingSegment.rows]).toEqual([caseText, chosenRows.length]);
+      const foundValues = await valuesIn(replacingSegment, [rowIdColumn, ...columnsPresent]);
+      expect([caseText, foundValues.get('_id')]).toEqual([
+        caseText,
+        chosenRows.map(({ id }) => id),
+      ]);
+      expect(new Set(foundValues.get('_commit'))).toEqual(new Set(['99']));
+      expect(foundValues.get(rowIdColumn.physical)!.map(Number)).toEqual([...matches.rowIds]);
       for (const column of columnsPresent) {
         const expected = chosenRows.map(({ segment, row }, i) => {
-          const value = valueOf(news[places[i]!.file]!, column, places[i]!.row);
+          const value = valueOf(writtenGivenSegments[places[i]!.file]!, column, places[i]!.row);
           return keepsOthers
-            ? upsertValue(column, value, valueOf(olds[segment]!, column, row))
+            ? upsertValue(column, value, valueOf(storedSegments[segment]!, column, row))
             : value;
         });
-        const firstDifference = firstValueDifference(expected, found.get(column.physical));
+        const firstDifference = firstValueDifference(expected, foundValues.get(column.physical));
         expect([caseText, column.name, firstDifference]).toEqual([
           caseText,
           column.name,
@@ -136,26 +141,26 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
         ]);
       }
     }
-    for (const [file, one] of news.entries()) {
+    for (const [file, newSegment] of writtenGivenSegments.entries()) {
       const usedRowSet = new Set(
         places.filter((place) => place.file === file).map(({ row }) => row),
       );
-      const restRows = one.ids.map((_, row) => row).filter((row) => !usedRowSet.has(row));
-      const order = {
-        given: one.segment,
+      const restRows = newSegment.ids.map((_, row) => row).filter((row) => !usedRowSet.has(row));
+      const addition = {
+        given: newSegment.segment,
         columns,
         rows: Int32Array.from(restRows),
         path: newFile(),
       };
-      const added = await addRows(order);
-      expect([caseText, added.rows]).toEqual([caseText, restRows.length]);
-      const stored = presentColumns(columns, [one.segment.columns]);
-      const after = await valuesIn(added, stored);
-      const ids = restRows.map((row) => givenIds[file]![row] ?? one.ids[row]);
-      expect([caseText, after.get('_id')]).toEqual([caseText, ids]);
-      for (const column of stored) {
-        const expected = restRows.map((row) => valueOf(one, column, row));
-        const firstDifference = firstValueDifference(expected, after.get(column.physical));
+      const addedSegment = await addRows(addition);
+      expect([caseText, addedSegment.rows]).toEqual([caseText, restRows.length]);
+      const storedColumns = presentColumns(columns, [newSegment.segment.columns]);
+      const addedValues = await valuesIn(addedSegment, storedColumns);
+      const ids = restRows.map((row) => givenIds[file]![row] ?? newSegment.ids[row]);
+      expect([caseText, addedValues.get('_id')]).toEqual([caseText, ids]);
+      for (const column of storedColumns) {
+        const expected = restRows.map((row) => valueOf(newSegment, column, row));
+        const firstDifference = firstValueDifference(expected, addedValues.get(column.physical));
         expect([caseText, column.name, firstDifference]).toEqual([
           caseText,
           column.name,

@@ -53,15 +53,15 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
       const ownColumns = randomColumnSubset(next, columns);
       const rows = isReplacing ? replacedRows.length : 1 + belowMost(next() < 0.2 ? 9_000 : 400);
       const rowIds = isReplacing ? replacedRows : Array.from({ length: rows }, () => nextId++);
-      const stored = isReplacing ? [rowIdColumn, ...ownColumns] : ownColumns;
+      const storedColumns = isReplacing ? [rowIdColumn, ...ownColumns] : ownColumns;
       const values = ownColumns.map((column) => {
         const style = randomDistribution(next);
         return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
       });
-      const lists = isReplacing ? [rowIds.map(BigInt), ...values] : values;
-      const data = batchOf(stored, lists, rows, BigInt(source + 1));
+      const columnValues = isReplacing ? [rowIds.map(BigInt), ...values] : values;
+      const data = batchOf(storedColumns, columnValues, rows, BigInt(source + 1));
       const file = newFile();
-      const segment = await writeSegment({ columns: stored, data, rows }, file);
+      const segment = await writeSegment({ columns: storedColumns, data, rows }, file);
       const firstId = String(data.getChild('_id')!.get(0));
       sources.push({
         file,
@@ -84,66 +84,86 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
     // Some records are deleted and not replaced.
     for (const [i, one] of model.entries())
       if (!one.isDeleted && next() < 0.1) model[i] = { ...one, isDeleted: true };
-    const deleting = sources.map(({ file, segment }, source) => {
+    const sourcesWithDeletions = sources.map(({ file, segment }, source) => {
       const goneRows = model.filter((one) => one.source === source && one.isDeleted);
       const rows = Int32Array.from(goneRows, ({ row }) => row).toSorted();
       return { file, segment: { ...segment, ...(rows.length > 0 && { deletion: deletionVector(rows) }) } }; // prettier-ignore
     });
     const dropsDeleted = next() < 0.3;
-    const spans = spansOf({ sources: deleting, rowsPerSpan: 1 + belowMost(1_000), dropsDeleted });
+    const spans = spansOf({
+      sources: sourcesWithDeletions,
+      rowsPerSpan: 1 + belowMost(1_000),
+      dropsDeleted,
+    });
     const expected = [false, true].map(
       (isDeleted) =>
       model.filter((one) => one.isDeleted === isDeleted && !(isDeleted && dropsDeleted)).toSorted((a, b) => a.rowId - b.rowId || a.source - b.source), // prettier-ignore
     ) as [ModelRow[], ModelRow[]];
-    let [live, dead] = [0, 0];
-    const columnsPresent = presentColumns(columns, deleting.map(({ segment }) => segment.columns)); // prettier-ignore
+    let [liveCount, deletedCount] = [0, 0];
+    const columnsPresent = presentColumns(columns, sourcesWithDeletions.map(({ segment }) => segment.columns)); // prettier-ignore
     const ids: string[][] = [];
-    for (const { file, segment } of deleting)
+    for (const { file, segment } of sourcesWithDeletions)
       ids.push((await readValues({ ...segment, path: file }, [])).get('_id')!.map(String));
     for (const span of spans) {
       const path = newFile();
-      const { segment, origins } = await sortRows({ sources: deleting, span, columns, file: path });
+      const { segment, origins } = await sortRows({
+        sources: sourcesWithDeletions,
+        span,
+        columns,
+        file: path,
+      });
       expect([caseText, segment.path]).toEqual([caseText, basename(path)]);
       const rows = span.isDeleted
-        ? expected[1].slice(dead, (dead += segment.rows))
-        : expected[0].slice(live, (live += segment.rows));
+        ? expected[1].slice(deletedCount, (deletedCount += segment.rows))
+        : expected[0].slice(liveCount, (liveCount += segment.rows));
       await check(caseText, { ...segment, path }, rows);
       const runsOf = originRunsDecoder(origins, segment.rows);
-      const expectedRows = deleting.map((_, source) => rows.flatMap((one, target) => (one.source === source ? [[one.row, target]] : [])).toSorted((a, b) => a[0]! - b[0]!)); // prettier-ignore
-      const foundRows = deleting.map((_, source) => rowsOfRuns(runsOf(source)));
+      const expectedRows = sourcesWithDeletions.map((_, source) => rows.flatMap((one, target) => (one.source === source ? [[one.row, target]] : [])).toSorted((a, b) => a[0]! - b[0]!)); // prettier-ignore
+      const foundRows = sourcesWithDeletions.map((_, source) => rowsOfRuns(runsOf(source)));
       expect([caseText, foundRows]).toEqual([caseText, expectedRows]);
       const goneCount = segment.deletion ? deletedRows(segment.deletion).length : 0;
       expect([caseText, goneCount]).toEqual([caseText, span.isDeleted ? segment.rows : 0]);
     }
-    expect([caseText, live, dead]).toEqual([caseText, expected[0].length, expected[1].length]);
+    expect([caseText, liveCount, deletedCount]).toEqual([
+      caseText,
+      expected[0].length,
+      expected[1].length,
+    ]);
 
-    async function check(at: string, segment: Segment, rows: readonly ModelRow[]): Promise<void> {
-      const isStored = storesRowIds(segment);
-      const found = await readValues(
+    async function check(
+      caseName: string,
+      segment: Segment,
+      rows: readonly ModelRow[],
+    ): Promise<void> {
+      const hasStoredRowIds = storesRowIds(segment);
+      const foundValues = await readValues(
         segment,
-        isStored ? [rowIdColumn, ...columnsPresent] : columnsPresent,
+        hasStoredRowIds ? [rowIdColumn, ...columnsPresent] : columnsPresent,
       );
-      const rowIds = isStored
-        ? found.get(rowIdColumn.physical)!.map(Number)
+      const rowIds = hasStoredRowIds
+        ? foundValues.get(rowIdColumn.physical)!.map(Number)
         : rows.map((_, i) => segment.baseRowId! + i);
-      expect([at, rowIds]).toEqual([at, rows.map(({ rowId }) => rowId)]);
+      expect([caseName, rowIds]).toEqual([caseName, rows.map(({ rowId }) => rowId)]);
       const expectedIds = rows.map(({ source, row }) => ids[source]![row]!);
-      expect([at, found.get('_id')]).toEqual([at, expectedIds]);
-      const runs = segment.idRuns?.flatMap(({ firstId, rows: count }) => Array.from({ length: count }, (_, i) => recordIdAfterRows(firstId, i))); // prettier-ignore
+      expect([caseName, foundValues.get('_id')]).toEqual([caseName, expectedIds]);
+      const idsOfRuns = segment.idRuns?.flatMap(({ firstId, rows: count }) => Array.from({ length: count }, (_, i) => recordIdAfterRows(firstId, i))); // prettier-ignore
       // In the product, a record that replaces another has the replaced record's `_id`; in this test, replacing sources have ids of their
       // own.
-      if (runs && rows.every(({ source }) => !storesRowIds(deleting[source]!.segment)))
-        expect([at, runs]).toEqual([at, expectedIds]);
+      if (
+        idsOfRuns &&
+        rows.every(({ source }) => !storesRowIds(sourcesWithDeletions[source]!.segment))
+      )
+        expect([caseName, idsOfRuns]).toEqual([caseName, expectedIds]);
       for (const column of columnsPresent) {
-        const list = rows.map(({ source, row }) => {
-          const ownColumns = deleting[source]!.segment.columns.filter(({ physical }) => physical !== rowIdColumn.physical); // prettier-ignore
+        const expectedValues = rows.map(({ source, row }) => {
+          const ownColumns = sourcesWithDeletions[source]!.segment.columns.filter(({ physical }) => physical !== rowIdColumn.physical); // prettier-ignore
           const index = ownColumns.findIndex(({ physical }) => physical === column.physical);
           return index < 0 ? null : widenValue(column, writtenValues[source]![index]![row]!);
         });
-        expect([at, firstValueDifference(list, found.get(column.physical)!)]).toEqual([
-          at,
-          undefined,
-        ]);
+        expect([
+          caseName,
+          firstValueDifference(expectedValues, foundValues.get(column.physical)!),
+        ]).toEqual([caseName, undefined]);
       }
     }
   }
@@ -151,15 +171,15 @@ test(`random rows are sorted as a loop over them does it (STRANDLAKE_SEED=${seed
 
 test('damaged origins are an error', () => {
   const rows = Int32Array.from([5, 0, 6, 2]);
-  const texts = encodeOrigins({ sources: Uint32Array.from([1, 0, 1, 7]), rows });
-  const runsOf = originRunsDecoder(texts, 4);
-  expect(texts.map((_, source) => rowsOfRuns(runsOf(source)))).toEqual([[[0, 1]], [[5, 0], [6, 2]], [], [], [], [], [], [[2, 3]]]); // prettier-ignore
-  expect(() => originRunsDecoder(texts, 3)(7)).toThrow(RangeError);
-  const bytes = Buffer.from(texts[1]!, 'base64');
+  const origins = encodeOrigins({ sources: Uint32Array.from([1, 0, 1, 7]), rows });
+  const runsOf = originRunsDecoder(origins, 4);
+  expect(origins.map((_, source) => rowsOfRuns(runsOf(source)))).toEqual([[[0, 1]], [[5, 0], [6, 2]], [], [], [], [], [], [[2, 3]]]); // prettier-ignore
+  expect(() => originRunsDecoder(origins, 3)(7)).toThrow(RangeError);
+  const bytes = Buffer.from(origins[1]!, 'base64');
   bytes[bytes.length - 6]! ^= 4;
   expect(() => originRunsDecoder(['', bytes.toString('base64')], 4)(1)).toThrow();
-  const cut = encodeOrigins({ sources: new Uint32Array(200), rows: Int32Array.from({ length: 200 }, (_, row) => 7 * row) }); // prettier-ignore
-  expect(() => originRunsDecoder(cut, 100)(0)).toThrow(RangeError);
+  const longOrigins = encodeOrigins({ sources: new Uint32Array(200), rows: Int32Array.from({ length: 200 }, (_, row) => 7 * row) }); // prettier-ignore
+  expect(() => originRunsDecoder(longOrigins, 100)(0)).toThrow(RangeError);
 });
 
 /** Returns the pairs of row and target of runs. */

@@ -14,19 +14,19 @@ import { writeSegment } from '../store/write-segment.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-keys-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-let files = 0;
+let fileCount = 0;
 
 function columnOf(name: string, type: StoredType): Column {
   return { name, physical: name, type, isList: false };
 }
 
-async function write(
+async function writeValues(
   columns: readonly Column[],
   values: readonly (readonly Value[])[],
   isIntermediate = false,
 ) {
   const rows = values[0]!.length;
-  const path = join(folder, `${files++}.parquet`);
+  const path = join(folder, `${fileCount++}.parquet`);
   const data = batchOf(columns, values, rows, 1n);
   const { blockChecksums } = await writeSegment({ columns, data, rows, isIntermediate }, path);
   return { path, blockChecksums, deletion: undefined, baseRowId: 0, bounds: undefined, rows };
@@ -34,25 +34,25 @@ async function write(
 
 const rows = 20_000;
 /** Values of a row by the column's name: its type in the dataset, its type in the segments, and its value. */
-const kinds: Readonly<Record<string, readonly [StoredType, StoredType, (row: number, random: number) => Value]>> = {
+const columnKinds: Readonly<Record<string, readonly [StoredType, StoredType, (row: number, fraction: number) => Value]>> = {
   rising: ['string', 'string', (row) => `GRCH38-1-${1000 * row + 1}-T`],
-  random: ['string', 'string', (_, random) => `rs${Math.floor(random * 1e9)}`],
-  gene: ['string', 'string', (_, random) => `GENE${Math.floor(random * 50)}`],
+  random: ['string', 'string', (_, fraction) => `rs${Math.floor(fraction * 1e9)}`],
+  gene: ['string', 'string', (_, fraction) => `GENE${Math.floor(fraction * 50)}`],
   sample: ['text', 'text', (row) => ['é', 'É', '', 'sample'][row >> 13]!],
   start: ['integer', 'integer', (row) => row >> 1],
   identifier: ['long', 'long', (row) => 2n ** 53n + BigInt(row)],
   wide: ['double', 'long', (row) => 2n ** 53n + BigInt(row)],
-  score: ['double', 'double', (row, random) => (random < 0.01 ? -0 : row / 8)],
-  frequency: ['float', 'float', (_, random) => Math.fround(random)],
+  score: ['double', 'double', (row, fraction) => (fraction < 0.01 ? -0 : row / 8)],
+  frequency: ['float', 'float', (_, fraction) => Math.fround(fraction)],
   undefinedNumber: ['double', 'double', (row) => (row % 100 === 7 ? NaN : row)],
   day: ['date', 'date', (row) => BigInt(row >> 4) * 86_400_000_000n],
   // Columns with few distinct values. They are dictionary-encoded if their type allows it.
-  fewDays: ['date', 'date', (_, random) => BigInt(Math.floor(random * 9)) * 86_400_000_000n],
-  fewIdentifiers: ['long', 'long', (_, random) => 2n ** 60n + BigInt(Math.floor(random * 9))],
-  fewWide: ['double', 'long', (_, random) => 2n ** 60n + BigInt(Math.floor(random * 9))],
-  fewStarts: ['integer', 'integer', (_, random) => Math.floor(random * 9) - 4],
-  fewScores: ['double', 'double', (_, random) => Math.floor(random * 9) / 7],
-  fewFrequencies: ['float', 'float', (_, random) => Math.fround(Math.floor(random * 9) / 7)],
+  fewDays: ['date', 'date', (_, fraction) => BigInt(Math.floor(fraction * 9)) * 86_400_000_000n],
+  fewIdentifiers: ['long', 'long', (_, fraction) => 2n ** 60n + BigInt(Math.floor(fraction * 9))],
+  fewWide: ['double', 'long', (_, fraction) => 2n ** 60n + BigInt(Math.floor(fraction * 9))],
+  fewStarts: ['integer', 'integer', (_, fraction) => Math.floor(fraction * 9) - 4],
+  fewScores: ['double', 'double', (_, fraction) => Math.floor(fraction * 9) / 7],
+  fewFrequencies: ['float', 'float', (_, fraction) => Math.fround(Math.floor(fraction * 9) / 7)],
   flag: ['boolean', 'boolean', (row) => row > 15_000],
 }; // prettier-ignore
 
@@ -69,57 +69,60 @@ test.each([
   `%s keys of one to three columns are found where a loop finds them (STRANDLAKE_SEED=${seed})`,
   async (_, count) => {
     const next = seededRandom(seed);
-    for (let left = shuffled(next, Object.keys(kinds)); left.length > 0;) {
-      const names = left.splice(0, 1 + Math.floor(next() * 3));
-      const nulls = next() < 0.5 ? 0 : 0.05;
-      const parts = await Promise.all(
-        [0, 1].map(async (part) => {
+    for (let namesLeft = shuffled(next, Object.keys(columnKinds)); namesLeft.length > 0;) {
+      const names = namesLeft.splice(0, 1 + Math.floor(next() * 3));
+      const nullShare = next() < 0.5 ? 0 : 0.05;
+      const writtenSegments = await Promise.all(
+        [0, 1].map(async (segmentIndex) => {
           const values = names.map((name) =>
             Array.from({ length: rows }, (__, row) => {
-              const value = kinds[name]![2](part * (rows / 2) + row, next());
-              return next() < nulls ? null : value;
+              const value = columnKinds[name]![2](segmentIndex * (rows / 2) + row, next());
+              return next() < nullShare ? null : value;
             }),
           );
           const goneRows = Int32Array.from({ length: rows }, (__, row) => row).filter(
             () => next() < 0.1,
           );
-          const stored = names.map((name) => columnOf(name, kinds[name]![1]));
-          const segment = { ...(await write(stored, values)), deletion: deletionVector(goneRows) };
+          const stored = names.map((name) => columnOf(name, columnKinds[name]![1]));
+          const segment = {
+            ...(await writeValues(stored, values)),
+            deletion: deletionVector(goneRows),
+          };
           return { segment, values, gone: new Set(goneRows) };
         }),
       );
-      const types = names.map((name) => kinds[name]![0]);
-      const given = Array.from({ length: count }, () => {
-        const { values } = parts[Math.floor(next() * 2)]!;
+      const types = names.map((name) => columnKinds[name]![0]);
+      const givenKeys = Array.from({ length: count }, () => {
+        const { values } = writtenSegments[Math.floor(next() * 2)]!;
         const row = Math.floor(next() * rows);
-        const other = next() < 0.2 ? Math.floor(next() * rows) : row; // often a key that no row has
+        const firstColumnRow = next() < 0.2 ? Math.floor(next() * rows) : row; // often a key that no row has
         return values.map((column, i) => {
-          const value = column[i === 0 ? other : row]!;
+          const value = column[i === 0 ? firstColumnRow : row]!;
           return types[i] === 'double' && value !== null ? Number(value) : value;
         });
       });
-      const wanted = await write(
+      const wantedSegment = await writeValues(
         names.map((name, i) => columnOf(`g_${name}`, types[i]!)),
-        names.map((__, i) => given.map((values) => values[i]!)),
+        names.map((__, i) => givenKeys.map((values) => values[i]!)),
         true,
       );
       const columns = names.map((name, i): KeyColumn => ({ given: [`g_${name}`], stored: [name], type: types[i]! })); // prettier-ignore
-      const segments = parts.map(({ segment }) => segment);
-      const found = findRows({ wanted: [wanted], columns, segments, isUnique: false });
-      const first = new Map<string, number>();
-      for (const [i, values] of given.entries()) {
+      const segments = writtenSegments.map(({ segment }) => segment);
+      const result = findRows({ wanted: [wantedSegment], columns, segments, isUnique: false });
+      const firstIndexByKey = new Map<string, number>();
+      for (const [i, values] of givenKeys.entries()) {
         const key = keyOf(types, values);
-        if (key !== undefined && !first.has(key)) first.set(key, i);
+        if (key !== undefined && !firstIndexByKey.has(key)) firstIndexByKey.set(key, i);
       }
-      expect([names, found.distinct]).toEqual([names, first.size]);
-      for (const [number, { values, gone }] of parts.entries()) {
+      expect([names, result.distinct]).toEqual([names, firstIndexByKey.size]);
+      for (const [index, { values, gone }] of writtenSegments.entries()) {
         const expected: [number, number][] = [];
         for (let row = 0; row < rows; row++) {
           const key = keyOf(types, values.map((column) => column[row]!)); // prettier-ignore
-          const at = key === undefined || gone.has(row) ? undefined : first.get(key);
+          const at = key === undefined || gone.has(row) ? undefined : firstIndexByKey.get(key);
           if (at !== undefined) expected.push([row, at]);
         }
-        const { rows: foundRows, given: foundGiven } = found.segments[number]!;
+        const { rows: foundRows, given: foundGiven } = result.segments[index]!;
         expect([names, [...foundRows].map((row, i) => [row, foundGiven[i]])]).toEqual([
           names,
           expected,
@@ -130,18 +133,18 @@ test.each([
 );
 
 /** Returns a copy of a segment in which the data pages of a column are overwritten, except for those with the given rows. */
-function damaged(segment: Awaited<ReturnType<typeof write>>, name: string, keep: readonly number[]) {
+function copyWithDamagedPages(segment: Awaited<ReturnType<typeof writeValues>>, name: string, keptRows: readonly number[]) {
   const path = `${segment.path}.damaged`;
   copyFileSync(segment.path, path);
   const file = new SegmentFile({ path: segment.path, blockChecksums: undefined });
   const descriptor = openSync(path, 'r+');
-  let pages = 0;
+  let pageCount = 0;
   try {
     for (const group of file.groups) {
       const { offsets, bytes, firstRows } = file.offsetIndexOf(group, group.chunks[file.leaf([name])!.index]!)!; // prettier-ignore
       for (const [page, offset] of offsets.entries()) {
-        pages++;
-        const isKept = keep.some((row) => row >= group.first + firstRows[page]! && row < group.first + firstRows[page + 1]!); // prettier-ignore
+        pageCount++;
+        const isKept = keptRows.some((row) => row >= group.first + firstRows[page]! && row < group.first + firstRows[page + 1]!); // prettier-ignore
         if (!isKept) writeSync(descriptor, Buffer.alloc(bytes[page]!, 0xff), 0, bytes[page], offset);
       }
     }
@@ -149,23 +152,23 @@ function damaged(segment: Awaited<ReturnType<typeof write>>, name: string, keep:
     file.close();
     closeSync(descriptor);
   }
-  expect(pages).toBeGreaterThan(4);
+  expect(pageCount).toBeGreaterThan(4);
   return { ...segment, path, blockChecksums: undefined };
 } // prettier-ignore
 
 async function search(
   given: readonly (readonly [name: string, type: StoredType, values: readonly Value[]])[],
-  segment: Awaited<ReturnType<typeof write>>,
+  segment: Awaited<ReturnType<typeof writeValues>>,
 ) {
-  const names = given.map(([name, type]) => columnOf(name, type));
-  const wanted = await write(names, given.map(([, , values]) => values), true); // prettier-ignore
+  const givenColumns = given.map(([name, type]) => columnOf(name, type));
+  const wantedSegment = await writeValues(givenColumns, given.map(([, , values]) => values), true); // prettier-ignore
   const columns = given.map(([name, type]): KeyColumn => ({ given: [name], stored: [name], type }));
-  return [...findRows({ wanted: [wanted], columns, segments: [segment], isUnique: true }).segments[0]!.rows]; // prettier-ignore
+  return [...findRows({ wanted: [wantedSegment], columns, segments: [segment], isUnique: true }).segments[0]!.rows]; // prettier-ignore
 }
 
 test('only pages whose bounds admit a wanted value are read', async () => {
   const values = Array.from({ length: rows }, (_, row) => `v${100_000 + row}`);
-  const segment = damaged(await write([columnOf('v', 'string')], [values]), 'v', [12_345]);
+  const segment = copyWithDamagedPages(await writeValues([columnOf('v', 'string')], [values]), 'v', [12_345]);
   expect(await search([['v', 'string', ['v112345', 'w', 'u', 'v2', '']]], segment)).toEqual([12_345]); // prettier-ignore
   await expect(search([['v', 'string', ['v100001']]], segment)).rejects.toThrow('cannot give a page');
 }); // prettier-ignore
@@ -174,7 +177,7 @@ test('no page is read if the dictionary has no wanted value', async () => {
   const values = Array.from({ length: rows }, (_, row) => `gene ${(row * 7) % 31}`);
   const labels = Array.from({ length: rows }, (_, row) => `a long label of row ${row}`);
   const columns = [columnOf('g', 'string'), columnOf('l', 'string')];
-  const segment = damaged(await write(columns, [values, labels]), 'g', []);
+  const segment = copyWithDamagedPages(await writeValues(columns, [values, labels]), 'g', []);
   expect(await search([['g', 'string', ['gene 0a', 'gene 12b', 'Gene 3']]], segment)).toEqual([]);
   await expect(search([['g', 'string', ['gene 3']]], segment)).rejects.toThrow('cannot give its');
 });
@@ -182,7 +185,11 @@ test('no page is read if the dictionary has no wanted value', async () => {
 test('no page is read if the Bloom filter has no wanted value', async () => {
   const random = seededRandom(12);
   const values = Array.from({ length: 4 * rows }, () => `rs${Math.floor(random() * 1e12)}`);
-  const segment = damaged(await write([columnOf('r', 'string')], [values]), 'r', []);
+  const segment = copyWithDamagedPages(
+    await writeValues([columnOf('r', 'string')], [values]),
+    'r',
+    [],
+  );
   expect(await search([['r', 'string', ['rs1234x', 'rs5678x', 'rs9x']]], segment)).toEqual([]);
   await expect(search([['r', 'string', [values[77]!]]], segment)).rejects.toThrow('cannot give');
 });
@@ -190,13 +197,13 @@ test('no page is read if the Bloom filter has no wanted value', async () => {
 test('of several columns, the one that rules out most is read first, and the others only where it has a wanted value', async () => {
   const genes = Array.from({ length: rows }, (_, row) => `gene ${(row * 7) % 31} `.repeat(1 + (row % 3))); // prettier-ignore
   const starts = Array.from({ length: rows }, (_, row) => 2 * row);
-  const segment = damaged(
-    await write([columnOf('g', 'string'), columnOf('s', 'integer')], [genes, starts]),
+  const segment = copyWithDamagedPages(
+    await writeValues([columnOf('g', 'string'), columnOf('s', 'integer')], [genes, starts]),
     'g',
     [9_000],
   );
-  const key = (start: number) => search([['g', 'string', [genes[9_000]!]], ['s', 'integer', [start]]], segment); // prettier-ignore
-  expect(await key(18_000)).toEqual([9_000]);
-  expect(await key(5_001)).toEqual([]); // between two starts of another page
-  await expect(key(5_000)).rejects.toThrow('cannot give a page');
+  const searchStart = (start: number) => search([['g', 'string', [genes[9_000]!]], ['s', 'integer', [start]]], segment); // prettier-ignore
+  expect(await searchStart(18_000)).toEqual([9_000]);
+  expect(await searchStart(5_001)).toEqual([]); // between two starts of another page
+  await expect(searchStart(5_000)).rejects.toThrow('cannot give a page');
 });

@@ -27,15 +27,15 @@ describe(`checksums of blocks (seed ${seed})`, () => {
     return Buffer.from(Uint8Array.from({ length }, () => (state = Math.imul(state, 0x9e3779b1) + 1) >>> 24)); // prettier-ignore
   };
   const checksumsOf = (file: Buffer): string => {
-    const sums = new BlockChecksums();
+    const checksums = new BlockChecksums();
     for (let at = 0; at < file.length;) {
       const size = 1 + random.integerBelow(random.pick([10, 5_000, 3 * blockBytes]));
-      sums.update(file.subarray(at, at + size));
+      checksums.update(file.subarray(at, at + size));
       at += size;
     }
-    return sums.finish();
+    return checksums.finish();
   };
-  const reading = (file: Buffer) => (into: Uint8Array, from: number) => {
+  const readerOf = (file: Buffer) => (into: Uint8Array, from: number) => {
     into.set(file.subarray(from, from + into.length));
   };
   const sizes = [0, 1, blockBytes - 1, blockBytes, blockBytes + 1, 2 * blockBytes, 3 * blockBytes + 77]; // prettier-ignore
@@ -45,20 +45,22 @@ describe(`checksums of blocks (seed ${seed})`, () => {
     const expected = Array.from({ length: Math.ceil(size / blockBytes) }, (_, i) =>
       naiveCrc(file.subarray(i * blockBytes, (i + 1) * blockBytes)),
     );
-    const sums = Buffer.from(checksumsOf(file), 'base64');
-    const found = Array.from({ length: sums.length / 4 }, (__, i) => sums.readUInt32LE(4 * i));
-    expect(found).toEqual(expected);
+    const sumBytes = Buffer.from(checksumsOf(file), 'base64');
+    const storedSums = Array.from({ length: sumBytes.length / 4 }, (__, i) =>
+      sumBytes.readUInt32LE(4 * i),
+    );
+    expect(storedSums).toEqual(expected);
   });
 
   test('every read gives the bytes of the file, and refuses those of an altered block', () => {
     for (let round = 0; round < 60; round++) {
       const file = bytesOf(1 + random.integerBelow(5 * blockBytes));
-      const sums = checksumsOf(file);
+      const checksums = checksumsOf(file);
       const badByte = random.integerBelow(file.length);
       const isAltered = random.chance(0.7);
-      const stored = Buffer.from(file);
-      if (isAltered) stored[badByte]! ^= 1 << random.integerBelow(8);
-      const blocks = new VerifiedBlocks(sums, file.length, alteredError);
+      const storedFile = Buffer.from(file);
+      if (isAltered) storedFile[badByte]! ^= 1 << random.integerBelow(8);
+      const blocks = new VerifiedBlocks(checksums, file.length, alteredError);
       for (let i = 0; i < 20; i++) {
         const from = random.integerBelow(file.length);
         const length =
@@ -66,7 +68,7 @@ describe(`checksums of blocks (seed ${seed})`, () => {
         const touches = (block: number): boolean =>
           block * blockBytes < from + length && (block + 1) * blockBytes > from;
         const target = Buffer.alloc(length);
-        const read = (): void => blocks.read(target, from, reading(stored));
+        const read = (): void => blocks.read(target, from, readerOf(storedFile));
         if (isAltered && touches(Math.floor(badByte / blockBytes))) expect(read).toThrow('altered');
         else {
           read();
@@ -78,11 +80,11 @@ describe(`checksums of blocks (seed ${seed})`, () => {
 
   test('a file of another size is refused', () => {
     const file = bytesOf(2 * blockBytes);
-    const sums = checksumsOf(file);
+    const checksums = checksumsOf(file);
     for (const size of [0, blockBytes, 2 * blockBytes + 1])
-      expect(() => new VerifiedBlocks(sums, size, alteredError)).toThrow('altered');
-    const shorter = new VerifiedBlocks(sums, 2 * blockBytes - 1, alteredError);
+      expect(() => new VerifiedBlocks(checksums, size, alteredError)).toThrow('altered');
+    const shorterBlocks = new VerifiedBlocks(checksums, 2 * blockBytes - 1, alteredError);
     const target = Buffer.alloc(1);
-    expect(() => shorter.read(target, blockBytes, reading(file))).toThrow('altered');
+    expect(() => shorterBlocks.read(target, blockBytes, readerOf(file))).toThrow('altered');
   });
 });

@@ -15,14 +15,14 @@ function fillPool<T extends Float64Array | Int32Array>(
 }
 
 test('a full pool keeps the buffers of the lengths that are used', () => {
-  const unused = fillPool(Float64Array, 1 << 18);
-  const used = fillPool(Int32Array, 1 << 16);
+  const unusedBuffers = fillPool(Float64Array, 1 << 18);
+  const usedBuffers = fillPool(Int32Array, 1 << 16);
   for (let round = 0; round < 3; round++) {
-    const again = fillPool(Int32Array, 1 << 16);
-    expect([...again].filter((buffer) => !used.has(buffer))).toEqual([]);
+    const reacquiredBuffers = fillPool(Int32Array, 1 << 16);
+    expect([...reacquiredBuffers].filter((buffer) => !usedBuffers.has(buffer))).toEqual([]);
   }
-  const other = acquireUncountedBuffer(Float64Array, 1 << 18);
-  expect(unused.has(other)).toBe(false);
+  const longBuffer = acquireUncountedBuffer(Float64Array, 1 << 18);
+  expect(unusedBuffers.has(longBuffer)).toBe(false);
 });
 
 test('a buffer is reused for a shorter length, and not for a longer one', () => {

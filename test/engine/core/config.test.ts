@@ -24,7 +24,7 @@ test('without flags and environment every setting has its default', () => {
 });
 
 test('reads every setting from a flag and from the environment, and the flag wins', () => {
-  const samples: Record<string, [string, unknown]> = {
+  const settingCases: Record<string, [string, unknown]> = {
     host: ['0.0.0.0', '0.0.0.0'],
     port: ['8080', 8080],
     data: ['elsewhere', resolve('elsewhere')],
@@ -51,9 +51,9 @@ test('reads every setting from a flag and from the environment, and the flag win
     logFile: ['lake.log', resolve('lake.log')],
     logFileMb: ['0', 0],
   };
-  expect(Object.keys(samples)).toEqual(Object.keys(settings));
+  expect(Object.keys(settingCases)).toEqual(Object.keys(settings));
   for (const [key, setting] of Object.entries(settings)) {
-    const [text, value] = samples[key] ?? ['', undefined];
+    const [text, value] = settingCases[key] ?? ['', undefined];
     expect(parseConfig([], { [setting.env]: text })).toHaveProperty(key, value);
     expect(parseConfig([`--${setting.flag}`, text], { [setting.env]: '?' })).toHaveProperty(
       key,
@@ -64,7 +64,7 @@ test('reads every setting from a flag and from the environment, and the flag win
 });
 
 test('reports all mistakes at once, with the flag or variable', () => {
-  const wrong = (): unknown =>
+  const parseWrongSettings = (): unknown =>
     parseConfig(['--port', '70000', '--prot', '1', '--data'], {
       STRANDLAKE_PUBLIC_URL: 'http://host/a%20path',
       STRANDLAKE_EXAMPLES: 'maybe',
@@ -72,14 +72,14 @@ test('reports all mistakes at once, with the flag or variable', () => {
       STRANDLAKE_ALLOW_ADDRESSES: 'http://x',
       STRANDLAKE_TRUST_PROXIES: 'proxy.local',
     });
-  expect(wrong).toThrow(/--port: must be a whole number from 0 to 65535, not "70000"/);
-  expect(wrong).toThrow(/--prot: is not a setting/);
-  expect(wrong).toThrow(/--data: needs a value/);
-  expect(wrong).toThrow(/STRANDLAKE_PUBLIC_URL: must be http/);
-  expect(wrong).toThrow(/STRANDLAKE_EXAMPLES: must be on or off/);
-  expect(wrong).toThrow(/STRANDLAKE_LOG: must be one of/);
-  expect(wrong).toThrow(/STRANDLAKE_TRUST_PROXIES: must be addresses and CIDR blocks .* not "proxy.local"/); // prettier-ignore
-  expect(wrong).toThrow(/STRANDLAKE_ALLOW_ADDRESSES: must be host:port/);
+  expect(parseWrongSettings).toThrow(/--port: must be a whole number from 0 to 65535, not "70000"/);
+  expect(parseWrongSettings).toThrow(/--prot: is not a setting/);
+  expect(parseWrongSettings).toThrow(/--data: needs a value/);
+  expect(parseWrongSettings).toThrow(/STRANDLAKE_PUBLIC_URL: must be http/);
+  expect(parseWrongSettings).toThrow(/STRANDLAKE_EXAMPLES: must be on or off/);
+  expect(parseWrongSettings).toThrow(/STRANDLAKE_LOG: must be one of/);
+  expect(parseWrongSettings).toThrow(/STRANDLAKE_TRUST_PROXIES: must be addresses and CIDR blocks .* not "proxy.local"/); // prettier-ignore
+  expect(parseWrongSettings).toThrow(/STRANDLAKE_ALLOW_ADDRESSES: must be host:port/);
 });
 
 test('a token of the wrong length is refused without being repeated', () => {
@@ -94,9 +94,9 @@ test('a mail server is refused without its password being repeated', () => {
 });
 
 test('separates positional arguments from settings', () => {
-  const parsed = parseArguments(['a.vcf', '--port', '1', 'b.vcf.gz', '--help'], {});
-  expect(parsed.positionals).toEqual(['a.vcf', 'b.vcf.gz']);
-  expect(parsed.help).toBe(true);
+  const parsedArguments = parseArguments(['a.vcf', '--port', '1', 'b.vcf.gz', '--help'], {});
+  expect(parsedArguments.positionals).toEqual(['a.vcf', 'b.vcf.gz']);
+  expect(parsedArguments.help).toBe(true);
   expect(() => parseConfig(['a.vcf'], {})).toThrow(/a\.vcf: not expected here/);
 });
 
@@ -108,12 +108,12 @@ test('the help names every flag and every variable', () => {
 });
 
 test('the README holds the same table', () => {
-  const squeezed = (text: string): string => text.replaceAll(/ +/g, ' ');
-  const page = squeezed(readFileSync('README.md', 'utf8'));
+  const squeezeSpaces = (text: string): string => text.replaceAll(/ +/g, ' ');
+  const page = squeezeSpaces(readFileSync('README.md', 'utf8'));
   const rows = Object.values(settings).map(
     ({ flag, hint, env, help, shown }) =>
       `| \`--${flag} ${hint.replaceAll('|', '\\|')}\` | \`${env}\` | ${help} | ${shown} |`,
   );
   for (const line of ['| Flag | Environment | Meaning | Default |', ...rows])
-    expect(page).toContain(squeezed(line));
+    expect(page).toContain(squeezeSpaces(line));
 });

@@ -59,8 +59,11 @@ describe('the data folder', () => {
   });
 
   test('is created with the folders above it', async () => {
-    const { root: made } = await files.openDataFolder(join(root, 'a', 'b', 'c'));
-    expect([made, (await stat(made)).mode & 0o777]).toEqual([join(root, 'a', 'b', 'c'), 0o700]);
+    const { root: createdRoot } = await files.openDataFolder(join(root, 'a', 'b', 'c'));
+    expect([createdRoot, (await stat(createdRoot)).mode & 0o777]).toEqual([
+      join(root, 'a', 'b', 'c'),
+      0o700,
+    ]);
   });
 });
 
@@ -86,17 +89,17 @@ describe('files', () => {
   test.each([
     ['while it is written', false, 3], // flushes after 32 and 64 MB, and at the end
     ['as often as its caller does, and not besides', true, 5], // flushes after every 16 of 66 MB, and at the end
-  ])('flushes a file %s', async (_, isFlushed, flushes) => {
-    for (const nth of [flushes, flushes + 1]) {
+  ])('flushes a file %s', async (_, isFlushedByCaller, flushCount) => {
+    for (const nth of [flushCount, flushCount + 1]) {
       armFault({ code: 'EIO', nth, operations: ['flush'] });
       const file = await createFile(folder.object(15, 1));
       try {
         for (let mb = 1; mb <= 66; mb++) {
           await file.write(new Uint8Array(1 << 20));
-          if (isFlushed && mb % 16 === 0) await file.flush();
+          if (isFlushedByCaller && mb % 16 === 0) await file.flush();
         }
         await file.finish().catch(() => undefined);
-        expect([nth, faultHits()]).toEqual([nth, nth === flushes ? ['flush'] : []]);
+        expect([nth, faultHits()]).toEqual([nth, nth === flushCount ? ['flush'] : []]);
       } finally {
         armFault(undefined);
         await file.abort();
@@ -147,13 +150,13 @@ describe('files', () => {
   });
 
   test('leaves no file after a write that failed or was too large', async () => {
-    async function* failing() {
+    async function* failingChunks() {
       yield utf8Bytes('abc');
       throw new Error('the client went away');
     }
-    await expect(writeStream(folder.object(1, 1), failing())).rejects.toThrow('went away');
-    const tooLarge = writeStream(folder.object(1, 1), [utf8Bytes('abcdef')], { maxBytes: 5 });
-    await expect(tooLarge).rejects.toMatchObject({ code: 'too-large' });
+    await expect(writeStream(folder.object(1, 1), failingChunks())).rejects.toThrow('went away');
+    const tooLargeWrite = writeStream(folder.object(1, 1), [utf8Bytes('abcdef')], { maxBytes: 5 });
+    await expect(tooLargeWrite).rejects.toMatchObject({ code: 'too-large' });
     expect(await files.listFolder(folder.objects)).toEqual([]);
   });
 
@@ -179,43 +182,43 @@ describe('files', () => {
   });
 
   test('refuses a planted symbolic link, as a file and as a folder (D2)', async () => {
-    const outside = await mkdtemp(join(tmpdir(), 'strandlake-outside-'));
+    const outsideFolder = await mkdtemp(join(tmpdir(), 'strandlake-outside-'));
     try {
-      await writeFile(join(outside, 'secret'), 'secret');
-      await symlink(join(outside, 'secret'), folder.object(5, 1));
+      await writeFile(join(outsideFolder, 'secret'), 'secret');
+      await symlink(join(outsideFolder, 'secret'), folder.object(5, 1));
       await expect(files.openFile(folder.object(5, 1))).rejects.toMatchObject({ code: 'damaged' });
       await expect(files.readFileStats(folder.object(5, 1))).rejects.toMatchObject({
         code: 'damaged',
       });
-      await symlink(outside, folder.dataset(6));
+      await symlink(outsideFolder, folder.dataset(6));
       const insidePath = folder.datasetFile(6, 'secret');
       await expect(files.openFile(insidePath)).rejects.toThrow('symbolic link');
       await expect(createFile(`${insidePath}2`)).rejects.toThrow('symbolic link');
       await files.sweepFolder(folder.datasets);
-      expect(await readdir(outside)).toEqual(['secret']);
+      expect(await readdir(outsideFolder)).toEqual(['secret']);
     } finally {
-      await rm(outside, { recursive: true });
+      await rm(outsideFolder, { recursive: true });
     }
   });
 
   test('calls a missing file damaged and names it without the root', async () => {
-    const missing = files.openFile(folder.object(9, 1));
-    await expect(missing).rejects.toMatchObject({ code: 'damaged' });
-    await expect(missing).rejects.toThrow(/objects\/9-1 is missing/);
+    const openingMissingFile = files.openFile(folder.object(9, 1));
+    await expect(openingMissingFile).rejects.toMatchObject({ code: 'damaged' });
+    await expect(openingMissingFile).rejects.toThrow(/objects\/9-1 is missing/);
     expect(await files.readFileStats(folder.object(9, 1))).toBeUndefined();
   });
 
   test('opens files named on the command line, including links', async () => {
-    const outside = await mkdtemp(join(tmpdir(), 'strandlake-outside-'));
+    const outsideFolder = await mkdtemp(join(tmpdir(), 'strandlake-outside-'));
     try {
-      await writeFile(join(outside, 'my.vcf'), 'hello');
-      await symlink(join(outside, 'my.vcf'), join(outside, 'link.vcf'));
-      const file = await files.openLocalFile(join(outside, 'link.vcf'));
+      await writeFile(join(outsideFolder, 'my.vcf'), 'hello');
+      await symlink(join(outsideFolder, 'my.vcf'), join(outsideFolder, 'link.vcf'));
+      const file = await files.openLocalFile(join(outsideFolder, 'link.vcf'));
       expect(file.bytes).toBe(5);
       await file.close();
-      await expect(files.openLocalFile(outside)).rejects.toThrow('not a regular file');
+      await expect(files.openLocalFile(outsideFolder)).rejects.toThrow('not a regular file');
     } finally {
-      await rm(outside, { recursive: true });
+      await rm(outsideFolder, { recursive: true });
     }
   });
 });

@@ -54,33 +54,33 @@ describe('addresses', () => {
 
   test('are parsed as Node parses them, and blocks contain what its BlockList contains', () => {
     const random = seeded(7);
-    const word = (): string => Math.floor(random() * 65_536).toString(16);
+    const randomGroup = (): string => Math.floor(random() * 65_536).toString(16);
     for (let i = 0; i < 2_000; i += 1) {
       const is4 = random() < 0.4;
       const text = is4
         ? Array.from({ length: 4 }, () => Math.floor(random() * 256)).join('.')
-        : Array.from({ length: 8 }, () => (random() < 0.5 ? '0' : word())).join(':');
+        : Array.from({ length: 8 }, () => (random() < 0.5 ? '0' : randomGroup())).join(':');
       expect([text, isIP(text)]).toEqual([text, is4 ? 4 : 6]);
-      const read = parseAddress(text)!;
+      const address = parseAddress(text)!;
       if (!is4) {
         // The URL parser writes the shortest form of an address, which denotes the same address.
         const shortAddress = new URL(`http://[${text}]`).hostname;
-        expect([shortAddress, parseAddress(shortAddress)]).toEqual([shortAddress, read]);
+        expect([shortAddress, parseAddress(shortAddress)]).toEqual([shortAddress, address]);
       }
       const bits = Math.floor(random() * ((is4 ? 32 : 128) + 1));
       const family = is4 ? 'ipv4' : 'ipv6';
-      const list = new BlockList();
-      list.addSubnet(text, bits, family);
+      const blockList = new BlockList();
+      blockList.addSubnet(text, bits, family);
       const nearAddress = is4
         ? text.replace(/\d+$/, (last) => String(Number(last) ^ 1))
-        : text.replace(/[^:]+$/, word());
+        : text.replace(/[^:]+$/, randomGroup());
       if (!/^0:0:0:0:0:(0|ffff):/.test(text)) {
-        const found = cidrContains({ address: read, bits }, parseAddress(nearAddress)!);
-        expect([text, bits, nearAddress, found]).toEqual([
+        const isContained = cidrContains({ address, bits }, parseAddress(nearAddress)!);
+        expect([text, bits, nearAddress, isContained]).toEqual([
           text,
           bits,
           nearAddress,
-          list.check(nearAddress, family),
+          blockList.check(nearAddress, family),
         ]);
       }
     }
@@ -152,7 +152,7 @@ describe('addresses', () => {
 
 describe('allowed addresses (N1)', () => {
   const ownAddresses = [parsedAddress('93.184.216.34')];
-  const may = (entries: readonly string[], host: string, port: number, at: string): boolean =>
+  const mayOpen = (entries: readonly string[], host: string, port: number, at: string): boolean =>
     mayConnect(
       { host, port, address: parsedAddress(at) },
       entries.map(parseAllowedAddress),
@@ -192,7 +192,7 @@ describe('allowed addresses (N1)', () => {
     [['100.64.0.0/10'], 'x', 80, '100.100.100.200', false],
     [['100.64.0.0/10'], 'x', 80, '100.100.100.201', true],
   ] as const)('%j: %s port %i at %s may be opened: %s', (entries, host, port, at, expected) =>
-    expect(may(entries, host, port, at)).toBe(expected),
+    expect(mayOpen(entries, host, port, at)).toBe(expected),
   );
 
   test.each([

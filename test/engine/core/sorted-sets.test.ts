@@ -17,17 +17,22 @@ describe(`lists of numbers (STRANDLAKE_SEED=${seed})`, () => {
   test('that ascend have in common, lack and have together what sets say', () => {
     for (let round = 0; round < 300; round++) {
       const limit = 1 + randomBelow(100);
-      const [x, y] = [new Set(randomNumbers(60, limit)), new Set(randomNumbers(60, limit))];
-      const [a, b] = [Int32Array.from(x).sort(), Int32Array.from(y).sort()];
-      const having = (isThere: (number: number) => boolean): number[] =>
+      const [firstSet, secondSet] = [
+        new Set(randomNumbers(60, limit)),
+        new Set(randomNumbers(60, limit)),
+      ];
+      const [a, b] = [Int32Array.from(firstSet).sort(), Int32Array.from(secondSet).sort()];
+      const numbersWhere = (isThere: (number: number) => boolean): number[] =>
         Array.from({ length: limit }, (_, number) => number).filter(isThere);
       expect([...intersectSorted(a, b)]).toEqual(
-        having((number) => x.has(number) && y.has(number)),
+        numbersWhere((number) => firstSet.has(number) && secondSet.has(number)),
       );
       expect([...subtractSorted(a, b)]).toEqual(
-        having((number) => x.has(number) && !y.has(number)),
+        numbersWhere((number) => firstSet.has(number) && !secondSet.has(number)),
       );
-      expect([...unionSorted(a, b)]).toEqual(having((number) => x.has(number) || y.has(number)));
+      expect([...unionSorted(a, b)]).toEqual(
+        numbersWhere((number) => firstSet.has(number) || secondSet.has(number)),
+      );
     }
   });
 
@@ -45,8 +50,8 @@ describe(`lists of numbers (STRANDLAKE_SEED=${seed})`, () => {
         ...someNumbers.slice(0, randomBelow(someNumbers.length + 1)),
       ];
       const expectedOrder = [...numbers.entries()].sort(([, p], [, q]) => p - q).map(([i]) => i);
-      for (const given of [numbers, Float64Array.from(numbers)]) {
-        const order = ascendingOrder(given) ?? numbers.keys();
+      for (const list of [numbers, Float64Array.from(numbers)]) {
+        const order = ascendingOrder(list) ?? numbers.keys();
         expect([...order]).toEqual(expectedOrder);
       }
     }

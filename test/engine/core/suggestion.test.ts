@@ -17,7 +17,7 @@ const knownNames = [
 ];
 const alphabet = [...'abcdefgilmnoprstuvwxy_- ÉèΩ1'];
 
-/** Whether at most `most` typing mistakes turn one word into the other, found by trying all mistakes. */
+/** Tells whether at most `most` typing mistakes turn one word into the other, found by trying all mistakes. */
 function isWithinMistakes(most: number, a: string, b: string): boolean {
   if (most < 0) return false;
   if (a === b) return true;
@@ -37,7 +37,7 @@ test(`a misspelt word means the nearest name, by a count of all mistakes (seed $
   const next = seededRandom(seed);
   const belowEnd = (end: number): number => Math.floor(next() * end);
   const pick = <T>(from: readonly T[]): T => from[belowEnd(from.length)]!;
-  let meant = 0;
+  let suggestionCount = 0;
   for (let i = 0; i < 2_000; i++) {
     let word: string = pick(knownNames);
     for (let n = belowEnd(4); n > 0; n--) {
@@ -59,9 +59,9 @@ test(`a misspelt word means the nearest name, by a count of all mistakes (seed $
     };
     const leastMistakes = Math.min(...knownNames.map(mistakesOf));
     const expectedName = leastMistakes === Infinity || word === '' ? undefined : knownNames.find((name) => mistakesOf(name) === leastMistakes); // prettier-ignore
-    const found = suggestionFor(word, knownNames);
-    expect([word, found]).toEqual([word, expectedName]);
-    if (found !== undefined) meant += 1;
+    const suggestion = suggestionFor(word, knownNames);
+    expect([word, suggestion]).toEqual([word, expectedName]);
+    if (suggestion !== undefined) suggestionCount += 1;
   }
-  expect(meant).toBeGreaterThan(500);
+  expect(suggestionCount).toBeGreaterThan(500);
 });

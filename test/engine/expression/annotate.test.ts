@@ -59,15 +59,18 @@ describe('the annotation examples of the specification', () => {
   });
 
   test('2: transient fields are dropped, ties run in the order of the list', () => {
-    const transient = { isTransient: true, ordering: 1 };
+    const transientOptions = { isTransient: true, ordering: 1 };
     const header = { constant: valueOfJson('["CHROM","POS","ID","REF","ALT"]') };
     const fields: AnnotationField[] = [
-      { ...annotationFieldOf('header', null, { ...transient, isList: true }), expression: header },
+      {
+        ...annotationFieldOf('header', null, { ...transientOptions, isList: true }),
+        expression: header,
+      },
       annotationFieldOf('row', 'dict(zip(record.header, value.split()))', {
-        ...transient,
+        ...transientOptions,
         dataType: 'object',
       }),
-      annotationFieldOf('build', "'GRCh37'", transient),
+      annotationFieldOf('build', "'GRCh37'", transientOptions),
       annotationFieldOf(
         'variant',
         "'-'.join([record.build, record.row['CHROM'], record.row['POS'], record.row['POS'], record.row['ALT']])",
@@ -218,23 +221,23 @@ test('an expression is evaluated from the values at the paths that it reads', ()
 
 test('a value that is not at hand is looked up with its whole field', () => {
   const wholeRecord = recordOf('{"o": {"a": 1, "n": null}, "s": "text", "z": null}');
-  const found = (text: string) => {
+  const evaluateBothWays = (text: string) => {
     const expression = compileExpression(text);
     const source = { ...noFields, lookUp: (name: string) => wholeRecord.map.get(name) };
-    const lookedUp = resultOrMessage(() => expression.evaluatePaths([undefined], source));
-    expect(lookedUp).toEqual(resultOrMessage(() => expression.evaluate(wholeRecord)));
-    return lookedUp;
+    const lookedUpResult = resultOrMessage(() => expression.evaluatePaths([undefined], source));
+    expect(lookedUpResult).toEqual(resultOrMessage(() => expression.evaluate(wholeRecord)));
+    return lookedUpResult;
   };
-  expect(found('record.o.a')).toBe(1);
-  expect(found('record.o.n')).toBe(null);
-  expect(found("record.o.get('x', 3)")).toBe(3);
-  expect(found("get(record, 'o.x.y', 4)")).toBe(4);
-  expect(found('record.o.x')).toBe("'dict' object has no attribute 'x'");
-  expect(found("record.o['x']")).toBe("'x'");
-  expect(found('record.s.a')).toBe("'str' object has no attribute 'a'");
-  expect(found('record.z.a')).toBe("'NoneType' object has no attribute 'a'");
-  expect(found("record.z.get('a')")).toBe("'NoneType' object has no attribute 'get'");
-  expect(found('record.q.a')).toBe("record has no field 'q'");
+  expect(evaluateBothWays('record.o.a')).toBe(1);
+  expect(evaluateBothWays('record.o.n')).toBe(null);
+  expect(evaluateBothWays("record.o.get('x', 3)")).toBe(3);
+  expect(evaluateBothWays("get(record, 'o.x.y', 4)")).toBe(4);
+  expect(evaluateBothWays('record.o.x')).toBe("'dict' object has no attribute 'x'");
+  expect(evaluateBothWays("record.o['x']")).toBe("'x'");
+  expect(evaluateBothWays('record.s.a')).toBe("'str' object has no attribute 'a'");
+  expect(evaluateBothWays('record.z.a')).toBe("'NoneType' object has no attribute 'a'");
+  expect(evaluateBothWays("record.z.get('a')")).toBe("'NoneType' object has no attribute 'get'");
+  expect(evaluateBothWays('record.q.a')).toBe("record has no field 'q'");
 });
 
 test.each([

@@ -53,30 +53,33 @@ test('the time is limited by the clock that is given, without the time of functi
   expect(evaluateText(expression, '{}', { clock })).toBe(
     '! LimitError: Expression limit exceeded: more than 2 s',
   );
-  const still = { clock: () => 0 };
-  expect(evaluateText(expression, '{}', still)).toBe('1000000');
+  const stoppedClock = { clock: () => 0 };
+  expect(evaluateText(expression, '{}', stoppedClock)).toBe('1000000');
 });
 
 test('default values of lambdas count as steps', () => {
   const expression = `[(lambda x=${'i + '.repeat(40)}i: x) for i in range(100)]`;
-  const evaluated = (steps: number) => evaluateText(expression, '{}', { limits: { steps } });
-  expect(evaluated(5000)).toBe('! LimitError: Expression limit exceeded: more than 5000 steps');
-  expect(evaluated(10_000)).toMatch(/^\[<function/);
+  const evaluateWithSteps = (steps: number) =>
+    evaluateText(expression, '{}', { limits: { steps } });
+  expect(evaluateWithSteps(5000)).toBe(
+    '! LimitError: Expression limit exceeded: more than 5000 steps',
+  );
+  expect(evaluateWithSteps(10_000)).toMatch(/^\[<function/);
 });
 
 test('the time of functions of the host has a limit of its own', () => {
   let now = 0;
-  const slow = (): number => {
+  const slowFunction = (): number => {
     now += 4000;
     return 3;
   };
-  const functions = new Map([['dataset_count', slow]]);
-  const calls = (count: number): string => {
+  const functions = new Map([['dataset_count', slowFunction]]);
+  const evaluateCalls = (count: number): string => {
     const expression = `sum(dataset_count("a") for i in range(${count}))`;
     return evaluateText(expression, '{}', { clock: () => now }, { functions });
   };
-  expect(calls(8)).toBe('24');
-  expect(calls(9)).toBe(
+  expect(evaluateCalls(8)).toBe('24');
+  expect(evaluateCalls(9)).toBe(
     '! LimitError: Expression limit exceeded: more than 30 s in dataset functions',
   );
 });

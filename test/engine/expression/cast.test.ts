@@ -5,9 +5,9 @@ import { compileExpression } from '../../../engine/expression/expression.js';
 import { ExpressionError } from '../../../engine/expression/values/expression-errors.js';
 import { reprOf } from '../../../engine/expression/values/repr.js';
 
-/* Casts the result of an expression (threat E7). */
+/* Tests the casts of results of expressions (threat E7). */
 
-function castedText(text: string, type: string, isList: boolean | null): string {
+function castToText(text: string, type: string, isList: boolean | null): string {
   try {
     const expression = compileExpression(text);
     const value = expression.evaluate(undefined);
@@ -44,7 +44,7 @@ describe('the published table of casts', () => {
       .flatMap((result) => types.split(' ').map((type) => [result, type, value, list] as const)),
   );
   test.each(cases)('%s as %s', (result, type, value, list) => {
-    expect([castedText(result, type, false), castedText(result, type, true)]).toEqual([
+    expect([castToText(result, type, false), castToText(result, type, true)]).toEqual([
       value,
       list,
     ]);
@@ -83,12 +83,12 @@ test.each([
   ['{1: {True: None}, None: 2.5}', 'auto', `{'1': {'true': None}, 'null': 2.5}`],
   ['{(1, 2): 3}', 'auto', '! keys must be str, int, float, bool or None, not tuple'],
 ])('%s as %s', (text, type, expected) => {
-  expect(castedText(text, type, false)).toBe(expected);
+  expect(castToText(text, type, false)).toBe(expected);
 });
 
 test('a result is kept as it is without a type and without is_list', () => {
-  expect(castedText('(x for x in (1, 2.0))', 'auto', null)).toBe('[1, 2.0]');
-  expect(castedText('{3, 1, 2}', 'auto', null)).toBe('[1, 2, 3]');
-  expect(castedText('None', 'auto', true)).toBe('[None]');
-  expect(castedText('5', 'auto', null)).toBe('5');
+  expect(castToText('(x for x in (1, 2.0))', 'auto', null)).toBe('[1, 2.0]');
+  expect(castToText('{3, 1, 2}', 'auto', null)).toBe('[1, 2, 3]');
+  expect(castToText('None', 'auto', true)).toBe('[None]');
+  expect(castToText('5', 'auto', null)).toBe('5');
 });

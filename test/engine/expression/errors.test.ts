@@ -17,12 +17,13 @@ const errorCases = readFileSync('test/engine/expression/errors.txt', 'utf8')
 
 test.each(errorCases)('%s of %s', (source, json, expected) => {
   const text = source.replaceAll('\\n', '\n');
-  for (const locates of [false, true]) expect(errorTextOf(text, json, locates)).toBe(expected);
+  for (const locatesErrors of [false, true])
+    expect(errorTextOf(text, json, locatesErrors)).toBe(expected);
 });
 
-function errorTextOf(source: string, json: string, locates: boolean): string {
+function errorTextOf(source: string, json: string, locatesErrors: boolean): string {
   try {
-    const expression = compileExpression(source, { locatesErrors: locates });
+    const expression = compileExpression(source, { locatesErrors });
     try {
       toPlainValue(expression.runtime, expression.evaluate(recordOf(json)));
     } catch (error) {
@@ -38,15 +39,16 @@ function errorTextOf(source: string, json: string, locates: boolean): string {
 test('an error of a cast has no position, and neither has one of a limit that took long to reach', () => {
   const limits = { steps: 50_000 };
   const expression = compileExpression('[x for x in range(100000) if x * x < 0]', { limits });
-  const cast = compileExpression('record.a');
+  const castExpression = compileExpression('record.a');
   const failures: readonly [Expression, () => unknown, string][] = [
     [expression, () => expression.evaluate(recordOf('{}')), 'more than 50000 steps'],
-    [cast, () => castResult(cast.runtime, cast.evaluate(recordOf('{"a": "x"}')), 'integer', false), "type integer: 'x'"],
+    [castExpression, () => castResult(castExpression.runtime, castExpression.evaluate(recordOf('{"a": "x"}')), 'integer', false),
+      "type integer: 'x'"],
   ]; // prettier-ignore
-  for (const [failed, run, message] of failures) {
+  for (const [failedExpression, run, message] of failures) {
     const error = thrownError(run);
     expect(error.message).toContain(message);
-    const { position, text } = failed.locateError(error);
+    const { position, text } = failedExpression.locateError(error);
     expect([position, text]).toEqual([undefined, error.message]);
   }
 });

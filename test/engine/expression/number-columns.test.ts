@@ -27,7 +27,7 @@ const ints = [
 const floats = [0.5, -0.25, 1e-3, 1.5e300, -1.5e300, 1e-300, 3.75];
 const rowCount = 60;
 
-test(`numbers of many records are those of each record (seed ${seed})`, () => {
+test(`the numbers of an expression that is evaluated for many records together are those of each record (seed ${seed})`, () => {
   const next = seededRandom(seed);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;
   const columns = {
@@ -38,9 +38,9 @@ test(`numbers of many records are those of each record (seed ${seed})`, () => {
   const records = columns.i.map((i, row) =>
     JSON.stringify({ i, o: { j: columns.j[row] }, f: columns.f[row] }),
   );
-  const atoms = ['record.i', 'record.o.j', "record['f']", '3', '-2', '0.5', '16384', 'True'];
+  const operands = ['record.i', 'record.o.j', "record['f']", '3', '-2', '0.5', '16384', 'True'];
   const randomExpression = (depth: number): string => {
-    if (depth === 0) return pick(atoms);
+    if (depth === 0) return pick(operands);
     const operator = pick([...'+-*/%', '//', '+', '-', '<', '<=', '==', '!=', '>', 'and', 'or', 'if', '-x', 'not']); // prettier-ignore
     const [a, b] = [randomExpression(depth - 1), randomExpression(depth - 1)];
     if (operator === 'if') return `(${a} if ${randomExpression(depth - 1)} else ${b})`;
@@ -56,12 +56,12 @@ test(`numbers of many records are those of each record (seed ${seed})`, () => {
       const values = columns[name as keyof typeof columns].map((value) => value ?? Number.NaN);
       return { kind: name === 'f' ? 'float' : 'int', values: Float64Array.from(values) };
     };
-    const found = expression.evaluateNumbers(columnOf, rowCount);
-    if (found === undefined) continue;
+    const numbers = expression.evaluateNumbers(columnOf, rowCount);
+    if (numbers === undefined) continue;
     for (let row = 0; row < rowCount; row++) {
-      const value = found.values[row]!;
+      const value = numbers.values[row]!;
       if (Number.isNaN(value)) continue;
-      const ourValue = { float: new Float(value), int: value, bool: value === 1 }[found.kind];
+      const ourValue = { float: new Float(value), int: value, bool: value === 1 }[numbers.kind];
       const expectedResult = valueOrErrorText(() =>
         expression.evaluate(valueOfJson(records[row]!) as PyDict),
       );

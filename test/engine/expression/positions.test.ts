@@ -5,17 +5,17 @@ import { seed } from '../../seed.js';
 
 test(`a position is the line and the character that the text before it ends in (seed ${seed})`, () => {
   const next = seededRandom(seed);
-  const parts = ['a', '\n', '\r\n', '\r', '😀', 'é', ' ', '\ud83d', 'x'];
+  const pieces = ['a', '\n', '\r\n', '\r', '😀', 'é', ' ', '\ud83d', 'x'];
   for (let round = 0; round < 500; round++) {
-    const source = Array.from({ length: 12 }, () => parts[Math.floor(next() * parts.length)]!);
+    const source = Array.from({ length: 12 }, () => pieces[Math.floor(next() * pieces.length)]!);
     const text = new SourceText(source.join(''));
     for (let i = 0; i < source.length; i++) {
-      const before = source.slice(0, i).join('');
-      const lines = before.split(/\r\n|\r|\n/);
+      const textBefore = source.slice(0, i).join('');
+      const lines = textBefore.split(/\r\n|\r|\n/);
       const column = Array.from(lines.at(-1)!).length + 1;
-      // A carriage return and a line feed at the boundary of two parts form one line break, so there is no position between them.
-      if (before.endsWith('\r') && source[i]!.startsWith('\n')) continue;
-      expect(text.positionAt(before.length)).toEqual({ line: lines.length, column });
+      // A carriage return and a line feed at the boundary of two pieces form one line break, so there is no position between them.
+      if (textBefore.endsWith('\r') && source[i]!.startsWith('\n')) continue;
+      expect(text.positionAt(textBefore.length)).toEqual({ line: lines.length, column });
     }
   }
 });

@@ -19,9 +19,9 @@ const recordJsonTexts = caseLines
 const randomCases = caseLines
   .filter((line) => !line.startsWith('@'))
   .map((line) => {
-    const [record, source, expected] = line.split('\t');
+    const [recordIndex, source, expected] = line.split('\t');
     const [, from, to, result] = /^(?:\[(\d+)-(\d+)\])?([^]*)$/.exec(JSON.parse(expected!))!;
-    const json = recordJsonTexts[Number(record)]!;
+    const json = recordJsonTexts[Number(recordIndex)]!;
     return { json, text: JSON.parse(source!) as string, result: result!, from, to };
   })
   .filter(({ text }) => !knownDifferencePattern.test(text));

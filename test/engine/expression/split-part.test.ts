@@ -13,26 +13,33 @@ test(`a part of a split text is the item of the list of parts (seed ${seed})`, (
     const separator = pick(['-', ';', '; ', 'a', '😀', '--', 'xyz']);
     const index = Math.floor(next() * 9) - 4;
     const record = JSON.stringify({ s: pick([s, s, s, null, 7, [s]]) });
-    const found = evaluateText(`record.s.split('${separator}')[${index}]`, record);
+    const actualText = evaluateText(`record.s.split('${separator}')[${index}]`, record);
     const expectedText = evaluateText(`(lambda parts: parts[${index}])(record.s.split('${separator}'))`, record); // prettier-ignore
-    expect([record, separator, index, found]).toEqual([record, separator, index, expectedText]);
+    expect([record, separator, index, actualText]).toEqual([
+      record,
+      separator,
+      index,
+      expectedText,
+    ]);
   }
 });
 
 test('a part of a split text costs what the list would cost', () => {
-  const limit = (source: string): string => {
+  const limitErrorOf = (source: string): string => {
     const expression = compileExpression(source, { limits: { collectionLength: 10 } });
-    return evaluatedError(() => expression.evaluate(undefined));
+    return errorOfEvaluation(() => expression.evaluate(undefined));
   };
-  const limitError = limit("('a,' * 20).split(',')");
+  const limitError = limitErrorOf("('a,' * 20).split(',')");
   expect(limitError).toContain('a collection of more than 10 elements');
-  expect(limit("('a,' * 20).split(',')[3]")).toBe(limitError);
-  expect(limit("('a,' * 9).split(',')[3]")).toBe('');
-  expect(limit("[0].pop().split(',')[3]")).toContain("'int' object has no attribute 'split'");
+  expect(limitErrorOf("('a,' * 20).split(',')[3]")).toBe(limitError);
+  expect(limitErrorOf("('a,' * 9).split(',')[3]")).toBe('');
+  expect(limitErrorOf("[0].pop().split(',')[3]")).toContain(
+    "'int' object has no attribute 'split'",
+  );
 });
 
 /** Returns the text of the error of an evaluation; empty if there is none. */
-function evaluatedError(evaluate: () => unknown): string {
+function errorOfEvaluation(evaluate: () => unknown): string {
   try {
     evaluate();
     return '';

@@ -9,14 +9,14 @@ const validation = { disable: false, raiseOnErrors: false, strict: false, allowN
 
 /** Returns the names of the columns that a change leaves of a record with an object `a` and a field `a.b` that is no member of it. */
 function namesAfter(change: (batch: Batch) => Batch): readonly unknown[] {
-  const out = new BatchBuilder();
+  const builder = new BatchBuilder();
   const line = Buffer.from('{"a":{"b":1,"c":2},"a.b":3,"d":4}');
   const given = { columns: [], isFinal: false };
-  jsonlReader.read(line, null, null, out, new FindingCollector(validation), given);
-  const { columns, seen, data } = change(out.finish());
+  jsonlReader.read(line, null, null, builder, new FindingCollector(validation), given);
+  const { columns, seen, data } = change(builder.finish());
   expect(namesOf(seen)).toEqual(namesOf(columns));
   expect(data.schema.fields).toHaveLength(columns.length);
-  out.release();
+  builder.release();
   return namesOf(columns);
 }
 

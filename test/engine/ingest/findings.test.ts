@@ -44,9 +44,9 @@ test('stops at the first error when asked to', () => {
 
 test('strict validation makes warnings errors', () => {
   expect(new FindingCollector(lenientParams).warn(1, 302, 'a', 'x')).toBe(false);
-  const strict = new FindingCollector({ ...lenientParams, strict: true });
-  expect(strict.warn(1, 302, 'a', 'x')).toBe(true);
-  expect(strict.result()).toMatchObject({ errors: 1, warnings: 0, records: 1 });
+  const strictCollector = new FindingCollector({ ...lenientParams, strict: true });
+  expect(strictCollector.warn(1, 302, 'a', 'x')).toBe(true);
+  expect(strictCollector.result()).toMatchObject({ errors: 1, warnings: 0, records: 1 });
 });
 
 test('a final pass and disabled validation collect no warnings', () => {
@@ -66,21 +66,21 @@ describe('merged findings', () => {
     collector.warn(1, 302, 'tags', 'one value');
     return collector.result();
   };
-  const merged = mergeFindings([
+  const mergedFindings = mergeFindings([
     { findings: findingsWithErrorsAt([]), linesBefore: 0 },
     { findings: findingsWithErrorsAt([4, 9]), linesBefore: 100 },
     { findings: findingsWithErrorsAt([1]), linesBefore: 200 },
   ]);
 
   test('carry the line of the file', () => {
-    expect(merged.examples).toEqual([
+    expect(mergedFindings.examples).toEqual([
       { code: 302, level: 'warning', line: 1, field: 'tags', message: 'one value', count: 3 },
       { code: 301, level: 'error', line: 104, field: 'pos', message: 'line 4 is wrong', count: 3 },
     ]);
   });
 
   test('become metadata.validation', () => {
-    expect(validationJson(merged)).toEqual({
+    expect(validationJson(mergedFindings)).toEqual({
       errors: [
         {
           code: 301,
@@ -119,7 +119,7 @@ describe('merged findings', () => {
   });
 
   test('become metadata.progress.errors', () => {
-    expect(progressErrors(merged)).toEqual({
+    expect(progressErrors(mergedFindings)).toEqual({
       records: 3,
       fields: 1,
       examples: [{ file: null, line: 104, field: 'pos', message: 'line 4 is wrong' }],
@@ -127,27 +127,29 @@ describe('merged findings', () => {
   });
 
   test('of several files name the file of the first', () => {
-    const joined = joinFindings([
+    const joinedFindings = joinFindings([
       { findings: noFindings, file: null },
       { findings: findingsWithErrorsAt([]), file: 'a.json' },
       { findings: findingsWithErrorsAt([7]), file: 'b.json' },
       { findings: findingsWithErrorsAt([2]), file: 'c.json' },
     ]);
-    expect(joined).toMatchObject({
+    expect(joinedFindings).toMatchObject({
       errors: 2,
       warnings: 3,
       records: 2,
       counts: { 301: 2, 302: 3 },
     });
-    expect(joined.examples.map(({ file, line, count }) => [file, line, count])).toEqual([
+    expect(joinedFindings.examples.map(({ file, line, count }) => [file, line, count])).toEqual([
       ['a.json', 1, 3],
       ['b.json', 7, 2],
     ]);
-    expect(errorMessage('3 files', joined)).toMatch(/^b\.json, line 7: field pos: line 7 is wrong/);
+    expect(errorMessage('3 files', joinedFindings)).toMatch(
+      /^b\.json, line 7: field pos: line 7 is wrong/,
+    );
   });
 
   test('become one message that names file, line, field and cause', () => {
-    expect(errorMessage('a.json', merged)).toBe(
+    expect(errorMessage('a.json', mergedFindings)).toBe(
       'a.json, line 104: field pos: line 4 is wrong (code 301, Invalid Value for Field); 2 more errors',
     );
     expect(errorMessage('a.json', noFindings)).toBeNull();
@@ -164,8 +166,8 @@ describe('merged findings', () => {
 
 describe('new columns', () => {
   const column = (name: string): Column => ({ name, physical: name, type: 'long', isList: false });
-  const codes = (existing: Column[], final: Column[], params = lenientParams) =>
-    columnFindings(existing, final, params).examples.map(
+  const codes = (existingColumns: Column[], finalColumns: Column[], params = lenientParams) =>
+    columnFindings(existingColumns, finalColumns, params).examples.map(
       ({ code, level, field }) => `${code} ${level} ${field}`,
     );
 
@@ -175,12 +177,12 @@ describe('new columns', () => {
   });
 
   test('are an error under strict validation unless allowed', () => {
-    const final = [column('a'), column('b')];
-    expect(codes([column('a')], final, { ...lenientParams, strict: true })).toEqual([
+    const finalColumns = [column('a'), column('b')];
+    expect(codes([column('a')], finalColumns, { ...lenientParams, strict: true })).toEqual([
       '203 error b',
     ]);
     expect(
-      codes([column('a')], final, { ...lenientParams, strict: true, allowNewFields: true }),
+      codes([column('a')], finalColumns, { ...lenientParams, strict: true, allowNewFields: true }),
     ).toEqual([]);
   });
 
@@ -191,12 +193,12 @@ describe('new columns', () => {
   });
 
   test('inside objects count too', () => {
-    const object = (...children: Column[]): Column => ({
+    const objectColumn = (...children: Column[]): Column => ({
       ...column('o'),
       type: 'object',
       children,
     });
-    expect(codes([object(column('x'))], [object(column('x'), column('y'))])).toEqual([
+    expect(codes([objectColumn(column('x'))], [objectColumn(column('x'), column('y'))])).toEqual([
       '203 warning o.y',
     ]);
   });

@@ -15,10 +15,10 @@ const objectColumnWith = (type: StoredType): Column => column('o', 'object', [co
 
 /** Returns how many of two warnings with code 306, about the fields `o.a` and `a`, remain after `resolveTypeDependentWarnings`. */
 function countRemainingWarnings(...chunks: readonly Columns[]): number {
-  const warningsLeft = new FindingCollector(lenientParams);
-  for (const field of ['o.a', 'a']) warningsLeft.warn(1, 306, field, 'too long');
-  const merged = mergeFindings([{ findings: warningsLeft.result(), linesBefore: 0 }]);
-  const { warnings, counts, examples } = resolveTypeDependentWarnings(merged, chunks);
+  const collector = new FindingCollector(lenientParams);
+  for (const field of ['o.a', 'a']) collector.warn(1, 306, field, 'too long');
+  const mergedFindings = mergeFindings([{ findings: collector.result(), linesBefore: 0 }]);
+  const { warnings, counts, examples } = resolveTypeDependentWarnings(mergedFindings, chunks);
   expect([counts['306'] ?? 0, examples.length]).toEqual([warnings, warnings]);
   return warnings;
 }

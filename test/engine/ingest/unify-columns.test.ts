@@ -32,12 +32,12 @@ describe('unifyColumns', () => {
     ['list null', 'long', 'list long'],
     ['list null', 'null', 'list string'],
     ['list null', 'object', 'list object'],
-  ])('%s and %s are %s', (a, b, both) => {
+  ])('%s and %s are %s', (a, b, unifiedType) => {
     expect(columnTypes(unifyColumns([], [[parseColumn(a)], [parseColumn(b)]]).columns)).toEqual([
-      both,
+      unifiedType,
     ]);
     expect(columnTypes(unifyColumns([], [[parseColumn(b)], [parseColumn(a)]]).columns)).toEqual([
-      both,
+      unifiedType,
     ]);
   });
 
@@ -73,27 +73,39 @@ describe('unifyColumns', () => {
     ['text', 'string', 'text'],
     ['long', 'string', 'long'],
     ['boolean', 'long', 'boolean'],
-  ])('an existing %s that nobody declared and %s are %s', (old, found, both) => {
-    const seen = [namedColumn('a', found), objectColumn('o', [namedColumn('x', found)])];
-    const existing = [namedColumn('a', old), objectColumn('o', [namedColumn('x', old)])];
-    const after = [namedColumn('a', both), objectColumn('o', [namedColumn('x', both)])];
-    expect(unifyColumns(existing, [seen]).columns).toEqual(after);
-    const declared = (one: Column): Column => ({ ...one, isDeclared: true });
-    const fixed = [
-      declared(namedColumn('a', old)),
-      objectColumn('o', [declared(namedColumn('x', old))]),
-    ];
-    expect(unifyColumns(fixed, [seen]).columns).toEqual(existing);
-  });
+  ])(
+    'an existing %s that nobody declared and %s are %s',
+    (existingType, chunkType, unifiedType) => {
+      const chunkColumns = [
+        namedColumn('a', chunkType),
+        objectColumn('o', [namedColumn('x', chunkType)]),
+      ];
+      const existing = [
+        namedColumn('a', existingType),
+        objectColumn('o', [namedColumn('x', existingType)]),
+      ];
+      const expectedColumns = [
+        namedColumn('a', unifiedType),
+        objectColumn('o', [namedColumn('x', unifiedType)]),
+      ];
+      expect(unifyColumns(existing, [chunkColumns]).columns).toEqual(expectedColumns);
+      const declare = (one: Column): Column => ({ ...one, isDeclared: true });
+      const declaredColumns = [
+        declare(namedColumn('a', existingType)),
+        objectColumn('o', [declare(namedColumn('x', existingType))]),
+      ];
+      expect(unifyColumns(declaredColumns, [chunkColumns]).columns).toEqual(existing);
+    },
+  );
 
   test('never changes another existing column, and returns the columns of chunks that differ', () => {
     const existing = [namedColumn('a', 'long'), objectColumn('o', [namedColumn('x', 'string')])];
-    const seen = [
+    const chunkColumns = [
       namedColumn('a', 'string'),
       objectColumn('o', [namedColumn('x', 'long'), namedColumn('y', 'long')]),
       namedColumn('b', 'date'),
     ];
-    expect(unifyColumns(existing, [seen])).toEqual({
+    expect(unifyColumns(existing, [chunkColumns])).toEqual({
       columns: [
         namedColumn('a', 'long'),
         objectColumn('o', [namedColumn('x', 'string'), namedColumn('y', 'long')]),
@@ -107,10 +119,10 @@ describe('unifyColumns', () => {
   });
 
   test('assigns names that query engines distinguish', () => {
-    const seen = ['a', 'A', 'a~2', '', '_ID', 'x\u0000y', 'x_y', '\ufeffz'].map((name) =>
+    const chunkColumns = ['a', 'A', 'a~2', '', '_ID', 'x\u0000y', 'x_y', '\ufeffz'].map((name) =>
       namedColumn(name, 'long'),
     );
-    expect(unifyColumns([], [seen]).columns.map(({ physical }) => physical)).toEqual([
+    expect(unifyColumns([], [chunkColumns]).columns.map(({ physical }) => physical)).toEqual([
       'a',
       'A~2',
       'a~2~2',
@@ -129,25 +141,25 @@ describe('unifyColumns', () => {
     const next = seededRandom(seed);
     for (let round = 0; round < 500; round++) {
       const [a, b, c] = [randomColumns(next, 3), randomColumns(next, 3), randomColumns(next, 3)];
-      const all = unifyColumns([], [a, b, c]).columns;
-      expect(sortColumns(unifyColumns([], [c, a, b]).columns)).toEqual(sortColumns(all));
-      expect(sortColumns(unifyColumns([], [b, c, a]).columns)).toEqual(sortColumns(all));
-      expect(unifyColumns([], [unifyChunkColumns(a, b), c]).columns).toEqual(all);
-      expect(unifyColumns([], [a, unifyChunkColumns(b, c)]).columns).toEqual(all);
-      expect(unifyColumns([], [a, b, c, a, b]).columns).toEqual(all);
-      expect(unifyColumns(all, []).columns).toEqual(all);
-      expect(unifyColumns([], [all]).columns).toEqual(all);
+      const unifiedColumns = unifyColumns([], [a, b, c]).columns;
+      expect(sortColumns(unifyColumns([], [c, a, b]).columns)).toEqual(sortColumns(unifiedColumns));
+      expect(sortColumns(unifyColumns([], [b, c, a]).columns)).toEqual(sortColumns(unifiedColumns));
+      expect(unifyColumns([], [unifyChunkColumns(a, b), c]).columns).toEqual(unifiedColumns);
+      expect(unifyColumns([], [a, unifyChunkColumns(b, c)]).columns).toEqual(unifiedColumns);
+      expect(unifyColumns([], [a, b, c, a, b]).columns).toEqual(unifiedColumns);
+      expect(unifyColumns(unifiedColumns, []).columns).toEqual(unifiedColumns);
+      expect(unifyColumns([], [unifiedColumns]).columns).toEqual(unifiedColumns);
     }
   });
 });
 
 describe('needsRewrite', () => {
-  const final = [
+  const finalColumns = [
     namedColumn('a', 'double'),
     objectColumn('o', [namedColumn('x', 'long'), namedColumn('y', 'string')]),
   ];
   test.each<[string, Columns, boolean]>([
-    ['the same columns', final, false],
+    ['the same columns', finalColumns, false],
     ['fewer columns, members too', [objectColumn('o', [namedColumn('y', 'string')])], false],
     ['another type', [namedColumn('a', 'long')], true],
     ['another type inside an object', [objectColumn('o', [namedColumn('x', 'double')])], true],
@@ -157,16 +169,16 @@ describe('needsRewrite', () => {
     ['empty lists', [{ ...namedColumn('a', 'string'), isList: true, seen: 'null' }], true],
     ['values that did not fit', [{ ...namedColumn('a', 'double'), seen: 'mixed' }], true],
   ])('%s: %#', (_, chunk, expected) => {
-    expect(needsRewrite(chunk, final)).toBe(expected);
+    expect(needsRewrite(chunk, finalColumns)).toBe(expected);
   });
 });
 
 test('a segment has no column whose values are all null', () => {
-  const seen: Columns = [
+  const chunkColumns: Columns = [
     { ...namedColumn('a', 'string'), seen: 'null' },
     objectColumn('o', [{ ...namedColumn('x', 'string'), seen: 'null' }, namedColumn('y', 'long')]),
   ];
-  expect(storedColumns(seen)).toEqual([objectColumn('o', [namedColumn('y', 'long')])]);
+  expect(storedColumns(chunkColumns)).toEqual([objectColumn('o', [namedColumn('y', 'long')])]);
 });
 
 function namedColumn(name: string, type: StoredType): Column {

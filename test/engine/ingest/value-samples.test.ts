@@ -21,15 +21,15 @@ const validationParams = {
 
 function sampleLines(
   lines: readonly string[],
-  of: SamplingOptions = sampleSize,
+  options: SamplingOptions = sampleSize,
 ): readonly FieldSample[] {
-  const out = new BatchBuilder();
+  const builder = new BatchBuilder();
   const given = { columns: [], isFinal: false };
-  const report = new FindingCollector(validationParams);
+  const collector = new FindingCollector(validationParams);
 
-  jsonlReader.read(Buffer.from(lines.join('\n')), null, null, out, report, given);
-  const samples = sampleBatch(out.finish(), of);
-  out.release();
+  jsonlReader.read(Buffer.from(lines.join('\n')), null, null, builder, collector, given);
+  const samples = sampleBatch(builder.finish(), options);
+  builder.release();
   return samples;
 }
 
@@ -56,8 +56,10 @@ describe('the sample of a chunk', () => {
   });
 
   test('contains each distinct value once, up to the maximum number', () => {
-    const few = Array.from({ length: 5_000 }, (_, i) => JSON.stringify({ a: `v${i % 7}` }));
-    expect(sampledValues(sampleLines(few), 'a')).toEqual([
+    const linesWithFewValues = Array.from({ length: 5_000 }, (_, i) =>
+      JSON.stringify({ a: `v${i % 7}` }),
+    );
+    expect(sampledValues(sampleLines(linesWithFewValues), 'a')).toEqual([
       'v0',
       'v1',
       'v2',
@@ -66,8 +68,10 @@ describe('the sample of a chunk', () => {
       'v5',
       'v6',
     ]);
-    const many = Array.from({ length: 5_000 }, (_, i) => JSON.stringify({ a: `v${i}` }));
-    const sample = sampledValues(sampleLines(many), 'a')!;
+    const linesWithManyValues = Array.from({ length: 5_000 }, (_, i) =>
+      JSON.stringify({ a: `v${i}` }),
+    );
+    const sample = sampledValues(sampleLines(linesWithManyValues), 'a')!;
     expect(new Set(sample).size).toBe(20);
     // The sample is spread over all values, not taken from the first or last ones.
     const mean = sample.reduce((sum, value) => sum + Number(value.slice(1)), 0) / 20;
@@ -81,8 +85,10 @@ describe('the sample of a chunk', () => {
   });
 
   test('contains about the requested share of the distinct values', () => {
-    const many = Array.from({ length: 4_000 }, (_, i) => JSON.stringify({ a: `v${i}` }));
-    const [sample] = sampleLines(many, { count: 1_000, rate: 0.1 });
+    const linesWithManyValues = Array.from({ length: 4_000 }, (_, i) =>
+      JSON.stringify({ a: `v${i}` }),
+    );
+    const [sample] = sampleLines(linesWithManyValues, { count: 1_000, rate: 0.1 });
     expect(sample!.values.length).toBeGreaterThan(300);
     expect(sample!.values.length).toBeLessThan(500);
   });
@@ -96,17 +102,21 @@ test('any split of the records gives the same sample', () => {
       ...(random() < 0.5 && { b: { c: [`w${Math.floor(random() * 40)}`] } }),
     }),
   );
-  const whole = new Map(sampleLines(lines).map(({ path, values: of }) => [path.join('.'), of]));
+  const wholeSample = new Map(
+    sampleLines(lines).map(({ path, values: of }) => [path.join('.'), of]),
+  );
   for (let round = 0; round < 20; round++) {
     const merge = new SampleMerge(sampleSize);
-    const parts: (readonly FieldSample[])[] = [];
+    const chunkSamples: (readonly FieldSample[])[] = [];
     for (let from = 0; from < lines.length;) {
       const to = from + 1 + Math.floor(random() * 700);
-      parts.push(sampleLines(lines.slice(from, to)));
+      chunkSamples.push(sampleLines(lines.slice(from, to)));
       from = to;
     }
-    for (const part of parts) merge.add(part);
-    const merged = new Map(merge.result().map(({ path, values: of }) => [path.join('.'), of]));
-    expect([seed, merged]).toEqual([seed, whole]);
+    for (const chunkSample of chunkSamples) merge.add(chunkSample);
+    const mergedSample = new Map(
+      merge.result().map(({ path, values: of }) => [path.join('.'), of]),
+    );
+    expect([seed, mergedSample]).toEqual([seed, wholeSample]);
   }
 });

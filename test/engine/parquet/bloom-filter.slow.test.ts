@@ -40,10 +40,10 @@ beforeAll(async () => {
 function randomByteStrings(lengths: readonly number[]) {
   const next = seededRandom(seed);
   const values = lengths.map((length) => Uint8Array.from({ length }, () => Math.floor(next() * 256))); // prettier-ignore
-  const before = Math.floor(next() * 7);
-  const bytes = Buffer.concat([Buffer.alloc(before), ...values]);
+  const startOffset = Math.floor(next() * 7);
+  const bytes = Buffer.concat([Buffer.alloc(startOffset), ...values]);
   const offsets = new Int32Array(values.length + 1);
-  offsets[0] = before;
+  offsets[0] = startOffset;
   values.forEach((value, i) => (offsets[i + 1] = offsets[i]! + value.length));
   const view = dataViewOf(bytes);
   return {
@@ -64,43 +64,47 @@ describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
   });
 
   test('have the bits that another implementation sets, and find every string', () => {
-    const { values, strings: all } = randomByteStrings(Array.from({ length: 70_000 }, (_, i) => (i % 997 === 0 ? 3_000 : i % 90))); // prettier-ignore
-    const filter = bloomFilter(all)!;
+    const { values, strings } = randomByteStrings(Array.from({ length: 70_000 }, (_, i) => (i % 997 === 0 ? 3_000 : i % 90))); // prettier-ignore
+    const filter = bloomFilter(strings)!;
     const words = new Uint32Array(filter.buffer);
     const expected = new Uint32Array(words.length);
     for (const value of values)
       hyparquetBloomFilter.sbbfInsert(expected, hyparquetBloomFilter.xxhash64(value));
     expect(Buffer.compare(filter, Buffer.from(expected.buffer))).toBe(0);
-    const hashes = filterHashes(all);
+    const hashes = filterHashes(strings);
     expect(values.every((_, i) => mayContain(words, hashes, i))).toBe(true);
-    let hits = 0;
-    const others = filterHashes(packStrings(Array.from({ length: 20_000 }, (_, i) => `none ${i}`)));
-    for (let i = 0; i < 20_000; i++) if (mayContain(words, others, i)) hits++;
-    expect(hits / 20_000).toBeLessThan(0.02);
+    let hitCount = 0;
+    const otherHashes = filterHashes(
+      packStrings(Array.from({ length: 20_000 }, (_, i) => `none ${i}`)),
+    );
+    for (let i = 0; i < 20_000; i++) if (mayContain(words, otherHashes, i)) hitCount++;
+    expect(hitCount / 20_000).toBeLessThan(0.02);
     const sink = new ByteSink(64);
     writeBloomFilter(sink, filter);
-    const written = sink.writtenBytes().slice();
+    const writtenBytes = sink.writtenBytes().slice();
     sink.release();
-    expect(parseBloomFilter(written)).toEqual(words);
-    expect(hyparquetBloomFilter.readBloomFilter({ view: new DataView(written.buffer), offset: 0 })?.blocks).toEqual(words); // prettier-ignore
-    expect(parseBloomFilter(Uint8Array.from([...written].toSpliced(1, 1, 99)))).toBeUndefined();
+    expect(parseBloomFilter(writtenBytes)).toEqual(words);
+    expect(hyparquetBloomFilter.readBloomFilter({ view: new DataView(writtenBytes.buffer), offset: 0 })?.blocks).toEqual(words); // prettier-ignore
+    expect(
+      parseBloomFilter(Uint8Array.from([...writtenBytes].toSpliced(1, 1, 99))),
+    ).toBeUndefined();
   });
 
   test('are made for strings in no order, and used by DuckDB', async () => {
     const next = seededRandom(seed + 1);
     const rows = 100_000;
-    const id = (): string => `rs${Math.floor(next() * 1e9)}`;
+    const randomId = (): string => `rs${Math.floor(next() * 1e9)}`;
     const column = (name: string, isList = false): Column => ({ name, physical: name, type: 'string', isList }); // prettier-ignore
     const columns = [column('id'), column('ids', true), column('place'), column('gene'), column('note')]; // prettier-ignore
-    const of = <T>(value: (i: number) => T): T[] =>
+    const columnValues = <T>(value: (i: number) => T): T[] =>
       Array.from({ length: rows }, (_, i) => value(i));
-    const ids = of((i) => (i % 10 === 0 ? null : id()));
+    const ids = columnValues((i) => (i % 10 === 0 ? null : randomId()));
     const values = [
       ids,
-      of((i) => Array.from({ length: i % 3 }, id)),
-      of((i) => `GRCh38-1-${1_000_000 + 3 * i}-A-${i % 2 === 0 ? 'C' : 'T'}`),
-      of((i) => `${i % 300}G`),
-      of(() => `${id()} ${'x'.repeat(200)}`),
+      columnValues((i) => Array.from({ length: i % 3 }, randomId)),
+      columnValues((i) => `GRCh38-1-${1_000_000 + 3 * i}-A-${i % 2 === 0 ? 'C' : 'T'}`),
+      columnValues((i) => `${i % 300}G`),
+      columnValues(() => `${randomId()} ${'x'.repeat(200)}`),
     ];
     const folder = await mkdtemp(join(tmpdir(), 'strandlake-bloom-'));
     const duckdb = await DuckDBInstance.create();
@@ -108,17 +112,17 @@ describe(`bloom filters (STRANDLAKE_SEED=${seed})`, () => {
       const path = join(folder, 'a.parquet');
       await writeFile(path, encodeFile(columns, [batchOf(columns, values, rows, 1n)]));
       const connection = await duckdb.connect();
-      const ask = async (sql: string): Promise<readonly unknown[][]> =>
+      const runSql = async (sql: string): Promise<readonly unknown[][]> =>
         (await connection.runAndReadAll(sql)).getRows() as unknown[][];
-      const filtered = await ask(`SELECT path_in_schema FROM parquet_metadata('${path}') WHERE bloom_filter_length > 0`); // prettier-ignore
-      expect(filtered.flat()).toEqual(['id', 'ids, list, element']);
+      const filteredColumns = await runSql(`SELECT path_in_schema FROM parquet_metadata('${path}') WHERE bloom_filter_length > 0`); // prettier-ignore
+      expect(filteredColumns.flat()).toEqual(['id', 'ids, list, element']);
       const excludes = async (value: string): Promise<unknown> =>
-        (await ask(`SELECT bool_and(bloom_filter_excludes) FROM parquet_bloom_probe('${path}', 'id', '${value}')`))[0]![0]; // prettier-ignore
+        (await runSql(`SELECT bool_and(bloom_filter_excludes) FROM parquet_bloom_probe('${path}', 'id', '${value}')`))[0]![0]; // prettier-ignore
       for (const value of ids.slice(0, 60).filter((one) => one !== null))
         expect(await excludes(value)).toBe(false);
-      let excluded = 0;
-      for (let i = 0; i < 60; i++) if ((await excludes(`none ${i}`)) === true) excluded++;
-      expect(excluded).toBeGreaterThan(50);
+      let excludedCount = 0;
+      for (let i = 0; i < 60; i++) if ((await excludes(`none ${i}`)) === true) excludedCount++;
+      expect(excludedCount).toBeGreaterThan(50);
     } finally {
       duckdb.closeSync();
       await rm(folder, { recursive: true });

@@ -34,11 +34,12 @@ describe('packed bits', () => {
         const bytes = Uint8Array.from({ length: begin + Math.ceil((count * width) / 8) }, () =>
           Math.floor(next() * 256),
         );
-        let all = 0n;
-        for (let i = bytes.length - 1; i >= begin; i--) all = (all << 8n) | BigInt(bytes[i]!);
+        let allBits = 0n;
+        for (let i = bytes.length - 1; i >= begin; i--)
+          allBits = (allBits << 8n) | BigInt(bytes[i]!);
         const mask = (1n << BigInt(width)) - 1n;
         const expected = Array.from({ length: count }, (_, i) =>
-          Number(BigInt.asIntN(32, (all >> BigInt(i * width)) & mask)),
+          Number(BigInt.asIntN(32, (allBits >> BigInt(i * width)) & mask)),
         );
         const out = new Int32Array(count + 2).fill(-7);
         unpackBits(new ByteSource(bytes), begin, width, count, out, 1);
@@ -53,11 +54,11 @@ describe('runs and packed numbers', () => {
     const next = random(seed);
     for (let round = 0; round < 300; round++) {
       const width = 1 + Math.floor(next() * 31);
-      const most = 2 ** width;
+      const limit = 2 ** width;
       const change = next() ** 3;
       let value = 0;
       const values = Int32Array.from({ length: 1 + Math.floor(next() * 500) }, () => {
-        if (next() < change) value = Math.floor(next() * most);
+        if (next() < change) value = Math.floor(next() * limit);
         return value;
       });
       const source = byteSourceOf((sink) =>
@@ -102,14 +103,14 @@ describe('runs and packed numbers', () => {
 
   test(`are counted and found without being unpacked (seed ${seed})`, () => {
     const next = random(seed + 3);
-    const below = (most: number): number => Math.floor(next() * most);
+    const randomBelow = (limit: number): number => Math.floor(next() * limit);
     for (let round = 0; round < 600; round++) {
-      const width = 1 + below(round % 2 === 0 ? 5 : 32);
-      const most = 2 ** Math.min(width, 1 + below(32));
+      const width = 1 + randomBelow(round % 2 === 0 ? 5 : 32);
+      const limit = 2 ** Math.min(width, 1 + randomBelow(32));
       const change = next() ** 3;
       let value = 0;
-      const values = Int32Array.from({ length: 1 + below(500) }, () => {
-        if (next() < change) value = below(most);
+      const values = Int32Array.from({ length: 1 + randomBelow(500) }, () => {
+        if (next() < change) value = randomBelow(limit);
         return value;
       });
       const { length } = values;
@@ -118,20 +119,20 @@ describe('runs and packed numbers', () => {
       const equalTo = (wanted: number, from: number, to: number): number =>
         values.subarray(from, to).filter((each) => each === wanted).length;
       for (let at = 0; at < length;) {
-        const wanted = values[below(length)]!;
+        const wanted = values[randomBelow(length)]!;
         expect(cursor.peek()).toBe(values[at]);
         if (next() < 0.2) {
           expect(cursor.next()).toBe(values[at++]);
         } else if (next() < 0.5) {
-          const to = at + below(Math.min(length - at, 60) + 1);
+          const to = at + randomBelow(Math.min(length - at, 60) + 1);
           expect(cursor.rank(to, wanted)).toBe(equalTo(wanted, at, to));
           at = to;
         } else {
-          const skipped = below(20);
+          const skippedCount = randomBelow(20);
           let end = at;
           for (let passed = 0; end < length; end++)
-            if (values[end] === wanted && passed++ === skipped) break;
-          expect(cursor.select(skipped, wanted)).toBe(equalTo(wanted, at, end));
+            if (values[end] === wanted && passed++ === skippedCount) break;
+          expect(cursor.select(skippedCount, wanted)).toBe(equalTo(wanted, at, end));
           at = end;
         }
         expect(cursor.index).toBe(at);
@@ -143,15 +144,15 @@ describe('runs and packed numbers', () => {
 
   test('are refused if they do not end with their page', () => {
     const values = new Int32Array(40).fill(3);
-    const run = byteSourceOf((sink) => writeRleBitPacked(sink, values, 0, 40, 2));
-    expect(() => readHybrid(run, 2, 39, new Int32Array(40))).toThrow('longer than its page');
-    run.readOffset = 0;
-    expect(() => new HybridCursor(run, 2, 39).finish()).toThrow('longer than its page');
-    const long = new ByteSource(Uint8Array.of(...run.bytes, 0));
-    expect(() => new HybridCursor(long, 2, 40).finish()).toThrow('do not have the length');
-    const packed = byteSourceOf((sink) => writeRleBitPacked(sink, values, 0, 7, 2));
-    const torn = new ByteSource(packed.bytes.subarray(0, packed.bytes.length - 1));
-    expect(() => readHybrid(torn, 2, 7, new Int32Array(40))).toThrow(RangeError);
+    const runSource = byteSourceOf((sink) => writeRleBitPacked(sink, values, 0, 40, 2));
+    expect(() => readHybrid(runSource, 2, 39, new Int32Array(40))).toThrow('longer than its page');
+    runSource.readOffset = 0;
+    expect(() => new HybridCursor(runSource, 2, 39).finish()).toThrow('longer than its page');
+    const longerSource = new ByteSource(Uint8Array.of(...runSource.bytes, 0));
+    expect(() => new HybridCursor(longerSource, 2, 40).finish()).toThrow('do not have the length');
+    const packedSource = byteSourceOf((sink) => writeRleBitPacked(sink, values, 0, 7, 2));
+    const cutSource = new ByteSource(packedSource.bytes.subarray(0, packedSource.bytes.length - 1));
+    expect(() => readHybrid(cutSource, 2, 7, new Int32Array(40))).toThrow(RangeError);
   });
 });
 
@@ -169,25 +170,25 @@ describe('differences', () => {
       });
       const bases = [0, -5, 1_700_000_000_000_000, -(2 ** 52), 2 ** 40];
       const base = bases[Math.floor(next() * bases.length)]!;
-      const write = (from: number) =>
+      const encodeFrom = (from: number) =>
         byteSourceOf((sink) => writeDeltas(sink, distances, 0, count, from));
       const doubles = new Float64Array(count + 1);
-      readDeltaDoubles(write(base), count, doubles, 1);
+      readDeltaDoubles(encodeFrom(base), count, doubles, 1);
       expect([...doubles]).toEqual([0, ...Array.from(distances, (value) => base + value)]);
       const ints = new Int32Array(count + 1);
       const low = -(2 ** 31);
-      readDeltaInts(write(low), count, ints, 1);
+      readDeltaInts(encodeFrom(low), count, ints, 1);
       expect([...ints]).toEqual([0, ...Array.from(distances, (value) => low + value)]);
     }
   });
 
   test('are refused when there are more or fewer than values', () => {
-    const source = () =>
+    const encodeDifferences = () =>
       byteSourceOf((sink) => writeDeltas(sink, Int32Array.from([1, 2, 3]), 0, 3, 0));
-    expect(() => readDeltaInts(source(), 2, new Int32Array(4), 0)).toThrow(
+    expect(() => readDeltaInts(encodeDifferences(), 2, new Int32Array(4), 0)).toThrow(
       'a page with 2 values has 3 differences',
     );
-    expect(() => readDeltaDoubles(source(), 4, new Float64Array(4), 0)).toThrow(
+    expect(() => readDeltaDoubles(encodeDifferences(), 4, new Float64Array(4), 0)).toThrow(
       'a page with 4 values',
     );
   });

@@ -29,17 +29,17 @@ const columnOfType = (
   name = `${type}${more.isList ? 's' : ''}`,
 ): Column => ({ name, physical: name, type, isList: false, ...more });
 
-/** Writes a file with one column of the given values. */
-async function writeAndReadFile(it: Column, values: readonly Value[]) {
-  const file = encodeFile([it], [batchOf([it], [values], values.length, 1n)]);
-  return readByBothReaders(it, file);
+/** Writes a file with one column of the given values, and reads it by both readers. */
+async function writeAndReadFile(column: Column, values: readonly Value[]) {
+  const file = encodeFile([column], [batchOf([column], [values], values.length, 1n)]);
+  return readByBothReaders(column, file);
 }
 
-async function readByBothReaders(it: Column, file: Uint8Array) {
-  const all = [...reservedColumns, it];
+async function readByBothReaders(column: Column, file: Uint8Array) {
+  const allColumns = [...reservedColumns, column];
   const chunks = footerOf(file).row_groups.map((group) => group.columns[2]!.meta_data!);
-  const rust = readByWasm(file, all)[2]!;
-  const js = (await readByHyparquet(file, all))[2]!;
+  const rust = readByWasm(file, allColumns)[2]!;
+  const js = (await readByHyparquet(file, allColumns))[2]!;
   return { file, chunks, rust, js };
 }
 
@@ -86,8 +86,8 @@ describe('extreme values', () => {
     ['lists much longer than a page', columnOfType('integer', { isList: true }), [repeatValues(200_000, (i) => i % 7), [], null, [1]]],
   ]; // prettier-ignore
 
-  test.each(cases)('%s', async (_, it, values) => {
-    const { rust, js } = await writeAndReadFile(it, values);
+  test.each(cases)('%s', async (_, column, values) => {
+    const { rust, js } = await writeAndReadFile(column, values);
     expect(firstValueDifference(values, rust)).toBeUndefined();
     expect(firstValueDifference(values, js)).toBeUndefined();
   });
@@ -103,16 +103,16 @@ describe('extreme values', () => {
 });
 
 describe('columns with little information', () => {
-  const little: readonly [string, Column, Value][] = [
+  const smallColumns: readonly [string, Column, Value][] = [
     ['a constant text', columnOfType('string'), 'GRCh38'],
     ['nothing but nulls', columnOfType('string'), null],
     ['a constant number', columnOfType('long'), 7n],
     ['a flag', columnOfType('boolean'), true],
     ['lists of a constant', columnOfType('integer', { isList: true }), [3]],
   ];
-  test.each(little)('%s takes less than 40 bytes a page', async (_, it, value) => {
+  test.each(smallColumns)('%s takes less than 40 bytes a page', async (_, column, value) => {
     const { chunks } = await writeAndReadFile(
-      it,
+      column,
       repeatValues(20_000, () => value),
     );
     const pages = chunks[0]!.encoding_stats!.reduce((sum, { count }) => sum + count, 0);
@@ -167,16 +167,18 @@ describe('buffers that hold more than the batch', () => {
 
   /** Returns a batch of the given columns, with the reserved ones first. */
   function batch(data: readonly Data[], columns: Columns): RecordBatch {
-    const plain = batchOf([], [], 5, 1n);
-    const children = [...plain.data.children, ...data];
-    const all = [...reservedColumns, ...columns];
-    const fields = all.map((it, i) => new Field(it.physical, children[i]!.type, true));
+    const reservedBatch = batchOf([], [], 5, 1n);
+    const children = [...reservedBatch.data.children, ...data];
+    const allColumns = [...reservedColumns, ...columns];
+    const fields = allColumns.map(
+      (column, i) => new Field(column.physical, children[i]!.type, true),
+    );
     const struct = makeData({ type: new Struct(fields), length: 5, nullCount: 0, children });
     return new RecordBatch(new Schema(fields), struct);
   }
 
   const lists = columnOfType('integer', { isList: true });
-  const hidden: readonly [Column, Data, readonly Value[]][] = [
+  const hiddenCases: readonly [Column, Data, readonly Value[]][] = [
     [lists, hiddenElements(), [[1, null], null, [], [4], null]],
     [columnOfType('string'), hiddenBytes(), ['a', null, 'b', null, 'cde']],
     [columnOfType('boolean'), flags(), [false, true, true, false, true]],
@@ -205,11 +207,11 @@ describe('buffers that hold more than the batch', () => {
     ],
   ];
 
-  test.each(hidden)('$type: only the batch is written', async (it, data, values) => {
+  test.each(hiddenCases)('$type: only the batch is written', async (column, data, values) => {
     for (const [from, to] of [[0, 5], [1, 5], [2, 4], [3, 5], [1, 2]] as const) {
-      const found = await readByBothReaders(it, encodeFile([it], [batch([data], [it]).slice(from, to)]));
-      expect([from, found.rust]).toEqual([from, values.slice(from, to)]);
-      expect([from, found.js]).toEqual([from, values.slice(from, to)]);
+      const readValues = await readByBothReaders(column, encodeFile([column], [batch([data], [column]).slice(from, to)]));
+      expect([from, readValues.rust]).toEqual([from, values.slice(from, to)]);
+      expect([from, readValues.js]).toEqual([from, values.slice(from, to)]);
     } // prettier-ignore
   });
 });

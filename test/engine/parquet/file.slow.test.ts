@@ -27,9 +27,9 @@ async function expectValues(
   file: Uint8Array,
   values: readonly (readonly Value[])[],
 ): Promise<void> {
-  const all = [...reservedColumns, ...columns];
-  const wasm = readByWasm(file, all).slice(2);
-  const hyparquet = (await readByHyparquet(file, all)).slice(2);
+  const allColumns = [...reservedColumns, ...columns];
+  const wasm = readByWasm(file, allColumns).slice(2);
+  const hyparquet = (await readByHyparquet(file, allColumns)).slice(2);
   for (const [i, column] of columns.entries()) {
     const name = `${column.physical} ${column.type}`;
     expect([name, 'rust', firstValueDifference(values[i]!, wasm[i])]).toEqual([
@@ -47,34 +47,35 @@ async function expectValues(
 
 test('a file that is abandoned halfway leaves no buffers acquired', () => {
   const next = random(7);
-  const text = { type: 'string', isList: false } as const;
-  const list: Column = {
+  const textOptions = { type: 'string', isList: false } as const;
+  const listColumn: Column = {
     name: 'list',
     physical: 'list',
     type: 'object',
     isList: true,
     children: [
-      { name: 'a', physical: 'a', ...text },
-      { name: 'b', physical: 'b', ...text },
+      { name: 'a', physical: 'a', ...textOptions },
+      { name: 'b', physical: 'b', ...textOptions },
     ],
   };
-  const long = (): string => Array.from({ length: 12 }, () => next().toString(36)).join('');
+  const randomLongText = (): string =>
+    Array.from({ length: 12 }, () => next().toString(36)).join('');
   const values = Array.from({ length: 20_000 }, (_, i) =>
     i % 3 === 0
       ? null
       : [
-          { a: long(), b: null },
+          { a: randomLongText(), b: null },
           { a: null, b: 'b' },
         ],
   );
-  const batch = batchOf([list], [values], values.length, 1n);
-  const before = outstandingBufferCount();
-  const pieces = new ParquetEncoder(parquetColumns([list]), 'test').encodeBatches([batch]);
+  const batch = batchOf([listColumn], [values], values.length, 1n);
+  const countBefore = outstandingBufferCount();
+  const pieces = new ParquetEncoder(parquetColumns([listColumn]), 'test').encodeBatches([batch]);
   pieces.next();
   // While the list is being written, the encoder holds the buffers of the file, of two scratch sinks and of the list.
-  expect(outstandingBufferCount()).toBeGreaterThan(before + 3);
+  expect(outstandingBufferCount()).toBeGreaterThan(countBefore + 3);
   pieces.return(undefined);
-  expect(outstandingBufferCount()).toBe(before);
+  expect(outstandingBufferCount()).toBe(countBefore);
 });
 
 describe('a Parquet file of random columns', () => {
@@ -91,12 +92,12 @@ describe('a Parquet file of random columns', () => {
     // A slice is used, so that validity bits begin anywhere in a byte and arrays hold more than the batch.
     const from = Math.floor(next() * Math.min(rows, 20));
     const slice = batch.slice(from, rows);
-    const ours = encodeFile(columns, [slice]);
-    const stored = values.map((column) => column.slice(from));
-    await expectValues(columns, ours, stored);
+    const ourFile = encodeFile(columns, [slice]);
+    const storedValues = values.map((column) => column.slice(from));
+    await expectValues(columns, ourFile, storedValues);
     const holdsNaN = ([name, ...path]: readonly string[]): boolean =>
-      deepHoldsNaN(stored[columns.findIndex((column) => column.physical === name)], path);
-    expectSameFooter(ours, encodeByWasm(columns, slice), holdsNaN);
+      deepHoldsNaN(storedValues[columns.findIndex((column) => column.physical === name)], path);
+    expectSameFooter(ourFile, encodeByWasm(columns, slice), holdsNaN);
   });
 });
 
@@ -113,33 +114,33 @@ function deepHoldsNaN(value: unknown, path: readonly string[]): boolean {
  * also writes the bounds of columns that hold NaN.
  */
 function expectSameFooter(
-  ours: Uint8Array,
-  theirs: Uint8Array,
+  ourFile: Uint8Array,
+  theirFile: Uint8Array,
   holdsNaN: (path: readonly string[]) => boolean,
 ): void {
-  const a = footerOf(ours);
-  const b = footerOf(theirs);
-  expect(a.schema.slice(1)).toEqual(b.schema.slice(1));
-  expect(a.schema[0]!.num_children).toBe(b.schema[0]!.num_children);
-  expect(a.num_rows).toBe(b.num_rows);
-  for (const [i, { meta_data: chunk }] of a.row_groups[0]!.columns.entries()) {
-    const other = b.row_groups[0]!.columns[i]!.meta_data!;
-    expect(chunk!.path_in_schema).toEqual(other.path_in_schema);
+  const ourFooter = footerOf(ourFile);
+  const theirFooter = footerOf(theirFile);
+  expect(ourFooter.schema.slice(1)).toEqual(theirFooter.schema.slice(1));
+  expect(ourFooter.schema[0]!.num_children).toBe(theirFooter.schema[0]!.num_children);
+  expect(ourFooter.num_rows).toBe(theirFooter.num_rows);
+  for (const [i, { meta_data: chunk }] of ourFooter.row_groups[0]!.columns.entries()) {
+    const theirChunk = theirFooter.row_groups[0]!.columns[i]!.meta_data!;
+    expect(chunk!.path_in_schema).toEqual(theirChunk.path_in_schema);
     expect([chunk!.path_in_schema, chunk!.type, chunk!.num_values]).toEqual([
-      other.path_in_schema,
-      other.type,
-      other.num_values,
+      theirChunk.path_in_schema,
+      theirChunk.type,
+      theirChunk.num_values,
     ]);
     const { null_count, min_value, max_value } = chunk!.statistics!;
-    const { statistics } = other;
-    const isBounded = !holdsNaN(other.path_in_schema);
+    const { statistics } = theirChunk;
+    const hasBounds = !holdsNaN(theirChunk.path_in_schema);
     expect([chunk!.path_in_schema, null_count, min_value, max_value]).toEqual([
-      other.path_in_schema,
+      theirChunk.path_in_schema,
       statistics!.null_count,
-      isBounded ? statistics!.min_value : undefined,
-      isBounded ? statistics!.max_value : undefined,
+      hasBounds ? statistics!.min_value : undefined,
+      hasBounds ? statistics!.max_value : undefined,
     ]);
-    const texts = chunk!.size_statistics?.unencoded_byte_array_data_bytes;
-    expect(texts).toBe(other.size_statistics?.unencoded_byte_array_data_bytes);
+    const textBytes = chunk!.size_statistics?.unencoded_byte_array_data_bytes;
+    expect(textBytes).toBe(theirChunk.size_statistics?.unencoded_byte_array_data_bytes);
   }
 }

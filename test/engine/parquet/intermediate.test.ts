@@ -12,26 +12,26 @@ const folder = mkdtempSync(join(tmpdir(), 'strandlake-intermediate-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test(`hyparquet reads intermediate segments as they were written (STRANDLAKE_SEED=${seed})`, async () => {
-  let strings = 0;
+  let stringChunkCount = 0;
   for (let round = 0; round < 10; round++) {
     const next = random(seed + round);
     const columns = randomColumns(next, 5, 2);
     const rows = 1 + Math.floor(next() * (next() < 0.2 ? 9_000 : 400));
     const { segment, values } = await writeRecords(join(folder, `${round}.parquet`), next, columns, rows, 1, [], true); // prettier-ignore
-    const found = await readValues(segment, columns);
+    const foundValues = await readValues(segment, columns);
     for (const [i, { name, physical }] of columns.entries()) {
-      const where = `STRANDLAKE_SEED=${seed}, round ${round}, ${name}`;
-      expect([where, firstValueDifference(values[i]!, found.get(physical)!)]).toEqual([
-        where,
+      const caseText = `STRANDLAKE_SEED=${seed}, round ${round}, ${name}`;
+      expect([caseText, firstValueDifference(values[i]!, foundValues.get(physical)!)]).toEqual([
+        caseText,
         undefined,
       ]);
     }
     const { row_groups } = await readFooter(segment.path);
     for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
       expect(chunk!.codec).toBe('UNCOMPRESSED');
-      if (chunk!.type === 'BYTE_ARRAY') strings++;
+      if (chunk!.type === 'BYTE_ARRAY') stringChunkCount++;
       if (chunk!.type === 'BYTE_ARRAY') expect(chunk!.encodings).toContain('DELTA_BYTE_ARRAY');
     }
   }
-  expect(strings).toBeGreaterThan(10);
+  expect(stringChunkCount).toBeGreaterThan(10);
 });

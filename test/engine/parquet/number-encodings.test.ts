@@ -7,16 +7,16 @@ import { encodeFile, firstValueDifference, footerOf, readByHyparquet } from './o
 const rows = 30_000;
 
 /** Names the encoding in which a column of such numbers is stored, after comparing the numbers that hyparquet reads with them. */
-async function encodingOf(type: StoredType, number: (next: () => number) => number) {
+async function encodingOf(type: StoredType, randomNumber: (next: () => number) => number) {
   const next = random(seed);
   const columns: Columns = [{ name: 'n', physical: 'n', type, isList: false }];
   const values: Value[] = Array.from({ length: rows }, () => {
-    const value = number(next);
+    const value = randomNumber(next);
     return type === 'long' ? BigInt(value) : value;
   });
   const file = encodeFile(columns, [batchOf(columns, [values], rows, 1n)]);
-  const [found] = await readByHyparquet(file, columns);
-  expect([seed, firstValueDifference(values, found)]).toEqual([seed, undefined]);
+  const [foundValues] = await readByHyparquet(file, columns);
+  expect([seed, firstValueDifference(values, foundValues)]).toEqual([seed, undefined]);
   const { encodings } = footerOf(file).row_groups[0]!.columns[2]!.meta_data!;
   return encodings.find((encoding) => encoding !== 'RLE' && encoding !== 'PLAIN') ?? 'PLAIN';
 }
@@ -35,6 +35,6 @@ test.each<[StoredType, string, (next: () => number) => number, string]>([
   ['long', 'values of 2^31 and more apart', (next) => upTo(2 ** 50)(next), 'PLAIN'],
   ['integer', 'values of 20 bits', upTo(2 ** 20), 'DELTA_BINARY_PACKED'],
   ['integer', 'values of 30 bits', upTo(2 ** 30), 'PLAIN'],
-])(`%s: %s (STRANDLAKE_SEED=${seed})`, async (type, _, number, encoding) => {
-  expect(await encodingOf(type, number)).toBe(encoding);
+])(`%s: %s (STRANDLAKE_SEED=${seed})`, async (type, _, randomNumber, encoding) => {
+  expect(await encodingOf(type, randomNumber)).toBe(encoding);
 });

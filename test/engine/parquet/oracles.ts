@@ -20,8 +20,8 @@ export function encodeFile(columns: Columns, batches: readonly RecordBatch[]): U
 
 /** Returns the file that parquet-wasm writes for a batch. */
 export function encodeByWasm(columns: Columns, batch: RecordBatch): Uint8Array {
-  const named = new RecordBatch(arrowSchema(columns), batch.data);
-  const ipc = RecordBatchStreamWriter.writeAll([named]).toUint8Array(true);
+  const namedBatch = new RecordBatch(arrowSchema(columns), batch.data);
+  const ipc = RecordBatchStreamWriter.writeAll([namedBatch]).toUint8Array(true);
   return writeParquet(WasmTable.fromIPCStream(ipc));
 }
 
@@ -33,7 +33,7 @@ export function footerOf(file: Uint8Array): FileMetaData {
 }
 
 /** Returns all columns of a file, read by hyparquet. */
-export async function readByHyparquet(file: Uint8Array, all: Columns): Promise<Value[][]> {
+export async function readByHyparquet(file: Uint8Array, columns: Columns): Promise<Value[][]> {
   const rows = await parquetReadObjects({
     file: bufferOf(file),
     parsers: hyparquetParsers,
@@ -42,13 +42,13 @@ export async function readByHyparquet(file: Uint8Array, all: Columns): Promise<V
         new Uint8Array(zstdDecompressSync(input, { maxOutputLength: Math.max(1, length) })),
     },
   });
-  return all.map((column) => rows.map((row) => normalizedValue(column, row[column.physical])));
+  return columns.map((column) => rows.map((row) => normalizedValue(column, row[column.physical])));
 }
 
 /** Returns all columns of a file, read by parquet-wasm (the Rust crate). */
-export function readByWasm(file: Uint8Array, all: Columns): Value[][] {
+export function readByWasm(file: Uint8Array, columns: Columns): Value[][] {
   const table = tableFromIPC(readParquet(file).intoIPCStream());
-  return all.map((column, i) => {
+  return columns.map((column, i) => {
     const vector: Vector | null = table.getChildAt(i);
     return Array.from({ length: table.numRows }, (_, row) =>
       normalizedValue(column, vector!.get(row)),

@@ -55,48 +55,54 @@ function readPageIndex(
   }));
 }
 
-/** Fails unless the pages of all leaves begin at the same rows, are contiguous, and contain the right rows. */
+/**
+ * Fails unless the pages of all leaves begin at the same rows, are contiguous, and contain the right rows; returns the largest number of
+ * pages of a column chunk.
+ */
 function expectAligned(columns: Columns, file: Uint8Array): number {
   const { leaves } = parquetSchema(parquetColumns(columns));
-  let most = 0;
+  let largestPageCount = 0;
   for (const { rows, chunks } of pagesOf(file)) {
     const firstRows = chunks[0]!.pages.map(({ firstRow }) => firstRow);
-    most = Math.max(most, firstRows.length);
+    largestPageCount = Math.max(largestPageCount, firstRows.length);
     expect(firstRows[0]).toBe(0);
     for (const [i, row] of firstRows.entries()) expect(row).toBe(i * (firstRows[1] ?? 0));
     for (const [leaf, { chunk, pages }] of chunks.entries()) {
       const meta = chunk.meta_data!;
       expect(pages.map(({ firstRow }) => firstRow)).toEqual(firstRows);
-      let at = Number(meta.data_page_offset);
-      const begin = Number(meta.dictionary_page_offset ?? at);
+      let expectedOffset = Number(meta.data_page_offset);
+      const begin = Number(meta.dictionary_page_offset ?? expectedOffset);
       const isCompressed = isZstd(meta.codec);
-      const whole = file.subarray(begin, begin + Number(meta.total_compressed_size));
-      const all = readChunk(whole, leaves[leaf]!, { slots: Number(meta.num_values), isCompressed });
+      const chunkBytes = file.subarray(begin, begin + Number(meta.total_compressed_size));
+      const wholeChunk = readChunk(chunkBytes, leaves[leaf]!, {
+        slots: Number(meta.num_values),
+        isCompressed,
+      });
       let slot = 0;
       for (const [i, { offset, bytes }] of pages.entries()) {
-        expect(offset).toBe(at);
-        at += bytes;
+        expect(offset).toBe(expectedOffset);
+        expectedOffset += bytes;
         // Counts the slots of the rows up to the first row of the next page.
-        const stop = firstRows[i + 1] ?? rows;
-        const from = slot;
+        const endRow = firstRows[i + 1] ?? rows;
+        const firstSlot = slot;
         let row = firstRows[i]!;
-        for (; slot < all.slots; slot++) {
-          if ((all.repetition?.[slot] ?? 0) !== 0) continue;
-          if (row === stop) break;
+        for (; slot < wholeChunk.slots; slot++) {
+          if ((wholeChunk.repetition?.[slot] ?? 0) !== 0) continue;
+          if (row === endRow) break;
           row++;
         }
         const dictionary = file.subarray(begin, Number(meta.data_page_offset));
-        const own = Buffer.concat([dictionary, file.subarray(offset, at)]);
-        const page = readChunk(own, leaves[leaf]!, { slots: slot - from, isCompressed });
-        expect([...page.definition]).toEqual([...all.definition.subarray(from, slot)]);
+        const pageBytes = Buffer.concat([dictionary, file.subarray(offset, expectedOffset)]);
+        const page = readChunk(pageBytes, leaves[leaf]!, { slots: slot - firstSlot, isCompressed });
+        expect([...page.definition]).toEqual([...wholeChunk.definition.subarray(firstSlot, slot)]);
       }
-      expect(at).toBe(begin + whole.length);
+      expect(expectedOffset).toBe(begin + chunkBytes.length);
     }
   }
-  return most;
+  return largestPageCount;
 }
 
-/** The column index of a page; the bounds of all types are bytes. */
+/** The entry of the column index for a page; the bounds of all types are bytes. */
 interface IndexedPage {
   readonly isEmpty: boolean;
   readonly min: Buffer;
@@ -169,20 +175,21 @@ function compareValues(a: unknown, b: unknown): number {
 async function expectBounds(columns: Columns, file: Uint8Array): Promise<number> {
   const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);
   const { leaves } = parquetSchema(parquetColumns(columns));
-  const stored = await readByHyparquet(file, columns);
-  let first = 0;
-  let bounded = 0;
+  const storedValues = await readByHyparquet(file, columns);
+  let groupFirstRow = 0;
+  let boundedPageCount = 0;
   for (const { rows, chunks } of pagesOf(file)) {
     for (const [i, { chunk, pages }] of chunks.entries()) {
       const { path, column: leaf } = leaves[i]!;
-      const at = columns.findIndex(({ physical }) => physical === path[0]);
-      if (at < 0) continue; // a reserved column, which is not tested
+      const columnNumber = columns.findIndex(({ physical }) => physical === path[0]);
+      if (columnNumber < 0) continue; // a reserved column, which is not tested
       const names = path.slice(1).filter((name) => name !== 'list' && name !== 'element');
       const index = readPageBounds(buffer as ArrayBuffer, chunk);
       const slots = pages.map(({ firstRow }, page) =>
-        stored[at]!.slice(first + firstRow, first + (pages[page + 1]?.firstRow ?? rows)).flatMap(
-          (value) => leafSlotsOf(value, names, columns[at]!),
-        ),
+        storedValues[columnNumber]!.slice(
+          groupFirstRow + firstRow,
+          groupFirstRow + (pages[page + 1]?.firstRow ?? rows),
+        ).flatMap((value) => leafSlotsOf(value, names, columns[columnNumber]!)),
       );
       const { type } = leaf;
       if (index === undefined) {
@@ -200,34 +207,37 @@ async function expectBounds(columns: Columns, file: Uint8Array): Promise<number>
           expect([min.length, max.length]).toEqual([0, 0]);
           continue;
         }
-        bounded++;
-        const below = values.map((value) =>
+        boundedPageCount++;
+        const minComparisons = values.map((value) =>
           compareValues(...comparableBoundPair(value, min, type)),
         );
-        const above = values.map((value) =>
+        const maxComparisons = values.map((value) =>
           compareValues(...comparableBoundPair(value, max, type)),
         );
-        expect(Math.min(...below)).toBeGreaterThanOrEqual(0);
-        expect(Math.max(...above)).toBeLessThanOrEqual(0);
+        expect(Math.min(...minComparisons)).toBeGreaterThanOrEqual(0);
+        expect(Math.max(...maxComparisons)).toBeLessThanOrEqual(0);
         const isShort = values.every((value) => Buffer.byteLength(String(value)) <= 32);
-        if (isShort) expect([Math.min(...below), Math.max(...above)].map(Math.abs)).toEqual([0, 0]);
+        if (isShort)
+          expect([Math.min(...minComparisons), Math.max(...maxComparisons)].map(Math.abs)).toEqual([
+            0, 0,
+          ]);
       }
       expectOrder(index.order, index.pages, type);
     }
-    first += rows;
+    groupFirstRow += rows;
   }
-  return bounded;
+  return boundedPageCount;
 }
 
 function expectOrder(order: string, pages: readonly IndexedPage[], type: ParquetColumn['type']) {
-  const full = pages.filter(({ isEmpty }) => !isEmpty);
+  const nonEmptyPages = pages.filter(({ isEmpty }) => !isEmpty);
   const valueOf = (bound: Buffer): unknown =>
     type === 'string' ? bound : comparableBoundPair(0, bound, type)[1];
-  const signs = full
+  const signs = nonEmptyPages
     .slice(1)
     .flatMap((page, i) => [
-      compareValues(valueOf(page.min), valueOf(full[i]!.min)),
-      compareValues(valueOf(page.max), valueOf(full[i]!.max)),
+      compareValues(valueOf(page.min), valueOf(nonEmptyPages[i]!.min)),
+      compareValues(valueOf(page.max), valueOf(nonEmptyPages[i]!.max)),
     ]);
   if (!signs.includes(-1)) expect(order).toBe('ASCENDING');
   else expect(order).toBe(signs.includes(1) ? 'UNORDERED' : 'DESCENDING');
@@ -239,30 +249,30 @@ describe('the pages of a row group', () => {
     for (let round = 0; round < 25; round++) {
       const columns = randomColumns(next, 6, 3);
       const rows = [1, 20, 900, 9_000][Math.floor(next() * 4)]!;
-      const values = columns.map((it) => {
+      const valuesByRow = columns.map((column) => {
         const style = randomDistribution(next);
-        return Array.from({ length: rows }, (_, row) => randomValue(next, it, style, row));
+        return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
       });
-      expectAligned(columns, encodeFile(columns, [batchOf(columns, values, rows, 1n)]));
+      expectAligned(columns, encodeFile(columns, [batchOf(columns, valuesByRow, rows, 1n)]));
     }
   });
 
   test(`have the bounds of their values in the column index (seed ${seed})`, async () => {
     const next = random(seed);
-    let bounded = 0;
+    let boundedPageCount = 0;
     for (let round = 0; round < 25; round++) {
       const columns = randomColumns(next, 6, 3);
       const rows = [1, 20, 900, 9_000][Math.floor(next() * 4)]!;
-      const values = columns.map((it) => {
+      const valuesByRow = columns.map((column) => {
         const style = randomDistribution(next);
-        return Array.from({ length: rows }, (_, row) => randomValue(next, it, style, row));
+        return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
       });
-      bounded += await expectBounds(
+      boundedPageCount += await expectBounds(
         columns,
-        encodeFile(columns, [batchOf(columns, values, rows, 1n)]),
+        encodeFile(columns, [batchOf(columns, valuesByRow, rows, 1n)]),
       );
     }
-    expect(bounded).toBeGreaterThan(25);
+    expect(boundedPageCount).toBeGreaterThan(25);
   });
 
   test('say whether their bounds ascend or descend', async () => {
@@ -272,12 +282,12 @@ describe('the pages of a row group', () => {
       columnOf('id', 'string'),
     ];
     const rows = 50_000;
-    const values = [
+    const valuesByRow = [
       Array.from({ length: rows }, (_, row) => row),
       Array.from({ length: rows }, (_, row) => -row / 8),
       Array.from({ length: rows }, (_, row) => `id-${String(row).padStart(40, '0')}`),
     ];
-    const file = encodeFile(columns, [batchOf(columns, values, rows, 1n)]);
+    const file = encodeFile(columns, [batchOf(columns, valuesByRow, rows, 1n)]);
     expect(await expectBounds(columns, file)).toBeGreaterThan(10);
     const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);
     const [{ chunks }] = pagesOf(file) as [ReturnType<typeof pagesOf>[number]];
@@ -288,26 +298,26 @@ describe('the pages of a row group', () => {
   test('hold fewer rows of wide records, and never a part of a record', () => {
     const text = columnOf('text', 'string');
     const numbers = columnOf('numbers', 'integer', { isList: true });
-    const values = (rows: number, value: (row: number) => Value) => [
+    const valuesByRow = (rows: number, value: (row: number) => Value) => [
       Array.from({ length: rows }, (_, row) => value(row)),
     ];
-    const narrow = encodeFile([text], [batchOf([text], values(20_000, (row) => `${row}`), 20_000, 1n)]); // prettier-ignore
-    const wide = encodeFile([text], [batchOf([text], values(2_000, (row) => `${row} `.repeat(400)), 2_000, 1n)]); // prettier-ignore
-    const lists = encodeFile([numbers], [batchOf([numbers], values(700, (row) => Array.from({ length: row % 5 === 0 ? 0 : 900 }, (_, i) => i * row)), 700, 1n)]); // prettier-ignore
-    const rowsOf = (file: Uint8Array) => pagesOf(file)[0]!.chunks[0]!.pages[1]!.firstRow;
-    expect(rowsOf(narrow)).toBeGreaterThan(1_000);
-    expect(rowsOf(wide)).toBeLessThan(100);
-    expect(rowsOf(lists)).toBeLessThan(100);
-    expect(expectAligned([text], narrow)).toBeGreaterThan(1);
-    expectAligned([text], wide);
-    expectAligned([numbers], lists);
+    const narrowFile = encodeFile([text], [batchOf([text], valuesByRow(20_000, (row) => `${row}`), 20_000, 1n)]); // prettier-ignore
+    const wideFile = encodeFile([text], [batchOf([text], valuesByRow(2_000, (row) => `${row} `.repeat(400)), 2_000, 1n)]); // prettier-ignore
+    const listsFile = encodeFile([numbers], [batchOf([numbers], valuesByRow(700, (row) => Array.from({ length: row % 5 === 0 ? 0 : 900 }, (_, i) => i * row)), 700, 1n)]); // prettier-ignore
+    const firstPageRowsOf = (file: Uint8Array) => pagesOf(file)[0]!.chunks[0]!.pages[1]!.firstRow;
+    expect(firstPageRowsOf(narrowFile)).toBeGreaterThan(1_000);
+    expect(firstPageRowsOf(wideFile)).toBeLessThan(100);
+    expect(firstPageRowsOf(listsFile)).toBeLessThan(100);
+    expect(expectAligned([text], narrowFile)).toBeGreaterThan(1);
+    expectAligned([text], wideFile);
+    expectAligned([numbers], listsFile);
   });
 
   test('are counted from the start of their row group', () => {
     const flag = columnOf('flag', 'boolean');
     const rows = rowsPerRowGroup + 9_000;
-    const values = [Array.from({ length: rows }, (_, row) => row % 3 === 0)];
-    const file = encodeFile([flag], [batchOf([flag], values, rows, 1n)]);
+    const valuesByRow = [Array.from({ length: rows }, (_, row) => row % 3 === 0)];
+    const file = encodeFile([flag], [batchOf([flag], valuesByRow, rows, 1n)]);
     expect(pagesOf(file).map((group) => group.rows)).toEqual([rowsPerRowGroup, 9_000]);
     expectAligned([flag], file);
   });

@@ -49,13 +49,13 @@ function rowsOf(
   { maxDefinition }: ParquetLeaf,
 ): readonly (readonly Slot[])[] {
   const rows: Slot[][] = [];
-  let value = 0;
+  let valueIndex = 0;
   for (let i = 0; i < slots; i++) {
     const levels = [repetition?.[i] ?? 0, definition[i]!] as const;
     if (levels[0] === 0) rows.push([]);
-    rows.at(-1)!.push(levels[1] === maxDefinition ? [...levels, values[value++]] : levels);
+    rows.at(-1)!.push(levels[1] === maxDefinition ? [...levels, values[valueIndex++]] : levels);
   }
-  expect(value).toBe(values.length);
+  expect(valueIndex).toBe(values.length);
   return rows;
 }
 
@@ -63,64 +63,76 @@ test(`picked rows are those of whole chunks, in every encoding (STRANDLAKE_SEED=
   const encodings = new Set<number>();
   for (let round = 0; round < 12; round++) {
     const next = random(seed + round);
-    const below = (most: number): number => Math.floor(next() * most);
-    const long: Column = { name: 'near', physical: 'near', type: 'long', isList: next() < 0.5 };
-    const columns = [...randomColumns(next, 5, 3), long, { name: 'far', physical: 'far', type: 'integer', isList: false } as const]; // prettier-ignore
-    const count = [1, 50, 3_000, 12_000][round % 4]!;
+    const randomBelow = (most: number): number => Math.floor(next() * most);
+    const nearColumn: Column = {
+      name: 'near',
+      physical: 'near',
+      type: 'long',
+      isList: next() < 0.5,
+    };
+    const columns = [...randomColumns(next, 5, 3), nearColumn, { name: 'far', physical: 'far', type: 'integer', isList: false } as const]; // prettier-ignore
+    const rowCount = [1, 50, 3_000, 12_000][round % 4]!;
     const records = columns.map((column): Value[] => {
       const style = randomDistribution(next);
-      return Array.from({ length: count }, (_, row): Value => {
-        if (column.name === 'far') return next() < 0.1 ? null : below(2 ** 20);
-        if (column !== long) return randomValue(next, column, style, row);
-        const number = 4_711n * BigInt(below(count));
-        return column.isList ? Array.from({ length: below(3) }, () => number) : number;
+      return Array.from({ length: rowCount }, (_, row): Value => {
+        if (column.name === 'far') return next() < 0.1 ? null : randomBelow(2 ** 20);
+        if (column !== nearColumn) return randomValue(next, column, style, row);
+        const number = 4_711n * BigInt(randomBelow(rowCount));
+        return column.isList ? Array.from({ length: randomBelow(3) }, () => number) : number;
       });
     });
-    const file = encodeFile(columns, [batchOf(columns, records, count, 1n)]);
+    const file = encodeFile(columns, [batchOf(columns, records, rowCount, 1n)]);
     const footer = parseFooter(file.subarray(file.length - footerLength(file, file.length)));
     for (const [i, leaf] of parquetSchema(parquetColumns(columns)).leaves.entries()) {
       const { dictionaryOffset, dataOffset, storedBytes, codec, slots } = footer.groups[0]!.chunks[i]!; // prettier-ignore
       const begin = dictionaryOffset ?? dataOffset;
       const bytes = file.subarray(begin, begin + storedBytes);
       const chunk = { slots, isCompressed: isZstd(codec) };
-      const whole = readChunk(bytes, leaf, chunk);
-      const wanted = rowsOf(whole, plainValues(whole.values), leaf);
-      expect(wanted.length).toBe(count);
+      const wholeChunk = readChunk(bytes, leaf, chunk);
+      const expectedRows = rowsOf(wholeChunk, plainValues(wholeChunk.values), leaf);
+      expect(expectedRows.length).toBe(rowCount);
 
-      const share = [1, 0.5, 0.01][below(3)]!;
-      const rows = Int32Array.from(wanted.keys()).filter(() => next() < share);
-      const picked = pickRows(decompressChunkPages(bytes, chunk), leaf, rows);
-      const where = [seed, round, leaf.path];
-      const found = rowsOf(picked, plainValues(picked.values), leaf);
-      expect([where, found]).toEqual([where, Array.from(rows, (row) => wanted[row])]);
-      const tooMany = Int32Array.of(...rows.subarray(-1), count);
+      const share = [1, 0.5, 0.01][randomBelow(3)]!;
+      const rows = Int32Array.from(expectedRows.keys()).filter(() => next() < share);
+      const pickedChunk = pickRows(decompressChunkPages(bytes, chunk), leaf, rows);
+      const caseInfo = [seed, round, leaf.path];
+      const foundRows = rowsOf(pickedChunk, plainValues(pickedChunk.values), leaf);
+      expect([caseInfo, foundRows]).toEqual([
+        caseInfo,
+        Array.from(rows, (row) => expectedRows[row]),
+      ]);
+      const tooMany = Int32Array.of(...rows.subarray(-1), rowCount);
       expect(() => pickRows(decompressChunkPages(bytes, chunk), leaf, tooMany)).toThrow(RangeError);
 
-      let first = 0;
+      let pageFirstRow = 0;
       let dictionary: readonly unknown[] = [];
       for (const extent of pageExtents(bytes, chunk)) {
-        const stored = bytes.subarray(extent.begin, extent.end);
-        const decompressed = () =>
-          decompressPage({ bytes: stored, isCompressed: chunk.isCompressed });
-        const { body, encoding, count: entries } = decompressed();
+        const pageBytes = bytes.subarray(extent.begin, extent.end);
+        const decompress = () =>
+          decompressPage({ bytes: pageBytes, isCompressed: chunk.isCompressed });
+        const { body, encoding, count: entries } = decompress();
         if (extent.isDictionary) {
           dictionary = plainValues([readValues(body, leaf.physical, encoding, entries, undefined)]);
           continue;
         }
         encodings.add(encoding);
         let pageRows = 0;
-        for (let left = entries; left > 0; pageRows++) left -= wanted[first + pageRows]!.length;
-        for (const row of [0, pageRows - 1, below(pageRows), below(pageRows)]) {
-          const one = pickRow(decompressed(), leaf, row);
-          const values = plainValues(one.values);
+        for (let entriesLeft = entries; entriesLeft > 0; pageRows++)
+          entriesLeft -= expectedRows[pageFirstRow + pageRows]!.length;
+        for (const row of [0, pageRows - 1, randomBelow(pageRows), randomBelow(pageRows)]) {
+          const pickedRow = pickRow(decompress(), leaf, row);
+          const values = plainValues(pickedRow.values);
           const isIndexed = encoding === encodingId.rleDictionary;
-          const own = isIndexed ? values.map((index) => dictionary[index as number]) : values;
-          expect([where, rowsOf(one, own, leaf)]).toEqual([where, [wanted[first + row]]]);
+          const ownValues = isIndexed ? values.map((index) => dictionary[index as number]) : values;
+          expect([caseInfo, rowsOf(pickedRow, ownValues, leaf)]).toEqual([
+            caseInfo,
+            [expectedRows[pageFirstRow + row]],
+          ]);
         }
-        expect(() => pickRow(decompressed(), leaf, pageRows)).toThrow(`no row ${pageRows} in ${pageRows} rows`); // prettier-ignore
-        first += pageRows;
+        expect(() => pickRow(decompress(), leaf, pageRows)).toThrow(`no row ${pageRows} in ${pageRows} rows`); // prettier-ignore
+        pageFirstRow += pageRows;
       }
-      expect(first).toBe(count);
+      expect(pageFirstRow).toBe(rowCount);
     }
   }
   expect([...encodings].sort()).toEqual(Object.values(encodingId).sort());

@@ -23,10 +23,10 @@ afterAll(() => rm(folder, { recursive: true }));
 const leafTypes = ['string', 'int32', 'int64', 'boolean'] as const;
 
 function randomColumn(next: Random, name: string, depth: number): ParquetColumn {
-  const below = (count: number): number => Math.floor(next() * count);
-  const what = next();
+  const randomBelow = (count: number): number => Math.floor(next() * count);
+  const roll = next();
   const isList = next() < 0.3;
-  if (what < 0.2)
+  if (roll < 0.2)
     return {
       name,
       type: 'group',
@@ -39,11 +39,11 @@ function randomColumn(next: Random, name: string, depth: number): ParquetColumn 
           : randomColumn(next, 'value', depth - 1),
       ],
     };
-  if (what < 0.5 && depth > 0) {
-    const children = Array.from({ length: 1 + below(3) }, (_, i) => randomColumn(next, `${name}${i}`, depth - 1)); // prettier-ignore
+  if (roll < 0.5 && depth > 0) {
+    const children = Array.from({ length: 1 + randomBelow(3) }, (_, i) => randomColumn(next, `${name}${i}`, depth - 1)); // prettier-ignore
     return { name, type: 'group', isList, children };
   }
-  return { name, type: leafTypes[below(4)]!, isList };
+  return { name, type: leafTypes[randomBelow(4)]!, isList };
 }
 
 /** Returns a random value, which is null only if `mayBeNull`. Members of objects may be absent. */
@@ -94,17 +94,19 @@ test(`rows that are written are read back, also by DuckDB (STRANDLAKE_SEED=${see
     await writeFile(path, bytes);
     const schema = parquetSchema(columns);
     const [group] = (await readFooter(path)).row_groups;
-    const parts = schema.leaves.map((leaf, i) => {
+    const chunks = schema.leaves.map((leaf, i) => {
       const meta = group!.columns[i]!.meta_data!;
       const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
       const chunk = bytes.subarray(begin, begin + Number(meta.total_compressed_size));
       const slots = Number(meta.num_values);
       return readChunk(chunk, leaf, { slots, isCompressed: isZstd(meta.codec) });
     });
-    expect([round, rowsOfParts(schema, parts, rows.length)]).toEqual([round, rows]);
-    const read = await duckdb.runAndReadAll(`SELECT to_json(t)::VARCHAR FROM read_parquet('${path}') t`); // prettier-ignore
-    const found = read.getRows().map(([json]) => JSON.parse(String(json)) as ParquetValue);
-    expect([round, found]).toEqual([round, rows.map((row) => valueAsDuckdbJson({ name: '', type: 'group', isList: false, children: columns }, row))]); // prettier-ignore
+    expect([round, rowsOfParts(schema, chunks, rows.length)]).toEqual([round, rows]);
+    const duckdbResult = await duckdb.runAndReadAll(`SELECT to_json(t)::VARCHAR FROM read_parquet('${path}') t`); // prettier-ignore
+    const duckdbRows = duckdbResult
+      .getRows()
+      .map(([json]) => JSON.parse(String(json)) as ParquetValue);
+    expect([round, duckdbRows]).toEqual([round, rows.map((row) => valueAsDuckdbJson({ name: '', type: 'group', isList: false, children: columns }, row))]); // prettier-ignore
   }
   duckdb.closeSync();
 });

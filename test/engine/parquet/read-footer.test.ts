@@ -34,11 +34,11 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
   test('is read as hyparquet reads it, whoever wrote it', () => {
     for (let round = 0; round < 40; round++) {
       for (const file of randomFiles(seed + round, 1 + (round % 5) * 400)) {
-        const wanted = footerOf(file);
+        const expectedFooter = footerOf(file);
         const found = parseFooter(footerBytes(file));
-        expect(found.rows).toBe(Number(wanted.num_rows));
+        expect(found.rows).toBe(Number(expectedFooter.num_rows));
         expect(found.schema).toEqual(
-          wanted.schema.map((element) => ({
+          expectedFooter.schema.map((element) => ({
             name: element.name,
             repetition: (element.repetition_type ?? 'REQUIRED').toLowerCase(),
             physical: element.type && physicalTypes.indexOf(element.type),
@@ -53,7 +53,7 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
             chunks: chunks.map(({ min: _min, max: _max, ...rest }) => rest),
           })),
         ).toEqual(
-          wanted.row_groups.map(({ num_rows, columns }) => ({
+          expectedFooter.row_groups.map(({ num_rows, columns }) => ({
             rows: Number(num_rows),
             chunks: columns.map((column) => {
               const meta = column.meta_data!;
@@ -82,7 +82,7 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
   });
 
   test('leads to the index of pages, which is read as hyparquet reads it', () => {
-    let pages = 0;
+    let pageCount = 0;
     for (let round = 0; round < 10; round++) {
       for (const file of randomFiles(seed + round, 3000)) {
         const { groups, schema } = parseFooter(footerBytes(file));
@@ -94,53 +94,58 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
           const { physical } = leaves[i % leaves.length]!;
           if (offsetIndex) {
             const bytes = file.slice(offsetIndex.begin, offsetIndex.begin + offsetIndex.bytes);
-            const wanted = readOffsetIndex({ view: new DataView(bytes.buffer), offset: 0 });
+            const expectedIndex = readOffsetIndex({ view: new DataView(bytes.buffer), offset: 0 });
             const found = parseOffsetIndex(bytes, 1_000_000);
-            const { page_locations: located } = wanted;
-            expect([...found.offsets]).toEqual(located.map(({ offset }) => Number(offset)));
-            expect([...found.bytes]).toEqual(located.map((page) => page.compressed_page_size));
-            const firstRows = located.map((page) => Number(page.first_row_index));
+            const { page_locations: expectedPages } = expectedIndex;
+            expect([...found.offsets]).toEqual(expectedPages.map(({ offset }) => Number(offset)));
+            expect([...found.bytes]).toEqual(
+              expectedPages.map((page) => page.compressed_page_size),
+            );
+            const firstRows = expectedPages.map((page) => Number(page.first_row_index));
             expect([...found.firstRows]).toEqual([...firstRows, 1_000_000]);
-            pages += wanted.page_locations.length;
+            pageCount += expectedPages.length;
           }
           if (columnIndex) {
             const bytes = file.slice(columnIndex.begin, columnIndex.begin + columnIndex.bytes);
             const element = { type: physicalTypes[physical!] } as SchemaElement;
             const reader = { view: new DataView(bytes.buffer), offset: 0 };
-            const wanted = readColumnIndex(reader, element, { stringFromBytes: (value: unknown) => value } as never); // prettier-ignore
+            const expectedIndex = readColumnIndex(reader, element, { stringFromBytes: (value: unknown) => value } as never); // prettier-ignore
             expect(
               parseColumnIndex(bytes, physical!).map(({ nulls, min, max }) => [nulls, comparableBound(min), comparableBound(max)]), // prettier-ignore
             ).toEqual(
-              wanted.null_pages.map((isEmpty, page) => [
-                Number(wanted.null_counts![page]),
-                isEmpty ? undefined : comparableBound(wanted.min_values[page]),
-                isEmpty ? undefined : comparableBound(wanted.max_values[page]),
+              expectedIndex.null_pages.map((isEmpty, page) => [
+                Number(expectedIndex.null_counts![page]),
+                isEmpty ? undefined : comparableBound(expectedIndex.min_values[page]),
+                isEmpty ? undefined : comparableBound(expectedIndex.max_values[page]),
               ]),
             );
           }
         }
       }
     }
-    expect(pages).toBeGreaterThan(100);
+    expect(pageCount).toBeGreaterThan(100);
   });
 
   test('with changed or missing bytes is read or refused, and nothing else happens', () => {
     const next = seededRandom(seed);
-    let refused = 0;
+    let refusedCount = 0;
     for (const file of randomFiles(seed, 50)) {
-      const whole = footerBytes(file);
+      const wholeFooter = footerBytes(file);
       for (let i = 0; i < 1500; i++) {
-        const bytes = whole.slice(0, next() < 0.3 ? Math.floor(next() * whole.length) : undefined);
+        const bytes = wholeFooter.slice(
+          0,
+          next() < 0.3 ? Math.floor(next() * wholeFooter.length) : undefined,
+        );
         for (let n = 0; n < 3; n++) bytes[Math.floor(next() * bytes.length)] = Math.floor(next() * 256); // prettier-ignore
         try {
           parseFooter(bytes);
         } catch (error) {
           expect(error).toBeInstanceOf(RangeError);
-          refused++;
+          refusedCount++;
         }
       }
     }
-    expect(refused).toBeGreaterThan(500);
+    expect(refusedCount).toBeGreaterThan(500);
   });
 });
 

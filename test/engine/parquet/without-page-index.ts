@@ -7,23 +7,23 @@ import { ThriftReader } from '../../../engine/parquet/thrift.js';
 const firstFieldOf = { OffsetIndex: 4, ColumnIndex: 6 } as const;
 
 /**
- * Writes a copy of a Parquet file whose footer does not mention the ColumnIndex, or neither it nor the OffsetIndex, of the chunks of
- * which `isLacking` is true. They are told by their number in their row group.
+ * Writes a copy of a Parquet file whose footer does not mention the ColumnIndex, or neither it nor the OffsetIndex, of the chunks for
+ * which `isLacking` is true. It is called with the number of the chunk in its row group.
  */
 export function copyWithoutPageIndex(
   source: string,
   target: string,
-  lacking: keyof typeof firstFieldOf,
+  lackingIndex: keyof typeof firstFieldOf,
   isLacking: (chunk: number) => boolean = () => true,
 ): void {
   const file = readFileSync(source);
   const begin = file.length - footerLength(file.subarray(-tailBytes), file.length);
   const footer = file.subarray(begin, -tailBytes);
-  const kept: Uint8Array[] = [];
+  const keptPieces: Uint8Array[] = [];
   let keptFrom = 0;
   const bytes = new ByteSource(footer);
   const thrift = new ThriftReader(bytes);
-  const struct = (read: (id: number, at: number) => void): void => {
+  const readStruct = (read: (id: number, at: number) => void): void => {
     thrift.start();
     for (
       let at = bytes.readOffset, id = thrift.nextFieldId();
@@ -34,22 +34,23 @@ export function copyWithoutPageIndex(
       at = bytes.readOffset;
     }
   };
-  const list = (read: (item: number) => void): void => {
+  const readList = (read: (item: number) => void): void => {
     const size = thrift.list();
     for (let item = 0; item < size; item++) read(item);
   };
   const readChunk = (chunk: number): void =>
-    struct((id, at) => {
+    readStruct((id, at) => {
       thrift.skip();
-      if (id < firstFieldOf[lacking] || !isLacking(chunk)) return;
-      if (keptFrom <= at) kept.push(footer.subarray(keptFrom, at));
+      if (id < firstFieldOf[lackingIndex] || !isLacking(chunk)) return;
+      if (keptFrom <= at) keptPieces.push(footer.subarray(keptFrom, at));
       keptFrom = bytes.readOffset;
     });
-  const readGroup = (): void => struct((id) => (id === 1 ? list(readChunk) : thrift.skip()));
-  struct((id) => (id === 4 ? list(readGroup) : thrift.skip()));
-  kept.push(footer.subarray(keptFrom));
-  const shortened = Buffer.concat(kept);
+  const readGroup = (): void =>
+    readStruct((id) => (id === 1 ? readList(readChunk) : thrift.skip()));
+  readStruct((id) => (id === 4 ? readList(readGroup) : thrift.skip()));
+  keptPieces.push(footer.subarray(keptFrom));
+  const shortenedFooter = Buffer.concat(keptPieces);
   const tail = Buffer.from(file.subarray(-tailBytes));
-  tail.writeUInt32LE(shortened.length);
-  writeFileSync(target, Buffer.concat([file.subarray(0, begin), shortened, tail]));
+  tail.writeUInt32LE(shortenedFooter.length);
+  writeFileSync(target, Buffer.concat([file.subarray(0, begin), shortenedFooter, tail]));
 }

@@ -18,9 +18,9 @@ function randomBytes(
   return Uint8Array.from({ length }, () => Math.floor(next() * variety));
 }
 
-function resultOrRefused(read: () => Uint8Array): Uint8Array | 'refused' {
+function resultOrRefused(decompressed: () => Uint8Array): Uint8Array | 'refused' {
   try {
-    return read();
+    return decompressed();
   } catch {
     return 'refused';
   }
@@ -52,12 +52,12 @@ describe('frames of zstd', () => {
   test(`of zlib are read together (STRANDLAKE_SEED=${seed})`, () => {
     const next = seededRandom(seed);
     const plain = [700, 0, 40_000, 1].map((length) => randomBytes(next, length));
-    const whole = Buffer.concat(plain);
-    const read = decompressFrames(
+    const allBytes = Buffer.concat(plain);
+    const decompressed = decompressFrames(
       plain.map((bytes) => zstdCompressSync(bytes)),
-      whole.length,
+      allBytes.length,
     );
-    expect(Buffer.compare(read, whole)).toBe(0);
+    expect(Buffer.compare(decompressed, allBytes)).toBe(0);
   });
 
   test('of another length than was said are refused', () => {
@@ -70,17 +70,17 @@ describe('frames of zstd', () => {
     // The bytes must be repetitive enough to be compressed, because damage of uncompressed bytes would not be noticed.
     const plain = randomBytes(next, 2000, 20);
     const frame = compressFrame(plain);
-    let refused = 0;
+    let refusedCount = 0;
     for (let round = 0; round < 300; round++) {
       const isCut = round % 2 === 0;
-      const damaged = isCut
+      const damagedFrame = isCut
         ? frame.slice(0, Math.floor(next() * frame.length))
         : frame.map((byte) => (next() < 0.002 ? byte ^ (1 << Math.floor(next() * 8)) : byte));
-      const read = resultOrRefused(() => decompressFrames([damaged], plain.length));
-      if (read === 'refused') refused++;
-      else expect([isCut, read.length]).toEqual([false, plain.length]);
+      const decompressed = resultOrRefused(() => decompressFrames([damagedFrame], plain.length));
+      if (decompressed === 'refused') refusedCount++;
+      else expect([isCut, decompressed.length]).toEqual([false, plain.length]);
       expect(Buffer.compare(decompressFrames([frame], plain.length), plain)).toBe(0);
     }
-    expect(refused).toBeGreaterThan(150);
+    expect(refusedCount).toBeGreaterThan(150);
   });
 });

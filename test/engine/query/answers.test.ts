@@ -26,13 +26,13 @@ import {
 import { createSixRecordDataset } from './six-records.js';
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let dataset: TestDataset;
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
-    dataset = await bench.dataset(columns, [[fullRecord], [{}, gaps]]);
+    engineFixture = await openEngineFixture(threads);
+    dataset = await engineFixture.dataset(columns, [[fullRecord], [{}, recordWithGaps]]);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
   const columns: Columns = [
   column('s', 'string'),
@@ -66,30 +66,36 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     samples: [{ GT: '0/1', AD: [1, 2] }, { GT: '1/1' }],
     S: 'other',
   };
-  const gaps: TestRow = { s: '', tags: [], longs: [null], o: { b: {} }, samples: [{}, null] };
+  const recordWithGaps: TestRow = {
+    s: '',
+    tags: [],
+    longs: [null],
+    o: { b: {} },
+    samples: [{}, null],
+  };
 
   const fullRecordJson =
     '"s":"é\\"\\\\\\n\\u0000\u2028😀","big":9223372036854775807,"small":-2147483648,"d":1e+300,"f":0.1,' +
     '"when":"2016-05-01T12:30:00.500000","yes":false,"raw":{"b": [1.50, {"a": 9007199254740993}], "b2": null},' +
     '"tags":["x","y\\""],"longs":[9007199254740993,-1],"dates":["2016-05-01","0099-12-31T23:59:59"],' +
     '"o":{"a":"A","b":{"c":5},"l":[0.5,null]},"samples":[{"GT":"0/1","AD":[1,2]},{"GT":"1/1"}],"S":"other"';
-  const missing =
+  const emptyRecordJson =
     '"s":null,"big":null,"small":null,"d":null,"f":null,"when":null,"yes":null,"raw":null,"tags":null,"longs":null,' +
     '"dates":null,"o":null,"samples":null,"S":null';
-  const nearlyMissing =
+  const recordWithGapsJson =
     '"s":"","big":null,"small":null,"d":null,"f":null,"when":null,"yes":null,"raw":null,"tags":[],"longs":[null],' +
     '"dates":null,"o":{"b":{}},"samples":[{},null],"S":null';
 
   async function ask(body: object, of: TestDataset = dataset): ReturnType<typeof runQuery> {
-    return runQuery(bench.engine, of.snapshot, of.fields, parseQuery(body, of.fields));
+    return runQuery(engineFixture.engine, of.snapshot, of.fields, parseQuery(body, of.fields));
   }
 
   describe('a record', () => {
     test('is printed exactly: every key at the top, inside objects only those with a value', async () => {
-      const head = (id: string): string => `"_id":"${id}","_commit":"4812",`;
+      const idsJson = (id: string): string => `"_id":"${id}","_commit":"4812",`;
       const { results } = await ask({});
       expect(results).toBe(
-        `[{${head(recordId(0, 0))}${fullRecordJson}},{${head(recordId(1, 0))}${missing}},{${head(recordId(1, 1))}${nearlyMissing}}]`,
+        `[{${idsJson(recordId(0, 0))}${fullRecordJson}},{${idsJson(recordId(1, 0))}${emptyRecordJson}},{${idsJson(recordId(1, 1))}${recordWithGapsJson}}]`,
       );
     });
 
@@ -101,8 +107,8 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       const { results } = await ask({ limit: 1 }, { ...dataset, fields: orderedFields });
       const keys = Object.keys((parseJson(results) as object[])[0]!);
       expect(keys).toEqual(['_id', '_commit', 'yes', 'S', 's', 'big', 'small', 'd', 'f', 'when', 'raw', 'tags', 'longs', 'dates', 'o', 'samples']); // prettier-ignore
-      const askedFields = await ask({ limit: 1, fields: ['small', 'o.b', '_id', 's'] });
-      expect(askedFields.results).toBe(
+      const answerWithFields = await ask({ limit: 1, fields: ['small', 'o.b', '_id', 's'] });
+      expect(answerWithFields.results).toBe(
         `[{"small":-2147483648,"o":{"b":{"c":5}},"_id":"${recordId(0, 0)}","s":"é\\"\\\\\\n\\u0000\u2028😀"}]`,
       );
     });
@@ -114,51 +120,51 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         path: ['later'],
         dataType: 'auto' as const,
       };
-      const withDeclared = { ...dataset, fields: [...dataset.fields, declaredField, { ...declaredField, name: 'flag', path: ['flag'], dataType: 'long' as const }] }; // prettier-ignore
-      expect((await ask({ fields: ['later', 'flag'], limit: 1 }, withDeclared)).results).toBe(
-        '[{"later":null,"flag":null}]',
+      const datasetWithDeclared = { ...dataset, fields: [...dataset.fields, declaredField, { ...declaredField, name: 'flag', path: ['flag'], dataType: 'long' as const }] }; // prettier-ignore
+      expect(
+        (await ask({ fields: ['later', 'flag'], limit: 1 }, datasetWithDeclared)).results,
+      ).toBe('[{"later":null,"flag":null}]');
+      const conditions = [['later', null], ['later', 'x'], ['flag', null], ['flag__gt', 3], ['flag__in', [1]]]; // prettier-ignore
+      const totals = await Promise.all(
+        conditions.map(async (pair) => (await ask({ filters: [pair] }, datasetWithDeclared)).total),
       );
-      const totals = [['later', null], ['later', 'x'], ['flag', null], ['flag__gt', 3], ['flag__in', [1]]]; // prettier-ignore
-      const found = await Promise.all(
-        totals.map(async (pair) => (await ask({ filters: [pair] }, withDeclared)).total),
-      );
-      expect(found).toEqual([3, 0, 3, 0, 0]);
+      expect(totals).toEqual([3, 0, 3, 0, 0]);
       const flagNotOne = {
         filters: [{ not: ['flag', 1] }],
         ordering: ['flag', '-later'],
         facets: { flag: {}, later: {} },
       };
-      const answer = await ask(flagNotOne, withDeclared);
+      const answer = await ask(flagNotOne, datasetWithDeclared);
       expect([answer.total, answer.facets]).toEqual([3, '{"flag":{"count":0,"min":null,"max":null,"avg":null,"sum":null},"later":[]}']); // prettier-ignore
     });
 
     test('has dates from the year 0 to 9999', async () => {
       const dates = ['0000-01-01', '0000-02-29T23:59:59', '0000-12-31T23:59:59.000001', '0001-01-01', '1969-12-31T23:59:59.999999', '9999-12-31T23:59:59.999999']; // prettier-ignore
-      const datedDataset = await bench.dataset([column('when', 'date'), listColumn(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
+      const datedDataset = await engineFixture.dataset([column('when', 'date'), listColumn(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
       const { results, facets } = await ask(
         { fields: ['when', 'all'], facets: ['when'] },
         datedDataset,
       );
       expect(JSON.parse(results)).toEqual(dates.map((when) => ({ when, all: dates })));
       expect(JSON.parse(facets!)).toEqual({ when: dates.map((when) => [when, 1]) });
-      const found = dates.map(
+      const totals = dates.map(
         async (when) => (await ask({ filters: [['when', when]] }, datedDataset)).total,
       );
-      expect(await Promise.all(found)).toEqual([1, 1, 1, 1, 1, 1]);
+      expect(await Promise.all(totals)).toEqual([1, 1, 1, 1, 1, 1]);
       expect((await ask({ filters: [['when__lt', '0001-01-01']] }, datedDataset)).total).toBe(3);
     });
 
     test('is found by longs beyond 2^53, exactly', async () => {
-      const totals = [
+      const searchedLongs = [
         9007199254740993n,
         9007199254740992n,
         '9007199254740993',
         9223372036854775808n,
       ];
-      const found = await Promise.all(
-        totals.map(async (value) => (await ask({ filters: [['longs', value]] })).total),
+      const totals = await Promise.all(
+        searchedLongs.map(async (value) => (await ask({ filters: [['longs', value]] })).total),
       );
-      expect(found).toEqual([1, 0, 1, 0]);
+      expect(totals).toEqual([1, 0, 1, 0]);
     });
 
     test('is found by a 32-bit float as it was written', async () => {
@@ -171,8 +177,8 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   });
 
   describe('a dataset without records', () => {
-    test.each([[[]], [columns]])('answers everything', async (of) => {
-      const empty = await bench.dataset(of, []);
+    test.each([[[]], [columns]])('answers everything', async (storedColumns) => {
+      const emptyDataset = await engineFixture.dataset(storedColumns, []);
       const fields = fieldRows(columns, []);
       const facets = {
         s: {},
@@ -181,7 +187,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         big: { facet_type: 'percentiles', percents: [50] },
       };
       const body = { filters: [['s', 'x']], ordering: ['-big', 'tags'], facets };
-      const answer = await ask(body, { ...empty, fields });
+      const answer = await ask(body, { ...emptyDataset, fields });
       expect(answer).toMatchObject({ total: 0, results: '[]', count: 0, offset: null });
       expect(JSON.parse(answer.facets!)).toMatchObject({
         s: [],
@@ -189,20 +195,24 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         when: [],
         big: { '50.0': null },
       });
-      expect(await lookupRecords(bench.engine, empty.snapshot, fields, ['x'])).toBe('[]');
+      expect(await lookupRecords(engineFixture.engine, emptyDataset.snapshot, fields, ['x'])).toBe(
+        '[]',
+      );
     });
   });
 
   describe('lookup', () => {
     test('returns records in the order of the ids, each once, without unknown ids', async () => {
       const ids = [recordId(1, 1), 'nope', recordId(0, 0), recordId(1, 1)];
-      const found = parseJson(
-        await lookupRecords(bench.engine, dataset.snapshot, dataset.fields, ids),
+      const foundRecords = parseJson(
+        await lookupRecords(engineFixture.engine, dataset.snapshot, dataset.fields, ids),
       ) as {
         _id: string;
       }[];
-      expect(found.map(({ _id: id }) => id)).toEqual([recordId(1, 1), recordId(0, 0)]);
-      expect(await lookupRecords(bench.engine, dataset.snapshot, dataset.fields, [])).toBe('[]');
+      expect(foundRecords.map(({ _id: id }) => id)).toEqual([recordId(1, 1), recordId(0, 0)]);
+      expect(await lookupRecords(engineFixture.engine, dataset.snapshot, dataset.fields, [])).toBe(
+        '[]',
+      );
     });
   });
 
@@ -213,7 +223,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       );
       const request = parseExportParams({ exclude_fields: ['_commit'], limit: 1, ordering: ['s'], filters: [['small', -2147483648]] }, titledFields); // prettier-ignore
       const { snapshot } = dataset;
-      const page = await runPage(bench.engine, snapshot, titledFields, request, 'csv');
+      const page = await runPage(engineFixture.engine, snapshot, titledFields, request, 'csv');
       const text = (await readPageBytes(page.results)).toString();
       const cells = [
         recordId(0, 0), fullRecord['s'], '9223372036854775807', '-2147483648', '1e+300', '0.1', '2016-05-01T12:30:00.500000',
@@ -226,7 +236,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       ]);
       for (const delimiter of [',', '\t'] as const) {
         const lines = await runQueryAsLines(
-          bench.engine,
+          engineFixture.engine,
           snapshot,
           titledFields,
           request,
@@ -235,13 +245,13 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         expect(lines.results.map((line) => parse(line, { delimiter }))).toEqual([[cells]]);
       }
       const { results } = await runQueryAsLines(
-        bench.engine,
+        engineFixture.engine,
         snapshot,
         titledFields,
         request,
         undefined,
       );
-      const answer = await runQuery(bench.engine, snapshot, titledFields, request);
+      const answer = await runQuery(engineFixture.engine, snapshot, titledFields, request);
       expect(`[${results.join(',')}]`).toBe(answer.results);
     });
   });
@@ -249,7 +259,13 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   describe('an Arrow page', () => {
     test('holds the same values, typed, under the fields’ own names', async () => {
       const request = parseQuery({ limit: 2 }, dataset.fields);
-      const page = await runPage(bench.engine, dataset.snapshot, dataset.fields, request, 'arrow');
+      const page = await runPage(
+        engineFixture.engine,
+        dataset.snapshot,
+        dataset.fields,
+        request,
+        'arrow',
+      );
       expect([page.total, page.offset]).toEqual([3, 2]);
       const table = tableFromIPC(await readPageBytes(page.results));
       expect(table.schema.fields.map(({ name, type }) => `${name}: ${String(type)}`)).toEqual([
@@ -258,10 +274,10 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       'dates: List<Timestamp<MICROSECOND, UTC>>', 'o: Struct<{a:Utf8, b:Struct<{c:Int64}>, l:List<Float64>}>',
       'samples: List<Struct<{GT:Utf8, AD:List<Int32>}>>', 'S: Utf8',
     ]); // prettier-ignore
-      const [first, second] = table
+      const [firstRecord, secondRecord] = table
         .toArray()
-        .map((row) => JSON.parse(JSON.stringify(row, text)) as Record<string, unknown>);
-      expect(first).toMatchObject({
+        .map((row) => JSON.parse(JSON.stringify(row, bigintAsString)) as Record<string, unknown>);
+      expect(firstRecord).toMatchObject({
         s: fullRecord['s'],
         big: '9223372036854775807',
         small: -2147483648,
@@ -277,7 +293,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         ],
         S: 'other',
       });
-      expect(second).toMatchObject({ s: null, big: null, tags: null, o: null });
+      expect(secondRecord).toMatchObject({ s: null, big: null, tags: null, o: null });
       const micros = (table.getChild('when')!.data[0]!.values as BigInt64Array)[0];
       expect(micros).toBe(BigInt(Date.parse('2016-05-01T12:30:00.500Z')) * 1000n);
     });
@@ -287,11 +303,17 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         { filters: [['s', 'nothing']], fields: ['s', 'o.a'] },
         dataset.fields,
       );
-      const page = await runPage(bench.engine, dataset.snapshot, dataset.fields, request, 'arrow');
+      const page = await runPage(
+        engineFixture.engine,
+        dataset.snapshot,
+        dataset.fields,
+        request,
+        'arrow',
+      );
       const table = tableFromIPC(await readPageBytes(page.results));
       expect([table.numRows, table.schema.names]).toEqual([0, ['s', 'o']]);
       const emptyPage = await runPage(
-        bench.engine,
+        engineFixture.engine,
         dataset.snapshot,
         dataset.fields,
         parseQuery({ limit: 0 }, dataset.fields),
@@ -306,27 +328,30 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
 
   describe('an answer', () => {
     test('is read without a second statement if the page determines the total', async () => {
-      const sixDataset = await createSixRecordDataset(bench);
+      const sixDataset = await createSixRecordDataset(engineFixture);
       const statements: string[] = [];
-      const { engine } = bench.engine.sql;
-      const observed = queryEngine({
+      const { engine } = engineFixture.engine.sql;
+      const observingEngine = queryEngine({
         language: engine.language,
         run: (sql, params, options) => (statements.push(sql), engine.run(sql, params, options)),
         stream: (sql, params, options) => engine.stream(sql, params, options),
         close: () => engine.close(),
       });
-      const counts = async (body: object): Promise<readonly boolean[]> => {
+      const listCountStatements = async (body: object): Promise<readonly boolean[]> => {
         statements.length = 0;
         const request = parseQuery(body, sixDataset.fields);
-        await runQuery(observed, sixDataset.snapshot, sixDataset.fields, request);
+        await runQuery(observingEngine, sixDataset.snapshot, sixDataset.fields, request);
         return statements.map((sql) => sql.includes('count(*)'));
       };
-      expect(await counts({ filters: [['stars', 1]] })).toEqual([false]);
-      expect(await counts({ filters: [['stars__gt', 0]], limit: 1 })).toEqual([false, true]);
+      expect(await listCountStatements({ filters: [['stars', 1]] })).toEqual([false]);
+      expect(await listCountStatements({ filters: [['stars__gt', 0]], limit: 1 })).toEqual([
+        false,
+        true,
+      ]);
     });
   });
 
-  function text(_: string, value: unknown): unknown {
+  function bigintAsString(_: string, value: unknown): unknown {
     return typeof value === 'bigint' ? String(value) : value;
   }
 });

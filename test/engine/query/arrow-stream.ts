@@ -121,8 +121,11 @@ const scalarEncoders: Readonly<Record<Exclude<Column['type'], 'object'>, EncodeV
 };
 
 function validityBitmap(values: readonly unknown[]): { nullBitmap: Uint8Array; nullCount: number } {
-  const isPresent = values.map((value) => value !== null && value !== undefined);
-  return { nullBitmap: packBits(isPresent), nullCount: isPresent.filter((is) => !is).length };
+  const presenceFlags = values.map((value) => value !== null && value !== undefined);
+  return {
+    nullBitmap: packBits(presenceFlags),
+    nullCount: presenceFlags.filter((isSet) => !isSet).length,
+  };
 }
 
 function packBits(values: readonly boolean[]): Uint8Array {
@@ -134,9 +137,9 @@ function packBits(values: readonly boolean[]): Uint8Array {
 }
 
 function offsetsOfLengths(lengths: readonly number[]): Int32Array {
-  const ends = new Int32Array(lengths.length + 1);
+  const offsets = new Int32Array(lengths.length + 1);
   lengths.forEach((length, index) => {
-    ends[index + 1] = ends[index]! + length;
+    offsets[index + 1] = offsets[index]! + length;
   });
-  return ends;
+  return offsets;
 }

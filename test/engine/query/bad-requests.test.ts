@@ -29,17 +29,17 @@ describe('an invalid request is a 400 that names the position (Q5)', () => {
 });
 
 describe('a budget just under passes, just over is named, with its value and what to change (T0)', () => {
-  const nested = (depth: number): unknown =>
-    depth === 1 ? ['gene', 'x'] : { and: [nested(depth - 1), ['stars', 1]] };
-  const facets = (depth: number): object =>
-    depth === 0 ? {} : { gene: { facets: facets(depth - 1) } };
-  const columns = ['gene', 'pmid', 'stars', 'af', 'reported'];
-  const longName = 'x'.repeat(1_025);
+  const nestedFilter = (depth: number): unknown =>
+    depth === 1 ? ['gene', 'x'] : { and: [nestedFilter(depth - 1), ['stars', 1]] };
+  const nestedFacets = (depth: number): object =>
+    depth === 0 ? {} : { gene: { facets: nestedFacets(depth - 1) } };
+  const facetNames = ['gene', 'pmid', 'stars', 'af', 'reported'];
+  const longPattern = 'x'.repeat(1_025);
   test.each<readonly [string, unknown, unknown, RegExp]>([
     [
       'filterDepth',
-      { filters: [nested(32)] },
-      { filters: [nested(33)] },
+      { filters: [nestedFilter(32)] },
+      { filters: [nestedFilter(33)] },
       /^Filters nest at most 32 levels deep: put an and within an and/,
     ],
     [
@@ -74,8 +74,8 @@ describe('a budget just under passes, just over is named, with its value and wha
     ],
     [
       'regexpBytes',
-      { filters: [['gene__regexp', longName.slice(1)]] },
-      { filters: [['gene__regexp', longName]] },
+      { filters: [['gene__regexp', longPattern.slice(1)]] },
+      { filters: [['gene__regexp', longPattern]] },
       /at most 1024 bytes, not 1025: shorten it, or split it/,
     ],
     [
@@ -86,36 +86,36 @@ describe('a budget just under passes, just over is named, with its value and wha
     ],
     [
       'facetDepth',
-      { facets: facets(5) },
-      { facets: facets(6) },
+      { facets: nestedFacets(5) },
+      { facets: nestedFacets(6) },
       /^Facets nest at most 5 levels deep: ask for the inner ones in a second request/,
     ],
     [
       'facets',
-      { facets: { gene: { facets: Object.fromEntries(columns.map((name) => [name, {}])) } } },
-      { facets: manyFields(51) },
+      { facets: { gene: { facets: Object.fromEntries(facetNames.map((name) => [name, {}])) } } },
+      { facets: facetsOnManyFields(51) },
       /at most 50 facets, nested ones included: ask for the others in a second request/,
     ],
-  ])('%s', (_, under, tooMuch, message) => {
-    expect(() => parseQuery(under, fields())).not.toThrow();
-    const error = thrownError(() => parseQuery(tooMuch, fields()));
+  ])('%s', (_, allowedBody, excessiveBody, message) => {
+    expect(() => parseQuery(allowedBody, listFields())).not.toThrow();
+    const error = thrownError(() => parseQuery(excessiveBody, listFields()));
     expect(error).toMatchObject({
       code: 'budget',
       message: expect.stringMatching(message),
     });
   });
 
-  /** Returns the fields of the six example records and 51 more fields with facets. */
-  function fields(): TestDataset['fields'] {
-    const [first] = dataset.fields;
-    const manyFacets = Array.from({ length: 51 }, (_, index) => ({
-      ...first!,
+  /** Returns the fields of the six example records and 51 more fields for facets. */
+  function listFields(): TestDataset['fields'] {
+    const [firstField] = dataset.fields;
+    const facetFields = Array.from({ length: 51 }, (_, index) => ({
+      ...firstField!,
       name: `f${index}`,
       path: [`f${index}`],
     }));
-    return [...dataset.fields, ...manyFacets];
+    return [...dataset.fields, ...facetFields];
   }
-  function manyFields(count: number): object {
+  function facetsOnManyFields(count: number): object {
     return Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, {}]));
   }
 });

@@ -104,50 +104,53 @@ async function writeDataset(
   segments: readonly (readonly TestRow[])[],
   { stored = [], entities }: DatasetOptions = {},
 ): Promise<TestDataset> {
-  const home = join(folder, 'datasets', String(id));
-  mkdirSync(home, { recursive: true });
-  const schemaPath = join(home, 'schema.parquet');
+  const datasetFolder = join(folder, 'datasets', String(id));
+  mkdirSync(datasetFolder, { recursive: true });
+  const schemaPath = join(datasetFolder, 'schema.parquet');
   writeFileSync(schemaPath, encodeSchemaFile(columns));
   const files = [schemaPath];
   const writtenSegments: Segment[] = [];
   const write = async (
-    own: Columns,
+    storedColumns: Columns,
     rows: readonly TestRow[],
-    deleted: Int32Array,
+    deletedRows: Int32Array,
   ): Promise<Segment> => {
-    const path = join(home, `${writtenSegments.length}.parquet`);
-    const all = [...reservedColumns, ...own];
+    const path = join(datasetFolder, `${writtenSegments.length}.parquet`);
+    const all = [...reservedColumns, ...storedColumns];
     const cells = rows.map((row) =>
       all.map((each) => cellOfEngine(each, memberValue(row, each.name))),
     );
     const data = tableFromIPC(arrowStream(all.map(renameToPhysicalName), cells)).batches;
-    const segment = await writeSegment({ columns: own, data, rows: rows.length }, path);
-    const deletion = deleted.length > 0 ? deletionVector(deleted) : undefined;
+    const segment = await writeSegment({ columns: storedColumns, data, rows: rows.length }, path);
+    const deletion = deletedRows.length > 0 ? deletionVector(deletedRows) : undefined;
     files.push(path);
     return { ...segment, ...(deletion && { deletion }) };
   };
   const replacedRows: TestRow[] = [];
   let baseRowId = 0;
   for (const [chunk, rows] of segments.entries()) {
-    const wholeRows = rows.map((row, index) => ({
+    const rowsWithIds = rows.map((row, index) => ({
       _id: recordId(chunk, index),
       _commit: '4812',
       ...row,
     }));
     const ownColumns = stored[chunk] ?? columns;
-    const { stored: kept, deleted } =
+    const { storedRows, deletedRowNumbers } =
       process.env[deletedOrReplacedRowsFlag] === 'replaced'
-        ? withReplacedRows(chunk, wholeRows, segments, baseRowId, replacedRows)
-        : withDeletedRows(chunk, wholeRows, segments);
-    writtenSegments.push({ ...(await write(ownColumns, kept, deleted)), baseRowId });
-    baseRowId += kept.length;
+        ? withReplacedRows(chunk, rowsWithIds, segments, baseRowId, replacedRows)
+        : withDeletedRows(chunk, rowsWithIds, segments);
+    writtenSegments.push({
+      ...(await write(ownColumns, storedRows, deletedRowNumbers)),
+      baseRowId,
+    });
+    baseRowId += storedRows.length;
   }
-  for (const part of [0, 1]) {
-    const ownRows = replacedRows.filter((_, i) => i % 2 === part);
+  for (const parity of [0, 1]) {
+    const ownRows = replacedRows.filter((_, i) => i % 2 === parity);
     if (ownRows.length === 0) continue;
-    if (part === 1) ownRows.reverse();
+    if (parity === 1) ownRows.reverse();
     const segment = await write([rowIdColumn, ...columns], ownRows, new Int32Array(0));
-    writtenSegments.push({ ...segment, isAscending: part === 0 });
+    writtenSegments.push({ ...segment, isAscending: parity === 0 });
   }
   const rows = writtenSegments.reduce((sum, segment) => sum + liveRowCount(segment), 0);
   const isInterleaved = areRowIdsInterleaved(writtenSegments);
@@ -171,7 +174,7 @@ async function writeDataset(
 export const deletedOrReplacedRowsFlag = 'STRANDLAKE_TEST_OTHER_ROWS';
 
 /**
- * Like `withDeletedRows`, but some records are not stored here: they are added to `replaced`, with their row ids, to be stored in later
+ * Like `withDeletedRows`, but some records are not stored here: they are added to `replacedRows`, with their row ids, to be stored in later
  * segments.
  */
 function withReplacedRows(
@@ -179,19 +182,19 @@ function withReplacedRows(
   records: readonly TestRow[],
   segments: readonly (readonly TestRow[])[],
   baseRowId: number,
-  replaced: TestRow[],
-): { readonly stored: readonly TestRow[]; readonly deleted: Int32Array } {
+  replacedRows: TestRow[],
+): { readonly storedRows: readonly TestRow[]; readonly deletedRowNumbers: Int32Array } {
   const next = seededRandom(chunk + 1);
   const otherRecords = segments.flat();
   const deletedRowNumbers: number[] = [];
-  const stored = records.map((record, row) => {
+  const storedRows = records.map((record, row) => {
     if (next() < 0.6) return record;
     deletedRowNumbers.push(row);
-    replaced.push({ ...record, [rowIdColumn.name]: baseRowId + row });
+    replacedRows.push({ ...record, [rowIdColumn.name]: baseRowId + row });
     const { _id } = record;
     return { ...otherRecords[Math.floor(next() * otherRecords.length)], _id, _commit: '4811' };
   });
-  return { stored, deleted: Int32Array.from(deletedRowNumbers) };
+  return { storedRows, deletedRowNumbers: Int32Array.from(deletedRowNumbers) };
 }
 
 /**
@@ -202,24 +205,24 @@ function withDeletedRows(
   chunk: number,
   records: readonly TestRow[],
   segments: readonly (readonly TestRow[])[],
-): { readonly stored: readonly TestRow[]; readonly deleted: Int32Array } {
+): { readonly storedRows: readonly TestRow[]; readonly deletedRowNumbers: Int32Array } {
   if (!process.env[deletedOrReplacedRowsFlag])
-    return { stored: records, deleted: new Int32Array(0) };
+    return { storedRows: records, deletedRowNumbers: new Int32Array(0) };
   const next = seededRandom(chunk + 1);
   const otherRecords = segments.flat();
-  const stored: TestRow[] = [];
+  const storedRows: TestRow[] = [];
   const deletedRowNumbers: number[] = [];
   const addDeleted = (): void => {
     const copiedRecord = next() < 0.1 ? {} : otherRecords[Math.floor(next() * otherRecords.length)];
     const ownIds = { _id: recordId(chunk, 50_000 + deletedRowNumbers.length), _commit: '4811' };
-    deletedRowNumbers.push(stored.push({ ...copiedRecord, ...ownIds }) - 1);
+    deletedRowNumbers.push(storedRows.push({ ...copiedRecord, ...ownIds }) - 1);
   };
   for (const record of records) {
     while (next() < 0.3) addDeleted();
-    stored.push(record);
+    storedRows.push(record);
   }
   if (records.length > 0 && next() < 0.5) addDeleted();
-  return { stored, deleted: Int32Array.from(deletedRowNumbers) };
+  return { storedRows, deletedRowNumbers: Int32Array.from(deletedRowNumbers) };
 }
 
 /** Returns the id of a record of commit 1: commit, chunk and row in base 36. */
@@ -230,11 +233,11 @@ export function recordId(chunk: number, row: number): string {
 /** Returns the catalogue rows of the fields of some columns, including members. */
 export function fieldRows(
   columns: Columns,
-  above: readonly string[],
+  parentPath: readonly string[],
   entities: Readonly<Record<string, EntityType>> = {},
 ): DatasetField[] {
   return columns.flatMap(({ name, type, isList, children }) => {
-    const path = [...above, name];
+    const path = [...parentPath, name];
     const row: DatasetField = {
       name: path.join('.'),
       path,

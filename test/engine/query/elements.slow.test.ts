@@ -62,19 +62,19 @@ const sampleElementFilter = (...filters: readonly unknown[]) => ({
 const transcriptElementFilter = (...filters: readonly unknown[]) => ({ any: { path: 'transcripts', filters } }); // prettier-ignore
 const manyAlleles = Array.from({ length: 200 }, (_, i) => `X${i}`);
 
-const queryIds = async (bench: EngineFixture, { snapshot, fields }: TestDataset, body: object): Promise<string> => {
-  const { results } = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields));
+const queryIds = async (engineFixture: EngineFixture, { snapshot, fields }: TestDataset, body: object): Promise<string> => {
+  const { results } = await runQuery(engineFixture.engine, snapshot, fields, parseQuery(body, fields));
   return (JSON.parse(results) as readonly { _id: string }[]).map(({ _id }) => _id).join('');
 }; // prettier-ignore
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let madeDataset: TestDataset;
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
-    madeDataset = await bench.dataset(columns, [firstRecords, secondRecords], { stored: [columns, columns.slice(0, 2)] });
+    engineFixture = await openEngineFixture(threads);
+    madeDataset = await engineFixture.dataset(columns, [firstRecords, secondRecords], { stored: [columns, columns.slice(0, 2)] });
   }); // prettier-ignore
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
   test.each<readonly [unknown, string]>([
     // Two separate conditions on a list may hold for different elements.
@@ -111,7 +111,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     [[transcriptElementFilter(['consequence__in', [...manyAlleles, 'STOP']], ['gene__in', ['TTN']])], 'a'],
     [[transcriptElementFilter({ any: { path: 'exons', filters: [['number__in', [...manyAlleles.keys()].slice(2)]] } })], 'a'],
   ])('%j', async (filters, expected) => {
-    expect(await queryIds(bench, madeDataset, { filters })).toBe(expected);
+    expect(await queryIds(engineFixture, madeDataset, { filters })).toBe(expected);
   }); // prettier-ignore
 
   test.each([
@@ -130,12 +130,12 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     ['bogus:{name:HG02024}', ''],
     ['gene:{name:HG02024}', ''],
   ])('%s', async (query, expected) => {
-    expect(await queryIds(bench, madeDataset, { query })).toBe(expected);
+    expect(await queryIds(engineFixture, madeDataset, { query })).toBe(expected);
   });
 
   test('explain leads from conditions on any elements to those on one', async () => {
     const filters = [['gene__prefix', 'G'], ['sample.name', 'HG02024'], ['sample.GT__in', ['1/1', '1|1']]]; // prettier-ignore
-    const { explain } = await explainQuery(bench, madeDataset, { filters });
+    const { explain } = await explainQuery(engineFixture, madeDataset, { filters });
     expect(explain.hints).toEqual([
       {
         paths: ['filters[1]', 'filters[2]'],
@@ -147,36 +147,36 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       },
     ]); // prettier-ignore
     const instead = [filters[0], JSON.parse(explain.hints![0]!.instead) as object];
-    expect(await queryIds(bench, madeDataset, { filters: instead })).toBe('be');
+    expect(await queryIds(engineFixture, madeDataset, { filters: instead })).toBe('be');
     const query =
       'transcripts.gene:TTN AND (transcripts.exons.number:2 AND transcripts.exons.start:20)';
-    const explanation = await explainQuery(bench, madeDataset, { query });
+    const explanation = await explainQuery(engineFixture, madeDataset, { query });
     expect(explanation.explain.hints).toMatchObject([
       { paths: ['query.and[1].and[0]', 'query.and[1].and[1]'], instead: 'transcripts.exons:{number:2 AND start:20}', apart: 1, matches: 1, left: 1 },
     ]); // prettier-ignore
-    const namedGenotype = sampleElementFilter(['name', 'HG02024'], ['GT', '1/1']);
-    for (const other of [
+    const genotypeFilter = sampleElementFilter(['name', 'HG02024'], ['GT', '1/1']);
+    for (const otherFilters of [
       [filters[1]],
       [{ or: filters }],
-      [namedGenotype],
-      [filters[0], namedGenotype],
+      [genotypeFilter],
+      [filters[0], genotypeFilter],
     ])
       expect(
-        (await explainQuery(bench, madeDataset, { filters: other })).explain,
+        (await explainQuery(engineFixture, madeDataset, { filters: otherFilters })).explain,
       ).not.toHaveProperty('hints');
   });
 
   test('explain tells that no single element satisfies the conditions where different ones do', async () => {
     const filters = [sampleElementFilter(['name', 'HG02026'], ['DP__lt', 30])];
     const widerFilter = [sampleElementFilter(['name', 'HG02025'], ['GT', '0/1'])];
-    const { explain } = await explainQuery(bench, madeDataset, { filters: widerFilter });
+    const { explain } = await explainQuery(engineFixture, madeDataset, { filters: widerFilter });
     expect(explain.causes).toMatchObject([{ path: 'filters[0]', cause: 'different_elements', matches: 1, left: 1 }]); // prettier-ignore
     expect(explain.nodes).toMatchObject([{ condition: expect.stringMatching(/"any"/), matches: 0 }]); // prettier-ignore
-    const noExplanation = await explainQuery(bench, madeDataset, { filters });
-    expect(noExplanation.explain.causes?.map(({ cause }) => cause)).not.toContain(
+    const plainExplanation = await explainQuery(engineFixture, madeDataset, { filters });
+    expect(plainExplanation.explain.causes?.map(({ cause }) => cause)).not.toContain(
       'different_elements',
     );
-    await confirmCauses(bench, madeDataset, noExplanation.explain);
+    await confirmCauses(engineFixture, madeDataset, plainExplanation.explain);
   });
 
   test('a segment without the list, or without a field that is needed, is left out', () => {
@@ -192,25 +192,25 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
 });
 
 /** Returns a dataset with the records of a real file, in two segments. */
-async function createDatasetFromFile(bench: EngineFixture, path: string): Promise<TestDataset> {
-  const { rows, columns: found } = await importSource(readFileSync(path), 'vcf', { name: path });
+async function createDatasetFromFile(engineFixture: EngineFixture, path: string): Promise<TestDataset> {
+  const { rows, columns: importedColumns } = await importSource(readFileSync(path), 'vcf', { name: path });
   const halfLength = Math.floor(rows.length / 2);
-  return bench.dataset(found, [rows.slice(0, halfLength), rows.slice(halfLength)]);
+  return engineFixture.dataset(importedColumns, [rows.slice(0, halfLength), rows.slice(halfLength)]);
 } // prettier-ignore
 
 describe.each(enginesUnderTest)('real files, by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
+    engineFixture = await openEngineFixture(threads);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
   test('genotypes and depths of one sample, of some sample, and of different ones, as bcftools finds them', async () => {
-    const calls = await createDatasetFromFile(bench, 'test/fixtures/vcf/hail_100_samples.vcf.gz');
+    const callsDataset = await createDatasetFromFile(engineFixture, 'test/fixtures/vcf/hail_100_samples.vcf.gz');
     const header = gunzipSync(readFileSync('test/fixtures/vcf/hail_100_samples.vcf.gz')).toString();
-    const names = /^#CHROM\t.*$/m.exec(header)![0].split('\t').slice(9);
-    const sampleFilter = (i: number, ...more: readonly unknown[]) => sampleElementFilter(['name', names[i]], ...more);
-    const inBraces = (i: number, rest: string) => `sample:{name:"${names[i]!}" AND ${rest}}`;
+    const sampleNames = /^#CHROM\t.*$/m.exec(header)![0].split('\t').slice(9);
+    const sampleFilter = (i: number, ...more: readonly unknown[]) => sampleElementFilter(['name', sampleNames[i]], ...more);
+    const inBraces = (i: number, rest: string) => `sample:{name:"${sampleNames[i]!}" AND ${rest}}`;
     const askedConditions: Readonly<Record<string, readonly [filters: unknown, query: string]>> = {
       'GT[0]="1/1"': [[sampleFilter(0, ['GT', '1/1'])], inBraces(0, 'GT:"1/1"')],
       'GT[49]="1/1"': [sampleFilter(49, ['GT', '1/1']), inBraces(49, 'GT:"1/1"')],
@@ -228,39 +228,39 @@ describe.each(enginesUnderTest)('real files, by %s', (_, threads) => {
     };
     const bcftoolsLines = readFileSync('test/fixtures/vcf/genotypes.bcftools.tsv', 'utf8').trim().split('\n').map((line) => line.split('\t')); // prettier-ignore
     expect(bcftoolsLines.map(([expression]) => expression).sort()).toEqual(Object.keys(askedConditions).sort());
-    const positions = async (body: object): Promise<string> => {
-      const { results } = await runQuery(bench.engine, calls.snapshot, calls.fields, parseQuery({ ...body, limit: 1000, ordering: ['genomic_coordinates.start'] }, calls.fields));
+    const findPositions = async (body: object): Promise<string> => {
+      const { results } = await runQuery(engineFixture.engine, callsDataset.snapshot, callsDataset.fields, parseQuery({ ...body, limit: 1000, ordering: ['genomic_coordinates.start'] }, callsDataset.fields));
       return (JSON.parse(results) as readonly { genomic_coordinates: { start: number } }[]).map((one) => one.genomic_coordinates.start).join(',');
     };
-    for (const [expression = '', wanted] of bcftoolsLines) {
+    for (const [expression = '', expectedPositions] of bcftoolsLines) {
       const [filters, query] = askedConditions[expression]!;
-      expect([expression, await positions({ filters })]).toEqual([expression, wanted]);
-      expect([query, await positions({ query })]).toEqual([query, wanted]);
+      expect([expression, await findPositions({ filters })]).toEqual([expression, expectedPositions]);
+      expect([query, await findPositions({ query })]).toEqual([query, expectedPositions]);
     }
   }); // prettier-ignore
 
   test('the gene and the consequence of one transcript, with facets, and never those of different ones', async () => {
     const path = 'test/fixtures/vcf/vep_csq_split.vcf.gz';
-    const madeDataset = await createDatasetFromFile(bench, path);
+    const madeDataset = await createDatasetFromFile(engineFixture, path);
     const text = gunzipSync(readFileSync(path)).toString();
-    const parts = /Format: ([^"]*)"/.exec(text)![1]!.split('|');
-    const part = (name: string): number => parts.indexOf(name);
+    const csqColumns = /Format: ([^"]*)"/.exec(text)![1]!.split('|');
+    const csqIndexOf = (name: string): number => csqColumns.indexOf(name);
     // Each alternate allele gives one record; each transcript has its own consequences, joined with &.
     const records = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).flatMap((line) => {
       const [, start, , , alternate = '', , , info = ''] = line.split('\t');
       const csq = /(?:^|;)CSQ=([^;]*)/.exec(info)?.[1]?.split(',').map((one) => one.split('|')) ?? [];
-      const transcripts = csq.map((one) => ({ gene: one[part('SYMBOL')]!, consequences: one[part('Consequence')]!.split('&'), biotype: one[part('BIOTYPE')]! }));
+      const transcripts = csq.map((one) => ({ gene: one[csqIndexOf('SYMBOL')]!, consequences: one[csqIndexOf('Consequence')]!.split('&'), biotype: one[csqIndexOf('BIOTYPE')]! }));
       return alternate.split(',').map(() => ({ start: Number(start), transcripts }));
     });
     type Transcript = (typeof records)[number]['transcripts'][number];
-    const inCsq = (...filters: readonly unknown[]) => ({ any: { path: 'info.CSQ', filters } });
+    const csqElementFilter = (...filters: readonly unknown[]) => ({ any: { path: 'info.CSQ', filters } });
     const cases: readonly (readonly [unknown, string | null, (all: readonly Transcript[]) => boolean])[] = [
-      [[inCsq(['SYMBOL', 'WASH7P'], ['Consequence', 'downstream_gene_variant'])], 'info.CSQ:{SYMBOL:WASH7P AND Consequence:downstream_gene_variant}', (all) => all.some((one) => one.gene === 'WASH7P' && one.consequences.includes('downstream_gene_variant'))],
+      [[csqElementFilter(['SYMBOL', 'WASH7P'], ['Consequence', 'downstream_gene_variant'])], 'info.CSQ:{SYMBOL:WASH7P AND Consequence:downstream_gene_variant}', (all) => all.some((one) => one.gene === 'WASH7P' && one.consequences.includes('downstream_gene_variant'))],
       [[['info.CSQ.SYMBOL', 'WASH7P'], ['info.CSQ.Consequence', 'downstream_gene_variant']], 'info.CSQ.SYMBOL:WASH7P AND info.CSQ.Consequence:downstream_gene_variant', (all) => all.some((one) => one.gene === 'WASH7P') && all.some((one) => one.consequences.includes('downstream_gene_variant'))],
-      [[inCsq(['Consequence', 'missense_variant'], { not: ['BIOTYPE', 'protein_coding'] })], 'info.CSQ:{Consequence:missense_variant AND NOT BIOTYPE:protein_coding}', (all) => all.some((one) => one.consequences.includes('missense_variant') && one.biotype !== 'protein_coding')],
-      [[inCsq(['Consequence', 'intron_variant'], ['Consequence', 'non_coding_transcript_variant'])], 'info.CSQ:{Consequence:intron_variant AND Consequence:non_coding_transcript_variant}', (all) => all.some((one) => one.consequences.includes('intron_variant') && one.consequences.includes('non_coding_transcript_variant'))],
-      [[inCsq(['Consequence__length__gte', 2], ['BIOTYPE', 'protein_coding'])], null, (all) => all.some((one) => one.consequences.length > 1 && one.biotype === 'protein_coding')],
-      [[{ not: inCsq({ not: ['BIOTYPE', 'protein_coding'] }) }], 'NOT info.CSQ:{NOT BIOTYPE:protein_coding}', (all) => all.every((one) => one.biotype === 'protein_coding')],
+      [[csqElementFilter(['Consequence', 'missense_variant'], { not: ['BIOTYPE', 'protein_coding'] })], 'info.CSQ:{Consequence:missense_variant AND NOT BIOTYPE:protein_coding}', (all) => all.some((one) => one.consequences.includes('missense_variant') && one.biotype !== 'protein_coding')],
+      [[csqElementFilter(['Consequence', 'intron_variant'], ['Consequence', 'non_coding_transcript_variant'])], 'info.CSQ:{Consequence:intron_variant AND Consequence:non_coding_transcript_variant}', (all) => all.some((one) => one.consequences.includes('intron_variant') && one.consequences.includes('non_coding_transcript_variant'))],
+      [[csqElementFilter(['Consequence__length__gte', 2], ['BIOTYPE', 'protein_coding'])], null, (all) => all.some((one) => one.consequences.length > 1 && one.biotype === 'protein_coding')],
+      [[{ not: csqElementFilter({ not: ['BIOTYPE', 'protein_coding'] }) }], 'NOT info.CSQ:{NOT BIOTYPE:protein_coding}', (all) => all.every((one) => one.biotype === 'protein_coding')],
     ];
     for (const [filters, query, isWanted] of cases) {
       const expectedRecords = records.filter(({ transcripts }) => isWanted(transcripts));
@@ -269,7 +269,7 @@ describe.each(enginesUnderTest)('real files, by %s', (_, threads) => {
         for (const gene of new Set(transcripts.map(({ gene }) => gene).filter((gene) => gene !== ''))) counts.set(gene, (counts.get(gene) ?? 0) + 1);
       for (const body of [{ filters }, ...(query === null ? [] : [{ query }])]) {
         const request = parseQuery({ ...body, limit: 0, facets: { 'info.CSQ.SYMBOL': { limit: 0 } } }, madeDataset.fields);
-        const { total, facets } = await runQuery(bench.engine, madeDataset.snapshot, madeDataset.fields, request);
+        const { total, facets } = await runQuery(engineFixture.engine, madeDataset.snapshot, madeDataset.fields, request);
         expect([body, total]).toEqual([body, expectedRecords.length]);
         expect(new Map((JSON.parse(facets!) as Record<string, [string, number][]>)['info.CSQ.SYMBOL'])).toEqual(counts);
       }

@@ -60,16 +60,16 @@ describe('the engine (Q1b)', () => {
     mkdirSync(join(engineFixture.folder, 'datasets-not'), { recursive: true });
     writeFileSync(join(engineFixture.folder, 'datasets-not', 'x.txt'), 'secret');
     for (const path of ['catalog.sqlite', 'datasets/../catalog.sqlite', 'datasets-not/x.txt']) {
-      const file = {
+      const fileParam = {
         type: 'string',
         value: join(engineFixture.folder, 'datasets') + `/../${path}`,
       } as const;
       await expect(
-        engineFixture.engine.sql.engine.run('SELECT * FROM read_text($1)', [file]),
+        engineFixture.engine.sql.engine.run('SELECT * FROM read_text($1)', [fileParam]),
       ).rejects.toThrow(/[Pp]ermission/);
-      const plainPath = { type: 'string', value: join(engineFixture.folder, path) } as const;
+      const plainPathParam = { type: 'string', value: join(engineFixture.folder, path) } as const;
       await expect(
-        engineFixture.engine.sql.engine.run('SELECT * FROM read_text($1)', [plainPath]),
+        engineFixture.engine.sql.engine.run('SELECT * FROM read_text($1)', [plainPathParam]),
       ).rejects.toThrow(/[Pp]ermission/);
     }
   });
@@ -84,12 +84,12 @@ describe('the engine (Q1b)', () => {
   });
 
   test('ends a statement when its client leaves, waiting ones too (Q9)', async () => {
-    const leaving = new AbortController();
+    const controller = new AbortController();
     const runningStatements = Array.from({ length: 12 }, () =>
-      engineFixture.engine.sql.engine.run(slowStatement, [], { signal: leaving.signal }),
+      engineFixture.engine.sql.engine.run(slowStatement, [], { signal: controller.signal }),
     );
     const allEnded = Promise.allSettled(runningStatements);
-    leaving.abort();
+    controller.abort();
     for (const outcome of await allEnded) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'canceled' } });
     }
@@ -117,18 +117,18 @@ describe('the engine (Q1b)', () => {
   });
 
   test('answers light statements while heavy ones are queued (Q9)', async () => {
-    const leaving = new AbortController();
-    const heavy = Array.from({ length: 20 }, () =>
+    const controller = new AbortController();
+    const heavyStatements = Array.from({ length: 20 }, () =>
       engineFixture.engine.sql.engine.run(slowStatement, [], {
         isHeavy: true,
-        signal: leaving.signal,
+        signal: controller.signal,
       }),
     );
-    const allEnded = Promise.allSettled(heavy);
+    const allEnded = Promise.allSettled(heavyStatements);
     // If all queries shared one queue, these light queries would wait for the heavy ones, which take minutes.
     for (let round = 0; round < 20; round += 1)
       expect(await engineFixture.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
-    leaving.abort();
+    controller.abort();
     expect((await allEnded).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
@@ -154,8 +154,8 @@ describe('the engine (Q1b)', () => {
       spillFolder: join(folder, 'spill'),
       spillMb: 8,
     });
-    const greedy = 'SELECT list(range) FROM range(50000000)';
-    await expect(engine.sql.engine.run(greedy, [])).rejects.toMatchObject({
+    const greedyStatement = 'SELECT list(range) FROM range(50000000)';
+    await expect(engine.sql.engine.run(greedyStatement, [])).rejects.toMatchObject({
       code: 'budget',
       message: expect.stringMatching(
         /more than 64 MB of memory, with 8 MB on disk .* --api-memory-mb/,
@@ -181,7 +181,7 @@ describe('the engine (Q1b)', () => {
 });
 
 describe('a damaged dataset (R7)', () => {
-  const breakIt: readonly (readonly [string, (file: string) => void])[] = [
+  const damages: readonly (readonly [string, (file: string) => void])[] = [
     ['is missing', (file) => rmSync(file)],
     ['is empty', (file) => truncateSync(file, 0)],
     ['is cut off', (file) => truncateSync(file, Math.floor(readFileSync(file).length / 2))],
@@ -189,7 +189,7 @@ describe('a damaged dataset (R7)', () => {
     ['has flipped bytes', (file) => writeFileSync(file, readFileSync(file).map((byte, i) => (i > 3 && i < 900 ? byte ^ 0x5a : byte)))],
   ]; // prettier-ignore
 
-  test.each(breakIt)('whose file %s is named in the error', async (_, damage) => {
+  test.each(damages)('whose file %s is named in the error', async (_, damage) => {
     const { snapshot, fields } = await createSixRecordDataset(engineFixture);
     damage(snapshot.files[1]!);
     const pendingQuery = runQuery(engineFixture.engine, snapshot, fields, parseQuery({}, fields));

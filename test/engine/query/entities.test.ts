@@ -17,11 +17,11 @@ import { createSixRecordDataset } from './six-records.js';
 import { seed } from '../../seed.js';
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
+    engineFixture = await openEngineFixture(threads);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
   /** This is a type alias and not an interface, so that TypeScript also accepts it as a value of a row. */
   type Place = {
@@ -57,24 +57,27 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         variants,
       };
     });
-    const { snapshot } = await bench.dataset(columns, [rows.slice(0, 100), rows.slice(100)]);
+    const { snapshot } = await engineFixture.dataset(columns, [
+      rows.slice(0, 100),
+      rows.slice(100),
+    ]);
     const entities = { region: 'genomic_region', variants: 'variant' } as const;
     const fields = fieldRows(columns, [], entities);
     const bareName = (name: string): string => name.replace(/^chr/i, '').toLowerCase();
     for (let i = 0; i < 200; i++) {
       const wantedPlace = randomPlace(random);
-      const anyBuild = random.chance(0.3);
-      const region = anyBuild
+      const matchesAnyBuild = random.chance(0.3);
+      const region = matchesAnyBuild
         ? { ...wantedPlace, build: null }
         : random.chance(0.5)
           ? wantedPlace
           : placeText(wantedPlace);
       const request = parseQuery({ entities: [['genomic_region', region]], limit: 0 }, fields);
-      const { total } = await runQuery(bench.engine, snapshot, fields, request);
+      const { total } = await runQuery(engineFixture.engine, snapshot, fields, request);
       const naiveRows = rows.filter(({ places }) =>
         places.some(
           (place) =>
-            (anyBuild || place.build.toUpperCase() === wantedPlace.build.toUpperCase()) &&
+            (matchesAnyBuild || place.build.toUpperCase() === wantedPlace.build.toUpperCase()) &&
             bareName(place.chromosome) === bareName(wantedPlace.chromosome) &&
             place.start <= wantedPlace.stop &&
             place.stop >= wantedPlace.start,
@@ -85,7 +88,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   });
 
   describe('notations of genomics', () => {
-    const place = (build: string, chromosome: string, start: number, stop = start) => ({ build, chromosome, start, stop }); // prettier-ignore
+    const placeOf = (build: string, chromosome: string, start: number, stop = start) => ({ build, chromosome, start, stop }); // prettier-ignore
     const columns = [
       column('variant', 'string'),
       column('row_id', 'string'),
@@ -94,11 +97,11 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       column('genomic_coordinates', 'object', [column('build', 'string'), column('chromosome', 'string'), column('start', 'long'), column('stop', 'long')]),
     ]; // prettier-ignore
     const rows = [
-      { _id: 'a', variant: 'GRCH38-13-32316461-32316461-G', row_id: 'rs80359550;rs1', gene: 'BRCA2', genomic_coordinates: place('GRCh38', '13', 32316461) },
-      { _id: 'b', variant: 'GRCH37-CHR13-32890598-32890599-A', row_id: 'rs803595501', info: { RS: '80359550' }, genomic_coordinates: place('GRCh37', '13', 32890598, 32890599) },
-      { _id: 'c', variant: '13-32316461-A-T', info: { dbsnp_id: 42n }, genomic_coordinates: place('GRCh38', '13', 32316470) },
-      { _id: 'd', variant: 'GRCH38-MT-100-100-C', gene: 'RS1', genomic_coordinates: place('GRCh38', 'MT', 100) },
-      { _id: 'e', variant: 'T2T-CHM13-21-50-50-T', genomic_coordinates: place('T2T-CHM13', '21', 50) },
+      { _id: 'a', variant: 'GRCH38-13-32316461-32316461-G', row_id: 'rs80359550;rs1', gene: 'BRCA2', genomic_coordinates: placeOf('GRCh38', '13', 32316461) },
+      { _id: 'b', variant: 'GRCH37-CHR13-32890598-32890599-A', row_id: 'rs803595501', info: { RS: '80359550' }, genomic_coordinates: placeOf('GRCh37', '13', 32890598, 32890599) },
+      { _id: 'c', variant: '13-32316461-A-T', info: { dbsnp_id: 42n }, genomic_coordinates: placeOf('GRCh38', '13', 32316470) },
+      { _id: 'd', variant: 'GRCH38-MT-100-100-C', gene: 'RS1', genomic_coordinates: placeOf('GRCh38', 'MT', 100) },
+      { _id: 'e', variant: 'T2T-CHM13-21-50-50-T', genomic_coordinates: placeOf('T2T-CHM13', '21', 50) },
       { _id: 'f', variant: 'T2T-CHM13-CHR21-60-60-T' },
       { _id: 'g', variant: 'T2T-CHM13-5-9' },
     ] as unknown as readonly TestRow[]; // prettier-ignore
@@ -106,10 +109,10 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     const genes = {
       resolve: (text: string) => (/^(brca2|fancd1)$/i.test(text) ? 'BRCA2' : /^rs1$/i.test(text) ? 'RS1' : undefined), // prettier-ignore
     };
-    const found = async (body: object): Promise<string> => {
-      const { snapshot } = await bench.dataset(columns, [rows.slice(0, 2), rows.slice(2)]);
+    const findIds = async (body: object): Promise<string> => {
+      const { snapshot } = await engineFixture.dataset(columns, [rows.slice(0, 2), rows.slice(2)]);
       const fields = fieldRows(columns, [], entities);
-      const { results } = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields, genes)); // prettier-ignore
+      const { results } = await runQuery(engineFixture.engine, snapshot, fields, parseQuery(body, fields, genes)); // prettier-ignore
       return (JSON.parse(results) as readonly { _id: string }[]).map(({ _id }) => _id).join('');
     };
 
@@ -160,24 +163,24 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       ['variant', 'rs1', 'a'],
       ['variant', ['13-32316461-A-G', 'rs42', 'chrM:100'], 'acd'],
     ])('%s %j', async (type, value, expected) => {
-      expect(await found({ entities: [[type, value]] })).toBe(expected);
+      expect(await findIds({ entities: [[type, value]] })).toBe(expected);
     });
 
     test('the build of a request is that of places without one', async () => {
       for (const region of ['21:1-100', { chromosome: '21', start: 1, stop: 100 }])
         for (const [genome_build, expected] of [['T2T-CHM13', 'ef'], ['GRCh38', '']] as const) // prettier-ignore
-          expect(await found({ entities: ['genomic_region', region], genome_build })).toBe(expected); // prettier-ignore
+          expect(await findIds({ entities: ['genomic_region', region], genome_build })).toBe(expected); // prettier-ignore
       for (const [genome_build, expected] of [['GRCh37', 'b'], ['grch38', ''], [null, 'b']] as const) // prettier-ignore
-        expect(await found({ entities: ['variant', '13-32890598-AT-A'], genome_build })).toBe(expected); // prettier-ignore
+        expect(await findIds({ entities: ['variant', '13-32890598-AT-A'], genome_build })).toBe(expected); // prettier-ignore
       const region = { entities: ['genomic_region', '13:1-99999999'] };
-      expect(await found({ ...region, genome_build: 'GRCh37' })).toBe('b');
-      expect(await found(region)).toBe('abc');
+      expect(await findIds({ ...region, genome_build: 'GRCh37' })).toBe('b');
+      expect(await findIds(region)).toBe('abc');
     });
 
     test('mistakes are named', () => {
-      const message = (pair: unknown, known = fieldRows(columns, [], entities)): string => {
+      const message = (pair: unknown, knownFields = fieldRows(columns, [], entities)): string => {
         try {
-          parseQuery({ entities: [pair] }, known, genes);
+          parseQuery({ entities: [pair] }, knownFields, genes);
         } catch (error) {
           return (error as AppError).message;
         }
@@ -189,11 +192,13 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       expect(message(['variant', 'rs42'], fieldRows([column('x', 'string')], []))).toMatch(/none whose name tells rs ids/); // prettier-ignore
       expect(message(['genomic_region', 'BRCA2'], fieldRows(columns, []))).toMatch(/no field of the entity type gene/); // prettier-ignore
       // The test has only names of genes, not their positions.
-      const places = fieldRows(columns, [], { variant: 'variant' });
+      const knownFields = fieldRows(columns, [], { variant: 'variant' });
       for (const type of ['gene', 'genomic_region', 'variant'])
-        expect(message([type, 'BRCA2'], places)).toMatch(/where a gene lies is not known: give the region of "BRCA2" by its positions/); // prettier-ignore
+        expect(message([type, 'BRCA2'], knownFields)).toMatch(
+          /where a gene lies is not known: give the region of "BRCA2" by its positions/,
+        );
       const builds = 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not';
-      for (const [type, value, meant] of [
+      for (const [type, value, expectedText] of [
         ['genomic_region', 'hg18:13:100-200', `${builds} "hg18".`],
         ['variant', 'NCBI36-chr13-100-A-G', `${builds} "NCBI36".`],
         ['gene', 'b37:13-100-A-G', `${builds} "b37". Did you mean "GRCh37"?`],
@@ -202,7 +207,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         ['genomic_region', { build: 'GRHc38', chromosome: '13', start: 1, stop: 2 }, `${builds} "GRHc38". Did you mean "GRCh38"?`],
         ['genomic_region', { build: 'CHM13v2.0', chromosome: '13', start: 1, stop: 2 }, `${builds} "CHM13v2.0". Did you mean "T2T-CHM13"?`],
       ] as const)
-        expect(message([type, value])).toBe(`${meant} (at entities[0])`); // prettier-ignore
+        expect(message([type, value])).toBe(`${expectedText} (at entities[0])`); // prettier-ignore
       for (const text of [
         'BRCA2',
         '13',
@@ -221,16 +226,16 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   });
 
   test('an alias finds the records of its gene, and those that say the alias', async () => {
-    const { snapshot, fields } = await createSixRecordDataset(bench);
+    const { snapshot, fields } = await createSixRecordDataset(engineFixture);
     const genes = {
       resolve: (text: string) => (text.toUpperCase() === 'ERBB1' ? 'EGFR' : undefined),
     };
-    const total = async (value: string): Promise<number> => {
+    const countMatches = async (value: string): Promise<number> => {
       const request = parseQuery({ entities: [['gene', value]], limit: 0 }, fields, genes);
-      return (await runQuery(bench.engine, snapshot, fields, request)).total;
+      return (await runQuery(engineFixture.engine, snapshot, fields, request)).total;
     };
-    expect(await total('erbb1')).toBe(1);
-    expect(await total('brca1')).toBe(2);
-    expect(await total('nothing')).toBe(0);
+    expect(await countMatches('erbb1')).toBe(1);
+    expect(await countMatches('brca1')).toBe(2);
+    expect(await countMatches('nothing')).toBe(0);
   });
 });

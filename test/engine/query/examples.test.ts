@@ -20,13 +20,13 @@ const exampleLines = readFileSync('test/engine/query/examples.txt', 'utf8').spli
 const exampleCases = exampleLines.filter((line) => line.trim() !== '' && !line.startsWith('#'));
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let dataset: TestDataset;
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
-    dataset = await createSixRecordDataset(bench);
+    engineFixture = await openEngineFixture(threads);
+    dataset = await createSixRecordDataset(engineFixture);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
   test.each(exampleCases)('%s', async (line) => {
     const arrowAt = line.indexOf('==>');
@@ -43,17 +43,19 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       return;
     }
     const request = parseQuery(body, dataset.fields);
-    const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request);
+    const answer = await runQuery(engineFixture.engine, dataset.snapshot, dataset.fields, request);
     const results = JSON.parse(answer.results) as readonly { _id: string }[];
     if (expected.startsWith('{"')) {
-      const parts = JSON.parse(expected) as Record<string, unknown>;
-      const all = {
+      const expectedParts = JSON.parse(expected) as Record<string, unknown>;
+      const parsedAnswer = {
         ...answer,
         results,
         facets: answer.facets && JSON.parse(answer.facets),
       } as Record<string, unknown>;
-      const found = Object.fromEntries(Object.keys(parts).map((key) => [key, all[key]]));
-      expect(roundedNumbers(found)).toEqual(roundedNumbers(parts));
+      const foundParts = Object.fromEntries(
+        Object.keys(expectedParts).map((key) => [key, parsedAnswer[key]]),
+      );
+      expect(roundedNumbers(foundParts)).toEqual(roundedNumbers(expectedParts));
       return;
     }
     const ids = results.map(({ _id: id }) => id);

@@ -12,7 +12,7 @@ import { createSixRecordDataset } from './six-records.js';
 
 let engineFixture: EngineFixture;
 let genes: GeneTable;
-let randomDataset: TestDataset;
+let threeRecordDataset: TestDataset;
 let sixRecordDataset: TestDataset;
 
 const columns: Columns = [
@@ -55,11 +55,14 @@ beforeAll(async () => {
     records.slice(1),
   ]);
   const entities = { gene: 'gene', variant: 'variant' } as const;
-  randomDataset = { snapshot, fields: fieldRows(columns, [], entities) };
+  threeRecordDataset = { snapshot, fields: fieldRows(columns, [], entities) };
 });
 afterAll(() => engineFixture.close());
 
-async function explainCauses(body: object, dataset = randomDataset): Promise<readonly Cause[]> {
+async function explainCauses(
+  body: object,
+  dataset = threeRecordDataset,
+): Promise<readonly Cause[]> {
   const { explain, total } = await explainQuery(engineFixture, dataset, body, genes);
   expect(total).toBe(0);
   await confirmCauses(engineFixture, dataset, explain, genes);
@@ -147,26 +150,26 @@ describe('an empty answer has a cause that the records confirm:', () => {
   test('a corrected condition that is too long to show', async () => {
     const others = Array.from({ length: 100 }, (_, i) => 1_000_000 + 2 * i);
     const filters = [['genomic_coordinates.start__in', [99, ...others]]];
-    const found = await explainCauses({ filters });
-    const corrected = found.find(({ cause }) => cause === 'off_by_one');
-    expect(corrected).toMatchObject({
+    const causes = await explainCauses({ filters });
+    const offByOneCause = causes.find(({ cause }) => cause === 'off_by_one');
+    expect(offByOneCause).toMatchObject({
       matches: 1,
       hint: expect.stringContaining('the other form'),
     });
-    expect(corrected).not.toHaveProperty('instead');
+    expect(offByOneCause).not.toHaveProperty('instead');
   });
 
   test('three conditions of which any two match together', async () => {
     const filters = [['stars__lte', 1], ['pmid', '200'], ['af__gt', 0.3]]; // prettier-ignore
-    const found = await explainCauses({ filters: [{ or: [{ and: filters }] }] }, sixRecordDataset);
-    expect(found.map(({ cause }) => cause)).toContain('never_together');
+    const causes = await explainCauses({ filters: [{ or: [{ and: filters }] }] }, sixRecordDataset);
+    expect(causes.map(({ cause }) => cause)).toContain('never_together');
   });
 
   test('alternatives and nested conditions: only those that match nothing are causes', async () => {
-    const found = await explainCauses({
+    const causes = await explainCauses({
       filters: [{ or: [['chrom', 'chr12'], { and: [['pos__gt', 0], ['gene', 'BRCA']] }] }, ['pos__gt', 0]],
     }); // prettier-ignore
-    expect(found.map(({ path, cause }) => [path, cause])).toEqual([
+    expect(causes.map(({ path, cause }) => [path, cause])).toEqual([
       ['filters[0].or[0]', 'chr_prefix'],
       ['filters[0].or[1].and[1]', 'part_of_value'],
     ]);
@@ -182,14 +185,14 @@ describe('an empty answer has a cause that the records confirm:', () => {
   test('a search that takes too long ends, and one whose client has left fails (Q9)', async () => {
     const request = parseQuery(
       { ...filterRequest('gene', 'x'), explain: true },
-      randomDataset.fields,
+      threeRecordDataset.fields,
       genes,
     );
     const search = (code: 'budget' | 'canceled'): Promise<readonly object[]> =>
       findCausesOfNoMatch(
         {
           records: 3,
-          inspector: new SqlRecordInspector(randomDataset.snapshot, () =>
+          inspector: new SqlRecordInspector(threeRecordDataset.snapshot, () =>
             Promise.reject(new AppError(code, 'longer than 60 s')),
           ),
         },
@@ -206,18 +209,18 @@ describe('an empty answer has a cause that the records confirm:', () => {
     ]);
     await expect(search('canceled')).rejects.toMatchObject({ code: 'canceled' });
     const options = { signal: AbortSignal.abort() };
-    const run = runQuery(
+    const canceledQuery = runQuery(
       engineFixture.engine,
-      randomDataset.snapshot,
-      randomDataset.fields,
+      threeRecordDataset.snapshot,
+      threeRecordDataset.fields,
       request,
       options,
     );
-    await expect(run).rejects.toMatchObject({ code: 'canceled' });
+    await expect(canceledQuery).rejects.toMatchObject({ code: 'canceled' });
   });
 
   test('an answer that is not empty has no causes', async () => {
-    const { explain } = await explainQuery(engineFixture, randomDataset, {
+    const { explain } = await explainQuery(engineFixture, threeRecordDataset, {
       filters: [['chrom', '12']],
     });
     expect(explain).not.toHaveProperty('causes');

@@ -32,8 +32,8 @@ const hostileRequests: Readonly<Record<string, (text: string) => object>> = {
 test.each(Object.keys(hostileRequests))('hostile text as %s is explained as text (Q1)', async (part) => {
   const body = hostileRequests[part]!;
   // Only a quarter of the hostile texts is used in each part of a request: explaining an empty answer takes a dozen statements.
-  const number = Object.keys(hostileRequests).indexOf(part);
-  const waitingTexts = hostileTexts.filter((_, i) => (i + number) % 4 === 0);
+  const partIndex = Object.keys(hostileRequests).indexOf(part);
+  const waitingTexts = hostileTexts.filter((_, i) => (i + partIndex) % 4 === 0);
   await Promise.all(
     Array.from({ length: 4 }, async () => {
       for (let text = waitingTexts.pop(); text !== undefined; text = waitingTexts.pop())

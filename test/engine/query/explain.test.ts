@@ -177,7 +177,7 @@ describe('explain counts the records that each condition matches, and those that
   });
 
   test('steps that were needed have their times', async () => {
-    const steps = async (body: object): Promise<readonly string[]> => {
+    const listSteps = async (body: object): Promise<readonly string[]> => {
       const { explain } = await explainQuery(engineFixture, sixRecordDataset, {
         filters: [['stars', 1]],
         ...body,
@@ -185,44 +185,47 @@ describe('explain counts the records that each condition matches, and those that
       for (const ms of Object.values(explain.steps)) expect(ms).toBeGreaterThanOrEqual(0);
       return Object.keys(explain.steps).sort();
     };
-    expect(await steps({})).toEqual(['counts', 'parse', 'read', 'select']);
-    expect(await steps({ filters: [['stars', 99]] })).toContain('causes');
+    expect(await listSteps({})).toEqual(['counts', 'parse', 'read', 'select']);
+    expect(await listSteps({ filters: [['stars', 99]] })).toContain('causes');
   });
 
   test('what columns in memory answered, they count, words of texts included', async () => {
-    const columns = await openEngineFixture(0);
+    const memoryFixture = await openEngineFixture(0);
     try {
       const rows = [{ title: 'breast cancer' }, { title: 'cancer of the skin' }, { title: null }];
-      const textDataset = await columns.dataset([column('title', 'text')], [rows]);
+      const textDataset = await memoryFixture.dataset([column('title', 'text')], [rows]);
       const body = { query: 'title:cancer AND title:breast', ordering: ['_id'] };
-      const { explain } = await explainQuery(columns, textDataset, body);
+      const { explain } = await explainQuery(memoryFixture, textDataset, body);
       expect(explain.plan.map(({ executor }) => executor)).toContain('memory');
       expect(explain.nodes.map(toShortNode)).toEqual([['and', 1, 1, ['title:cancer', 2, 2], ['title:breast', 1, 1]]]); // prettier-ignore
     } finally {
-      await columns.close();
+      await memoryFixture.close();
     }
   });
 
   test('both executors are explained alike, but for the plan', async () => {
-    const columns = await openEngineFixture(0);
+    const memoryFixture = await openEngineFixture(0);
     try {
       const body = { filters: [{ or: [['stars', 1], ['gene', 'TTN']] }], facets: ['gene'] }; // prettier-ignore
-      const quickExplanation = await explainQuery(
-        columns,
-        await createSixRecordDataset(columns),
+      const memoryExplanation = await explainQuery(
+        memoryFixture,
+        await createSixRecordDataset(memoryFixture),
         body,
       );
-      const slow = await explainQuery(engineFixture, sixRecordDataset, body);
-      const { steps: _, plan, access, ...rest } = quickExplanation.explain;
+      const sqlExplanation = await explainQuery(engineFixture, sixRecordDataset, body);
+      const { steps: _, plan, access, ...rest } = memoryExplanation.explain;
       expect(access).toEqual({ ...noAccess, columns: 2 });
-      const { steps: __, plan: bySql, ...others } = slow.explain;
-      expect({ ...quickExplanation, explain: rest }).toEqual({ ...slow, explain: others });
+      const { steps: __, plan: sqlPlan, ...others } = sqlExplanation.explain;
+      expect({ ...memoryExplanation, explain: rest }).toEqual({
+        ...sqlExplanation,
+        explain: others,
+      });
       const executors = (of: typeof plan): unknown =>
         of.map(({ step, executor }) => [step, executor]);
       expect(executors(plan)).toEqual([['select', 'memory'], ['read', 'memory']]); // prettier-ignore
-      expect(executors(bySql)).toEqual([['select', 'sql'], ['read', 'reader']]); // prettier-ignore
+      expect(executors(sqlPlan)).toEqual([['select', 'sql'], ['read', 'reader']]); // prettier-ignore
     } finally {
-      await columns.close();
+      await memoryFixture.close();
     }
   });
 
@@ -252,9 +255,9 @@ describe('explain counts the records that each condition matches, and those that
 
 describe('segments', () => {
   test('those whose statistics rule out a match are skipped', async () => {
-    const segments = async (body: object): Promise<ExplainAnswer['segments']> =>
+    const explainSegments = async (body: object): Promise<ExplainAnswer['segments']> =>
       (await explainQuery(engineFixture, sixRecordDataset, body)).explain.segments;
-    expect(await segments({})).toEqual({
+    expect(await explainSegments({})).toEqual({
       total: 2,
       touched: 2,
       skipped: 0,
@@ -263,22 +266,29 @@ describe('segments', () => {
       more: 0,
     });
     // r1 and r2 are in the first segment, the other records in the second.
-    expect(await segments({ filters: [['date_created__gte', '2017-01-01']] })).toMatchObject({
+    expect(await explainSegments({ filters: [['date_created__gte', '2017-01-01']] })).toMatchObject(
+      {
+        touched: 1,
+        skipped: 1,
+        rows: 4,
+        paths: [sixRecordDataset.snapshot.segments[1]!.path],
+      },
+    );
+    expect(await explainSegments({ filters: [['gene__exact', 'ZZZ']] })).toMatchObject({
       touched: 1,
-      skipped: 1,
-      rows: 4,
-      paths: [sixRecordDataset.snapshot.segments[1]!.path],
     });
-    expect(await segments({ filters: [['gene__exact', 'ZZZ']] })).toMatchObject({ touched: 1 });
-    expect(await segments({ filters: [['pmid', '99']] })).toMatchObject({ touched: 0, rows: 0 });
-    expect(await segments({ query: 'bogus:1' })).toMatchObject({ touched: 0, skipped: 2 });
+    expect(await explainSegments({ filters: [['pmid', '99']] })).toMatchObject({
+      touched: 0,
+      rows: 0,
+    });
+    expect(await explainSegments({ query: 'bogus:1' })).toMatchObject({ touched: 0, skipped: 2 });
   });
 
   test('have as many rows as records that are not deleted', async () => {
     const { snapshot, fields } = sixRecordDataset;
     const deletion = deletionVector(Int32Array.of(0));
-    const changed = snapshot.segments.map((segment, i) => (i === 1 ? { ...segment, deletion } : segment)); // prettier-ignore
-    const dataset = { fields, snapshot: { ...snapshot, segments: changed, rows: 5 } };
+    const changedSegments = snapshot.segments.map((segment, i) => (i === 1 ? { ...segment, deletion } : segment)); // prettier-ignore
+    const dataset = { fields, snapshot: { ...snapshot, segments: changedSegments, rows: 5 } };
     const { explain } = await explainQuery(engineFixture, dataset, {});
     expect([explain.records, explain.segments.rows]).toEqual([5, 5]);
   });
@@ -288,32 +298,32 @@ test.each(enginesUnderTest)(
   `%s: counts what a loop over the records does, and skips no segment with a match (${caseCount} cases, STRANDLAKE_SEED=${seed}) (Q6)`,
   async (_, threads) => {
     const random = new Random(seed);
-    const ownBench = await openEngineFixture(threads);
-    for (let done = 0; done < caseCount; done += 20) {
+    const ownFixture = await openEngineFixture(threads);
+    for (let caseIndex = 0; caseIndex < caseCount; caseIndex += 20) {
       const madeData = randomDataset(random);
       const { columns } = madeData;
       const segments = madeData.segments.map(({ rows }) => rows);
-      const dataset = await storeGenerated(ownBench, madeData);
+      const dataset = await storeGenerated(ownFixture, madeData);
       const knownFields = naiveFields(columns);
       for (let i = 0; i < 20; i += 1) {
         const filters = randomPlainFilters(random, madeData);
         try {
-          await compareWithNaive(ownBench, dataset, segments, knownFields, filters);
+          await compareWithNaive(ownFixture, dataset, segments, knownFields, filters);
         } catch (error) {
           const caseText = JSON.stringify(
-            { case: done + i, columns, filters },
+            { case: caseIndex + i, columns, filters },
             (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part),
           );
           throw new Error(`STRANDLAKE_SEED=${seed}, ${caseText}`, { cause: error });
         }
       }
     }
-    await ownBench.close();
+    await ownFixture.close();
   },
 );
 
 async function compareWithNaive(
-  own: EngineFixture,
+  fixture: EngineFixture,
   dataset: TestDataset,
   segments: readonly (readonly TestRow[])[],
   known: readonly NaiveField[],
@@ -321,32 +331,34 @@ async function compareWithNaive(
 ): Promise<void> {
   const rows = segments.flat();
   const count = (...all: readonly NaiveFilter[]): number => naiveCount(rows, known, all);
-  const { explain, total } = await explainQuery(own, dataset, { filters, limit: 0 });
+  const { explain, total } = await explainQuery(fixture, dataset, { filters, limit: 0 });
   expect(total).toBe(count(...filters));
   expect(explain.causes === undefined).toBe(total > 0);
-  await confirmCauses(own, dataset, explain);
+  await confirmCauses(fixture, dataset, explain);
   const visit = (
     nodes: readonly ExplainedNode[],
-    wanted: readonly NaiveFilter[],
+    expectedFilters: readonly NaiveFilter[],
     context: readonly NaiveFilter[],
     isAnd: boolean,
   ): void => {
-    expect(nodes).toHaveLength(wanted.length);
-    wanted.forEach((filter, i) => {
-      const before = isAnd ? [...context, ...wanted.slice(0, i)] : context;
+    expect(nodes).toHaveLength(expectedFilters.length);
+    expectedFilters.forEach((filter, i) => {
+      const filtersBefore = isAnd ? [...context, ...expectedFilters.slice(0, i)] : context;
       const { matches, left, nodes: inside = [] } = nodes[i]!;
-      expect([matches, left]).toEqual([count(filter), count(...before, filter)]);
-      if ('and' in filter) visit(inside, filter.and, before, true);
-      else if ('or' in filter) visit(inside, filter.or, before, false);
-      else if ('not' in filter) visit(inside, [filter.not], before, true);
+      expect([matches, left]).toEqual([count(filter), count(...filtersBefore, filter)]);
+      if ('and' in filter) visit(inside, filter.and, filtersBefore, true);
+      else if ('or' in filter) visit(inside, filter.or, filtersBefore, false);
+      else if ('not' in filter) visit(inside, [filter.not], filtersBefore, true);
     });
   };
   visit(explain.nodes, filters, [], true);
   expect(explain.nodes.at(-1)?.left ?? rows.length).toBe(total);
   const { predicate } = parseQuery({ filters }, dataset.fields);
-  const skipped = dataset.snapshot.segments.map((segment) => !liveSegmentTest(predicate)(segment));
-  expect(skipped.filter(Boolean)).toHaveLength(explain.segments.skipped);
-  for (const [i, isSkipped] of skipped.entries())
+  const skippedFlags = dataset.snapshot.segments.map(
+    (segment) => !liveSegmentTest(predicate)(segment),
+  );
+  expect(skippedFlags.filter(Boolean)).toHaveLength(explain.segments.skipped);
+  for (const [i, isSkipped] of skippedFlags.entries())
     if (isSkipped) expect(naiveCount(segments[i]!, known, filters)).toBe(0);
 }
 

@@ -52,19 +52,19 @@ export interface ExplainAnswer {
 
 /** Returns the explanation of a query. */
 export async function explainQuery(
-  bench: EngineFixture,
+  engineFixture: EngineFixture,
   { snapshot, fields }: TestDataset,
   body: object,
   genes?: GeneNames,
 ): Promise<{ readonly explain: ExplainAnswer; readonly total: number }> {
   const request = parseQuery({ ...body, explain: true }, fields, genes);
-  const { explain, total } = await runQuery(bench.engine, snapshot, fields, request);
+  const { explain, total } = await runQuery(engineFixture.engine, snapshot, fields, request);
   return { explain: JSON.parse(explain!) as ExplainAnswer, total };
 }
 
 /** Runs the corrected condition of every cause, and expects as many matches as the cause says. */
 export async function confirmCauses(
-  bench: EngineFixture,
+  engineFixture: EngineFixture,
   { snapshot, fields }: TestDataset,
   explain: ExplainAnswer,
   genes?: GeneNames,
@@ -73,10 +73,12 @@ export async function confirmCauses(
     if (instead === undefined || matches === undefined) continue;
     const key = path.replace(/[[.].*/, '');
     const isList = key === 'entities' || key === 'filters';
-    const part = isList && !instead.startsWith('{') ? parseJson(`[${instead}]`) : instead;
-    const body = instead.startsWith('{') ? (JSON.parse(instead) as object) : { [key]: part };
+    const correctedValue = isList && !instead.startsWith('{') ? parseJson(`[${instead}]`) : instead;
+    const body = instead.startsWith('{')
+      ? (JSON.parse(instead) as object)
+      : { [key]: correctedValue };
     const request = parseQuery({ ...body, limit: 0 }, fields, genes);
-    const answer = await runQuery(bench.engine, snapshot, fields, request);
+    const answer = await runQuery(engineFixture.engine, snapshot, fields, request);
     expect([instead, answer.total]).toEqual([instead, matches]);
     expect(left).toBeLessThanOrEqual(matches);
   }

@@ -10,42 +10,52 @@ import type { Random } from './random.js';
 type FacetOptions = Record<string, unknown>;
 
 /** Returns a random tree of facets: of any kind, with any options, nested under facets that have buckets. */
-export function randomFacets(random: Random, made: GeneratedDataset, depth = 1): FacetOptions {
-  const fields = unambiguousFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
-  const list = random.shuffled(fields).slice(0, 1 + random.integerBelow(depth === 1 ? 4 : 2));
+export function randomFacets(random: Random, dataset: GeneratedDataset, depth = 1): FacetOptions {
+  const fields = unambiguousFields(dataset.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
+  const chosenFields = random
+    .shuffled(fields)
+    .slice(0, 1 + random.integerBelow(depth === 1 ? 4 : 2));
   return Object.fromEntries(
-    list.map((field) => {
-      const options = randomFacetOptions(random, made, field);
+    chosenFields.map((field) => {
+      const options = randomFacetOptions(random, dataset, field);
       const type = options['facet_type'] ?? (isNumeric(field.column.type) ? 'stats' : 'terms');
       const hasBuckets = type === 'terms' || type === 'histogram';
       const isNested = hasBuckets && depth < 5 && random.chance(0.5);
-      const nested = isNested ? { facets: randomFacets(random, made, depth + 1) } : {};
-      return [field.name, { ...options, ...nested }];
+      const nestedFacets = isNested ? { facets: randomFacets(random, dataset, depth + 1) } : {};
+      return [field.name, { ...options, ...nestedFacets }];
     }),
   );
 }
 
 function randomFacetOptions(
   random: Random,
-  made: GeneratedDataset,
+  dataset: GeneratedDataset,
   { path, column: { type } }: NaiveField,
 ): FacetOptions {
-  const limit = random.pick([{}, { limit: 0 }, { limit: 1 }, { limit: 2 }, { limit: '3' }]);
-  const terms = { facet_type: 'terms', ...limit };
-  const count = { facet_type: 'count' };
+  const limitOptions = random.pick([{}, { limit: 0 }, { limit: 1 }, { limit: 2 }, { limit: '3' }]);
+  const termsOptions = { facet_type: 'terms', ...limitOptions };
+  const countOptions = { facet_type: 'count' };
   if (type === 'string' || type === 'boolean')
-    return random.pick<FacetOptions>([limit, terms, count]);
+    return random.pick<FacetOptions>([limitOptions, termsOptions, countOptions]);
   if (type === 'date') {
     const interval = random.pick(['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second']); // prettier-ignore
     return random.pick<FacetOptions>([
-      limit, terms, count, { facet_type: 'histogram', interval }, { facet_type: 'histogram' },
+      limitOptions, termsOptions, countOptions, { facet_type: 'histogram', interval }, { facet_type: 'histogram' },
     ]); // prettier-ignore
   }
-  const linear = { facet_type: 'histogram', interval: random.pick(histogramIntervals) };
-  const log = { facet_type: 'histogram', scale: 'log', interval: random.pick([1, '0.5', 0.1, 2, 0.3, '10', 0.01]) }; // prettier-ignore
-  const plainOptions = [terms, count, linear, linear, log, { facet_type: 'histogram' }, { facet_type: 'histogram', scale: 'log' }]; // prettier-ignore
+  const linearHistogram = { facet_type: 'histogram', interval: random.pick(histogramIntervals) };
+  const logHistogram = { facet_type: 'histogram', scale: 'log', interval: random.pick([1, '0.5', 0.1, 2, 0.3, '10', 0.01]) }; // prettier-ignore
+  const plainOptions = [
+    termsOptions,
+    countOptions,
+    linearHistogram,
+    linearHistogram,
+    logHistogram,
+    { facet_type: 'histogram' },
+    { facet_type: 'histogram', scale: 'log' },
+  ];
   // Statistics are not requested for very large values, because their sums may exceed the range of doubles.
-  const values = made.segments.flatMap(({ rows }) => rows.flatMap((row) => valuesOf(row, path)));
+  const values = dataset.segments.flatMap(({ rows }) => rows.flatMap((row) => valuesOf(row, path)));
   if (values.some((value) => typeof value === 'number' && Math.abs(value) > 1e30))
     return random.pick<FacetOptions>(plainOptions);
   const percents = random.pick([[50], [0, 25, 99.9, 100], [12.5, 50], '75']);

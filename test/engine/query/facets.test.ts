@@ -15,34 +15,36 @@ const caseCount = caseCountByTier(15, 600);
 const casesPerDataset = 20;
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
+    engineFixture = await openEngineFixture(threads);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
   test(`trees of facets answer as a loop over the records does (${caseCount} cases, STRANDLAKE_SEED=${seed}) (Q6)`, async () => {
     const random = new Random(seed);
-    for (let done = 0; done < caseCount; done += casesPerDataset) {
+    for (let caseIndex = 0; caseIndex < caseCount; caseIndex += casesPerDataset) {
       const madeData = randomDataset(random);
       if (unambiguousFields(madeData.columns).length === 0) continue;
-      const ask = engineAnswerer(bench, await storeGenerated(bench, madeData));
+      const ask = engineAnswerer(engineFixture, await storeGenerated(engineFixture, madeData));
       const requests = random.list(casesPerDataset, (): RandomRequest => {
         const filters = random.chance(0.5) ? randomFilters(random, madeData) : [];
         const body = { filters, facets: randomFacets(random, madeData), limit: 0 };
-        return { body, asked: null, cursor: null };
+        return { body, queryTree: null, cursor: null };
       });
       const differences = await Promise.all(
         requests.map((request) => answerDifference(madeData, request, ask)),
       );
-      const first = differences.findIndex((found) => found !== null);
-      if (first >= 0) {
+      const firstDifferent = differences.findIndex((difference) => difference !== null);
+      if (firstDifferent >= 0) {
         const caseText = {
-          body: requests[first]!.body,
+          body: requests[firstDifferent]!.body,
           columns: madeData.columns,
           segments: madeData.segments,
         };
-        throw new Error(`STRANDLAKE_SEED=${seed}: ${differences[first]!}\n${shownText(caseText)}`);
+        throw new Error(
+          `STRANDLAKE_SEED=${seed}: ${differences[firstDifferent]!}\n${shownText(caseText)}`,
+        );
       }
     }
   });

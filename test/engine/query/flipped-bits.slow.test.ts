@@ -28,49 +28,49 @@ test.each(enginesUnderTest)(
       { ordering: ['-depth'], limit: 3 },
     ];
     const answersOf = async (flip?: (file: string) => void): Promise<readonly unknown[]> => {
-      const ownBench = await openEngineFixture(threads);
+      const engineFixture = await openEngineFixture(threads);
       try {
-        const { snapshot, fields } = await ownBench.dataset(columns, [rows]);
+        const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
         flip?.(snapshot.files[1]!);
-        const found: unknown[] = [];
+        const answers: unknown[] = [];
         for (const request of requests) {
           const pendingQuery = runQuery(
-            ownBench.engine,
+            engineFixture.engine,
             snapshot,
             fields,
             parseQuery(request, fields),
           );
-          found.push(
+          answers.push(
             await pendingQuery.then(
               ({ total, results, facets }) => [total, results, facets],
               (error: unknown) => (error as AppError).code,
             ),
           );
         }
-        return found;
+        return answers;
       } finally {
-        await ownBench.close();
+        await engineFixture.close();
       }
     };
-    const right = await answersOf();
+    const undamagedAnswers = await answersOf();
     let refusedCount = 0;
-    let flips = 0;
+    let flipCount = 0;
     for (let at = 100; ; at += 4_096) {
-      let isBeyond = false;
-      const found = await answersOf((path) => {
+      let isBeyondEnd = false;
+      const answers = await answersOf((path) => {
         const bytes = readFileSync(path);
-        isBeyond = at >= bytes.length;
-        if (isBeyond) return;
+        isBeyondEnd = at >= bytes.length;
+        if (isBeyondEnd) return;
         bytes[at]! ^= 1 << ((at / 4_096) % 8);
         writeFileSync(path, bytes);
       });
-      if (isBeyond) break;
-      flips++;
-      for (const [i, answer] of found.entries())
+      if (isBeyondEnd) break;
+      flipCount++;
+      for (const [i, answer] of answers.entries())
         if (answer === 'damaged') refusedCount++;
-        else expect(answer).toEqual(right[i]);
+        else expect(answer).toEqual(undamagedAnswers[i]);
     }
-    expect(flips).toBeGreaterThan(8);
-    expect(refusedCount).toBeGreaterThan(flips);
+    expect(flipCount).toBeGreaterThan(8);
+    expect(refusedCount).toBeGreaterThan(flipCount);
   },
 );

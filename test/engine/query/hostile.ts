@@ -13,7 +13,7 @@ export const hostileTexts: readonly string[] = [
 
 function quoteInjections(): string[] {
   const ends = ["'", '"', '`', "''", '""', "\\'", '$$', ')', '))', ']', '}', "')", '")', '*/'];
-  const then = [
+  const continuations = [
     '; DROP TABLE x',
     ' OR 1=1',
     ' OR true --',
@@ -30,5 +30,5 @@ function quoteInjections(): string[] {
     ' AS x FROM y',
     '::INTEGER',
   ];
-  return ends.flatMap((end) => then.map((text) => `x${end}${text}`));
+  return ends.flatMap((end) => continuations.map((text) => `x${end}${text}`));
 }

@@ -9,26 +9,29 @@ const numberedFactory = (): (() => Promise<number>) => {
 
 test('light work starts at once while heavy work fills its half', async () => {
   const pool = new LeasePool(numberedFactory(), 4);
-  const first = [await pool.acquire(true, neverAborted), await pool.acquire(true, neverAborted)];
-  const order: string[] = [];
-  const waitingNames = ['a', 'b', 'c'].map(async (name) => {
+  const heavyLeases = [
+    await pool.acquire(true, neverAborted),
+    await pool.acquire(true, neverAborted),
+  ];
+  const acquiredNames: string[] = [];
+  const waitingLeases = ['a', 'b', 'c'].map(async (name) => {
     const lease = await pool.acquire(true, neverAborted);
-    order.push(name);
+    acquiredNames.push(name);
     return lease;
   });
-  const light = await pool.acquire(false, neverAborted);
-  expect(order).toEqual([]);
-  light.release();
+  const lightLease = await pool.acquire(false, neverAborted);
+  expect(acquiredNames).toEqual([]);
+  lightLease.release();
   await Promise.resolve();
-  expect(order).toEqual([]);
-  first[0]!.release();
-  const a = await waitingNames[0]!;
-  expect(order).toEqual(['a']);
+  expect(acquiredNames).toEqual([]);
+  heavyLeases[0]!.release();
+  const a = await waitingLeases[0]!;
+  expect(acquiredNames).toEqual(['a']);
   a.release();
   a.release();
-  first[1]!.release();
-  await Promise.all(waitingNames);
-  expect(order).toEqual(['a', 'b', 'c']);
+  heavyLeases[1]!.release();
+  await Promise.all(waitingLeases);
+  expect(acquiredNames).toEqual(['a', 'b', 'c']);
 });
 
 test('light work may acquire every item', async () => {
@@ -43,13 +46,13 @@ test('light work may acquire every item', async () => {
 test('an aborted wait gives up its position in the queue', async () => {
   const pool = new LeasePool(numberedFactory(), 1);
   const lease = await pool.acquire(true, neverAborted);
-  const leaving = new AbortController();
-  const givenUpLease = pool.acquire(false, leaving.signal);
-  const next = pool.acquire(false, neverAborted);
-  leaving.abort(new Error('left'));
+  const controller = new AbortController();
+  const givenUpLease = pool.acquire(false, controller.signal);
+  const nextLease = pool.acquire(false, neverAborted);
+  controller.abort(new Error('left'));
   await expect(givenUpLease).rejects.toThrow('left');
   lease.release();
-  expect((await next).item).toBe(1);
+  expect((await nextLease).item).toBe(1);
 });
 
 test('a failed creation of an item does not count against the limit', async () => {
@@ -61,9 +64,9 @@ test('a failed creation of an item does not count against the limit', async () =
   await expect(pool.acquire(true, neverAborted)).rejects.toThrow('no connection');
   fails = false;
   const lease = await pool.acquire(true, neverAborted);
-  const drained = pool.drain();
+  const drainedItems = pool.drain();
   lease.release();
-  expect(await drained).toEqual([1]);
+  expect(await drainedItems).toEqual([1]);
 });
 
 test('requests that wait while an item cannot be created are served or fail, too', async () => {
@@ -82,8 +85,8 @@ test('a pool of which the last item cannot be created is drained', async () => {
   const creation = Promise.withResolvers<number>();
   const pool = new LeasePool(() => creation.promise, 1);
   const request = pool.acquire(false, neverAborted);
-  const drained = pool.drain();
+  const drainedItems = pool.drain();
   creation.reject(new Error('no connection'));
   await expect(request).rejects.toThrow('no connection');
-  expect(await drained).toEqual([]);
+  expect(await drainedItems).toEqual([]);
 });

@@ -12,22 +12,25 @@ export function entitiesPredicate(
   { columns, entities }: GeneratedDataset,
 ): RowPredicate {
   if (input === null || input === undefined) return () => true;
-  const list = input as readonly unknown[];
-  const pairs = (typeof list[0] === 'string' ? [list] : list) as readonly (readonly [string, unknown])[]; // prettier-ignore
+  const pairOrPairs = input as readonly unknown[];
+  const pairs = (typeof pairOrPairs[0] === 'string' ? [pairOrPairs] : pairOrPairs) as readonly (readonly [string, unknown])[]; // prettier-ignore
   const fields = naiveFields(columns).filter(({ name }) => Object.hasOwn(entities, name));
-  const byType = new Map<string, RowPredicate[]>();
-  for (const [type, given] of pairs) {
-    const values = Array.isArray(given) ? (given as unknown[]) : [given];
+  const testsByType = new Map<string, RowPredicate[]>();
+  for (const [type, valueOrValues] of pairs) {
+    const values = Array.isArray(valueOrValues) ? (valueOrValues as unknown[]) : [valueOrValues];
     const ownFields = fields.filter(({ name }) => entities[name] === type);
-    const places = fields.filter(({ name, column }) => ['variant', 'genomic_region'].includes(entities[name]!) && isTextType(column.type)); // prettier-ignore
+    const placeFields = fields.filter(
+      ({ name, column }) =>
+        ['variant', 'genomic_region'].includes(entities[name]!) && isTextType(column.type),
+    );
     const tests = values.map((value) =>
       type === 'genomic_region'
-        ? overlapPredicate(value, columns, places)
+        ? overlapPredicate(value, columns, placeFields)
         : entityPredicate(type, value, ownFields),
     );
-    byType.set(type, [...(byType.get(type) ?? []), ...tests]);
+    testsByType.set(type, [...(testsByType.get(type) ?? []), ...tests]);
   }
-  return (row) => [...byType.values()].every((tests) => tests.some((test) => test(row)));
+  return (row) => [...testsByType.values()].every((tests) => tests.some((test) => test(row)));
 }
 
 function entityPredicate(
@@ -40,17 +43,17 @@ function entityPredicate(
   const spellings = new Set(spellingsOf(type, name).map(lowerCase));
   return (row) =>
     fields.some(({ path, column }) =>
-      valuesOf(row, path).some((found) =>
+      valuesOf(row, path).some((storedValue) =>
         isTextType(column.type)
-          ? spellings.has(lowerCase(found as string))
-          : [...spellings].some((each) => isNumber(each, found)),
+          ? spellings.has(lowerCase(storedValue as string))
+          : [...spellings].some((each) => denotesNumber(each, storedValue)),
       ),
     );
 }
 
-function isNumber(text: string, found: Value): boolean {
+function denotesNumber(text: string, storedValue: Value): boolean {
   try {
-    return numberOrRefuse(text) === BigInt(found as bigint);
+    return numberOrRefuse(text) === BigInt(storedValue as bigint);
   } catch {
     return false;
   }
@@ -79,32 +82,35 @@ interface Region {
 function overlapPredicate(
   value: unknown,
   columns: Columns,
-  places: readonly NaiveField[],
+  placeFields: readonly NaiveField[],
 ): RowPredicate {
   const wantedRegion = parseRegion(value);
-  const meets = ({ build, chromosome, start, stop }: Region): boolean =>
+  const overlaps = ({ build, chromosome, start, stop }: Region): boolean =>
     (wantedRegion.build === null || build === null || build === wantedRegion.build) &&
     chromosome === wantedRegion.chromosome &&
     start <= wantedRegion.stop &&
     stop >= wantedRegion.start;
-  const at = (name: string): NaiveField | undefined =>
+  const coordinateField = (name: string): NaiveField | undefined =>
     resolveField(columns, `genomic_coordinates.${name}`);
-  const hasCoordinates = ['chromosome', 'start', 'stop'].every((name) => at(name));
-  if (!hasCoordinates && places.length === 0) throw new RefusedRequest('no region');
+  const hasCoordinates = ['chromosome', 'start', 'stop'].every((name) => coordinateField(name));
+  if (!hasCoordinates && placeFields.length === 0) throw new RefusedRequest('no region');
   return (row) => {
-    const part = (name: string): Value | undefined => valuesOf(row, at(name)?.path ?? ['\n'])[0];
-    const [chromosome, start, stop] = ['chromosome', 'start', 'stop'].map(part);
+    const coordinateOf = (name: string): Value | undefined =>
+      valuesOf(row, coordinateField(name)?.path ?? ['\n'])[0];
+    const [chromosome, start, stop] = ['chromosome', 'start', 'stop'].map(coordinateOf);
     const isHere =
       hasCoordinates &&
       ![chromosome, start, stop].includes(undefined) &&
-      meets({
-        build: at('build') ? ((part('build') as string | undefined)?.toLowerCase() ?? null) : null,
+      overlaps({
+        build: coordinateField('build')
+          ? ((coordinateOf('build') as string | undefined)?.toLowerCase() ?? null)
+          : null,
         chromosome: lowerCase(chromosome as string),
         start: BigInt(start as number),
         stop: BigInt(stop as number),
       });
-    const texts = places.flatMap(({ path }) => valuesOf(row, path) as string[]);
-    return isHere || texts.some((text) => isRegion(text) && meets(parseRegionText(text, true)));
+    const texts = placeFields.flatMap(({ path }) => valuesOf(row, path) as string[]);
+    return isHere || texts.some((text) => isRegion(text) && overlaps(parseRegionText(text, true)));
   };
 }
 

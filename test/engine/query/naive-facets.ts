@@ -47,11 +47,11 @@ function facetAnswerOf(
   if (['text', 'blob', 'object', 'json'].includes(type)) throw new RefusedRequest('no facets');
   const kind = options['facet_type'] ?? (isNumeric(type) ? 'stats' : 'terms');
   const item = { ...field.column, isList: false };
-  const nested =
+  const nestedFacetsOf =
     options['facets'] === undefined ? undefined : naiveFacets(options['facets'], columns);
   const shownBucket = ({ shown: key, count, rows }: NaiveBucket): unknown =>
-    nested ? [key, count, nested(rows)] : [key, count];
-  const every = (rows: readonly TestRow[]): Comparable[] =>
+    nestedFacetsOf ? [key, count, nestedFacetsOf(rows)] : [key, count];
+  const valuesInRows = (rows: readonly TestRow[]): Comparable[] =>
     rows.flatMap((row) => valuesOf(row, field.path).map((value) => comparableValue(item, value)));
   switch (kind) {
     case 'terms': {
@@ -64,11 +64,11 @@ function facetAnswerOf(
     case 'count':
       return (rows) => termsBuckets(rows, field).length;
     case 'stats':
-      return (rows) => naiveStats(type, every(rows), options['extended'] === true);
+      return (rows) => naiveStats(type, valuesInRows(rows), options['extended'] === true);
     case 'histogram':
       return (rows) => histogramBuckets(rows, field, options).map(shownBucket);
     case 'percentiles':
-      return (rows) => naivePercentiles(every(rows), percentsOf(options['percents']));
+      return (rows) => naivePercentiles(valuesInRows(rows), percentsOf(options['percents']));
     default:
       throw new RefusedRequest('no such facet');
   }
@@ -83,22 +83,22 @@ interface NaiveBucket {
 
 /** Returns the terms of a field: each distinct value of a record counts once; ordered by count, then by value. */
 function termsBuckets(rows: readonly TestRow[], { path, column }: NaiveField): NaiveBucket[] {
-  const found = new Map<Comparable, { shown: unknown; rows: TestRow[] }>();
+  const buckets = new Map<Comparable, { shown: unknown; rows: TestRow[] }>();
   for (const row of rows) {
     const ownValues = new Map(
       valuesOf(row, path).map((value) => [comparableValue(column, value), value]),
     );
     for (const [key, value] of ownValues) {
-      const knownBucket = found.get(key);
+      const knownBucket = buckets.get(key);
       if (knownBucket) knownBucket.rows.push(row);
       else
-        found.set(key, {
+        buckets.set(key, {
           shown: valueAsAnswered({ ...column, isList: false }, value),
           rows: [row],
         });
     }
   }
-  return [...found]
+  return [...buckets]
     .sort(([a, x], [b, y]) => y.rows.length - x.rows.length || compareComparables(a, b))
     .map(([, bucket]) => ({ ...bucket, count: bucket.rows.length }));
 }
@@ -115,27 +115,30 @@ function naiveStats(type: StoredType, values: readonly Comparable[], isExtended:
   const units = values.map((value) => (isWhole ? (value as bigint) << 1074n : smallestUnitsOf(Number(value)))); // prettier-ignore
   const count = BigInt(values.length);
   const total = units.reduce((all, value) => all + value, 0n);
-  const size = units.reduce((all, value) => all + (value < 0n ? -value : value), 0n);
-  const scale = quotientTo60Bits(size, 1n, 1074);
+  const absoluteTotal = units.reduce((all, value) => all + (value < 0n ? -value : value), 0n);
+  const scale = quotientTo60Bits(absoluteTotal, 1n, 1074);
   const mean = quotientTo60Bits(total, count, 1074);
   const plainStats = {
     count: values.length,
     min: shownNumberOfType(type, sorted[0]!),
     max: shownNumberOfType(type, sorted.at(-1)!),
-    avg: approximateNumber(mean, quotientTo60Bits(size, count, 1074)),
+    avg: approximateNumber(mean, quotientTo60Bits(absoluteTotal, count, 1074)),
     sum: isWhole ? values.reduce((all, value) => (all as bigint) + (value as bigint), 0n) : approximateNumber(quotientTo60Bits(total, 1n, 1074), scale), // prettier-ignore
   };
   if (!isExtended) return plainStats;
   const squares = units.reduce((all, value) => all + value * value, 0n);
   const variance = quotientTo60Bits(count * squares - total * total, count * count, 2148);
   const deviation = Math.sqrt(variance);
-  const ends = Math.abs(mean) + 2 * deviation;
+  const boundsScale = Math.abs(mean) + 2 * deviation;
   return {
     ...plainStats,
     sum_of_squares: approximateNumber(quotientTo60Bits(squares, 1n, 2148)),
     variance: approximateNumber(variance),
     std_deviation: approximateNumber(deviation),
-    std_deviation_bounds: { upper: approximateNumber(mean + 2 * deviation, ends), lower: approximateNumber(mean - 2 * deviation, ends) }, // prettier-ignore
+    std_deviation_bounds: {
+      upper: approximateNumber(mean + 2 * deviation, boundsScale),
+      lower: approximateNumber(mean - 2 * deviation, boundsScale),
+    },
   };
 }
 
@@ -165,9 +168,9 @@ function quotientTo60Bits(a: bigint, b: bigint, power: number): number {
   const bitsCut = Math.max(0, wholeQuotient.toString(2).length - 60);
   const exponent = bitsCut - Number(shift) - power;
   const halfExponent = Math.trunc(exponent / 2);
-  const found =
+  const quotient =
     Number(wholeQuotient >> BigInt(bitsCut)) * 2 ** halfExponent * 2 ** (exponent - halfExponent);
-  return a < 0n ? -found : found;
+  return a < 0n ? -quotient : quotient;
 }
 
 function shownNumberOfType(type: StoredType, value: Comparable): unknown {
@@ -196,20 +199,28 @@ function histogramBuckets(
     .map(({ bin, count, rows: own }) => ({ shown: bin.shown, count, rows: [...own] }));
 }
 
-function percentsOf(given: unknown): readonly number[] {
-  if (given === undefined) return [1, 5, 25, 50, 75, 95, 99];
-  return (Array.isArray(given) ? given : [given]).map(Number);
+function percentsOf(percentsOption: unknown): readonly number[] {
+  if (percentsOption === undefined) return [1, 5, 25, 50, 75, 95, 99];
+  return (Array.isArray(percentsOption) ? percentsOption : [percentsOption]).map(Number);
 }
 
 /** Interpolates linearly between the two values next to the percentile's position. */
 function naivePercentiles(values: readonly Comparable[], percents: readonly number[]): unknown {
   const sorted = values.map(Number).sort((a, b) => a - b);
-  const at = (percent: number): ApproximateNumber | null => {
+  const percentileAt = (percent: number): ApproximateNumber | null => {
     if (sorted.length === 0) return null;
     const place = ((sorted.length - 1) * percent) / 100;
     const [low, high] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!];
-    const part = place - Math.floor(place);
-    return new ApproximateNumber(low * (1 - part) + high * part, Math.abs(low) + Math.abs(high));
+    const fraction = place - Math.floor(place);
+    return new ApproximateNumber(
+      low * (1 - fraction) + high * fraction,
+      Math.abs(low) + Math.abs(high),
+    );
   };
-  return Object.fromEntries(percents.map((percent) => [Number.isInteger(percent) ? `${percent}.0` : String(percent), at(percent)])); // prettier-ignore
+  return Object.fromEntries(
+    percents.map((percent) => [
+      Number.isInteger(percent) ? `${percent}.0` : String(percent),
+      percentileAt(percent),
+    ]),
+  );
 }

@@ -20,7 +20,7 @@ export interface NaiveField {
   readonly column: Column;
 }
 
-/** Every field of a dataset, including those inside objects. */
+/** Returns every field of a dataset, including those inside objects. */
 export function naiveFields(columns: Columns, above: readonly string[] = []): NaiveField[] {
   return columns.flatMap((column) => {
     const path = [...above, column.name];
@@ -44,8 +44,8 @@ export function resolveField(
   isElement = false,
 ): NaiveField | undefined {
   const knownFields = [...(isElement ? [] : reservedFields), ...naiveFields(columns)];
-  const all = knownFields.filter((field) => field.name === name);
-  return all.find(({ path }) => path.length === 1) ?? all[0];
+  const sameNameFields = knownFields.filter((field) => field.name === name);
+  return sameNameFields.find(({ path }) => path.length === 1) ?? sameNameFields[0];
 }
 
 /** Returns the fields whose names are unambiguous, for use in random requests. */
@@ -57,7 +57,7 @@ export function unambiguousFields(columns: Columns): NaiveField[] {
   );
 }
 
-/** Whether a field is a list of objects, on whose elements conditions are possible. */
+/** Tells whether a field is a list of objects, on whose elements conditions are possible. */
 export function hasElements({ column: { type, isList, children } }: NaiveField): boolean {
   return type === 'object' && isList && (children ?? []).length > 0;
 }
@@ -70,14 +70,14 @@ export function elementFields({ path, column }: NaiveField): NaiveField[] {
 
 /** Returns every value of a field in a record, also in lists and lists of objects, without nulls. */
 export function valuesOf(row: unknown, path: readonly string[]): Value[] {
-  let reached: unknown[] = [row];
+  let values: unknown[] = [row];
   for (const name of path) {
-    reached = reached
+    values = values
       .map((object) => memberOrNull(object, name))
       .flat()
       .filter((value) => value !== null && value !== undefined);
   }
-  return reached as Value[];
+  return values as Value[];
 }
 
 /** Returns the value of a key; null if the record lacks it. */
@@ -87,12 +87,12 @@ export function memberOrNull(record: unknown, name: string): Value {
   );
 }
 
-/** Whether values of a type are compared with numbers. */
+/** Tells whether values of a type are compared with numbers. */
 export function isNumeric(type: StoredType): boolean {
   return type === 'integer' || type === 'long' || type === 'double' || type === 'float';
 }
 
-/** Whether values of a type are strings. */
+/** Tells whether values of a type are strings. */
 export function isTextType(type: StoredType): boolean {
   return type === 'string' || type === 'text';
 }

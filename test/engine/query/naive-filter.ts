@@ -77,14 +77,14 @@ function itemPredicate(item: unknown, scope: FilterScope): RowPredicate {
 function elementPredicate(operand: object, { columns, isElement }: FilterScope): RowPredicate {
   const { path, filters, ...more } = operand as Readonly<Record<string, unknown>>;
   if (typeof path !== 'string' || typeof filters !== 'object' || filters === null) throw new RefusedRequest('no any'); // prettier-ignore
-  const list = resolveField(columns, path, isElement);
-  if (!list || !hasElements(list) || Object.keys(more).length > 0)
+  const listField = resolveField(columns, path, isElement);
+  if (!listField || !hasElements(listField) || Object.keys(more).length > 0)
     throw new RefusedRequest('no list');
   const test = everyItemPredicate(filters, {
-    columns: list.column.children ?? [],
+    columns: listField.column.children ?? [],
     isElement: true,
   });
-  return (row) => valuesOf(row, list.path).some((element) => test(element as TestRow));
+  return (row) => valuesOf(row, listField.path).some((element) => test(element as TestRow));
 }
 
 function pairPredicate(key: string, wanted: unknown, scope: FilterScope): RowPredicate {
@@ -92,8 +92,8 @@ function pairPredicate(key: string, wanted: unknown, scope: FilterScope): RowPre
   const separatorAt = fieldOf(key) ? -1 : key.lastIndexOf('__');
   const name = separatorAt < 0 ? key : key.slice(0, separatorAt);
   const field = fieldOf(name);
-  const ofLength = lengthFilter(key, fieldOf);
-  if (!field && ofLength) return lengthPredicate(ofLength, wanted);
+  const lengthCondition = lengthFilter(key, fieldOf);
+  if (!field && lengthCondition) return lengthPredicate(lengthCondition, wanted);
   if (!field) throw new RefusedRequest('no such field');
   if (key.slice(separatorAt) === '__length') return lengthPredicate([field, ''], wanted);
   const action = separatorAt < 0 ? '' : key.slice(separatorAt + 2);
@@ -103,18 +103,19 @@ function pairPredicate(key: string, wanted: unknown, scope: FilterScope): RowPre
     if (action === 'iexact' && !isTextType(field.column.type)) throw new RefusedRequest('iexact');
     return isMissing;
   }
-  const list: readonly unknown[] = action === 'in' && Array.isArray(wanted) ? wanted : [];
+  const listedValues: readonly unknown[] = action === 'in' && Array.isArray(wanted) ? wanted : [];
   const test = valuePredicate(field, action, action === 'in' && Array.isArray(wanted) ? wanted.filter((value) => value !== null) : wanted); // prettier-ignore
-  return (row) => valuesOf(row, field.path).some(test) || (list.includes(null) && isMissing(row));
+  return (row) =>
+    valuesOf(row, field.path).some(test) || (listedValues.includes(null) && isMissing(row));
 }
 
 /** Returns, for a key such as `FIELD__length__ACTION`, the field and the action on the number of its values. */
 function lengthFilter(
   key: string,
-  named: (name: string) => NaiveField | undefined,
+  fieldOf: (name: string) => NaiveField | undefined,
 ): readonly [NaiveField, string] | undefined {
   const [name, action, ...more] = key.split('__length__');
-  const field = named(name!);
+  const field = fieldOf(name!);
   return field && action && more.length === 0 ? [field, action] : undefined;
 }
 
@@ -124,9 +125,9 @@ function lengthPredicate(
   wanted: unknown,
 ): RowPredicate {
   const column = { name, physical: name, type: 'integer', isList: false } as const;
-  const isNumeric = ['', 'in', 'range', 'between', 'gt', 'gte', 'lt', 'lte'].includes(action);
+  const isNumericAction = ['', 'in', 'range', 'between', 'gt', 'gte', 'lt', 'lte'].includes(action);
   const hasNull = wanted === null || (Array.isArray(wanted) && wanted.includes(null));
-  if (!isNumeric || hasNull) throw new RefusedRequest('no length');
+  if (!isNumericAction || hasNull) throw new RefusedRequest('no length');
   const test = valuePredicate({ name, path: [name], column }, action, wanted);
   return (row) => test(valuesOf(row, path).length);
 }
@@ -183,12 +184,13 @@ function valuePredicate(
       refuseUnless(isRanged);
       if (!Array.isArray(wanted) || wanted.length !== 2) throw new RefusedRequest('no two values');
       const [from, to] = wanted as [unknown, unknown];
-      const first = (value: unknown): bigint | number =>
+      const lowestValue = (value: unknown): bigint | number =>
         type === 'date' ? dateRangeOrRefuse(value)[0] : boundForType(type, value);
-      if (compareComparables(first(from), first(to)) > 0) throw new RefusedRequest('not in order');
-      const isIn = action === 'range';
-      const isAboveLow = boundPredicate(column, from, isIn ? 'gte' : 'gt');
-      const isBelowHigh = boundPredicate(column, to, isIn ? 'lte' : 'lt');
+      if (compareComparables(lowestValue(from), lowestValue(to)) > 0)
+        throw new RefusedRequest('not in order');
+      const isInclusive = action === 'range';
+      const isAboveLow = boundPredicate(column, from, isInclusive ? 'gte' : 'gt');
+      const isBelowHigh = boundPredicate(column, to, isInclusive ? 'lte' : 'lt');
       return (value) => isAboveLow(value) && isBelowHigh(value);
     }
     case 'gt':
@@ -203,13 +205,15 @@ function valuePredicate(
 }
 
 /**
- * In the patterns that the generator writes, only the dot has another meaning in RE2: it matches all characters except line ends of every
- * kind.
+ * Returns the expression that matches a whole value as RE2 does. In the patterns that the generator writes, only the dot has another
+ * meaning in RE2: it matches all characters but the line feed.
  */
 function wholeMatchExpression(pattern: string): RegExp {
-  const dots = pattern.replaceAll(/\\.|\./gs, (part) => (part === '.' ? '[^\n]' : part));
+  const translatedPattern = pattern.replaceAll(/\\.|\./gs, (part) =>
+    part === '.' ? '[^\n]' : part,
+  );
   try {
-    return new RegExp(`^(?:${dots})$`, 'u');
+    return new RegExp(`^(?:${translatedPattern})$`, 'u');
   } catch {
     throw new RefusedRequest('no pattern');
   }
@@ -227,7 +231,7 @@ function containsWordsPredicate(wanted: string): (value: Value) => boolean {
   };
 }
 
-/** Whether two strings are equal without regard to letter case, as for entities. */
+/** Tells whether two strings are equal without regard to letter case, as for entities. */
 export function equalsIgnoringCase(a: string, b: string): boolean {
   return lowerCase(a) === lowerCase(b);
 }

@@ -26,37 +26,35 @@ export type QueryTree =
   | { readonly missing: string }
   | { readonly list: string; readonly any: QueryTree };
 
-/** Whether a record matches a query string (query language 4.2). */
+/** Tells whether a record matches a query string (query language 4.2). */
 export function matchesQueryTree(
-  asked: QueryTree,
+  tree: QueryTree,
   row: TestRow,
   columns: Columns,
   isElement = false,
 ): boolean {
   const test = (item: QueryTree): boolean => matchesQueryTree(item, row, columns, isElement);
-  if ('any' in asked) {
-    const list = resolveField(columns, asked.list, isElement);
-    if (!list || !hasElements(list)) return false;
-    return valuesOf(row, list.path).some((element) => matchesQueryTree(asked.any, element as TestRow, list.column.children ?? [], true)); // prettier-ignore
-  }
-  if ('and' in asked) return asked.and.every(test);
-  if ('or' in asked) return asked.or.some(test);
-  if ('not' in asked) return !test(asked.not);
-  if ('must' in asked) return asked.must.every(test) && !asked.mustNot.some(test);
-  if ('exists' in asked || 'missing' in asked) {
-    const field = resolveField(
-      columns,
-      'exists' in asked ? asked.exists : asked.missing,
-      isElement,
+  if ('any' in tree) {
+    const listField = resolveField(columns, tree.list, isElement);
+    if (!listField || !hasElements(listField)) return false;
+    const members = listField.column.children ?? [];
+    return valuesOf(row, listField.path).some((element) =>
+      matchesQueryTree(tree.any, element as TestRow, members, true),
     );
-    return field !== undefined && valuesOf(row, field.path).length > 0 === 'exists' in asked;
   }
-  const namedField =
-    asked.field === null ? undefined : resolveField(columns, asked.field, isElement);
-  const isAny = 'like' in asked && /^\*+$/.test(asked.like);
-  if (isAny && asked.field === null) return true;
+  if ('and' in tree) return tree.and.every(test);
+  if ('or' in tree) return tree.or.some(test);
+  if ('not' in tree) return !test(tree.not);
+  if ('must' in tree) return tree.must.every(test) && !tree.mustNot.some(test);
+  if ('exists' in tree || 'missing' in tree) {
+    const field = resolveField(columns, 'exists' in tree ? tree.exists : tree.missing, isElement);
+    return field !== undefined && valuesOf(row, field.path).length > 0 === 'exists' in tree;
+  }
+  const namedField = tree.field === null ? undefined : resolveField(columns, tree.field, isElement);
+  const isAny = 'like' in tree && /^\*+$/.test(tree.like);
+  if (isAny && tree.field === null) return true;
   const searchedFields =
-    asked.field === null
+    tree.field === null
       ? naiveFields(columns).filter(({ column }) => isTextType(column.type))
       : namedField
         ? [namedField]
@@ -64,7 +62,7 @@ export function matchesQueryTree(
   return searchedFields.some((field) => {
     const values = valuesOf(row, field.path);
     if (isAny) return values.length > 0;
-    const holdsValue = leafPredicate(asked, field);
+    const holdsValue = leafPredicate(tree, field);
     return values.some(holdsValue);
   });
 }
@@ -72,12 +70,12 @@ export function matchesQueryTree(
 type QueryTreeLeaf = Extract<QueryTree, { field: string | null }>;
 
 /** Returns the predicate of a leaf. A term that cannot be parsed as the field's type matches nothing. */
-function leafPredicate(asked: QueryTreeLeaf, field: NaiveField): (value: Value) => boolean {
+function leafPredicate(tree: QueryTreeLeaf, field: NaiveField): (value: Value) => boolean {
   const { type } = field.column;
-  if ('like' in asked)
-    return isTextType(type) ? (value) => matchesWildcard(value as string, asked.like) : () => false;
+  if ('like' in tree)
+    return isTextType(type) ? (value) => matchesWildcard(value as string, tree.like) : () => false;
   try {
-    return 'words' in asked ? wordsPredicate(asked.words, field) : rangePredicate(asked, field);
+    return 'words' in tree ? wordsPredicate(tree.words, field) : rangePredicate(tree, field);
   } catch (error) {
     if (error instanceof RefusedRequest) return () => false;
     throw error;
@@ -87,12 +85,12 @@ function leafPredicate(asked: QueryTreeLeaf, field: NaiveField): (value: Value) 
 function wordsPredicate(wanted: string, { column, path }: NaiveField): (value: Value) => boolean {
   if (!isTextType(column.type)) return equalityPredicate(column, wanted, true);
   const isChromosome = path.join('\n') === 'genomic_coordinates\nchromosome';
-  const list = wordsOf(isChromosome ? wanted.replace(/^chr/i, '') : wanted);
-  if (list.length === 0)
+  const wantedWords = wordsOf(isChromosome ? wanted.replace(/^chr/i, '') : wanted);
+  if (wantedWords.length === 0)
     return (value) => column.type === 'string' && lowerCase(value as string) === lowerCase(wanted);
   return (value) => {
-    const found = wordsOf(value as string);
-    return found.some((_, i) => list.every((word, k) => found[i + k] === word));
+    const valueWords = wordsOf(value as string);
+    return valueWords.some((_, i) => wantedWords.every((word, k) => valueWords[i + k] === word));
   };
 }
 
@@ -112,31 +110,35 @@ function rangePredicate(
 }
 
 /**
- * Whether the pattern matches the whole value, or a part of it between boundaries of terms, where wildcards stand only for characters of
- * terms.
+ * Tells whether the pattern matches the whole value, or a part of it between boundaries of terms, where wildcards stand only for
+ * characters of terms.
  */
 function matchesWildcard(value: string, pattern: string): boolean {
   const chars = [...foldedCase(value)];
   const patternCharacters = [...foldedCase(pattern)];
   const isWord = (char: string | undefined): boolean =>
     char !== undefined && /[\p{L}\p{M}\p{N}]/u.test(char);
-  const matches = (from: number, to: number, any: (char: string) => boolean): boolean => {
+  const matchesBetween = (
+    from: number,
+    to: number,
+    isAllowed: (char: string) => boolean,
+  ): boolean => {
     const reach = (i: number, k: number): boolean => {
       if (k === patternCharacters.length) return i === to;
-      if (patternCharacters[k] === '*') return reach(i, k + 1) || (i < to && any(chars[i]!) && reach(i + 1, k)); // prettier-ignore
+      if (patternCharacters[k] === '*') return reach(i, k + 1) || (i < to && isAllowed(chars[i]!) && reach(i + 1, k)); // prettier-ignore
       if (i === to) return false;
       return (
-        (patternCharacters[k] === '?' ? any(chars[i]!) : patternCharacters[k] === chars[i]) &&
+        (patternCharacters[k] === '?' ? isAllowed(chars[i]!) : patternCharacters[k] === chars[i]) &&
         reach(i + 1, k + 1)
       );
     };
     return reach(from, 0);
   };
-  if (matches(0, chars.length, () => true)) return true;
+  if (matchesBetween(0, chars.length, () => true)) return true;
   for (let from = 0; from <= chars.length; from++) {
     if (isWord(chars[from - 1])) continue;
     for (let to = from; to <= chars.length; to++)
-      if (!isWord(chars[to]) && matches(from, to, isWord)) return true;
+      if (!isWord(chars[to]) && matchesBetween(from, to, isWord)) return true;
   }
   return false;
 }

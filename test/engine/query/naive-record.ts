@@ -30,9 +30,9 @@ export function naiveProjection(
 }
 
 /** Returns a list of names; a single name counts as a list of one, a missing value and the empty text as none. */
-export function nameListOf(given: unknown): readonly string[] {
-  if (given === undefined || given === null || given === '') return [];
-  return (Array.isArray(given) ? given : [given]) as readonly string[];
+export function nameListOf(nameOrNames: unknown): readonly string[] {
+  if (nameOrNames === undefined || nameOrNames === null || nameOrNames === '') return [];
+  return (Array.isArray(nameOrNames) ? nameOrNames : [nameOrNames]) as readonly string[];
 }
 
 function selectPaths(columns: Columns, paths: FieldPaths): Columns {
@@ -89,8 +89,8 @@ function shortestFloat(value: number): number {
 
 /** Returns a date as text: without the time if it is midnight, and with six decimals of the second if it has a fraction. */
 export function shownDate(micros: bigint): string {
-  const part = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
-  const text = new Date(Number((micros - part) / 1000n)).toISOString().slice(0, 19);
-  if (part > 0n) return `${text}.${String(part).padStart(6, '0')}`;
+  const fraction = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const text = new Date(Number((micros - fraction) / 1000n)).toISOString().slice(0, 19);
+  if (fraction > 0n) return `${text}.${String(fraction).padStart(6, '0')}`;
   return text.endsWith('T00:00:00') ? text.slice(0, 10) : text;
 }

@@ -129,7 +129,7 @@ export function wordsOf(text: string): string[] {
 export function equalityPredicate(
   column: Column,
   wanted: unknown,
-  fold: boolean,
+  ignoresCase: boolean,
 ): (value: Value) => boolean {
   const { type } = column;
   if (type === 'object' || type === 'json') throw new RefusedRequest('an object has no value');
@@ -141,12 +141,13 @@ export function equalityPredicate(
     };
   }
   if (type === 'boolean') {
-    const is = booleanOrRefuse(wanted);
-    return (value) => value === is;
+    const wantedBoolean = booleanOrRefuse(wanted);
+    return (value) => value === wantedBoolean;
   }
   if (isTextType(type) || type === 'blob') {
     const text = textOrRefuse(wanted);
-    const isFolded = fold && type !== 'blob' && column.name !== '_id' && column.name !== '_commit';
+    const isFolded =
+      ignoresCase && type !== 'blob' && column.name !== '_id' && column.name !== '_commit';
     return isFolded
       ? (value) => lowerCase(value as string) === lowerCase(text)
       : (value) => value === text;

@@ -78,44 +78,47 @@ export function recordsInOrder({ segments }: GeneratedDataset): TestRow[] {
 
 /** Returns the answer to a request, computed by a loop over the records; `refused` if the request must be answered with a 400. */
 export function naiveAnswer(
-  made: GeneratedDataset,
+  dataset: GeneratedDataset,
   request: RandomRequest,
 ): NaiveAnswer | 'refused' {
   try {
-    return naiveAnswerOrThrow(made, request);
+    return naiveAnswerOrThrow(dataset, request);
   } catch (error) {
     if (error instanceof RefusedRequest) return 'refused';
     throw error;
   }
 }
 
-function naiveAnswerOrThrow(made: GeneratedDataset, { body, asked }: RandomRequest): NaiveAnswer {
-  const { columns } = made;
+function naiveAnswerOrThrow(
+  dataset: GeneratedDataset,
+  { body, queryTree }: RandomRequest,
+): NaiveAnswer {
+  const { columns } = dataset;
   const tests: RowPredicate[] = [
     filterPredicate(body['filters'], columns),
-    entitiesPredicate(body['entities'], made),
+    entitiesPredicate(body['entities'], dataset),
     genomeBuildPredicate(body['genome_build'], columns),
   ];
-  if (asked !== null) tests.push((row) => matchesQueryTree(asked, row, columns));
+  if (queryTree !== null) tests.push((row) => matchesQueryTree(queryTree, row, columns));
   const showRecord = naiveProjection(body, columns);
   const keys = sortKeysOf(body['ordering'], columns);
   const facets = isNonEmpty(body['facets']) ? naiveFacets(body['facets'], columns) : undefined;
   const limit = Number(body['limit'] ?? 100);
   const offset = Number(body['offset'] ?? 0);
   if (limit < 0 || limit > 10_000 || offset < 0) throw new RefusedRequest('no such page');
-  const found = sortRows(recordsInOrder(made).filter((row) => tests.every((test) => test(row))), keys); // prettier-ignore
-  const page = found.slice(offset, offset + limit);
-  const next = offset + page.length;
+  const matchingRows = sortRows(recordsInOrder(dataset).filter((row) => tests.every((test) => test(row))), keys); // prettier-ignore
+  const page = matchingRows.slice(offset, offset + limit);
+  const nextOffset = offset + page.length;
   const isRanked =
-    keys.length === 0 && (asked !== null || ranksByRelevance(body['filters'], columns));
+    keys.length === 0 && (queryTree !== null || ranksByRelevance(body['filters'], columns));
   return {
-    total: found.length,
-    offset: page.length > 0 && next < found.length ? next : null,
-    records: (isRanked ? found : page).map(showRecord),
+    total: matchingRows.length,
+    offset: page.length > 0 && nextOffset < matchingRows.length ? nextOffset : null,
+    records: (isRanked ? matchingRows : page).map(showRecord),
     count: page.length,
     isRanked,
-    facets: facets?.(found),
-    ids: found.map((row) => row['_id'] as string),
+    facets: facets?.(matchingRows),
+    ids: matchingRows.map((row) => row['_id'] as string),
   };
 }
 
@@ -123,7 +126,10 @@ function isNonEmpty(value: unknown): boolean {
   return value !== undefined && value !== null && Object.keys(value).length > 0;
 }
 
-/** Returns the predicate of the key `build` of a request. It restricts neither records without a build nor datasets without builds. */
+/**
+ * Returns the predicate of the key `genome_build` of a request. It restricts neither records without a build nor datasets without
+ * builds.
+ */
 function genomeBuildPredicate(build: unknown, columns: Columns): RowPredicate {
   if (build === undefined || build === null || build === '') return () => true;
   const wantedBuild = lowerCase(build as string);
@@ -139,47 +145,50 @@ function genomeBuildPredicate(build: unknown, columns: Columns): RowPredicate {
 
 interface SortKey {
   readonly field: NaiveField;
-  readonly descending: boolean;
+  readonly isDescending: boolean;
 }
 
 function sortKeysOf(ordering: unknown, columns: Columns): readonly SortKey[] {
   return nameListOf(ordering).map((name) => {
-    const descending = !resolveField(columns, name) && name.startsWith('-');
-    const field = resolveField(columns, descending ? name.slice(1) : name);
+    const isDescending = !resolveField(columns, name) && name.startsWith('-');
+    const field = resolveField(columns, isDescending ? name.slice(1) : name);
     if (!field || ['text', 'blob', 'object', 'json'].includes(field.column.type))
       throw new RefusedRequest('cannot be sorted by');
-    return { field, descending };
+    return { field, isDescending };
   });
 }
 
 /** Sorts records: those without a value come last, ties are in insertion order (query language 1.4). */
 function sortRows(rows: readonly TestRow[], keys: readonly SortKey[]): TestRow[] {
-  const ranked = rows.map((row) => ({ row, values: keys.map((key) => sortKeyOfRow(row, key)) }));
+  const rowsWithKeys = rows.map((row) => ({
+    row,
+    values: keys.map((key) => sortKeyOfRow(row, key)),
+  }));
   // JavaScript's sort is stable, so ties keep the insertion order.
-  ranked.sort((a, b) => {
-    for (const [i, { descending }] of keys.entries()) {
+  rowsWithKeys.sort((a, b) => {
+    for (const [i, { isDescending }] of keys.entries()) {
       const [x, y] = [a.values[i], b.values[i]];
       if (x === undefined || y === undefined) {
         if (x !== y) return x === undefined ? 1 : -1;
         continue;
       }
-      const order = descending ? compareComparables(y, x) : compareComparables(x, y);
+      const order = isDescending ? compareComparables(y, x) : compareComparables(x, y);
       if (order !== 0) return order;
     }
     return 0;
   });
-  return ranked.map(({ row }) => row);
+  return rowsWithKeys.map(({ row }) => row);
 }
 
 /**
  * Returns the value by which a record is sorted: for a list, the smallest element in ascending order and the largest in descending order.
  */
-function sortKeyOfRow(row: TestRow, { field, descending }: SortKey): Comparable | undefined {
+function sortKeyOfRow(row: TestRow, { field, isDescending }: SortKey): Comparable | undefined {
   const values = valuesOf(row, field.path).map((value) => comparableValue(field.column, value));
-  return values.sort(compareComparables).at(descending ? -1 : 0);
+  return values.sort(compareComparables).at(isDescending ? -1 : 0);
 }
 
-/** Whether filters ask for an order by relevance: a filter on words does, if the request has no ordering. */
+/** Tells whether filters ask for an order by relevance: a filter on words does, if the request has no ordering. */
 function ranksByRelevance(filters: unknown, columns: Columns): boolean {
   if (!Array.isArray(filters)) return filters !== null && typeof filters === 'object' && Object.values(filters).some((inside) => ranksByRelevance(inside, columns)); // prettier-ignore
   if (typeof filters[0] !== 'string')

@@ -23,19 +23,19 @@ interface StatsFacet {
 }
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
+    engineFixture = await openEngineFixture(threads);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
   const ask = async ({ snapshot, fields }: TestDataset, json: string) =>
-    runQuery(bench.engine, snapshot, fields, parseQuery(parseJson(json), fields));
+    runQuery(engineFixture.engine, snapshot, fields, parseQuery(parseJson(json), fields));
 
   describe('a filter of a long', () => {
     let madeDataset: TestDataset;
     beforeAll(async () => {
-      madeDataset = await bench.dataset(
+      madeDataset = await engineFixture.dataset(
         [column('n', 'long')],
         [longsBeyondDoubles.map((n) => ({ n }))],
       );
@@ -56,30 +56,30 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       ['["n__range", ["9007199254740992.5", "9007199254740993.5"]]', [twoToThe53 + 1n]],
     ])('%s', async (filter, expected) => {
       const { results } = await ask(madeDataset, `{"filters": [${filter}], "fields": ["n"]}`);
-      const found = (parseJson(results) as readonly { n: number | bigint }[]).map(({ n }) => BigInt(n)); // prettier-ignore
-      expect(found).toEqual(expected);
+      const foundNumbers = (parseJson(results) as readonly { n: number | bigint }[]).map(({ n }) => BigInt(n)); // prettier-ignore
+      expect(foundNumbers).toEqual(expected);
     }); // prettier-ignore
   });
 
   describe('statistics', () => {
-    const stats = async (type: 'double' | 'long', values: readonly (number | bigint)[]): Promise<readonly StatsFacet[]> => {
+    const computeStats = async (type: 'double' | 'long', values: readonly (number | bigint)[]): Promise<readonly StatsFacet[]> => {
       const columns = [column('g', 'string'), column('v', type), listColumn(column('l', type))];
       const halfLength = Math.ceil(values.length / 2);
       const rows = values.map((v): TestRow => ({ g: 'one', v, l: [v] }));
-      const made = await bench.dataset(columns, [rows.slice(0, halfLength), rows.slice(halfLength)]);
-      const extended = { facet_type: 'stats', extended: true };
-      const facets = { v: extended, l: extended, g: { facets: { v: extended } } };
-      const answer = await ask(made, JSON.stringify({ limit: 0, facets }));
-      const found = JSON.parse(answer.facets!) as { v: StatsFacet; l: StatsFacet; g: [string, number, { v: StatsFacet }][] };
-      return [found.v, found.l, found.g[0]![2].v];
+      const dataset = await engineFixture.dataset(columns, [rows.slice(0, halfLength), rows.slice(halfLength)]);
+      const extendedStats = { facet_type: 'stats', extended: true };
+      const facets = { v: extendedStats, l: extendedStats, g: { facets: { v: extendedStats } } };
+      const answer = await ask(dataset, JSON.stringify({ limit: 0, facets }));
+      const answeredFacets = JSON.parse(answer.facets!) as { v: StatsFacet; l: StatsFacet; g: [string, number, { v: StatsFacet }][] };
+      return [answeredFacets.v, answeredFacets.l, answeredFacets.g[0]![2].v];
     }; // prettier-ignore
     const steps = (start: number, count: number, step = 1) => Array.from({ length: count }, (_, i) => start + step * i); // prettier-ignore
 
     test('of doubles with 17 digits before the point are written as ECMAScript writes them', async () => {
       const values = [99_999_999_999_999_984, 72_057_594_037_927_952];
-      const made = await bench.dataset([column('v', 'double')], [values.map((v) => ({ v }))]);
+      const dataset = await engineFixture.dataset([column('v', 'double')], [values.map((v) => ({ v }))]);
       const facetsOf = async (facet_type: string): Promise<string | null | undefined> =>
-        (await ask(made, JSON.stringify({ limit: 0, facets: { v: { facet_type } } }))).facets;
+        (await ask(dataset, JSON.stringify({ limit: 0, facets: { v: { facet_type } } }))).facets;
       expect(await facetsOf('stats')).toContain(`"min":72057594037927950,"max":99999999999999980`);
       expect(await facetsOf('terms')).toBe('{"v":[[72057594037927950,1],[99999999999999980,1]]}');
     }); // prettier-ignore
@@ -99,10 +99,10 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         8.507059173023461e37,
       ],
     ] as const)('of values %s', async (_name, type, values, variance) => {
-      for (const found of await stats(type, values)) {
-        const distanceOff = Math.abs(found.variance! - variance);
+      for (const statsFacet of await computeStats(type, values)) {
+        const distanceOff = Math.abs(statsFacet.variance! - variance);
         expect(distanceOff).toBeLessThanOrEqual(1e-12 * variance);
-        expect(Math.abs(found.std_deviation! - Math.sqrt(variance))).toBeLessThanOrEqual(1e-12 * Math.sqrt(variance)); // prettier-ignore
+        expect(Math.abs(statsFacet.std_deviation! - Math.sqrt(variance))).toBeLessThanOrEqual(1e-12 * Math.sqrt(variance)); // prettier-ignore
       }
     });
 
@@ -111,34 +111,38 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       const sum = values.reduce((all, value) => all + value);
       // Half of the sum's distance from the next multiple of 4, between which there is no double: neither value may be taken twice.
       expect(sum).toBe(-(2n ** 54n) - 3n);
-      for (const found of await stats('long', values)) expect(found.avg).toBe(-(2 ** 52) - 1);
+      for (const statsFacet of await computeStats('long', values))
+        expect(statsFacet.avg).toBe(-(2 ** 52) - 1);
     });
 
     test('a finite sum is never null, and one that is not finite is', async () => {
-      for (const found of await stats('double', [1.5e308, 1.5e308, -1.5e308, -1.5e308, 1e308]))
-        expect(found).toMatchObject({ sum: 1e308, variance: null });
-      for (const found of await stats('double', [1.5e308, 1.5e308]))
-        expect(found).toMatchObject({ sum: null, avg: 1.5e308, variance: 0 });
+      for (const statsFacet of await computeStats(
+        'double',
+        [1.5e308, 1.5e308, -1.5e308, -1.5e308, 1e308],
+      ))
+        expect(statsFacet).toMatchObject({ sum: 1e308, variance: null });
+      for (const statsFacet of await computeStats('double', [1.5e308, 1.5e308]))
+        expect(statsFacet).toMatchObject({ sum: null, avg: 1.5e308, variance: 0 });
     });
   });
 
   test.each(['double', 'float'] as const)('a filter of a %s finds NaN above all numbers, in whatever row group it is', async (type) => {
     const values = Array.from({ length: 500 }, (_, i) => (i % 5 === 0 ? NaN : i === 499 ? 501 : i));
-    const made = await bench.dataset([column('d', type)], [values.map((d) => ({ d }))]);
-    const total = async (filter: unknown) => (await ask(made, JSON.stringify({ filters: [filter], limit: 0 }))).total;
-    expect(await total(['d__gt', 500])).toBe(101);
-    expect(await total(['d__gt', 600])).toBe(100);
-    expect(await total(['d__lt', 2])).toBe(1);
-    expect(await total({ not: ['d__gt', 500] })).toBe(399);
+    const dataset = await engineFixture.dataset([column('d', type)], [values.map((d) => ({ d }))]);
+    const countMatches = async (filter: unknown) => (await ask(dataset, JSON.stringify({ filters: [filter], limit: 0 }))).total;
+    expect(await countMatches(['d__gt', 500])).toBe(101);
+    expect(await countMatches(['d__gt', 600])).toBe(100);
+    expect(await countMatches(['d__lt', 2])).toBe(1);
+    expect(await countMatches({ not: ['d__gt', 500] })).toBe(399);
   }); // prettier-ignore
 
   test('a term without a field is not searched in the ids of records and commits', async () => {
-    const { snapshot } = await bench.dataset([column('gene', 'string')], [[{ gene: 'x' }]]);
+    const { snapshot } = await engineFixture.dataset([column('gene', 'string')], [[{ gene: 'x' }]]);
     // The catalogue lists `_commit` among the fields of a dataset with data.
     const fields = fieldRows([column('gene', 'string'), column('_commit', 'string')], []);
-    const total = async (query: string): Promise<number> => (await ask({ snapshot, fields }, JSON.stringify({ query }))).total; // prettier-ignore
-    expect(await total('4812')).toBe(0);
-    expect(await total('4812 x')).toBe(1);
-    expect(await total('_commit:4812')).toBe(1);
+    const countMatches = async (query: string): Promise<number> => (await ask({ snapshot, fields }, JSON.stringify({ query }))).total; // prettier-ignore
+    expect(await countMatches('4812')).toBe(0);
+    expect(await countMatches('4812 x')).toBe(1);
+    expect(await countMatches('_commit:4812')).toBe(1);
   });
 });

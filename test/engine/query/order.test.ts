@@ -6,11 +6,11 @@ import { openEngineFixture, type EngineFixture, enginesUnderTest } from './datas
 import { createSixRecordDataset } from './six-records.js';
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
+    engineFixture = await openEngineFixture(threads);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
   /*
    * DuckDB keeps the order of the files by itself, except if it turns a list of values into a join: then records of a later file came first
@@ -30,7 +30,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   ])(
     'a page by %s is sorted only where the engine may not keep the order',
     async (_, filters, isSorted) => {
-      const { snapshot, fields } = await createSixRecordDataset(bench);
+      const { snapshot, fields } = await createSixRecordDataset(engineFixture);
       const { sql } = rowsSelectStatement(
         snapshot,
         parseQuery({ filters }, fields),

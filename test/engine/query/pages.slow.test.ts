@@ -47,11 +47,13 @@ beforeAll(async () => {
   ];
 });
 afterAll(() =>
-  Promise.all([threadsFixture, singleThreadFixture, sqlFixture].map((bench) => bench.close())),
+  Promise.all(
+    [threadsFixture, singleThreadFixture, sqlFixture].map((engineFixture) => engineFixture.close()),
+  ),
 );
 
 /** Writes a dataset of nine segments with up to 600 records each; some segments lack columns. */
-function writeDataset(bench: EngineFixture): Promise<TestDataset> {
+function writeDataset(engineFixture: EngineFixture): Promise<TestDataset> {
   const random = new Random(seed);
   const maybeNull = <T>(value: T): T | null => (random.chance(0.2) ? null : value);
   const sample = (): object => ({
@@ -78,15 +80,15 @@ function writeDataset(bench: EngineFixture): Promise<TestDataset> {
       samples: maybeNull(random.list(random.integerBelow(3), () => maybeNull(sample()))),
     })),
   );
-  const ownColumns = segments.map((_, i) => columnOrders[i % columnOrders.length]!);
+  const storedColumns = segments.map((_, i) => columnOrders[i % columnOrders.length]!);
   const rows = segments.map((records, i) =>
     records.map((record) =>
       Object.fromEntries(
-        ownColumns[i]!.map(({ name }) => [name, record[name as keyof typeof record]]),
+        storedColumns[i]!.map(({ name }) => [name, record[name as keyof typeof record]]),
       ),
     ),
   );
-  return bench.dataset(columns, rows as never, { stored: ownColumns });
+  return engineFixture.dataset(columns, rows as never, { stored: storedColumns });
 }
 
 type PageFormat = 'array' | 'json' | 'csv' | 'arrow';
@@ -154,8 +156,8 @@ const pageRequests = [
 describe('pages', () => {
   test(`of every format are the same bytes, whichever threads make them (STRANDLAKE_SEED=${seed})`, async () => {
     const random = new Random(seed);
-    const benches = [threadsFixture, singleThreadFixture, sqlFixture] as const;
-    const datasets = await Promise.all(benches.map(writeDataset));
+    const engineFixtures = [threadsFixture, singleThreadFixture, sqlFixture] as const;
+    const datasets = await Promise.all(engineFixtures.map(writeDataset));
     const maxRecords = datasets[0]!.snapshot.rows;
     expect(maxRecords).toBeGreaterThan(1_500);
     const bodies = Array.from({ length: 6 }, () => ({
@@ -180,7 +182,7 @@ describe('pages', () => {
       const rows = await findRowRefs(datasets[0]!, threadsFixture.engine, request);
       for (const format of pageFormats) {
         const expectedBytes = expectedPage(datasets[0]!, request, rows, format);
-        for (const [i, { engine }] of benches.entries()) {
+        for (const [i, { engine }] of engineFixtures.entries()) {
           const page = await readPageBytes(await readPageOf(engine, datasets[i]!, request, format));
           expect([body, format, i, page.equals(expectedBytes)]).toEqual([body, format, i, true]);
         }
@@ -193,7 +195,7 @@ describe('pages', () => {
     }
   });
 
-  test('are complete when the thread that makes them is killed, and when it forgets', async () => {
+  test('are complete when a thread that makes them is killed, and when the threads refuse to read', async () => {
     const dataset = await writeDataset(threadsFixture);
     const request = parseQuery(pageOrderedByGene, dataset.fields);
     const rows = await findRowRefs(dataset, threadsFixture.engine, request);
@@ -204,11 +206,11 @@ describe('pages', () => {
       return openedThreads.at(-1)!;
     });
     for (const format of pageFormats) {
-      let refusals = 0;
-      const engine = withRecordReader(threadsFixture.engine, async (...[snapshot, some, layout, isContinuation, options]) => {
-        const found = await readRecordsOfShards(shards, snapshot, some, layout, isContinuation, options);
-        if ('unsupported' in found) refusals++;
-        return found;
+      let refusalCount = 0;
+      const engine = withRecordReader(threadsFixture.engine, async (...[snapshot, rowRefs, layout, isContinuation, options]) => {
+        const recordsRead = await readRecordsOfShards(shards, snapshot, rowRefs, layout, isContinuation, options);
+        if ('unsupported' in recordsRead) refusalCount++;
+        return recordsRead;
       }); // prettier-ignore
       const page = await readPageOf(engine, dataset, request, format);
       const pieces: Uint8Array[] = [];
@@ -219,12 +221,14 @@ describe('pages', () => {
       }
       const expectedBytes = expectedPage(dataset, request, rows, format);
       expect([format, Buffer.concat(pieces).equals(expectedBytes)]).toEqual([format, true]);
-      const refusing = withRecordReader(threadsFixture.engine, async () => {
-        refusals++;
+      const refusingEngine = withRecordReader(threadsFixture.engine, async () => {
+        refusalCount++;
         return { unsupported: 'a test' };
       });
-      const otherBytes = await readPageBytes(await readPageOf(refusing, dataset, request, format));
-      expect([format, otherBytes.equals(expectedBytes), refusals > 0]).toEqual([
+      const otherBytes = await readPageBytes(
+        await readPageOf(refusingEngine, dataset, request, format),
+      );
+      expect([format, otherBytes.equals(expectedBytes), refusalCount > 0]).toEqual([
         format,
         true,
         true,
@@ -236,34 +240,34 @@ describe('pages', () => {
   test('fail if one piece does, and are not made further than they are taken', async () => {
     const dataset = await writeDataset(threadsFixture);
     const request = parseQuery(pageOrderedByGene, dataset.fields);
-    const total = Math.ceil(dataset.snapshot.rows / 500);
+    const partCount = Math.ceil(dataset.snapshot.rows / 500);
     for (const format of pageFormats) {
-      let askedCount = 0;
+      let readCount = 0;
       const { records } = threadsFixture.engine.memory!;
-      const failing = withRecordReader(threadsFixture.engine, (...args) => {
-        if (++askedCount === 3) throw new Error('for a test');
+      const failingEngine = withRecordReader(threadsFixture.engine, (...args) => {
+        if (++readCount === 3) throw new Error('for a test');
         return records(...args);
       });
-      await expect(readPageOf(failing, dataset, request, format).then(readPageBytes)).rejects.toThrow('for a test'); // prettier-ignore
+      await expect(readPageOf(failingEngine, dataset, request, format).then(readPageBytes)).rejects.toThrow('for a test'); // prettier-ignore
 
-      askedCount = 0;
+      readCount = 0;
       const endedReads: Promise<unknown>[] = [];
       const countingEngine = withRecordReader(threadsFixture.engine, (...args) => {
-        askedCount++;
+        readCount++;
         const recordsRead = records(...args);
         endedReads.push(recordsRead.catch(() => undefined));
         return recordsRead;
       });
-      const leaving = new AbortController();
-      const page = await readPageOf(countingEngine, dataset, request, format, leaving.signal);
+      const controller = new AbortController();
+      const page = await readPageOf(countingEngine, dataset, request, format, controller.signal);
       await Promise.all(endedReads);
-      expect([format, askedCount < total]).toEqual([format, true]);
-      const before = askedCount;
+      expect([format, readCount < partCount]).toEqual([format, true]);
+      const readCountBefore = readCount;
       const iterator = (page as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
       await iterator.next();
-      leaving.abort();
+      controller.abort();
       await expect(readToEnd(iterator)).rejects.toMatchObject({ code: 'canceled' });
-      expect([format, askedCount]).toEqual([format, before]);
+      expect([format, readCount]).toEqual([format, readCountBefore]);
     }
   });
 });

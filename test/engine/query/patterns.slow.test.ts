@@ -12,26 +12,29 @@ import {
 } from './dataset.js';
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let dataset: TestDataset;
-  const values = 20;
+  const recordCount = 20;
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
+    engineFixture = await openEngineFixture(threads);
     const longText = (text: string): string =>
       text.repeat(Math.ceil(100_000 / text.length)).slice(0, 100_000);
-    const rows = Array.from({ length: values }, (_, index) => ({
+    const rows = Array.from({ length: recordCount }, (_, index) => ({
       s: `${longText(index % 2 ? 'a' : 'ab')}!`,
       t: `${longText('a ')}!`,
       o: [{ s: 'a' }],
     }));
     const items = listColumn(column('o', 'object', [column('s', 'string')]));
-    dataset = await bench.dataset([column('s', 'string'), column('t', 'text'), items], [rows]);
+    dataset = await engineFixture.dataset(
+      [column('s', 'string'), column('t', 'text'), items],
+      [rows],
+    );
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
-  async function total(filters: unknown): Promise<number> {
+  async function countMatches(filters: unknown): Promise<number> {
     const request = parseQuery({ filters, limit: 0 }, dataset.fields);
-    return (await runQuery(bench.engine, dataset.snapshot, dataset.fields, request)).total;
+    return (await runQuery(engineFixture.engine, dataset.snapshot, dataset.fields, request)).total;
   }
 
   describe('a pattern that makes others backtrack (Q3)', () => {
@@ -53,7 +56,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       // With backtracking, most of the tested patterns would take forever; the test runner's time limit proves that they do not.
     ])('%s %s is answered', async (key, value) => {
       try {
-        await total([[key, value]]);
+        await countMatches([[key, value]]);
       } catch (error) {
         expect((error as AppError).code).toBe('invalid');
       }
@@ -85,7 +88,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       String.raw`\Qa`,
       '\\',
     ])('%s is a 400 that names it, or matches', async (pattern) => {
-      const error = await total([['s__regexp', pattern]]).then(
+      const error = await countMatches([['s__regexp', pattern]]).then(
         () => null,
         (thrown: unknown) => thrown,
       );
@@ -98,7 +101,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     test.each([String.raw`(a)\1`, '(?=a)', '(?!a)', '(?<=a)b', '(?<!a)b', '(?>a)', '(a', '[a', '*a', '((a{100}){100}){100}'])(
     '%s is refused before the query runs, or by it',
     async (pattern) => {
-      await expect(total([['s__regexp', pattern]])).rejects.toMatchObject({ code: 'invalid' });
+      await expect(countMatches([['s__regexp', pattern]])).rejects.toMatchObject({ code: 'invalid' });
     },
   ); // prettier-ignore
 
@@ -110,7 +113,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         { not: { or: [condition, ['s', 'x']] } },
         { any: { path: 'o', filters: [{ not: condition }] } },
       ])
-        await expect(total([filter])).rejects.toMatchObject({
+        await expect(countMatches([filter])).rejects.toMatchObject({
           code: 'invalid',
           message: expect.stringContaining(
             `Unsupported regular expression ${JSON.stringify(pattern)}: pattern too large`,
@@ -119,8 +122,8 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     });
 
     test('of more than 1 kB is refused with the limit (regexpBytes)', async () => {
-      await expect(total([['s__regexp', 'a'.repeat(1_024)]])).resolves.toBe(0);
-      await expect(total([['s__regexp', 'a'.repeat(1_025)]])).rejects.toMatchObject({
+      await expect(countMatches([['s__regexp', 'a'.repeat(1_024)]])).resolves.toBe(0);
+      await expect(countMatches([['s__regexp', 'a'.repeat(1_025)]])).rejects.toMatchObject({
         code: 'budget',
         message: expect.stringContaining('at most 1024 bytes, not 1025: shorten it'),
       });

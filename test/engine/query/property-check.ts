@@ -9,7 +9,7 @@ import type { GeneratedDataset } from './naive-fields.js';
 import { naiveAnswer, type NaiveAnswer } from './naive.js';
 import type { RandomRequest } from './random-request.js';
 
-/** The answer of an engine; `read` has the ids on all pages that were read with a cursor. */
+/** The answer of an engine; `cursorIds` has the ids on all pages that were read with a cursor. */
 export interface EngineAnswer {
   readonly total: number;
   readonly offset: number | null;
@@ -17,21 +17,21 @@ export interface EngineAnswer {
   /** The records in the answer, as JSON text. */
   readonly results: string;
   readonly facets?: string;
-  readonly read?: readonly string[];
+  readonly cursorIds?: readonly string[];
   /** The ids of all matching records, from one request without a cursor. */
-  readonly whole?: readonly string[];
+  readonly onePageIds?: readonly string[];
 }
 
 /** Returns the difference between the engine's and the naive answer to a request; null if there is none. */
 export async function answerDifference(
-  made: GeneratedDataset,
+  dataset: GeneratedDataset,
   request: RandomRequest,
   ask: (request: RandomRequest) => Promise<EngineAnswer>,
 ): Promise<string | null> {
-  const expectedAnswer = naiveAnswer(made, request);
-  let found: EngineAnswer;
+  const expectedAnswer = naiveAnswer(dataset, request);
+  let answer: EngineAnswer;
   try {
-    found = await ask(request);
+    answer = await ask(request);
   } catch (error) {
     const isRefusal = error instanceof AppError && error.code === 'invalid';
     if (isRefusal && expectedAnswer === 'refused') return null;
@@ -39,16 +39,17 @@ export async function answerDifference(
     return `failed: ${String((error as Error).stack ?? error)}`;
   }
   if (expectedAnswer === 'refused')
-    return `answered (${found.total} records), should have been refused`;
-  return firstDifference(expectedAnswer, found);
+    return `answered (${answer.total} records), should have been refused`;
+  return firstDifference(expectedAnswer, answer);
 }
 
-function firstDifference(wanted: NaiveAnswer, found: EngineAnswer): string | null {
+function firstDifference(expectedAnswer: NaiveAnswer, answer: EngineAnswer): string | null {
   for (const key of ['total', 'count', 'offset'] as const)
-    if (wanted[key] !== found[key]) return `${key}: ${found[key]}, should be ${wanted[key]}`;
-  const records = (parseJson(found.results) as readonly unknown[]).map(canonicalText);
-  const expected = wanted.records.map(canonicalText);
-  if (wanted.isRanked) {
+    if (expectedAnswer[key] !== answer[key])
+      return `${key}: ${answer[key]}, should be ${expectedAnswer[key]}`;
+  const records = (parseJson(answer.results) as readonly unknown[]).map(canonicalText);
+  const expected = expectedAnswer.records.map(canonicalText);
+  if (expectedAnswer.isRanked) {
     const recordsLeft = [...expected];
     for (const record of records) {
       const place = recordsLeft.indexOf(record);
@@ -58,18 +59,21 @@ function firstDifference(wanted: NaiveAnswer, found: EngineAnswer): string | nul
   } else if (records.join('\n') !== expected.join('\n')) {
     return `records:\n${records.join('\n')}\nshould be:\n${expected.join('\n')}`;
   }
-  if (wanted.facets !== undefined) {
-    const facets = found.facets === undefined ? undefined : parseJson(found.facets);
-    if (!agreesWithNaive(wanted.facets, facets)) return `facets: ${canonicalText(facets)}, should be ${canonicalText(wanted.facets)}`; // prettier-ignore
-  } else if (found.facets !== undefined) {
+  if (expectedAnswer.facets !== undefined) {
+    const facets = answer.facets === undefined ? undefined : parseJson(answer.facets);
+    if (!agreesWithNaive(expectedAnswer.facets, facets))
+      return `facets: ${canonicalText(facets)}, should be ${canonicalText(expectedAnswer.facets)}`;
+  } else if (answer.facets !== undefined) {
     return 'facets that nobody asked for';
   }
-  if (found.read === undefined) return null;
-  if (found.read.join() !== found.whole?.join())
-    return `in pages: ${found.read.join()}, in one page: ${found.whole?.join()}`;
-  const [read, all] = [[...found.read], [...wanted.ids]];
-  if (wanted.isRanked) [read, all].forEach((ids) => ids.sort());
-  return read.join() === all.join() ? null : `in pages: ${read.join()}, should be ${all.join()}`;
+  if (answer.cursorIds === undefined) return null;
+  if (answer.cursorIds.join() !== answer.onePageIds?.join())
+    return `in pages: ${answer.cursorIds.join()}, in one page: ${answer.onePageIds?.join()}`;
+  const [cursorIds, expectedIds] = [[...answer.cursorIds], [...expectedAnswer.ids]];
+  if (expectedAnswer.isRanked) [cursorIds, expectedIds].forEach((ids) => ids.sort());
+  return cursorIds.join() === expectedIds.join()
+    ? null
+    : `in pages: ${cursorIds.join()}, should be ${expectedIds.join()}`;
 }
 
 /** Returns a text that is the same for equal values: keys are sorted, and numbers are written by value. */
@@ -84,7 +88,7 @@ export function canonicalText(value: unknown): string {
   return `{${entries.sort().join()}}`;
 }
 
-/** Whether an answer equals the naive one, except for rounding errors of sums. */
+/** Tells whether an answer equals the naive one, except for rounding errors of sums. */
 export function agreesWithNaive(wanted: unknown, found: unknown): boolean {
   if (wanted instanceof ApproximateNumber) {
     const number = typeof found === 'bigint' ? Number(found) : found;
@@ -111,17 +115,20 @@ export function agreesWithNaive(wanted: unknown, found: unknown): boolean {
   return canonicalText(wanted) === canonicalText(found);
 }
 
-/** Writes the records to the store of the engine of `bench`. */
+/** Writes a generated dataset into the folder of `engineFixture`. */
 export async function storeGenerated(
-  bench: EngineFixture,
-  made: GeneratedDataset,
+  engineFixture: EngineFixture,
+  dataset: GeneratedDataset,
 ): Promise<TestDataset> {
-  const rows = made.segments.map((segment) => segment.rows);
-  const stored = made.segments.map((segment) => segment.columns);
-  return bench.dataset(made.columns, rows, { stored, entities: made.entities });
+  const rows = dataset.segments.map((segment) => segment.rows);
+  const storedColumns = dataset.segments.map((segment) => segment.columns);
+  return engineFixture.dataset(dataset.columns, rows, {
+    stored: storedColumns,
+    entities: dataset.entities,
+  });
 }
 
-/** Sends a request to the engine of `bench`, and reads the answer as one page or with a cursor. */
+/** Returns a function that sends a request to the engine of a fixture, and reads the answer as one page or with a cursor. */
 export function engineAnswerer(
   { engine }: EngineFixture,
   { snapshot, fields }: TestDataset,
@@ -133,14 +140,23 @@ export function engineAnswerer(
     const onlyIds = { ...request, fields: [['_id']], excludeFields: [], facets: null, offset: 0 };
     const wholeAnswer = await runQuery(engine, snapshot, fields, { ...onlyIds, limit: 10_000 });
     const ids: string[] = [];
-    let state: CursorProgress = { after: null, total: null, seen: 0 };
+    let cursorState: CursorProgress = { after: null, total: null, seen: 0 };
     const limits = [...cursor];
     for (;;) {
       const limit = limits.pop() ?? 10;
-      const page = await runQuery(engine, snapshot, fields, { ...onlyIds, limit, cursor: state });
+      const page = await runQuery(engine, snapshot, fields, {
+        ...onlyIds,
+        limit,
+        cursor: cursorState,
+      });
       ids.push(...idsOf(page.results));
-      if (!page.position) return { ...answer, read: ids, whole: idsOf(wholeAnswer.results) };
-      state = { after: page.position, total: page.total, seen: state.seen + page.count };
+      if (!page.position)
+        return { ...answer, cursorIds: ids, onePageIds: idsOf(wholeAnswer.results) };
+      cursorState = {
+        after: page.position,
+        total: page.total,
+        seen: cursorState.seen + page.count,
+      };
     }
   };
 }

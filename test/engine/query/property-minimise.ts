@@ -6,40 +6,46 @@ import { rewriteQuery, type RandomRequest } from './random-request.js';
 
 /** A failing case that can be made smaller. */
 export interface PropertyCase {
-  readonly made: GeneratedDataset;
+  readonly dataset: GeneratedDataset;
   readonly request: RandomRequest;
 }
 
 /** Returns the smallest failing case that can be reached by removing parts of the given one. */
 export async function minimiseCase(
-  first: PropertyCase,
+  failingCase: PropertyCase,
   fails: (one: PropertyCase) => Promise<boolean>,
-  most = 600,
+  maxTries = 600,
 ): Promise<PropertyCase> {
-  let best = first;
+  let smallestCase = failingCase;
   let tries = 0;
   for (let isSmaller = true; isSmaller;) {
     isSmaller = false;
-    for (const smaller of smallerCases(best)) {
+    for (const smaller of smallerCases(smallestCase)) {
       tries += 1;
-      if (tries > most) return best;
+      if (tries > maxTries) return smallestCase;
       if (!(await fails(smaller))) continue;
-      best = smaller;
+      smallestCase = smaller;
       isSmaller = true;
       break;
     }
   }
-  return best;
+  return smallestCase;
 }
 
-function* smallerCases({ made, request }: PropertyCase): Generator<PropertyCase> {
+function* smallerCases({ dataset, request }: PropertyCase): Generator<PropertyCase> {
   for (const body of smallerBodies(request.body)) {
-    const isAsked = Object.hasOwn(body, 'query');
-    yield { made, request: { ...request, body, asked: isAsked ? request.asked : null } };
+    const hasQuery = Object.hasOwn(body, 'query');
+    yield {
+      dataset,
+      request: { ...request, body, queryTree: hasQuery ? request.queryTree : null },
+    };
   }
-  if (request.cursor) yield { made, request: { ...request, cursor: null } };
-  if (request.asked) for (const asked of smallerQueryTrees(request.asked)) yield { made, request: rewriteQuery(request, asked) }; // prettier-ignore
-  for (const smaller of smallerDatasets(made)) yield { made: smaller, request };
+  if (request.cursor) yield { dataset, request: { ...request, cursor: null } };
+  if (request.queryTree) {
+    for (const queryTree of smallerQueryTrees(request.queryTree))
+      yield { dataset, request: rewriteQuery(request, queryTree) };
+  }
+  for (const smaller of smallerDatasets(dataset)) yield { dataset: smaller, request };
 }
 
 type RequestBody = RandomRequest['body'];
@@ -75,19 +81,19 @@ function* smallerValues(value: unknown): Generator<unknown> {
   }
 }
 
-function* smallerQueryTrees(asked: QueryTree): Generator<QueryTree> {
-  if ('and' in asked || 'or' in asked) {
-    const items = 'and' in asked ? asked.and : asked.or;
+function* smallerQueryTrees(queryTree: QueryTree): Generator<QueryTree> {
+  if ('and' in queryTree || 'or' in queryTree) {
+    const items = 'and' in queryTree ? queryTree.and : queryTree.or;
     yield* items;
-    for (const list of smallerLists(items)) yield 'and' in asked ? { and: list } : { or: list };
-  } else if ('not' in asked) {
-    yield asked.not;
-    for (const not of smallerQueryTrees(asked.not)) yield { not };
-  } else if ('must' in asked) {
-    yield* [...asked.must, ...asked.mustNot, ...asked.may];
-    for (const may of smallerLists(asked.may, 0)) yield { ...asked, may };
-    for (const mustNot of smallerLists(asked.mustNot, 0)) yield { ...asked, mustNot };
-    for (const must of smallerLists(asked.must)) yield { ...asked, must };
+    for (const list of smallerLists(items)) yield 'and' in queryTree ? { and: list } : { or: list };
+  } else if ('not' in queryTree) {
+    yield queryTree.not;
+    for (const not of smallerQueryTrees(queryTree.not)) yield { not };
+  } else if ('must' in queryTree) {
+    yield* [...queryTree.must, ...queryTree.mustNot, ...queryTree.may];
+    for (const may of smallerLists(queryTree.may, 0)) yield { ...queryTree, may };
+    for (const mustNot of smallerLists(queryTree.mustNot, 0)) yield { ...queryTree, mustNot };
+    for (const must of smallerLists(queryTree.must)) yield { ...queryTree, must };
   }
 }
 
@@ -98,27 +104,27 @@ function* smallerLists(items: readonly QueryTree[], least = 1): Generator<readon
   }
 }
 
-function* smallerDatasets(made: GeneratedDataset): Generator<GeneratedDataset> {
-  const { columns, segments } = made;
+function* smallerDatasets(dataset: GeneratedDataset): Generator<GeneratedDataset> {
+  const { columns, segments } = dataset;
   for (const i of segments.keys())
-    yield { ...made, segments: [...segments.slice(0, i), ...segments.slice(i + 1)] };
+    yield { ...dataset, segments: [...segments.slice(0, i), ...segments.slice(i + 1)] };
   for (const [i, segment] of segments.entries()) {
-    const having = (rows: readonly TestRow[]): GeneratedDataset => ({ ...made, segments: segments.with(i, { ...segment, rows }) }); // prettier-ignore
+    const withRows = (rows: readonly TestRow[]): GeneratedDataset => ({ ...dataset, segments: segments.with(i, { ...segment, rows }) }); // prettier-ignore
     const { rows } = segment;
     if (rows.length > 3) {
-      yield having(rows.slice(rows.length / 2));
-      yield having(rows.slice(0, rows.length / 2));
+      yield withRows(rows.slice(rows.length / 2));
+      yield withRows(rows.slice(0, rows.length / 2));
     }
-    for (const k of rows.keys()) yield having([...rows.slice(0, k), ...rows.slice(k + 1)]);
+    for (const k of rows.keys()) yield withRows([...rows.slice(0, k), ...rows.slice(k + 1)]);
   }
   for (const i of columns.keys()) {
     const drop = (list: Columns): Columns => list.filter(({ name }) => name !== columns[i]!.name);
-    yield { ...made, columns: drop(columns), segments: segments.map((segment) => ({ ...segment, columns: drop(segment.columns) })) }; // prettier-ignore
+    yield { ...dataset, columns: drop(columns), segments: segments.map((segment) => ({ ...segment, columns: drop(segment.columns) })) }; // prettier-ignore
   }
   for (const [i, segment] of segments.entries())
     for (const [k, row] of segment.rows.entries())
       for (const smaller of smallerObjects(row, segment.columns))
-        yield { ...made, segments: segments.with(i, { ...segment, rows: segment.rows.with(k, smaller as TestRow) }) }; // prettier-ignore
+        yield { ...dataset, segments: segments.with(i, { ...segment, rows: segment.rows.with(k, smaller as TestRow) }) }; // prettier-ignore
 }
 
 type MemberValues = Readonly<Record<string, Value | undefined>>;

@@ -42,45 +42,52 @@ function savedSeeds(): readonly number[] {
 }
 
 /** Compares the answers to all cases of a seed; for the first case that differs, throws its smallest form. */
-export async function runSeed(bench: EngineFixture, seed: number): Promise<void> {
+export async function runSeed(engineFixture: EngineFixture, seed: number): Promise<void> {
   const random = new Random(seed);
-  for (let done = 0; done < casesPerSeed; done += casesPerDataset) {
+  for (let caseIndex = 0; caseIndex < casesPerSeed; caseIndex += casesPerDataset) {
     const madeData = randomDataset(random);
     const requests = random.list(casesPerDataset, () => randomRequest(random, madeData));
-    const ask = engineAnswerer(bench, await storeGenerated(bench, madeData));
-    const failed = await Promise.all(
+    const ask = engineAnswerer(engineFixture, await storeGenerated(engineFixture, madeData));
+    const failures = await Promise.all(
       requests.map(async (request) => (await answerDifference(madeData, request, ask)) !== null),
     );
-    const first = failed.indexOf(true);
-    if (first >= 0)
+    const firstFailure = failures.indexOf(true);
+    if (firstFailure >= 0)
       throw new Error(
-        await describeFailure(bench, seed, { made: madeData, request: requests[first]! }),
+        await describeFailure(engineFixture, seed, {
+          dataset: madeData,
+          request: requests[firstFailure]!,
+        }),
       );
   }
 }
 
 async function describeFailure(
-  bench: EngineFixture,
+  engineFixture: EngineFixture,
   seed: number,
-  failing: PropertyCase,
+  failingCase: PropertyCase,
 ): Promise<string> {
-  const differenceOf = async ({ made, request }: PropertyCase): Promise<string | null> =>
-    answerDifference(made, request, engineAnswerer(bench, await storeGenerated(bench, made)));
+  const differenceOf = async ({ dataset, request }: PropertyCase): Promise<string | null> =>
+    answerDifference(
+      dataset,
+      request,
+      engineAnswerer(engineFixture, await storeGenerated(engineFixture, dataset)),
+    );
   // A smaller case must show the same kind of mistake: a case that is refused or fails is not a smaller form of a wrong answer.
-  const kind = (text: string | null): string | undefined => text?.split(/[:(]/)[0];
-  const kindOfFailure = kind(await differenceOf(failing));
-  const smallestCase = await minimiseCase(failing, async (one) => {
+  const kindOfDifference = (text: string | null): string | undefined => text?.split(/[:(]/)[0];
+  const kindOfFailure = kindOfDifference(await differenceOf(failingCase));
+  const smallestCase = await minimiseCase(failingCase, async (one) => {
     try {
-      return kind(await differenceOf(one)) === kindOfFailure;
+      return kindOfDifference(await differenceOf(one)) === kindOfFailure;
     } catch {
       return false; // a value that cannot be stored
     }
   });
-  const { made, request } = smallestCase;
-  const { body, asked, cursor } = request;
+  const { dataset, request } = smallestCase;
+  const { body, queryTree, cursor } = request;
   return [
     `STRANDLAKE_SEED=${seed}`,
-    ...[['columns', made.columns], ['segments', made.segments.map(({ rows }) => rows)], ['stored', made.segments.map(({ columns }) => columns.map(({ name }) => name))], ['entities', made.entities], ['request', body], ['asked', asked], ['cursor', cursor]].map(([name, value]) => `${String(name)}: ${jsonTextOf(value)}`), // prettier-ignore
+    ...[['columns', dataset.columns], ['segments', dataset.segments.map(({ rows }) => rows)], ['stored', dataset.segments.map(({ columns }) => columns.map(({ name }) => name))], ['entities', dataset.entities], ['request', body], ['queryTree', queryTree], ['cursor', cursor]].map(([name, value]) => `${String(name)}: ${jsonTextOf(value)}`), // prettier-ignore
     `difference: ${(await differenceOf(smallestCase)) ?? 'gone when run again'}`,
   ].join('\n');
 }

@@ -4,18 +4,18 @@ import { casesPerSeed, runSeed } from './property-run.js';
 
 /** Declares a test for each seed that compares random schemas, records and requests with a loop over the records (naive.ts). */
 export function declareSeedTests(seeds: readonly number[]): void {
-  let columns: EngineFixture;
-  let sql: EngineFixture;
+  let memoryFixture: EngineFixture;
+  let sqlFixture: EngineFixture;
   beforeAll(async () => {
-    [columns, sql] = [await openEngineFixture(0), await openEngineFixture()];
+    [memoryFixture, sqlFixture] = [await openEngineFixture(0), await openEngineFixture()];
   });
   afterAll(async () => {
-    await columns.close();
-    await sql.close();
+    await memoryFixture.close();
+    await sqlFixture.close();
   });
 
   test.each(seeds)(`answers as a loop over the records does (STRANDLAKE_SEED=%i, ${casesPerSeed} cases) (Q6, Q7, Q8, Q13)`, async (seed) => {
-    for (const bench of [columns, sql])
-      await expect(runSeed(bench, seed)).resolves.toBeUndefined();
+    for (const engineFixture of [memoryFixture, sqlFixture])
+      await expect(runSeed(engineFixture, seed)).resolves.toBeUndefined();
   }); // prettier-ignore
 }

@@ -72,19 +72,24 @@ test('the log counts the records of segments with and without values, and not of
     [column('v', 'long'), listColumn(column('l', 'long'))],
     [[{ v: 1n, l: [1n] }, { v: null, l: null }, { v: 3n, l: [] }], [{ v: null }], [{ v: 5n }, { v: 6n }]], // prettier-ignore
   );
-  const missing = freezePredicate({ kind: 'missing', field: fieldOfType('long') });
-  const missingList = freezePredicate({ kind: 'missing', field: { name: 'l', path: ['l'], type: 'long' } }); // prettier-ignore
-  const absent = freezePredicate({ kind: 'missing', field: { name: 'x', path: ['x'], type: 'long' } }); // prettier-ignore
-  const counts = (predicate: Predicate): readonly unknown[] =>
+  const missingPredicate = freezePredicate({ kind: 'missing', field: fieldOfType('long') });
+  const missingListPredicate = freezePredicate({ kind: 'missing', field: { name: 'l', path: ['l'], type: 'long' } }); // prettier-ignore
+  const absentPredicate = freezePredicate({ kind: 'missing', field: { name: 'x', path: ['x'], type: 'long' } }); // prettier-ignore
+  const countsOf = (predicate: Predicate): readonly unknown[] =>
     snapshot.segments.map(statisticsCounter(predicate));
-  expect(counts(missing)).toEqual([1, 1, 0]);
-  expect(counts(not(missing))).toEqual([2, 0, 2]);
-  expect(counts(absent)).toEqual([3, 1, 2]);
-  expect(counts(equalityPredicate('long', 2n, 6n))).toEqual([undefined, 0, undefined]);
-  expect(counts(missingList)).toEqual([undefined, 1, 2]);
-  const withDeleted = { ...snapshot.segments[0]!, deletion: deletionVector(Int32Array.of(1)) };
-  const deleted = [missing, not(missing), absent].map((one) => statisticsCounter(one)(withDeleted));
-  expect(deleted).toEqual([undefined, undefined, 2]);
+  expect(countsOf(missingPredicate)).toEqual([1, 1, 0]);
+  expect(countsOf(not(missingPredicate))).toEqual([2, 0, 2]);
+  expect(countsOf(absentPredicate)).toEqual([3, 1, 2]);
+  expect(countsOf(equalityPredicate('long', 2n, 6n))).toEqual([undefined, 0, undefined]);
+  expect(countsOf(missingListPredicate)).toEqual([undefined, 1, 2]);
+  const segmentWithDeletion = {
+    ...snapshot.segments[0]!,
+    deletion: deletionVector(Int32Array.of(1)),
+  };
+  const countsWithDeletion = [missingPredicate, not(missingPredicate), absentPredicate].map((one) =>
+    statisticsCounter(one)(segmentWithDeletion),
+  );
+  expect(countsWithDeletion).toEqual([undefined, undefined, 2]);
 });
 
 describe('segments are left out', () => {
@@ -112,29 +117,29 @@ describe('segments are left out', () => {
 
   test('by missing values, and not by their negation where some have one', async () => {
     const longs = await datasetOfOneColumn('long', [1n], [null], [null, 2n]);
-    const missing = freezePredicate({ kind: 'missing', field: fieldOfType('long') });
-    expect(unprunedSegments(longs, missing)).toEqual([1, 2]);
-    expect(unprunedSegments(longs, not(missing))).toEqual([0, 2]);
+    const missingPredicate = freezePredicate({ kind: 'missing', field: fieldOfType('long') });
+    expect(unprunedSegments(longs, missingPredicate)).toEqual([1, 2]);
+    expect(unprunedSegments(longs, not(missingPredicate))).toEqual([0, 2]);
     expect(unprunedSegments(longs, not(equalityPredicate('long', 1n)))).toEqual([0, 1, 2]);
   });
 
   test('by the number of values: of a list only where all are null', async () => {
-    const length = (from: number, to: number | null): Predicate =>
+    const lengthPredicate = (from: number, to: number | null): Predicate =>
       freezePredicate({ kind: 'length', field: fieldOfType('long'), from, to });
     const longs = await datasetOfOneColumn('long', [1n], [null], [null, 2n]);
-    expect(unprunedSegments(longs, length(1, null))).toEqual([0, 2]);
-    expect(unprunedSegments(longs, length(0, 0))).toEqual([1, 2]);
-    expect(unprunedSegments(longs, length(2, null))).toEqual([]);
-    expect(unprunedSegments(longs, not(length(1, 1)))).toEqual([1, 2]);
-    expect(unprunedSegments(longs, not(length(0, 1)))).toEqual([]);
+    expect(unprunedSegments(longs, lengthPredicate(1, null))).toEqual([0, 2]);
+    expect(unprunedSegments(longs, lengthPredicate(0, 0))).toEqual([1, 2]);
+    expect(unprunedSegments(longs, lengthPredicate(2, null))).toEqual([]);
+    expect(unprunedSegments(longs, not(lengthPredicate(1, 1)))).toEqual([1, 2]);
+    expect(unprunedSegments(longs, not(lengthPredicate(0, 1)))).toEqual([]);
     const lists = await engineFixture.dataset(
       [listColumn(column('v', 'long'))],
       [[{ v: [1n, 2n] }], [{ v: null }], [{ v: [] }, { v: null }]],
     );
-    expect(unprunedSegments(lists, length(2, null))).toEqual([0, 2]);
-    expect(unprunedSegments(lists, length(0, 0))).toEqual([0, 1, 2]);
-    expect(unprunedSegments(lists, not(length(0, 0)))).toEqual([0, 2]);
-    expect(unprunedSegments(lists, not(length(0, null)))).toEqual([]);
+    expect(unprunedSegments(lists, lengthPredicate(2, null))).toEqual([0, 2]);
+    expect(unprunedSegments(lists, lengthPredicate(0, 0))).toEqual([0, 1, 2]);
+    expect(unprunedSegments(lists, not(lengthPredicate(0, 0)))).toEqual([0, 2]);
+    expect(unprunedSegments(lists, not(lengthPredicate(0, null)))).toEqual([]);
   });
 
   test('by texts in the order of their bytes, cut ones too', async () => {
@@ -159,9 +164,9 @@ describe('segments are left out', () => {
     expect(unprunedSegments(texts, prefixPredicate('c'))).toEqual([0]);
     expect(unprunedSegments(texts, prefixPredicate('ca'))).toEqual([]);
     expect(unprunedSegments(texts, rangePredicate('string', 'd', null, true))).toEqual([1, 2]);
-    const end = await datasetOfOneColumn('string', [`ab\u{10FFFF}c`], ['ab']);
-    expect(unprunedSegments(end, prefixPredicate('ab'))).toEqual([0, 1]);
-    expect(unprunedSegments(end, prefixPredicate('ab\u{10FFFF}'))).toEqual([0]);
+    const prefixDataset = await datasetOfOneColumn('string', [`ab\u{10FFFF}c`], ['ab']);
+    expect(unprunedSegments(prefixDataset, prefixPredicate('ab'))).toEqual([0, 1]);
+    expect(unprunedSegments(prefixDataset, prefixPredicate('ab\u{10FFFF}'))).toEqual([0]);
   });
 
   test('by texts ignoring case only where no case variant can occur', async () => {
@@ -195,14 +200,14 @@ describe('segments are left out', () => {
   test('never by the bounds of another type, of a list, or of numbers written in texts', async () => {
     const texts = await datasetOfOneColumn('string', ['1'], ['20']);
     expect(unprunedSegments(texts, equalityPredicate('long', 7n))).toEqual([0, 1]);
-    const writtenField = { ...fieldOfType('double'), isNumberInText: true as const };
-    const inText = freezePredicate({
+    const numberInTextField = { ...fieldOfType('double'), isNumberInText: true as const };
+    const numberInTextPredicate = freezePredicate({
       kind: 'in',
-      field: writtenField,
+      field: numberInTextField,
       values: [7],
       ignoreCase: false,
     });
-    expect(unprunedSegments(texts, inText)).toEqual([0, 1]);
+    expect(unprunedSegments(texts, numberInTextPredicate)).toEqual([0, 1]);
     expect(segmentTest(equalityPredicate('string', '1\uD800'))(texts.snapshot.segments[1]!)).toBe(
       true,
     );
@@ -216,12 +221,12 @@ describe('a region of a file sorted by coordinates', () => {
     column('start', 'long'),
     column('stop', 'long'),
   ]);
-  const place = (i: number, perChromosome: number, step: number): TestRow => {
+  const rowAt = (i: number, perChromosome: number, step: number): TestRow => {
     const start = (i % perChromosome) * step + 1;
     const chromosome = String(1 + Math.floor(i / perChromosome));
     return { genomic_coordinates: { build: 'GRCh38', chromosome, start: BigInt(start), stop: BigInt(start) } };
   }; // prettier-ignore
-  const region = (chromosome: string, low: number, high: number) => ({
+  const regionBody = (chromosome: string, low: number, high: number) => ({
     filters: [
       ['genomic_coordinates.start__lte', high],
       ['genomic_coordinates.stop__gte', low],
@@ -231,10 +236,10 @@ describe('a region of a file sorted by coordinates', () => {
 
   test('touches few segments, and finds the same records', async () => {
     const segments = Array.from({ length: 40 }, (_, s) =>
-      Array.from({ length: 50 }, (_one, i) => place(50 * s + i, 500, 100)),
+      Array.from({ length: 50 }, (_one, i) => rowAt(50 * s + i, 500, 100)),
     );
     const dataset = await engineFixture.dataset([coordinates], segments);
-    const request = parseQuery({ ...region('2', 20_000, 21_000), limit: 100 }, dataset.fields);
+    const request = parseQuery({ ...regionBody('2', 20_000, 21_000), limit: 100 }, dataset.fields);
     expect(unprunedSegments(dataset, request.predicate)).toEqual([14]);
     const { total, results } = await runQuery(
       engineFixture.engine,
@@ -247,21 +252,21 @@ describe('a region of a file sorted by coordinates', () => {
       (record) => record.genomic_coordinates.start,
     );
     expect(starts).toEqual(Array.from({ length: 10 }, (_, i) => 20_001 + 100 * i));
-    const emptyRegion = parseQuery({ ...region('9', 1, 2), limit: 100 }, dataset.fields);
+    const emptyRegion = parseQuery({ ...regionBody('9', 1, 2), limit: 100 }, dataset.fields);
     expect(unprunedSegments(dataset, emptyRegion.predicate)).toEqual([]);
-    const empty = await runQuery(
+    const emptyAnswer = await runQuery(
       engineFixture.engine,
       dataset.snapshot,
       dataset.fields,
       emptyRegion,
     );
-    expect(empty).toMatchObject({ total: 0, results: '[]' });
+    expect(emptyAnswer).toMatchObject({ total: 0, results: '[]' });
   });
 
   test('touches few row groups of a segment', async () => {
     const rows = 300_000;
     const cells = Array.from({ length: rows }, (_, i) => {
-      const { genomic_coordinates: cell } = place(i, 100_000, 10);
+      const { genomic_coordinates: cell } = rowAt(i, 100_000, 10);
       return cell as Value;
     });
     const data = batchOf([coordinates], [cells], rows, 1n);
@@ -270,29 +275,29 @@ describe('a region of a file sorted by coordinates', () => {
     const { row_groups: groups } = await readFooter(file);
     expect(groups).toHaveLength(3);
     const bounds = groups.map(({ columns }) => {
-      const metadataOf = (name: string) =>
+      const statisticsOf = (name: string) =>
         columns.find((one) => one.meta_data?.path_in_schema.at(-1) === name)!.meta_data!
           .statistics!;
       const text = (value: unknown) => Buffer.from(value as Uint8Array).toString();
-      const chromosome = metadataOf('chromosome');
+      const chromosome = statisticsOf('chromosome');
       return {
         chromosomes: [text(chromosome.min_value), text(chromosome.max_value)] as const,
         starts: [
-          Number(metadataOf('start').min_value),
-          Number(metadataOf('start').max_value),
+          Number(statisticsOf('start').min_value),
+          Number(statisticsOf('start').max_value),
         ] as const,
       };
     });
-    const touchedSegmentsOf = (chromosome: string, low: number, high: number): number[] =>
+    const touchedRowGroupsOf = (chromosome: string, low: number, high: number): number[] =>
       bounds.flatMap(({ chromosomes: [first, last], starts: [from, to] }, i) =>
         chromosome >= first && chromosome <= last && low <= to && high >= from ? [i] : [],
       );
     // A row group has 122,880 records, so some row groups contain the end of one chromosome and the beginning of the next.
-    expect(touchedSegmentsOf('1', 500_000, 501_000)).toEqual([0]);
-    expect(touchedSegmentsOf('2', 900_000, 901_000)).toEqual([0, 1]);
-    expect(touchedSegmentsOf('3', 900_000, 901_000)).toEqual([1, 2]);
+    expect(touchedRowGroupsOf('1', 500_000, 501_000)).toEqual([0]);
+    expect(touchedRowGroupsOf('2', 900_000, 901_000)).toEqual([0, 1]);
+    expect(touchedRowGroupsOf('3', 900_000, 901_000)).toEqual([1, 2]);
     for (let at = 1; at < 1_000_000; at += 50_000)
       for (const chromosome of ['1', '2', '3'])
-        expect(touchedSegmentsOf(chromosome, at, at + 1_000).length).toBeLessThanOrEqual(2);
+        expect(touchedRowGroupsOf(chromosome, at, at + 1_000).length).toBeLessThanOrEqual(2);
   });
 });

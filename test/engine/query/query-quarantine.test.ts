@@ -72,7 +72,7 @@ test('R2b: what a damaged file of crashes says is ignored', async () => {
 test('an engine with more connections than the quarantine has slots is refused', async () => {
   const quarantine = await QueryQuarantine.open(data, 4);
   try {
-    const openedEngine = openQueryEngine({
+    const opening = openQueryEngine({
       quarantine,
       connections: 8,
       dataFolder: data.root,
@@ -81,9 +81,7 @@ test('an engine with more connections than the quarantine has slots is refused',
       spillFolder: data.path('scratch', 'spill-test'),
       spillMb: 16,
     });
-    await expect(openedEngine).rejects.toThrow(
-      'The query quarantine has 4 slots for 8 connections',
-    );
+    await expect(opening).rejects.toThrow('The query quarantine has 4 slots for 8 connections');
   } finally {
     quarantine.close();
   }

@@ -23,26 +23,26 @@ test(`any text is a query or a 400 with a position (${grammarCaseCount} texts, S
     'gene', 'stars', ':', '(', ')', '[', ']', '{', '}', '"', '^', '~', '*', '?', '\\', '/', '+', '-', '!', '&&', '||', '<', '>', '=',
     ' ', ' ', 'AND', 'OR', 'NOT', 'TO', '1', '2.5', 'brca1', '_exists_', '_missing_', '2016-05-01', 'é', '\u0000', '\ud800', '\n',
   ]; // prettier-ignore
-  let accepted = 0;
+  let acceptedCount = 0;
   for (let i = 0; i < grammarCaseCount; i++) {
     const query = random.list(random.integerBelow(12), () => random.pick(pieces)).join('');
     try {
       parseQuery({ query }, fields);
-      accepted += 1;
+      acceptedCount += 1;
     } catch (error) {
       if (!(error instanceof AppError)) throw new Error(JSON.stringify(query), { cause: error });
       expect([query, error.code, Object.keys(error.fields ?? {})]).toEqual([query, 'invalid', ['query']]); // prettier-ignore
       expect(error.message).toMatch(/, at character \d+/);
     }
   }
-  expect(accepted).toBeGreaterThan(grammarCaseCount / 50);
+  expect(acceptedCount).toBeGreaterThan(grammarCaseCount / 50);
 });
 
 test('budgets of a query string are named, with what to change: queryTerms, queryBytes, queryWildcards, queryConditions (Q11, T0)', async () => {
   const { fields } = await createSixRecordDataset(engineFixture);
-  const refusalOf = (query: string, known: readonly DatasetField[] = fields): unknown => {
+  const refusalOf = (query: string, knownFields: readonly DatasetField[] = fields): unknown => {
     try {
-      parseQuery({ query }, known);
+      parseQuery({ query }, knownFields);
     } catch (error) {
       return (error as AppError).message;
     }

@@ -7,14 +7,14 @@ import { randomScalar } from './random-records.js';
 import type { Random } from './random.js';
 
 /** Returns random `filters` in every allowed shape; sometimes with one part that must be refused. */
-export function randomFilters(random: Random, made: GeneratedDataset): unknown {
-  const fields = [...unambiguousFields(made.columns), idField];
+export function randomFilters(random: Random, dataset: GeneratedDataset): unknown {
+  const fields = [...unambiguousFields(dataset.columns), idField];
   // A few filters are as deep or as wide as the budgets allow.
   if (random.chance(0.01))
-    return [randomDeepFilter(random, made, fields, 1 + random.integerBelow(30))];
-  if (random.chance(0.01)) return [{ or: random.list(100 + random.integerBelow(200), () => randomPairFilter(random, made, random.pick(fields))) }]; // prettier-ignore
+    return [randomDeepFilter(random, dataset, fields, 1 + random.integerBelow(30))];
+  if (random.chance(0.01)) return [{ or: random.list(100 + random.integerBelow(200), () => randomPairFilter(random, dataset, random.pick(fields))) }]; // prettier-ignore
   const list = random.list(random.pick([0, 1, 1, 1, 2, 3]), () =>
-    randomFilterItem(random, made, fields, 0),
+    randomFilterItem(random, dataset, fields, 0),
   );
   return list.length === 1 && random.chance(0.2) ? list[0] : list;
 }
@@ -23,26 +23,26 @@ export function randomFilters(random: Random, made: GeneratedDataset): unknown {
  * Returns random filters without shorthand and without anything that must be refused: `not` has one operand, and operators are in lower
  * case.
  */
-export function randomPlainFilters(random: Random, made: GeneratedDataset): NaiveFilter[] {
-  const fields = unambiguousFields(made.columns);
-  return random.list(random.integerBelow(3), () => randomPlainItem(random, made, fields, 0));
+export function randomPlainFilters(random: Random, dataset: GeneratedDataset): NaiveFilter[] {
+  const fields = unambiguousFields(dataset.columns);
+  return random.list(random.integerBelow(3), () => randomPlainItem(random, dataset, fields, 0));
 }
 
 function randomPlainItem(
   random: Random,
-  made: GeneratedDataset,
+  dataset: GeneratedDataset,
   fields: NaiveFields,
   depth: number,
 ): NaiveFilter {
   if (depth < 4 && random.chance(0.45)) {
-    const inner = (): NaiveFilter => randomPlainItem(random, made, fields, depth + 1);
+    const inner = (): NaiveFilter => randomPlainItem(random, dataset, fields, depth + 1);
     const kind = random.integerBelow(3);
     if (kind === 0) return { and: random.list(random.integerBelow(4), inner) };
     return kind === 1 ? { or: random.list(random.integerBelow(4), inner) } : { not: inner() };
   }
   for (;;) {
-    const chosenFilter = randomPairFilter(random, made, random.pick(fields)) as NaiveFilter;
-    if (isValidFilter(chosenFilter, made)) return chosenFilter;
+    const chosenFilter = randomPairFilter(random, dataset, random.pick(fields)) as NaiveFilter;
+    if (isValidFilter(chosenFilter, dataset)) return chosenFilter;
   }
 }
 
@@ -65,16 +65,17 @@ type NaiveFields = readonly NaiveField[];
 
 function randomFilterItem(
   random: Random,
-  made: GeneratedDataset,
+  dataset: GeneratedDataset,
   fields: NaiveFields,
   depth: number,
 ): unknown {
   const lists = fields.filter(hasElements);
-  if (lists.length > 0 && random.chance(0.3)) return randomElementFilter(random, made, random.pick(lists), depth); // prettier-ignore
-  if (depth >= 4 || random.chance(0.55)) return randomPairFilter(random, made, random.pick(fields));
+  if (lists.length > 0 && random.chance(0.3)) return randomElementFilter(random, dataset, random.pick(lists), depth); // prettier-ignore
+  if (depth >= 4 || random.chance(0.55))
+    return randomPairFilter(random, dataset, random.pick(fields));
   const operator = random.pick(['and', 'or', 'not', 'AND', 'Or', 'NOT']);
   const count = random.pick([0, 1, 1, 2, 2, 3]);
-  const list = random.list(count, () => randomFilterItem(random, made, fields, depth + 1));
+  const list = random.list(count, () => randomFilterItem(random, dataset, fields, depth + 1));
   // A single pair or object may replace a list of one.
   return { [operator]: list.length === 1 && random.chance(0.6) ? list[0] : list };
 }
@@ -82,24 +83,24 @@ function randomFilterItem(
 /** Returns conditions on one element of a list; sometimes with a path that is not a list of objects. */
 function randomElementFilter(
   random: Random,
-  made: GeneratedDataset,
+  dataset: GeneratedDataset,
   list: NaiveField,
   depth: number,
 ): unknown {
   const fieldsInside = elementFields(list);
-  const filters = random.list(random.pick([0, 1, 2, 2, 3]), () => randomFilterItem(random, made, fieldsInside, depth + 1)); // prettier-ignore
+  const filters = random.list(random.pick([0, 1, 2, 2, 3]), () => randomFilterItem(random, dataset, fieldsInside, depth + 1)); // prettier-ignore
   const path = random.chance(0.01) ? random.pick(fieldsInside).name : list.name;
   return { [random.pick(['any', 'any', 'ANY'])]: { path, filters: filters.length === 1 && random.chance(0.5) ? filters[0] : filters } }; // prettier-ignore
 }
 
 function randomDeepFilter(
   random: Random,
-  made: GeneratedDataset,
+  dataset: GeneratedDataset,
   fields: NaiveFields,
   levels: number,
 ): unknown {
-  if (levels === 0) return randomPairFilter(random, made, random.pick(fields));
-  const inner = randomDeepFilter(random, made, fields, levels - 1);
+  if (levels === 0) return randomPairFilter(random, dataset, random.pick(fields));
+  const inner = randomDeepFilter(random, dataset, fields, levels - 1);
   return { [random.pick(['and', 'or', 'not', 'not'])]: random.chance(0.5) ? inner : [inner] };
 }
 
@@ -116,14 +117,14 @@ const wrongValues: readonly unknown[] = [
   Infinity,
 ];
 
-function randomPairFilter(random: Random, made: GeneratedDataset, field: NaiveField): unknown {
+function randomPairFilter(random: Random, dataset: GeneratedDataset, field: NaiveField): unknown {
   const { name, column } = field;
   const { type } = column;
   if (random.chance(0.004))
     return [random.pick([`${name}x`, `${name}.x`, 'bogus', `${name}__`]), 1];
   if (random.chance(0.006)) {
     const action = random.pick(strangeActions);
-    const value = randomComparedValue(random, made, field);
+    const value = randomComparedValue(random, dataset, field);
     // The naive model supports only the patterns that the generator writes.
     return [
       `${name}__${action}`,
@@ -142,25 +143,28 @@ function randomPairFilter(random: Random, made: GeneratedDataset, field: NaiveFi
   const key = action === '' ? name : `${name}__${action}`;
   switch (action) {
     case 'in': {
-      const list = random.list(random.pick([0, 1, 2, 5, 40]), (): unknown => randomComparedValue(random, made, field)); // prettier-ignore
+      const list = random.list(random.pick([0, 1, 2, 5, 40]), (): unknown => randomComparedValue(random, dataset, field)); // prettier-ignore
       return [key, random.chance(0.1) ? [...list, null] : list];
     }
     case 'regexp':
     case 'regex':
-      return [key, randomPattern(random, String(randomComparedValue(random, made, field)))];
+      return [key, randomPattern(random, String(randomComparedValue(random, dataset, field)))];
     case 'contains':
     case 'prefix':
-      return [key, randomSubstring(random, String(randomComparedValue(random, made, field)))];
+      return [key, randomSubstring(random, String(randomComparedValue(random, dataset, field)))];
     case 'range':
     case 'between': {
-      const ends = [
-        randomComparedValue(random, made, field),
-        randomComparedValue(random, made, field),
+      const bounds = [
+        randomComparedValue(random, dataset, field),
+        randomComparedValue(random, dataset, field),
       ];
-      return [key, random.chance(0.02) ? ends : ends.sort((a, b) => compareOfType(field, a, b))];
+      return [
+        key,
+        random.chance(0.02) ? bounds : bounds.sort((a, b) => compareOfType(field, a, b)),
+      ];
     }
     default:
-      return [key, randomComparedValue(random, made, field)];
+      return [key, randomComparedValue(random, dataset, field)];
   }
 }
 
@@ -171,11 +175,11 @@ const lengthActions = filterActions()
 
 /** Returns an action on the number of values, and a value for it. */
 function randomLengthCondition(random: Random): readonly [string, unknown] {
-  const count = (): number => random.pick([0, 0, 1, 1, 2, 3, 0.5, -1, 2 ** 40]);
+  const randomCount = (): number => random.pick([0, 0, 1, 1, 2, 3, 0.5, -1, 2 ** 40]);
   const action = random.pick(lengthActions);
-  if (action === '__in') return [action, random.list(random.integerBelow(4), count)];
-  if (action !== '__range' && action !== '__between') return [action, count()];
-  return [action, [count(), count()].sort((a, b) => a - b)];
+  if (action === '__in') return [action, random.list(random.integerBelow(4), randomCount)];
+  if (action !== '__range' && action !== '__between') return [action, randomCount()];
+  return [action, [randomCount(), randomCount()].sort((a, b) => a - b)];
 }
 
 function actionsOf({ column: { type } }: NaiveField): readonly string[] {
@@ -189,10 +193,10 @@ function actionsOf({ column: { type } }: NaiveField): readonly string[] {
 /** Returns a value to compare with: one of some record, a random one of the type, or a value in another spelling. */
 function randomComparedValue(
   random: Random,
-  made: GeneratedDataset,
+  dataset: GeneratedDataset,
   { path, column: { type } }: NaiveField,
 ): unknown {
-  const rows = made.segments.flatMap((segment) => segment.rows);
+  const rows = dataset.segments.flatMap((segment) => segment.rows);
   const knownValues = random.chance(0.6)
     ? valuesOf(rows.length > 0 ? random.pick(rows) : {}, path)
     : [];

@@ -7,9 +7,9 @@ import { randomSchema } from './random-schema.js';
 /** Returns a dataset of at most about sixty records, in segments; later segments may have columns that the first ones lack. */
 export function randomDataset(random: Random): GeneratedDataset {
   const schema = randomSchema(random);
-  const count = random.pick([0, 1, 1, 1, 2, 2, 3]);
-  const segments = random.list(count, () => random.integerBelow(random.pick([2, 12, 25]))).map((rows, index) => {
-    const isLast = index === count - 1;
+  const segmentCount = random.pick([0, 1, 1, 1, 2, 2, 3]);
+  const segments = random.list(segmentCount, () => random.integerBelow(random.pick([2, 12, 25]))).map((rows, index) => {
+    const isLast = index === segmentCount - 1;
     const columns = isLast ? schema.columns : randomColumnSubset(random, schema.columns);
     return { columns, rows: randomRows(random, columns, rows) };
   }); // prettier-ignore

@@ -14,47 +14,48 @@ import { Random } from './random.js';
 export interface RandomRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** The parsed form of `body.query`, if there is one. */
-  readonly asked: QueryTree | null;
+  readonly queryTree: QueryTree | null;
   /** The sizes of the pages in which the answer is read with a cursor; null if it is read as one page. */
   readonly cursor: readonly number[] | null;
 }
 
 /** Returns a request that may use every part of the query language except nested facets. */
-export function randomRequest(random: Random, made: GeneratedDataset): RandomRequest {
-  const askedText = random.chance(0.4) ? randomQueryTree(random, made) : null;
+export function randomRequest(random: Random, dataset: GeneratedDataset): RandomRequest {
+  const queryTree = random.chance(0.4) ? randomQueryTree(random, dataset) : null;
   const body: Record<string, unknown> = {};
-  if (askedText === null || random.chance(0.4)) body['filters'] = randomFilters(random, made);
-  if (askedText !== null) body['query'] = randomQueryText(random, askedText);
-  if (random.chance(0.15)) body['entities'] = randomEntities(random, made);
-  const hasPlaces = made.columns.some(({ name }) => name === 'genomic_coordinates');
+  if (queryTree === null || random.chance(0.4)) body['filters'] = randomFilters(random, dataset);
+  if (queryTree !== null) body['query'] = randomQueryText(random, queryTree);
+  if (random.chance(0.15)) body['entities'] = randomEntities(random, dataset);
+  const hasPlaces = dataset.columns.some(({ name }) => name === 'genomic_coordinates');
   if (random.chance(hasPlaces ? 0.4 : 0.05)) body['genome_build'] = random.pick(['GRCh37', 'grch38', 'GRCH37', 'hg19', 'T2T-CHM13', '']); // prettier-ignore
   if (hasPlaces && random.chance(0.3)) body['filters'] = randomCoordinateFilter(random);
-  if (random.chance(0.4)) Object.assign(body, randomFieldSelection(random, made));
-  if (random.chance(0.6)) body['ordering'] = randomOrdering(random, made);
-  if (random.chance(0.15)) body['facets'] = randomFacets(random, made);
-  const isCursor = random.chance(0.04);
-  if (!isCursor && random.chance(0.5)) body['limit'] = random.pick([0, 1, 3, 10, '3', 10_000, random.chance(0.05) ? -1 : 2]); // prettier-ignore
-  if (!isCursor && random.chance(0.3)) body['offset'] = random.pick([0, 1, 2, 5, 20, '4', 10_000]);
-  if (askedText !== null && !Object.hasOwn(body, 'query'))
-    return { body, asked: null, cursor: null };
+  if (random.chance(0.4)) Object.assign(body, randomFieldSelection(random, dataset));
+  if (random.chance(0.6)) body['ordering'] = randomOrdering(random, dataset);
+  if (random.chance(0.15)) body['facets'] = randomFacets(random, dataset);
+  const usesCursor = random.chance(0.04);
+  if (!usesCursor && random.chance(0.5)) body['limit'] = random.pick([0, 1, 3, 10, '3', 10_000, random.chance(0.05) ? -1 : 2]); // prettier-ignore
+  if (!usesCursor && random.chance(0.3))
+    body['offset'] = random.pick([0, 1, 2, 5, 20, '4', 10_000]);
+  if (queryTree !== null && !Object.hasOwn(body, 'query'))
+    return { body, queryTree: null, cursor: null };
   return {
     body,
-    asked: askedText,
-    cursor: isCursor ? random.list(60, () => 1 + random.integerBelow(9)) : null,
+    queryTree,
+    cursor: usesCursor ? random.list(60, () => 1 + random.integerBelow(9)) : null,
   };
 }
 
 /** Returns the request with the query string written from its tree again, in a different form. */
-export function rewriteQuery(request: RandomRequest, asked: QueryTree): RandomRequest {
+export function rewriteQuery(request: RandomRequest, queryTree: QueryTree): RandomRequest {
   return {
     ...request,
-    asked,
-    body: { ...request.body, query: randomQueryText(new Random(1), asked) },
+    queryTree,
+    body: { ...request.body, query: randomQueryText(new Random(1), queryTree) },
   };
 }
 
-function randomQueryText(random: Random, asked: QueryTree): string {
-  return `${random.pick(['', '', ' '])}${queryTreeText(random, asked)}`;
+function randomQueryText(random: Random, queryTree: QueryTree): string {
+  return `${random.pick(['', '', ' '])}${queryTreeText(random, queryTree)}`;
 }
 
 const entityValues: Readonly<Record<string, readonly unknown[]>> = {
@@ -69,24 +70,28 @@ const entityValues: Readonly<Record<string, readonly unknown[]>> = {
   ],
 }; // prettier-ignore
 
-function randomEntities(random: Random, made: GeneratedDataset): unknown {
-  const entitiesPresent = Object.values(made.entities);
+function randomEntities(random: Random, dataset: GeneratedDataset): unknown {
+  const entitiesPresent = Object.values(dataset.entities);
   const pairs = random.list(1 + random.integerBelow(3), () => {
-    const all = Object.keys(entityValues);
+    const allTypes = Object.keys(entityValues);
     const type =
       entitiesPresent.length > 0 && random.chance(0.9)
         ? random.pick(entitiesPresent)
-        : random.pick(all);
-    const value = (): unknown => {
-      const fields = naiveFields(made.columns).filter(({ name }) => made.entities[name] === type);
-      const rows = made.segments.flatMap((segment) => segment.rows);
+        : random.pick(allTypes);
+    const randomEntityValue = (): unknown => {
+      const fields = naiveFields(dataset.columns).filter(
+        ({ name }) => dataset.entities[name] === type,
+      );
+      const rows = dataset.segments.flatMap((segment) => segment.rows);
       const knownValues = fields.flatMap(({ path }) => rows.flatMap((row) => valuesOf(row, path)));
       const isOwn = type !== 'genomic_region' && knownValues.length > 0 && random.chance(0.4);
       return random.pick(isOwn ? knownValues : entityValues[type]!);
     };
     return [
       type,
-      random.chance(0.2) ? random.list(1 + random.integerBelow(3), value) : value(),
+      random.chance(0.2)
+        ? random.list(1 + random.integerBelow(3), randomEntityValue)
+        : randomEntityValue(),
     ] as const;
   });
   return pairs.length === 1 && random.chance(0.3) ? pairs[0] : pairs;
@@ -109,23 +114,27 @@ function randomCoordinateFilter(random: Random): unknown {
 }
 
 /** Returns `fields` and `exclude_fields` with names of fields, paths into objects, single names instead of lists, and unknown names. */
-function randomFieldSelection(random: Random, made: GeneratedDataset): Record<string, unknown> {
-  const knownNames = ['_id', '_commit', ...unambiguousFields(made.columns).map(({ name }) => name)];
-  const names = (unknown: number): unknown => {
+function randomFieldSelection(random: Random, dataset: GeneratedDataset): Record<string, unknown> {
+  const knownNames = [
+    '_id',
+    '_commit',
+    ...unambiguousFields(dataset.columns).map(({ name }) => name),
+  ];
+  const randomNames = (unknownShare: number): unknown => {
     const list = random.list(random.integerBelow(4), () => random.pick(knownNames));
-    if (random.chance(unknown)) list.push('bogus.x');
+    if (random.chance(unknownShare)) list.push('bogus.x');
     return list.length === 1 && random.chance(0.3) ? list[0] : list;
   };
   return {
-    ...(random.chance(0.6) && { fields: names(0.02) }),
-    ...(random.chance(0.6) && { exclude_fields: names(0.3) }),
+    ...(random.chance(0.6) && { fields: randomNames(0.02) }),
+    ...(random.chance(0.6) && { exclude_fields: randomNames(0.3) }),
   };
 }
 
-function randomOrdering(random: Random, made: GeneratedDataset): unknown {
-  const fields = unambiguousFields(made.columns);
-  const sorted = fields.filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
-  const names = (sorted.length > 0 && random.chance(0.98) ? sorted : fields).map(
+function randomOrdering(random: Random, dataset: GeneratedDataset): unknown {
+  const fields = unambiguousFields(dataset.columns);
+  const sortableFields = fields.filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
+  const names = (sortableFields.length > 0 && random.chance(0.98) ? sortableFields : fields).map(
     ({ name }) => name,
   );
   const list = random.list(random.integerBelow(4), () => {
@@ -136,8 +145,8 @@ function randomOrdering(random: Random, made: GeneratedDataset): unknown {
 }
 
 /** Returns random facets of one level. */
-function randomFacets(random: Random, made: GeneratedDataset): unknown {
-  const fields = unambiguousFields(made.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
+function randomFacets(random: Random, dataset: GeneratedDataset): unknown {
+  const fields = unambiguousFields(dataset.columns).filter(({ column: { type } }) => !['text', 'blob', 'object', 'json'].includes(type)); // prettier-ignore
   if (fields.length === 0) return [];
   const list = random.shuffled(fields).slice(0, 1 + random.integerBelow(2));
   if (random.chance(0.1)) return list.map(({ name }) => name);

@@ -45,11 +45,13 @@ export function randomColumns(random: Random, depth: number): Columns {
   const otherCase =
     pool[0] === pool[0]!.toUpperCase() ? pool[0]!.toLowerCase() : pool[0]!.toUpperCase();
   if (random.chance(0.15) && !pool.includes(otherCase)) pool.push(otherCase);
-  const physical = new PhysicalNames([], depth === 0);
+  const physicalNames = new PhysicalNames([], depth === 0);
   return pool.map((name) => {
     const ownColumn = randomColumn(random, name, depth);
-    const stored = { ...ownColumn, physical: physical.add(name) };
-    return random.chance(0.25) && ownColumn.type !== 'json' ? listColumn(stored) : stored;
+    const storedColumn = { ...ownColumn, physical: physicalNames.add(name) };
+    return random.chance(0.25) && ownColumn.type !== 'json'
+      ? listColumn(storedColumn)
+      : storedColumn;
   });
 }
 

@@ -21,12 +21,12 @@ beforeAll(async () => {
   const word = (): string => random.pick(['TTN', 'ttn', 'BRCA1', 'TTN AS1', 'x']);
   const segments = [300, 1, 200].map((rows) => random.list(rows, () => ({ gene: word(), note: random.list(random.integerBelow(4), word).join(' '), depth: random.integerBelow(9), tags: random.list(random.integerBelow(3), word) }))); // prettier-ignore
   const madeDatasets = await Promise.all(
-    engineFixtures.map((bench) => bench.dataset(columns, segments)),
+    engineFixtures.map((engineFixture) => engineFixture.dataset(columns, segments)),
   );
   datasets = madeDatasets as [TestDataset, TestDataset];
 });
 afterAll(async () => {
-  for (const bench of engineFixtures) await bench.close();
+  for (const engineFixture of engineFixtures) await engineFixture.close();
 });
 
 test.each([
@@ -43,18 +43,18 @@ test.each([
   ['gene:TTN AND note:x', false],
 ])('%s ranks all that it finds alike: %s', async (query, isAlike) => {
   const body = { query, filters: [['depth__gt', 0]], limit: 70, offset: 3, facets: { gene: {} } };
-  const [memory, sql] = await Promise.all(
+  const [memoryAnswer, sqlAnswer] = await Promise.all(
     datasets.map(async ({ snapshot, fields }, i) => {
       const { took: _, ...answer } = await runQuery(engineFixtures[i]!.engine, snapshot, fields, parseQuery(body, fields)); // prettier-ignore
       return answer;
     }),
   );
-  expect(memory).toEqual(sql);
+  expect(memoryAnswer).toEqual(sqlAnswer);
   const parsedRequest = parseQuery(body, datasets[0].fields);
   expect(haveAllEqualScores(parsedRequest.predicate, parsedRequest.scores)).toBe(isAlike);
   if (!isAlike) return;
   // The ids are ascending in insertion order.
-  const ids = (JSON.parse(sql!.results) as { _id: string }[]).map(({ _id: id }) => id);
+  const ids = (JSON.parse(sqlAnswer!.results) as { _id: string }[]).map(({ _id: id }) => id);
   expect(ids).toEqual(ids.toSorted());
   expect(ids.length).toBeGreaterThan(10);
 });

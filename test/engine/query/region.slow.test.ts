@@ -22,11 +22,11 @@ interface RecordRegion {
 const regionCount = 1_000;
 
 describe.each(enginesUnderTest)('by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let dataset: TestDataset;
   let places: readonly (RecordRegion | null)[];
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
+    engineFixture = await openEngineFixture(threads);
     const random = new Random(seed);
     places = random.list(600, () => {
       if (random.chance(0.05)) return null;
@@ -54,24 +54,24 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       column('start', 'long'),
       column('stop', 'long'),
     ]);
-    dataset = await bench.dataset([coordinates], [rows.slice(0, 250), rows.slice(250)]);
+    dataset = await engineFixture.dataset([coordinates], [rows.slice(0, 250), rows.slice(250)]);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
   const C = 'genomic_coordinates.chromosome';
   const S = 'genomic_coordinates.start';
   const E = 'genomic_coordinates.stop';
 
   /** The filters as clients write them (query language, section 6), each with a function that says which records match. */
-  const kinds = {
+  const filterByKind = {
   position: (c: string, s: number) => ({ and: [[`${S}__lte`, s], [`${E}__gte`, s], [C, c]] }),
   'exact range': (c: string, s: number, e: number) => ({ and: [[S, s], [E, e], [C, c]] }),
   range: (c: string, s: number, e: number) => ({
     and: [{ or: [{ and: [[`${S}__lte`, s], [`${E}__gte`, e]] }, [`${S}__range`, [s, e]], [`${E}__range`, [s, e]]] }, [C, c]],
   }),
 }; // prettier-ignore
-  const meaning: Readonly<
-    Record<keyof typeof kinds, (place: RecordRegion, s: number, e: number) => boolean>
+  const predicateByKind: Readonly<
+    Record<keyof typeof filterByKind, (place: RecordRegion, s: number, e: number) => boolean>
   > = {
     position: ({ start, stop }, s) => start <= s && s <= stop,
     'exact range': ({ start, stop }, s, e) => start === s && stop === e,
@@ -82,10 +82,10 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         : (start >= s && start <= e) || (stop >= s && stop <= e),
   };
 
-  describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('%s', (kind) => {
+  describe.each(Object.keys(filterByKind) as (keyof typeof filterByKind)[])('%s', (kind) => {
     test(`finds what the plain interval test finds (STRANDLAKE_SEED=${seed}) (Q10)`, async () => {
       const random = new Random(seed + 1);
-      for (let done = 0; done < regionCount / 3; done += 1) {
+      for (let caseIndex = 0; caseIndex < regionCount / 3; caseIndex += 1) {
         const knownPlace = random.pick(places.filter((place) => place !== null));
         const isExact = random.chance(0.3);
         const chromosome = isExact
@@ -95,18 +95,27 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         const e = isExact
           ? Math.max(knownPlace.stop, s)
           : s + random.integerBelow(random.pick([1, 50, 2_000]));
-        const spelled =
+        const chromosomeSpelling =
           random.pick(['', 'chr', 'CHR', 'Chr']) +
           (random.chance(0.5) ? chromosome : chromosome.toLowerCase());
         const build = random.pick([undefined, 'GRCh37', 'grch38']);
-        const body = { filters: [kinds[kind](spelled, s, e)], genome_build: build, limit: 0 };
+        const body = {
+          filters: [filterByKind[kind](chromosomeSpelling, s, e)],
+          genome_build: build,
+          limit: 0,
+        };
         const request = parseQuery(body, dataset.fields);
-        const { total } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request);
+        const { total } = await runQuery(
+          engineFixture.engine,
+          dataset.snapshot,
+          dataset.fields,
+          request,
+        );
         const expected = places.filter(
           (place) =>
             place !== null &&
             place.chromosome === chromosome &&
-            meaning[kind](place, s, e) &&
+            predicateByKind[kind](place, s, e) &&
             (build === undefined ||
               place.build === undefined ||
               place.build.toUpperCase() === build.toUpperCase()),
@@ -117,10 +126,10 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   });
 
   test('a dataset without coordinates has no such field, and no build to restrict', async () => {
-    const { snapshot, fields } = await bench.dataset([column('a', 'long')], [[{ a: 1 }]]);
+    const { snapshot, fields } = await engineFixture.dataset([column('a', 'long')], [[{ a: 1 }]]);
     expect(() => parseQuery({ filters: [[C, '1']] }, fields)).toThrow('Unknown field');
     const answer = await runQuery(
-      bench.engine,
+      engineFixture.engine,
       snapshot,
       fields,
       parseQuery({ genome_build: 'GRCh38' }, fields),

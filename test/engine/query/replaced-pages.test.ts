@@ -25,29 +25,35 @@ const records = Array.from({ length: 2_600 }, (_, pos) => ({
   tags: ['x', 'y', 'z'].slice(0, pos % 4),
 }));
 
-/** Number of times each question is asked: from the third time on, columns without deleted rows are in memory. */
+/** The number of times that each query is run: from the third time on, columns without deleted rows are in memory. */
 const repetitions = 4;
 
 describe.each([0, 2])('records that later segments replace, with %i threads', (threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let dataset: TestDataset;
   const earlierFlag = process.env[deletedOrReplacedRowsFlag];
   beforeAll(async () => {
     process.env[deletedOrReplacedRowsFlag] = 'replaced';
-    bench = await openEngineFixture(threads);
-    dataset = await bench.dataset(columns, [records.slice(0, 1_500), records.slice(1_500)]);
+    engineFixture = await openEngineFixture(threads);
+    dataset = await engineFixture.dataset(columns, [records.slice(0, 1_500), records.slice(1_500)]);
   });
   afterAll(async () => {
     if (earlierFlag === undefined) delete process.env[deletedOrReplacedRowsFlag];
     else process.env[deletedOrReplacedRowsFlag] = earlierFlag;
-    await bench.close();
+    await engineFixture.close();
   });
 
-  async function ask(body: object): Promise<{ total: number; at: number[]; facets: unknown }> {
+  async function ask(
+    body: object,
+  ): Promise<{ total: number; positions: number[]; facets: unknown }> {
     const request = parseQuery({ fields: ['pos'], ...body }, dataset.fields);
-    const { total, results, facets } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request); // prettier-ignore
-    const found = JSON.parse(results) as { pos: number }[];
-    return { total, at: found.map(({ pos }) => pos), facets: facets && JSON.parse(facets) };
+    const { total, results, facets } = await runQuery(engineFixture.engine, dataset.snapshot, dataset.fields, request); // prettier-ignore
+    const foundRecords = JSON.parse(results) as { pos: number }[];
+    return {
+      total,
+      positions: foundRecords.map(({ pos }) => pos),
+      facets: facets && JSON.parse(facets),
+    };
   }
 
   test('are interleaved, and some rows are deleted', () => {
@@ -62,24 +68,24 @@ describe.each([0, 2])('records that later segments replace, with %i threads', (t
     [2_590, 30],
     [2_600, 30],
   ])('the page from %i on has its %i records in their order', async (offset, limit) => {
-    for (let time = 0; time < repetitions; time++)
+    for (let repetition = 0; repetition < repetitions; repetition++)
       expect(await ask({ offset, limit })).toMatchObject({
         total: 2_600,
-        at: records.slice(offset, offset + limit).map(({ pos }) => pos),
+        positions: records.slice(offset, offset + limit).map(({ pos }) => pos),
       });
   });
 
   test('the first page is the same with any limit and any fields, however often it is requested', async () => {
     const fieldLists = [['pos'], ['pos', 'gene', 'tags'], ['frequency', 'pos']] as const;
-    for (let time = 0; time < repetitions; time++)
+    for (let repetition = 0; repetition < repetitions; repetition++)
       for (const limit of [30, 10, 500, 60])
         for (const fields of fieldLists) {
           const request = parseQuery({ fields, limit }, dataset.fields);
-          const { results } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request); // prettier-ignore
-          const picked = records
+          const { results } = await runQuery(engineFixture.engine, dataset.snapshot, dataset.fields, request); // prettier-ignore
+          const expectedRecords = records
             .slice(0, limit)
             .map((record) => Object.fromEntries(fields.map((name) => [name, record[name]])));
-          expect(JSON.parse(results)).toEqual(picked);
+          expect(JSON.parse(results)).toEqual(expectedRecords);
         }
   });
 
@@ -97,19 +103,19 @@ describe.each([0, 2])('records that later segments replace, with %i threads', (t
     ],
     ['most', [['tags', 'x']], ({ tags }: (typeof records)[number]) => tags.includes('x')],
   ])('a filter finds %s of them in their order', async (_, filters, isWanted) => {
-    const wanted = records.filter(isWanted);
-    for (let time = 0; time < repetitions; time++)
+    const matchingRecords = records.filter(isWanted);
+    for (let repetition = 0; repetition < repetitions; repetition++)
       expect(await ask({ filters, offset: 3, limit: 20 })).toMatchObject({
-        total: wanted.length,
-        at: wanted.slice(3, 23).map(({ pos }) => pos),
+        total: matchingRecords.length,
+        positions: matchingRecords.slice(3, 23).map(({ pos }) => pos),
       });
   });
 
   test('a sort puts records with equal keys in their order', async () => {
-    const sorted = records.toSorted((a, b) => b.depth - a.depth || a.pos - b.pos);
-    for (let time = 0; time < repetitions; time++)
-      expect((await ask({ ordering: '-depth', limit: 60 })).at).toEqual(
-        sorted.slice(0, 60).map(({ pos }) => pos),
+    const sortedRecords = records.toSorted((a, b) => b.depth - a.depth || a.pos - b.pos);
+    for (let repetition = 0; repetition < repetitions; repetition++)
+      expect((await ask({ ordering: '-depth', limit: 60 })).positions).toEqual(
+        sortedRecords.slice(0, 60).map(({ pos }) => pos),
       );
   });
 
@@ -119,15 +125,15 @@ describe.each([0, 2])('records that later segments replace, with %i threads', (t
       tags: { facet_type: 'terms', limit: 10 },
       frequency: { facet_type: 'stats' },
     };
-    const first = await ask({ limit: 0, facets });
+    const firstAnswer = await ask({ limit: 0, facets });
     const frequencies = records.flatMap(({ frequency }) => frequency ?? []);
-    expect(first.facets).toMatchObject({
+    expect(firstAnswer.facets).toMatchObject({
       frequency: { count: frequencies.length, max: Math.max(...frequencies) },
     });
-    expect(JSON.stringify(first.facets)).toContain(
+    expect(JSON.stringify(firstAnswer.facets)).toContain(
       JSON.stringify(['G0', records.filter(({ gene }) => gene === 'G0').length]),
     );
-    for (let time = 1; time < repetitions; time++)
-      expect(await ask({ limit: 0, facets })).toEqual(first);
+    for (let repetition = 1; repetition < repetitions; repetition++)
+      expect(await ask({ limit: 0, facets })).toEqual(firstAnswer);
   });
 });

@@ -111,8 +111,11 @@ export const sixRows: readonly TestRow[] = [
 ];
 
 /** Writes the dataset of the worked examples, in two segments. */
-export async function createSixRecordDataset(bench: EngineFixture): Promise<TestDataset> {
-  const { snapshot } = await bench.dataset(sixColumns, [sixRows.slice(0, 2), sixRows.slice(2)]);
+export async function createSixRecordDataset(engineFixture: EngineFixture): Promise<TestDataset> {
+  const { snapshot } = await engineFixture.dataset(sixColumns, [
+    sixRows.slice(0, 2),
+    sixRows.slice(2),
+  ]);
   const entities = { gene: 'gene', variant: 'variant', pmid: 'literature' } as const;
   return { snapshot, fields: fieldRows(sixColumns, [], entities) };
 }

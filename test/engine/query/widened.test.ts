@@ -22,11 +22,11 @@ const oldValues = [0, 5, -7, null, 40];
 const recentValues = { double: [0.5, 5, -7.25, null], long: [2 ** 33, 5, -7, null] };
 
 describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, threads) => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   beforeAll(async () => {
-    bench = await openEngineFixture(threads);
+    engineFixture = await openEngineFixture(threads);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
 
   const columnsOf = (type: StoredType): readonly Column[] => [
     column('n', type),
@@ -36,11 +36,11 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
   ];
 
   const datasetOf = async (from: StoredType, to: 'double' | 'long'): Promise<TestDataset> => {
-    const rows = (values: readonly (number | null)[], first: number) =>
-      values.map((v, i) => ({ n: first + i, v, l: v === null ? [] : [v, 1], o: { x: v } }));
-    return bench.dataset(
+    const rowsOf = (values: readonly (number | null)[], firstNumber: number) =>
+      values.map((v, i) => ({ n: firstNumber + i, v, l: v === null ? [] : [v, 1], o: { x: v } }));
+    return engineFixture.dataset(
       columnsOf(to),
-      [rows(oldValues, 0), rows(recentValues[to], oldValues.length)],
+      [rowsOf(oldValues, 0), rowsOf(recentValues[to], oldValues.length)],
       {
         stored: [columnsOf(from), columnsOf(to)],
       },
@@ -49,7 +49,7 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
 
   const ask = async ({ snapshot, fields }: TestDataset, body: object) => {
     const request = parseQuery({ limit: 100, ...body }, fields);
-    const answer = await runQuery(bench.engine, snapshot, fields, request);
+    const answer = await runQuery(engineFixture.engine, snapshot, fields, request);
     return {
       total: answer.total,
       rows: JSON.parse(answer.results) as { n: number; v: number | null; l: number[] }[],
@@ -61,12 +61,14 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
     const dataset = await datasetOf(from, to as 'double' | 'long');
     const values = [...oldValues, ...recentValues[to as 'double' | 'long']];
     const knownValues = values.filter((v) => v !== null);
-    const indices = (wanted: (v: number) => boolean) =>
-      values.flatMap((v, i) => (v !== null && wanted(v) ? [i] : []));
+    const indicesWhere = (isWanted: (v: number) => boolean) =>
+      values.flatMap((v, i) => (v !== null && isWanted(v) ? [i] : []));
 
-    const all = await ask(dataset, {});
-    expect(all.rows.map(({ v }) => v)).toEqual(values);
-    expect(all.rows.map(({ l }) => l)).toEqual(values.map((v) => (v === null ? [] : [v, 1])));
+    const wholeAnswer = await ask(dataset, {});
+    expect(wholeAnswer.rows.map(({ v }) => v)).toEqual(values);
+    expect(wholeAnswer.rows.map(({ l }) => l)).toEqual(
+      values.map((v) => (v === null ? [] : [v, 1])),
+    );
 
     const filters: readonly (readonly [unknown, (v: number) => boolean])[] = [
       [['v', 5], (v) => v === 5],
@@ -85,13 +87,16 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
           ] as const)
         : []),
     ];
-    for (const [filter, wanted] of filters) {
+    for (const [filter, isWanted] of filters) {
       const { rows } = await ask(dataset, { filters: [filter] });
-      expect([filter, rows.map(({ n }) => n)]).toEqual([filter, indices(wanted)]);
+      expect([filter, rows.map(({ n }) => n)]).toEqual([filter, indicesWhere(isWanted)]);
     }
 
-    const sorted = await ask(dataset, { ordering: ['-v', 'n'], filters: [{ not: [['v', null]] }] });
-    expect(sorted.rows.map(({ v }) => v)).toEqual(knownValues.toSorted((a, b) => b - a));
+    const sortedAnswer = await ask(dataset, {
+      ordering: ['-v', 'n'],
+      filters: [{ not: [['v', null]] }],
+    });
+    expect(sortedAnswer.rows.map(({ v }) => v)).toEqual(knownValues.toSorted((a, b) => b - a));
 
     const { facets } = await ask(dataset, {
       limit: 0,
@@ -110,8 +115,10 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
     });
     const counts = new Map<number, number>();
     for (const v of knownValues) counts.set(v, (counts.get(v) ?? 0) + 1);
-    const found = (facets!['o.x'] as [number, number][]).map(([v, count]) => [v, count] as const);
-    expect(new Map(found)).toEqual(counts);
+    const termCounts = (facets!['o.x'] as [number, number][]).map(
+      ([v, count]) => [v, count] as const,
+    );
+    expect(new Map(termCounts)).toEqual(counts);
   });
 
   test('whole numbers that doubles cannot hold are read as the nearest', async () => {
@@ -119,7 +126,7 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
       { n: 0, v: 2n ** 53n + 1n },
       { n: 1, v: 7 },
     ];
-    const dataset = await bench.dataset(
+    const dataset = await engineFixture.dataset(
       [column('n', 'long'), column('v', 'double')],
       [rows, [{ n: 2, v: 0.5 }]],
       { stored: [[column('n', 'long'), column('v', 'long')], [column('n', 'long'), column('v', 'double')]] },
@@ -131,7 +138,7 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
   });
 
   test('strings are searched as the texts that they have become', async () => {
-    const dataset = await bench.dataset(
+    const dataset = await engineFixture.dataset(
       [column('n', 'long'), column('t', 'text')],
       [
         [
@@ -142,13 +149,13 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
       ],
       { stored: [[column('n', 'long'), column('t', 'string')], [column('n', 'long'), column('t', 'text')]] },
     ); // prettier-ignore
-    const found = async (body: object) =>
+    const findNumbers = async (body: object) =>
       (await ask(dataset, body)).rows.map(({ n }) => n).toSorted((a, b) => a - b);
-    expect(await found({ filters: [['t', 'beta']] })).toEqual([0, 2]);
-    expect(await found({ filters: [['t__contains', 'alpha']] })).toEqual([0]);
-    expect(await found({ filters: [['t__exact', 'Alpha beta']] })).toEqual([0]);
-    expect(await found({ query: 'alpha' })).toEqual([0]);
-    expect(await found({ query: 't:beta' })).toEqual([0, 2]);
-    expect(await found({ filters: [{ not: [['t', null]] }] })).toEqual([0, 2]);
+    expect(await findNumbers({ filters: [['t', 'beta']] })).toEqual([0, 2]);
+    expect(await findNumbers({ filters: [['t__contains', 'alpha']] })).toEqual([0]);
+    expect(await findNumbers({ filters: [['t__exact', 'Alpha beta']] })).toEqual([0]);
+    expect(await findNumbers({ query: 'alpha' })).toEqual([0]);
+    expect(await findNumbers({ query: 't:beta' })).toEqual([0, 2]);
+    expect(await findNumbers({ filters: [{ not: [['t', null]] }] })).toEqual([0, 2]);
   });
 });

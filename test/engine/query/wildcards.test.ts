@@ -20,18 +20,18 @@ const texts = [
   null,
 ];
 
-let fixture: EngineFixture;
+let engineFixture: EngineFixture;
 let dataset: TestDataset;
 let wideDataset: TestDataset;
 beforeAll(async () => {
-  fixture = await openEngineFixture(0);
+  engineFixture = await openEngineFixture(0);
   const rows = texts.map((t, i) => ({
     t,
     s: t,
     many: t === null ? null : t.split(', '),
     short: ['brc 2', 'brca2', 'breast cancer', '-cancer', 'cancer.', 'brc2', null][i]!,
   }));
-  dataset = await fixture.dataset(columns, [
+  dataset = await engineFixture.dataset(columns, [
     rows.slice(0, 3),
     rows.slice(3),
     rows,
@@ -41,16 +41,25 @@ beforeAll(async () => {
   const wideRows = Array.from({ length: 60 }, (_, row) => ({
     t: Array.from({ length: 1000 }, (__, i) => word(1000 * row + i)).join(' '),
   }));
-  wideDataset = await fixture.dataset([column('t', 'text')], [wideRows.slice(0, 1), wideRows]);
+  wideDataset = await engineFixture.dataset(
+    [column('t', 'text')],
+    [wideRows.slice(0, 1), wideRows],
+  );
 });
-afterAll(() => fixture.close());
+afterAll(() => engineFixture.close());
 
-/** The number of records that match, by a loop over the records. */
+/** Counts the records that match, by a loop over the records. */
 function countMatches(pattern: string, values: readonly (string | null)[]): number {
-  const like = (one: string): string => pattern.replaceAll('?', one).replaceAll('*', `${one}*`);
-  const whole = new RegExp(`^${like('.')}$`, 'isu');
-  const word = new RegExp(`(?<![\\p{L}\\p{N}])${like('[\\p{L}\\p{N}]')}(?![\\p{L}\\p{N}])`, 'iu');
-  return values.filter((value) => value !== null && (whole.test(value) || word.test(value))).length;
+  const patternOf = (one: string): string =>
+    pattern.replaceAll('?', one).replaceAll('*', `${one}*`);
+  const wholePattern = new RegExp(`^${patternOf('.')}$`, 'isu');
+  const wordPattern = new RegExp(
+    `(?<![\\p{L}\\p{N}])${patternOf('[\\p{L}\\p{N}]')}(?![\\p{L}\\p{N}])`,
+    'iu',
+  );
+  return values.filter(
+    (value) => value !== null && (wholePattern.test(value) || wordPattern.test(value)),
+  ).length;
 }
 
 describe('a wildcard in a text', () => {
@@ -71,12 +80,12 @@ describe('a wildcard in a text', () => {
     ['many', '?ovary'],
   ])('is answered by the index: %s:%s', async (field, pattern) => {
     const query = `${field}:${pattern}`;
-    const { explain, total } = await explainQuery(fixture, dataset, { query });
+    const { explain, total } = await explainQuery(engineFixture, dataset, { query });
     expect(explain.plan[0]).toMatchObject({ step: 'select', executor: 'index', columns: [field] });
     expect(total).toBe(2 * countMatches(pattern, texts));
-    const counted = await explainQuery(fixture, dataset, { query, limit: 0 });
-    expect(counted.explain.plan.map(({ executor }) => executor)).toEqual(['memory']);
-    expect(counted.total).toBe(total);
+    const countAnswer = await explainQuery(engineFixture, dataset, { query, limit: 0 });
+    expect(countAnswer.explain.plan.map(({ executor }) => executor)).toEqual(['memory']);
+    expect(countAnswer.total).toBe(total);
   });
 
   test.each([
@@ -96,14 +105,14 @@ describe('a wildcard in a text', () => {
     const [field, pattern] = query.replace('\\', '').split(':') as [string, string];
     const values = field === 't' ? texts : ['brc 2', 'brca2', 'breast cancer', '-cancer', 'cancer.', 'brc2']; // prettier-ignore
     for (const limit of [0, 10]) {
-      const { explain, total } = await explainQuery(fixture, dataset, { query, limit });
+      const { explain, total } = await explainQuery(engineFixture, dataset, { query, limit });
       expect(explain.plan.find(({ step }) => step === 'select')).toMatchObject({ executor: 'sql', reason }); // prettier-ignore
       expect(total).toBe(2 * countMatches(pattern, values));
     }
   });
 
   test('is answered by the index beside strings, without a field', async () => {
-    const { explain, total } = await explainQuery(fixture, dataset, { query: '*carcin*' });
+    const { explain, total } = await explainQuery(engineFixture, dataset, { query: '*carcin*' });
     expect(explain.plan.map(({ step, executor }) => [step, executor])).toEqual([
       ['weigh', 'memory'],
       ['select', 'memory'],
@@ -115,15 +124,17 @@ describe('a wildcard in a text', () => {
   test('is answered by SQL, with the reason, if more than 50,000 terms of a segment match', async () => {
     const reason = 'too many or too long terms of t for a wildcard';
     for (const body of [{}, { limit: 0 }, { filters: [{ not: [['t', 'w0']] }] }]) {
-      const { explain, total } = await explainQuery(fixture, wideDataset, { query: 't:w*', ...body }); // prettier-ignore
+      const { explain, total } = await explainQuery(engineFixture, wideDataset, { query: 't:w*', ...body }); // prettier-ignore
       expect(explain.plan.find(({ step }) => step === 'select')).toMatchObject({ executor: 'sql', reason }); // prettier-ignore
       expect(total).toBe('filters' in body ? 59 : 61);
     }
-    const few = await explainQuery(fixture, wideDataset, { query: 't:w0*' });
-    expect(few.explain.plan[0]).toMatchObject({ step: 'select', executor: 'index' });
-    expect(few.total).toBe(2);
-    const negated = await explainQuery(fixture, wideDataset, { query: 't:w1* AND NOT t:*w*' });
-    expect(negated.explain.plan.find(({ step }) => step === 'select')).toMatchObject({ executor: 'sql', reason }); // prettier-ignore
-    expect(negated.total).toBe(0);
+    const fewTermsAnswer = await explainQuery(engineFixture, wideDataset, { query: 't:w0*' });
+    expect(fewTermsAnswer.explain.plan[0]).toMatchObject({ step: 'select', executor: 'index' });
+    expect(fewTermsAnswer.total).toBe(2);
+    const negatedAnswer = await explainQuery(engineFixture, wideDataset, {
+      query: 't:w1* AND NOT t:*w*',
+    });
+    expect(negatedAnswer.explain.plan.find(({ step }) => step === 'select')).toMatchObject({ executor: 'sql', reason }); // prettier-ignore
+    expect(negatedAnswer.total).toBe(0);
   });
 });

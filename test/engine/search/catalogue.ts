@@ -77,10 +77,10 @@ export async function randomCatalogue(random: Random, objects: number): Promise<
     await catalogFixture.createUserOf('cy@acme.org', 'acme'),
     await catalogFixture.createUserOf('dee@other.org', 'other'),
   ];
-  const vaults = await randomVaults(catalogFixture, random, users);
+  const vaults = await createRandomVaults(catalogFixture, random, users);
   const documents: WritableDocument[] = vaults.map(({ document }) => document);
-  for (let i = 0; i < objects; i++) documents.push(await randomObject(catalogFixture, random, vaults, documents, users)); // prettier-ignore
-  await randomDeletions(catalogFixture, random, documents);
+  for (let i = 0; i < objects; i++) documents.push(await createRandomObject(catalogFixture, random, vaults, documents, users)); // prettier-ignore
+  await deleteRandomObjects(catalogFixture, random, documents);
   setRandomTimes(file, random, documents);
   const closeAll = async (): Promise<void> => {
     await catalogFixture.catalog.close();
@@ -99,24 +99,24 @@ interface ModelVault {
   readonly owner: CreatedUser;
   readonly isPersonal: boolean;
   readonly isPublic: boolean;
-  readonly granted: ReadonlySet<number>;
+  readonly grantedUserIds: ReadonlySet<number>;
 }
 
-async function randomVaults(
+async function createRandomVaults(
   catalogFixture: CatalogFixture,
   random: Random,
   people: readonly CreatedUser[],
 ): Promise<readonly ModelVault[]> {
   const { vaults } = catalogFixture.catalog;
-  const found: ModelVault[] = [];
+  const modelVaults: ModelVault[] = [];
   for (const owner of people) {
     const { id, name } = owner.vault;
-    found.push({
+    modelVaults.push({
       document: vaultDocument(id, name, owner, (await vaults.get(id))!.description, [], null),
       owner,
       isPersonal: true,
       isPublic: false,
-      granted: new Set(),
+      grantedUserIds: new Set(),
     });
   }
   for (let i = 0; i < 6; i++) {
@@ -124,7 +124,7 @@ async function randomVaults(
     const name = `${random.pick(objectNames).replaceAll(/[/:*?]/g, '-')} ${i}`;
     const description = random.pick(descriptions);
     const isPublic = random.chance(0.3);
-    const storage = random.chance(0.5) ? 'Archive' : null;
+    const storageClass = random.chance(0.5) ? 'Archive' : null;
     const ownTags = [
       ...new Set(random.list(random.integerBelow(3), () => random.pick(objectTags))),
     ];
@@ -135,22 +135,22 @@ async function randomVaults(
       isPublic,
       tags: ownTags,
       ...(description !== null && { description }),
-      ...(storage !== null && { defaultStorageClass: storage }),
+      ...(storageClass !== null && { defaultStorageClass: storageClass }),
     });
-    const granted = new Set<number>();
+    const grantedUserIds = new Set<number>();
     for (const { user } of people) {
       if (user.id === owner.user.id || !random.chance(0.3)) continue;
-      granted.add(user.id);
+      grantedUserIds.add(user.id);
       await catalogFixture.catalog.vaultPermissions.grant(
         id,
         { userId: user.id },
         random.pick(['read', 'write', 'admin'] as const),
       );
     }
-    const document = vaultDocument(id, name, owner, description, ownTags, storage);
-    found.push({ document, owner, isPersonal: false, isPublic, granted });
+    const document = vaultDocument(id, name, owner, description, ownTags, storageClass);
+    modelVaults.push({ document, owner, isPersonal: false, isPublic, grantedUserIds });
   }
-  return found;
+  return modelVaults;
 }
 
 function vaultDocument(
@@ -158,7 +158,7 @@ function vaultDocument(
   name: string,
   owner: CreatedUser,
   description: string | null,
-  own: readonly string[],
+  tags: readonly string[],
   storage: string | null,
 ): WritableDocument {
   const path = `${owner.account.domain}:${name}`;
@@ -174,7 +174,7 @@ function vaultDocument(
     vault: name,
     vault_id: id,
     user: owner.user.email,
-    tags: own,
+    tags,
     storage_class: storage,
     description,
     created_at: '',
@@ -183,7 +183,7 @@ function vaultDocument(
   };
 }
 
-async function randomObject(
+async function createRandomObject(
   catalogFixture: CatalogFixture,
   random: Random,
   vaults: readonly ModelVault[],
@@ -236,7 +236,7 @@ async function randomObject(
 }
 
 /** Deletes a few objects with everything below them. */
-async function randomDeletions(
+async function deleteRandomObjects(
   catalogFixture: CatalogFixture,
   random: Random,
   documents: WritableDocument[],
@@ -272,8 +272,8 @@ function setRandomTimes(
 }
 
 function sortDocuments(documents: readonly WritableDocument[]): readonly ModelDocument[] {
-  const place = ({ type, id }: WritableDocument): number => (type === 'vault' ? id : id + 1e15);
-  return documents.toSorted((a, b) => place(a) - place(b));
+  const orderOf = ({ type, id }: WritableDocument): number => (type === 'vault' ? id : id + 1e15);
+  return documents.toSorted((a, b) => orderOf(a) - orderOf(b));
 }
 
 /** Returns a searcher; implements the rules of contract 5.2 and of the access rules in the specification independently of the code. */
@@ -283,9 +283,9 @@ async function searchingUserOf(
   vaults: readonly ModelVault[],
 ): Promise<SearchingUser> {
   const readable = new Map<number, 'own' | 'public'>();
-  for (const { document, owner, isPersonal, isPublic, granted } of vaults) {
+  for (const { document, owner, isPersonal, isPublic, grantedUserIds } of vaults) {
     const isAdmin = user.role !== 'member' && !isPersonal && owner.user.accountId === user.accountId; // prettier-ignore
-    if (owner.user.id === user.id || granted.has(user.id) || isAdmin)
+    if (owner.user.id === user.id || grantedUserIds.has(user.id) || isAdmin)
       readable.set(document.id, 'own'); // prettier-ignore
     else if (isPublic) readable.set(document.id, 'public');
   }

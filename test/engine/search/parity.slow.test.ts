@@ -121,7 +121,7 @@ function randomBody(): object {
 
 test(`both evaluators find the same, and count it the same (seed ${seed})`, async () => {
   const [searcher] = catalogue.searchers;
-  let found = 0;
+  let foundCount = 0;
   for (let i = 0; i < 200; i++) {
     const facets = Object.fromEntries([
       [random.pick(textFieldNames), { limit: random.pick([0, 2]), facets: { type: {} } }],
@@ -153,7 +153,7 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
       parseSearch(body),
     );
     const ids = answer.documents.map(({ vault, object }) => (object ?? vault).id);
-    found += answer.total;
+    foundCount += answer.total;
     expect({ i, body, total: answer.total, ids, facets: answer.facets }).toEqual({
       i,
       body,
@@ -162,5 +162,5 @@ test(`both evaluators find the same, and count it the same (seed ${seed})`, asyn
       facets: theirAnswer.facets,
     });
   }
-  expect(found).toBeGreaterThan(200);
+  expect(foundCount).toBeGreaterThan(200);
 });

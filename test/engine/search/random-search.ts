@@ -37,20 +37,23 @@ export function randomFilters(
 }
 
 function randomPair(random: Random, documents: readonly ModelDocument[]): NaiveFilter {
-  const { name, column: own } = random.pick(documentFields);
+  const { name, column: fieldColumn } = random.pick(documentFields);
   if (random.chance(0.05)) return [`${name}__exact`, null];
   if (random.chance(0.05))
     return [
       `${random.pick([name, 'tags'])}__length__${random.pick(['gte', 'lt'])}`,
       random.integerBelow(3),
     ];
-  const value = (): unknown => {
+  const randomFieldValue = (): unknown => {
     const row = random.pick(documents) as unknown as Record<string, unknown>;
-    const found = [row[name]].flat()[0];
-    return found ?? (own.type === 'long' ? 1 : own.type === 'date' ? timeTexts[0] : 'x');
+    const firstValue = [row[name]].flat()[0];
+    return (
+      firstValue ??
+      (fieldColumn.type === 'long' ? 1 : fieldColumn.type === 'date' ? timeTexts[0] : 'x')
+    );
   };
-  if (own.type === 'date') {
-    const [a, b] = [value(), value()].toSorted() as [string, string];
+  if (fieldColumn.type === 'date') {
+    const [a, b] = [randomFieldValue(), randomFieldValue()].toSorted() as [string, string];
     const day = a.slice(0, 10);
     return random.pick([
       [`${name}__range`, [a, b]],
@@ -60,8 +63,8 @@ function randomPair(random: Random, documents: readonly ModelDocument[]): NaiveF
       [`${name}__exact`, day],
     ]);
   }
-  if (own.type === 'long') {
-    const [a, b] = ([value(), value()] as number[]).toSorted((x, y) => x - y);
+  if (fieldColumn.type === 'long') {
+    const [a, b] = ([randomFieldValue(), randomFieldValue()] as number[]).toSorted((x, y) => x - y);
     return random.pick<NaiveFilter>([
       [`${name}__exact`, a],
       [`${name}__in`, [a, b, 5]],
@@ -69,8 +72,9 @@ function randomPair(random: Random, documents: readonly ModelDocument[]): NaiveF
       [`${name}__lt`, b],
     ]);
   }
-  const text = String(value());
-  if (own.type === 'text') return [`${name}__contains`, random.pick([text, 'cohort', 'the x'])];
+  const text = String(randomFieldValue());
+  if (fieldColumn.type === 'text')
+    return [`${name}__contains`, random.pick([text, 'cohort', 'the x'])];
   const [from, length] = [random.integerBelow(text.length), 1 + random.integerBelow(6)];
   // The ids of documents are compared exactly, so their letter case is not changed.
   const changedText = name !== '_id' && random.chance(0.5) ? text.toUpperCase() : text;
@@ -85,9 +89,9 @@ function randomPair(random: Random, documents: readonly ModelDocument[]): NaiveF
 
 /** Returns an ordering of up to three keys. */
 export function randomOrdering(random: Random): readonly string[] {
-  const sortable = documentFields.filter(({ column: { type } }) => type !== 'text');
+  const sortableFields = documentFields.filter(({ column: { type } }) => type !== 'text');
   return random.list(random.integerBelow(4), () => {
-    const { name } = random.pick(sortable);
+    const { name } = random.pick(sortableFields);
     return random.chance(0.5) ? `-${name}` : name;
   });
 }
@@ -133,7 +137,7 @@ export function randomQuery(random: Random, depth = 0): RandomSearchQuery {
   };
 }
 
-function hasPhrase(text: string, wanted: readonly string[]): boolean {
+function hasPhrase(text: string, phraseWords: readonly string[]): boolean {
   const wordsPresent = wordsOf(text);
-  return wordsPresent.some((_, i) => wanted.every((word, j) => wordsPresent[i + j] === word));
+  return wordsPresent.some((_, i) => phraseWords.every((word, j) => wordsPresent[i + j] === word));
 }

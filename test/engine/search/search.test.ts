@@ -49,7 +49,7 @@ test.each(seeds)(
   async (seed) => {
     const random = new Random(seed);
     catalogue = await randomCatalogue(random, 60);
-    let found = 0;
+    let foundCount = 0;
     for (let i = 0; i < 120; i++) {
       const searcher = random.pick(catalogue.searchers);
       const scope = random.pick(['all', 'any', 'access']);
@@ -61,11 +61,11 @@ test.each(seeds)(
       const offset = random.pick([0, 0, 1, 5, 1000]);
       // Without an ordering, a search for words is sorted by relevance, which the model lacks.
       const isRanked = query !== null || JSON.stringify(filters).includes('"description__');
-      const sorted = isRanked && ordering.length === 0 ? ['id', '_id'] : ordering;
+      const usedOrdering = isRanked && ordering.length === 0 ? ['id', '_id'] : ordering;
       const facet = random.pick(documentFields.filter(({ column }) => column.type === 'string' && column.name !== '_id')); // prettier-ignore
       const body = {
         filters,
-        ordering: sorted,
+        ordering: usedOrdering,
         limit,
         offset,
         vault_scope: scope,
@@ -73,20 +73,21 @@ test.each(seeds)(
         facets: { [facet.name]: { limit: 0 }, id: { facet_type: 'count' } },
         ...(query && { query: query.text }),
       };
-      const all = naiveQuery(rows, documentFields, {
+      const matchingRows = naiveQuery(rows, documentFields, {
         filters,
-        ordering: sorted,
+        ordering: usedOrdering,
         limit,
         offset,
       }).filter((row) => query?.has(row) ?? true);
-      const page = all.slice(offset, offset + limit);
-      found += all.length;
+      const page = matchingRows.slice(offset, offset + limit);
+      foundCount += matchingRows.length;
       const answer = await searchAs(searcher, body);
       const vaults = Object.fromEntries(
         answer.vaults!.map(({ vault, count }) => [vault.id, count]),
       );
       const counts: Record<string, number> = {};
-      for (const row of all) counts[String(row.vault_id)] = (counts[String(row.vault_id)] ?? 0) + 1;
+      for (const row of matchingRows)
+        counts[String(row.vault_id)] = (counts[String(row.vault_id)] ?? 0) + 1;
       expect({
         seed,
         i,
@@ -102,15 +103,21 @@ test.each(seeds)(
         i,
         who: searcher.name,
         body,
-        total: all.length,
+        total: matchingRows.length,
         ids: page.map((row) => row['_id']),
-        offset: page.length > 0 && offset + page.length < all.length ? offset + page.length : null,
-        facets: { [facet.name]: naiveTerms(all, facet), id: new Set(all.map(({ id }) => id)).size },
+        offset:
+          page.length > 0 && offset + page.length < matchingRows.length
+            ? offset + page.length
+            : null,
+        facets: {
+          [facet.name]: naiveTerms(matchingRows, facet),
+          id: new Set(matchingRows.map(({ id }) => id)).size,
+        },
         vaults: counts,
       });
     }
     // Enough requests must find something.
-    expect(found).toBeGreaterThan(100);
+    expect(foundCount).toBeGreaterThan(100);
   },
 );
 
@@ -120,8 +127,8 @@ test('hostile texts are values or mistakes, in every place (Q1, Q2)', async () =
   const allIds = idsOfAnswer(await searchAs(searcher!, {}));
   for (const place of bodiesWithText) {
     for (const text of hostileTexts) {
-      const failure = await searchAs(searcher!, place(text)).catch((error: unknown) => error);
-      const code = failure instanceof AppError ? failure.code : failure instanceof Error ? failure : 'answered'; // prettier-ignore
+      const outcome = await searchAs(searcher!, place(text)).catch((error: unknown) => error);
+      const code = outcome instanceof AppError ? outcome.code : outcome instanceof Error ? outcome : 'answered'; // prettier-ignore
       expect([text.slice(0, 40), ['answered', 'invalid', 'budget'].includes(String(code))]).toEqual([text.slice(0, 40), true]); // prettier-ignore
     }
   }
@@ -138,29 +145,29 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
   });
   await expect(abortedSearch).rejects.toMatchObject({ code: 'canceled' });
   // A table that never ends, over which a search runs until it is stopped.
-  let slices = 0;
-  const endless: SearchTable<unknown> = {
+  let sliceCount = 0;
+  const endlessTable: SearchTable<unknown> = {
     ...table,
     boundary: async (after) => after + 1,
     objects: async () => {
-      slices += 1;
+      sliceCount += 1;
       return Array.from({ length: 1_000 }, (_, i) => ({ id: i, vaultId: searcher!.readable.keys().next().value!, objectType: 'folder' as const })); // prettier-ignore
     },
   };
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const twoSearches = [
-    searchCatalog(endless, searcher!.viewer, request, { timeoutMs: 50 }),
-    searchCatalog(endless, searcher!.viewer, request, { signal: leaving.signal }),
+    searchCatalog(endlessTable, searcher!.viewer, request, { timeoutMs: 50 }),
+    searchCatalog(endlessTable, searcher!.viewer, request, { signal: controller.signal }),
   ];
   // The third search waits for a slot: one thread runs at most two searches at once.
-  const waitingSearch = searchCatalog(endless, searcher!.viewer, request, { timeoutMs: 20 });
+  const waitingSearch = searchCatalog(endlessTable, searcher!.viewer, request, { timeoutMs: 20 });
   await expect(waitingSearch).rejects.toMatchObject({ code: 'budget', message: expect.stringMatching(/^The search took longer than 0.02 s, .*: narrow it/) }); // prettier-ignore
   await expect(twoSearches[0]).rejects.toMatchObject({ code: 'budget' });
-  leaving.abort();
+  controller.abort();
   await expect(twoSearches[1]).rejects.toMatchObject({ code: 'canceled' });
-  const done = slices;
+  const sliceCountAtEnd = sliceCount;
   await new Promise((resolve) => setImmediate(resolve));
-  expect(slices).toBe(done);
+  expect(sliceCount).toBe(sliceCountAtEnd);
 });
 
 test('what is deleted while a search goes on is left out of its page, and changes no other', async () => {
@@ -177,9 +184,9 @@ test('what is deleted while a search goes on is left out of its page, and change
       return catalog.search.byIds(ids);
     },
   };
-  const all = idsOfAnswer(await searchAs(searcher!, {}));
+  const allIds = idsOfAnswer(await searchAs(searcher!, {}));
   const answer = await searchCatalog(table, searcher!.viewer, parseSearch({}));
-  expect(idsOfAnswer(answer)).toEqual(all.filter((id) => id !== goneFile['_id']));
+  expect(idsOfAnswer(answer)).toEqual(allIds.filter((id) => id !== goneFile['_id']));
 });
 
 test('facets of every kind, nested too, are what a count by hand says', async () => {
@@ -197,14 +204,14 @@ test('facets of every kind, nested too, are what a count by hand says', async ()
       id: { facet_type: 'percentiles', percents: [0, 50, 100] },
     },
   });
-  const count = (keys: readonly string[]): readonly (readonly [string, number])[] => {
+  const countByKey = (keys: readonly string[]): readonly (readonly [string, number])[] => {
     const counts = new Map<string, number>();
     for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
     return [...counts];
   };
   const byKey = (a: readonly [string, number], b: readonly [string, number]): number => (a[0] < b[0] ? -1 : 1); // prettier-ignore
-  const days = count(rows.map((row) => row.created_at.slice(0, 10))).toSorted(byKey);
-  const months = count(rows.map((row) => `${row.updated_at.slice(0, 7)}-01`)).toSorted(byKey);
+  const days = countByKey(rows.map((row) => row.created_at.slice(0, 10))).toSorted(byKey);
+  const months = countByKey(rows.map((row) => `${row.updated_at.slice(0, 7)}-01`)).toSorted(byKey);
   const vaultIds = rows.map((row) => row.vault_id);
   const sum = vaultIds.reduce((a, b) => a + b, 0);
   const vaults = naiveTerms(rows as never, { name: 'vault', path: ['vault'], column: { name: 'vault', physical: 'vault', type: 'string', isList: false } }); // prettier-ignore
@@ -222,7 +229,7 @@ test('facets of every kind, nested too, are what a count by hand says', async ()
     },
     vault: vaults.map(([name, total]) => {
       const typesInside = rows.filter((row) => row.vault === name).map((row) => row.type);
-      const types = count(typesInside).toSorted((a, b) => b[1] - a[1] || byKey(a, b));
+      const types = countByKey(typesInside).toSorted((a, b) => b[1] - a[1] || byKey(a, b));
       return [name, total, { type: types }];
     }),
     type: new Set(rows.map((row) => row.type)).size,

@@ -40,32 +40,32 @@ async function newScratchFolder(name: string): Promise<string> {
 }
 
 test('files of a retired dataset stay for snapshots that exist, until they have ended or the dataset is restored (Q12)', async () => {
-  const [id = 0, other = 0] = datasetIds;
+  const [id = 0, otherId = 0] = datasetIds;
   const removals: (() => void)[] = [];
   const setTimer = (work: () => void, ms: number): NodeJS.Timeout => {
     removals.push(work);
     return setTimeout(() => undefined, ms);
   };
   const store = openStore(lake.data, { setTimer });
-  const before = await store.snapshot(id);
+  const snapshotBefore = await store.snapshot(id);
   const paths = await readdir(lake.data.dataset(id), { recursive: true });
   await writeArchive(lake.data, id, lake.data.archive(id));
-  await writeArchive(lake.data, other, lake.data.archive(other));
-  const { folder: unpacked } = await unpackArchive(
+  await writeArchive(lake.data, otherId, lake.data.archive(otherId));
+  const { folder: unpackedFolder } = await unpackArchive(
     lake.data.archive(id),
     id,
     await newScratchFolder('1-1'),
   );
   await store.retire(id);
   await store.retire(id); // a second retirement changes nothing
-  for (const path of before.files) expect((await stat(path)).isFile()).toBe(true);
+  for (const path of snapshotBefore.files) expect((await stat(path)).isFile()).toBe(true);
   expect(await store.version(id)).toBe(-1);
-  await store.restore(id, unpacked);
+  await store.restore(id, unpackedFolder);
   // Folders are removed in order: when a folder that was retired later has been removed, the earlier one must have been removed too.
-  await store.retire(other);
+  await store.retire(otherId);
   for (const removeFolder of removals) removeFolder();
-  await pollUntil(async () => !(await readdir(lake.data.datasets)).includes(String(other)));
-  expect(await store.snapshot(id)).toEqual(before);
+  await pollUntil(async () => !(await readdir(lake.data.datasets)).includes(String(otherId)));
+  expect(await store.snapshot(id)).toEqual(snapshotBefore);
   expect((await readdir(lake.data.dataset(id), { recursive: true })).toSorted()).toEqual([...paths, '_restored'].toSorted()); // prettier-ignore
   expect(await store.verify(id)).toEqual([]);
 });
@@ -100,11 +100,11 @@ test.each([
   await store.commit(id, { columns: [], add: [], remove: [], info: {} }, '');
   await writeArchive(lake.data, id, lake.data.archive(id));
   const scratch = await newScratchFolder(`3-${operation}`);
-  const { folder: unpacked } = await unpackArchive(lake.data.archive(id), id, scratch);
+  const { folder: unpackedFolder } = await unpackArchive(lake.data.archive(id), id, scratch);
   await store.retire(id);
   armFault({ code: 'EIO', nth, isLasting: true, operations: [operation] });
   try {
-    await expect(store.restore(id, unpacked)).rejects.toThrow('EIO');
+    await expect(store.restore(id, unpackedFolder)).rejects.toThrow('EIO');
   } finally {
     armFault(undefined);
   }
@@ -114,9 +114,9 @@ test.each([
 
 test('a dataset without an archive is not retired', async () => {
   const [, , id = 0] = datasetIds;
-  const before = await readdir(lake.data.dataset(id), { recursive: true });
+  const entriesBefore = await readdir(lake.data.dataset(id), { recursive: true });
   await expect(openStore(lake.data).retire(id)).rejects.toThrow(`${id}.tar.zst is missing`);
-  expect(await readdir(lake.data.dataset(id), { recursive: true })).toEqual(before);
+  expect(await readdir(lake.data.dataset(id), { recursive: true })).toEqual(entriesBefore);
 });
 
 test('a dataset that was deleted is not restored, and loses its archive', async () => {
@@ -124,9 +124,9 @@ test('a dataset that was deleted is not restored, and loses its archive', async 
   const store = openStore(lake.data, { dropAfterMs: 0 });
   const path = lake.data.archive(id);
   expect((await writeArchive(lake.data, id, path)).version).toBe(-1);
-  const { folder: unpacked } = await unpackArchive(path, id, await newScratchFolder('2-1'));
+  const { folder: unpackedFolder } = await unpackArchive(path, id, await newScratchFolder('2-1'));
   await store.drop(id);
-  await expect(store.restore(id, unpacked)).rejects.toThrow('was deleted meanwhile');
+  await expect(store.restore(id, unpackedFolder)).rejects.toThrow('was deleted meanwhile');
   expect(await readdir(lake.data.archives)).not.toContain(`${id}.tar.zst`);
   expect(await readdir(lake.data.datasets)).not.toContain(String(id));
 });
@@ -135,14 +135,14 @@ test('a dataset that was deleted is not restored, and loses its archive', async 
 async function forgeArchive(path: string, bytes: Buffer, manifest: object = {}): Promise<string> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const files = [{ path, bytes: bytes.length, sha256 }];
-  const text = Buffer.from(JSON.stringify({ format: 1, dataset_id: 7, version: -1, files, ...manifest })); // prettier-ignore
+  const manifestBytes = Buffer.from(JSON.stringify({ format: 1, dataset_id: 7, version: -1, files, ...manifest })); // prettier-ignore
   const pieces = [
     tarHeader(path, bytes.length, 0),
     bytes,
     tarPadding(bytes.length),
-    tarHeader('manifest.json', text.length, 0),
-    text,
-    tarPadding(text.length),
+    tarHeader('manifest.json', manifestBytes.length, 0),
+    manifestBytes,
+    tarPadding(manifestBytes.length),
     tarEndBlocks,
   ];
   const file = join(await newScratchFolder('forged'), 'forged.tar.zst');
@@ -179,9 +179,9 @@ test('an archive of another dataset, of a newer format, or with another manifest
     );
   }
   const plainArchive = await forgeArchive(schemaPath, bytes);
-  const all = await readFile(plainArchive);
-  for (const length of [0, 5, all.length - 5]) {
-    await writeFile(plainArchive, all.subarray(0, length));
+  const archiveBytes = await readFile(plainArchive);
+  for (const length of [0, 5, archiveBytes.length - 5]) {
+    await writeFile(plainArchive, archiveBytes.subarray(0, length));
     await expect(checkArchive(plainArchive, 7)).rejects.toThrow(/is damaged|ends early/);
   }
 });

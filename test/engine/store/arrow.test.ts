@@ -49,8 +49,8 @@ describe('columns', () => {
     const schema = arrowSchema(columns);
     expect(schema.fields.slice(0, 2).map((field) => field.name)).toEqual(['_id', '_commit']);
     expect(columnsOfFields(schema.fields.slice(2))).toEqual(columns);
-    const read = tableFromIPC(tableToIPC(new Table(schema))).schema;
-    expect(columnsOfFields(read.fields.slice(2))).toEqual(columns);
+    const readSchema = tableFromIPC(tableToIPC(new Table(schema))).schema;
+    expect(columnsOfFields(readSchema.fields.slice(2))).toEqual(columns);
   });
 
   test('survive as a Delta schema', () => {
@@ -72,7 +72,13 @@ describe('columns', () => {
   });
 
   test('refuse an object without fields, which Parquet cannot express', () => {
-    const empty: Column = { name: 'o', physical: 'o', type: 'object', isList: false, children: [] };
-    expect(() => arrowSchema([empty])).toThrow('object o has no fields');
+    const emptyObject: Column = {
+      name: 'o',
+      physical: 'o',
+      type: 'object',
+      isList: false,
+      children: [],
+    };
+    expect(() => arrowSchema([emptyObject])).toThrow('object o has no fields');
   });
 });

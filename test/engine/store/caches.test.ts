@@ -40,10 +40,10 @@ async function commitRecord(store: Store, id: number): Promise<Snapshot> {
 test('an earlier version that was asked for stays cached while others commit, and the last 64 versions do', async () => {
   const store = openStore(folder);
   for (let version = 0; version < 3; version++) await commitNothing(store, 1);
-  const askedFor = await store.snapshot(1, 1);
+  const cachedSnapshot = await store.snapshot(1, 1);
   for (let version = 3; version < 70; version++) await commitNothing(store, 1);
   const newest = await store.snapshot(1);
-  expect(await store.snapshot(1, 1)).toBe(askedFor);
+  expect(await store.snapshot(1, 1)).toBe(cachedSnapshot);
   for (let version = 70; version < 134; version++) await commitNothing(store, 1);
   expect(await store.snapshot(1, 69)).toBe(newest);
 });
@@ -56,10 +56,10 @@ test('rollbacks evict no version that was asked for, and write no schema file of
   for (let version = 0; version < 3; version++) await commitNothing(store, id);
   const schemaFile = (await store.snapshot(id)).files[0]!;
   while ((await store.version(id)) < 140) await commitWider();
-  const askedFor = await store.snapshot(id, 60);
+  const cachedSnapshot = await store.snapshot(id, 60);
   await rm(schemaFile);
   for (let version = 1; version < 140; version += 2) await store.rollback(id, version, 140);
-  expect(await store.snapshot(id, 60)).toBe(askedFor);
+  expect(await store.snapshot(id, 60)).toBe(cachedSnapshot);
   expect(fileExists(schemaFile)).toBe(false);
   // An earlier version of which nothing is cached gives the same rollback.
   for (const version of [0, 1, 70, 140])
@@ -70,41 +70,44 @@ test('a rollback reads no log entry that the same store has written', async () =
   const id = 4;
   const store = openStore(folder);
   for (let version = 0; version < 5; version++) await commitRecord(store, id);
-  const last = await store.version(id);
-  const wanted = [0, 2, 4].map((version) => openStore(folder).rollback(id, version, last));
-  const expected = await Promise.all(wanted);
+  const lastVersion = await store.version(id);
+  const rollbacks = [0, 2, 4].map((version) =>
+    openStore(folder).rollback(id, version, lastVersion),
+  );
+  const expected = await Promise.all(rollbacks);
   armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['read'] });
   try {
     for (const [i, version] of [0, 2, 4].entries())
-      expect(await store.rollback(id, version, last)).toEqual(expected[i]);
-    await expect(openStore(folder).rollback(id, 2, last)).rejects.toThrow('EIO');
+      expect(await store.rollback(id, version, lastVersion)).toEqual(expected[i]);
+    await expect(openStore(folder).rollback(id, 2, lastVersion)).rejects.toThrow('EIO');
   } finally {
     armFault(undefined);
   }
 });
 
-/** A log entry that deletes a number of rows of one segment. */
+/** Returns a log entry that deletes a number of rows of one segment. */
 function entryWithDeletedRows(version: number, rows: number): LogEntry {
   const update = [{ segment: { path: 'a.parquet', deletion: { encoded: '', bytes: 0, rows } }, before: undefined }]; // prettier-ignore
   return { version, columns: undefined, add: [], remove: [], update, beginsDeletions: false, isRewrite: false, info: {}, time: 0 }; // prettier-ignore
 }
 
 test('written log entries are kept up to a size that counts their decoded rows, without whole segments, until the dataset is forgotten', () => {
-  const written = new WrittenEntries(10_000);
-  const kept = () => [0, 1, 2].map((version) => written.get(5, version) !== undefined);
-  for (const version of [0, 1, 2]) written.add(5, entryWithDeletedRows(version, 1_000), 100);
-  expect(kept()).toEqual([false, true, true]);
-  written.add(51, entryWithDeletedRows(0, 1), 100);
-  expect(kept()).toEqual([false, true, true]);
-  written.forget(5);
-  expect([...kept(), written.get(51, 0)?.version]).toEqual([false, false, false, 0]);
-  const whole = { path: 'b.parquet', rows: 9, bytes: 9, stats: {} } as unknown as Segment;
-  written.add(6, { ...entryWithDeletedRows(0, 1), remove: [whole], update: [{ segment: whole, before: undefined }] }, 1);
-  expect(written.get(6, 0)).toMatchObject({
+  const writtenEntries = new WrittenEntries(10_000);
+  const areKept = () => [0, 1, 2].map((version) => writtenEntries.get(5, version) !== undefined);
+  for (const version of [0, 1, 2]) writtenEntries.add(5, entryWithDeletedRows(version, 1_000), 100);
+  expect(areKept()).toEqual([false, true, true]);
+  writtenEntries.add(51, entryWithDeletedRows(0, 1), 100);
+  expect(areKept()).toEqual([false, true, true]);
+  writtenEntries.forget(5);
+  expect([...areKept(), writtenEntries.get(51, 0)?.version]).toEqual([false, false, false, 0]);
+  const wholeSegment = { path: 'b.parquet', rows: 9, bytes: 9, stats: {} } as unknown as Segment;
+  const update = [{ segment: wholeSegment, before: undefined }];
+  writtenEntries.add(6, { ...entryWithDeletedRows(0, 1), remove: [wholeSegment], update }, 1);
+  expect(writtenEntries.get(6, 0)).toMatchObject({
     remove: [{ path: 'b.parquet', deletion: undefined }],
     update: [{ segment: { path: 'b.parquet', deletion: undefined }, before: undefined }],
   });
-  expect(Object.keys(written.get(6, 0)!.remove[0]!)).toEqual(['path', 'deletion']);
+  expect(Object.keys(writtenEntries.get(6, 0)!.remove[0]!)).toEqual(['path', 'deletion']);
 }); // prettier-ignore
 
 test('other work goes on between the written log entries that a rollback follows', async () => {
@@ -113,17 +116,17 @@ test('other work goes on between the written log entries that a rollback follows
   for (let version = 0; version < 30; version++) await commitRecord(store, id);
   let turns = 0;
   let isDone = false;
-  const count = (): void => {
+  const countTurns = (): void => {
     turns += 1;
-    if (!isDone) setImmediate(count);
+    if (!isDone) setImmediate(countTurns);
   };
   const rollback = store.rollback(id, 0, 29).finally(() => (isDone = true));
-  setImmediate(count);
+  setImmediate(countTurns);
   await rollback;
   expect(turns).toBeGreaterThanOrEqual(25);
 });
 
-/** A version of a dataset without files, one segment of which has deleted rows. */
+/** Returns a version of a dataset without files, one segment of which has deleted rows. */
 function versionWithDeletedRows(version: number, rows: number): Snapshot {
   const deletion = { encoded: '', bytes: 0, rows };
   const segment = { path: 'a.parquet', rows: 2 * rows, deletion } as Segment;

@@ -73,22 +73,25 @@ test(`a replay from a checkpoint gives the state of the whole log (STRANDLAKE_SE
         const { version } = await newStore().snapshot(id);
         await writeCheckpointFor(store, id, version);
         const wholeState = await replayLog(folder, id, Infinity, emptyState);
-        const read = await readCheckpoint(folder, id, version);
-        expect([round, step, comparableState(read)]).toEqual([
+        const checkpointState = await readCheckpoint(folder, id, version);
+        expect([round, step, comparableState(checkpointState)]).toEqual([
           round,
           step,
           comparableState(wholeState),
         ]);
-        expect(await checksumOfState(id, read)).toBe(await checksumOfState(id, wholeState));
+        expect(await checksumOfState(id, checkpointState)).toBe(
+          await checksumOfState(id, wholeState),
+        );
       }
     }
-    const last = numbers.versions.length - 1;
-    for (let version = 0; version <= last; version++) {
-      const [short, whole] = [await replayLog(folder, id, version), await replayLog(folder, id, version, emptyState)]; // prettier-ignore
-      expect([round, version, comparableState(short)]).toEqual([
+    const lastVersion = numbers.versions.length - 1;
+    for (let version = 0; version <= lastVersion; version++) {
+      const stateFromCheckpoint = await replayLog(folder, id, version);
+      const stateOfWholeLog = await replayLog(folder, id, version, emptyState);
+      expect([round, version, comparableState(stateFromCheckpoint)]).toEqual([
         round,
         version,
-        comparableState(whole),
+        comparableState(stateOfWholeLog),
       ]);
     }
     expect(await store.verify(id)).toEqual([]);
@@ -107,18 +110,18 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
   const wholeState = comparableState(await replayLog(folder, id, Infinity, emptyState));
   const path = folder.checkpoint(id, 9);
   const bytes = await readFile(path);
-  let noticed = 0;
+  let noticedCount = 0;
   for (let i = 0; i < 150; i++) {
     const badBytes = Buffer.from(bytes);
     const at = Math.floor(next() * badBytes.length);
     badBytes[at] = badBytes[at]! ^ (1 << Math.floor(next() * 8));
     await writeFile(path, next() < 0.1 ? badBytes.subarray(0, at) : badBytes);
     expect([i, at, comparableState(await replayLog(folder, id))]).toEqual([i, at, wholeState]);
-    if ((await store.verify(id)).length > 0) noticed++;
+    if ((await store.verify(id)).length > 0) noticedCount++;
   }
   // Damage of statistics and indexes, which nothing reads and which make up about half of the file, goes unnoticed; the limit is seven
   // standard deviations below the expected number of noticed damages.
-  expect(noticed).toBeGreaterThan(40);
+  expect(noticedCount).toBeGreaterThan(40);
   // The checkpoint is replaced by one of another version, then by one of another dataset.
   await writeFile(path, await readFile(folder.checkpoint(id, 4)));
   expect(comparableState(await replayLog(folder, id))).toEqual(wholeState);
@@ -138,13 +141,19 @@ test('a checkpoint is due after a hundred entries, and names the newest one for 
     expect(await store.isCheckpointDue(id)).toBe(false);
     await numbers.changeRandomly();
   }
-  for (const due of [store, newStore()]) expect(await due.isCheckpointDue(id)).toBe(true);
+  for (const eachStore of [store, newStore()])
+    expect(await eachStore.isCheckpointDue(id)).toBe(true);
   await writeCheckpointFor(store, id, 99);
-  for (const due of [store, newStore()]) expect(await due.isCheckpointDue(id)).toBe(false);
-  const last: unknown = JSON.parse(await readFile(folder.lastCheckpoint(id), 'utf8'));
+  for (const eachStore of [store, newStore()])
+    expect(await eachStore.isCheckpointDue(id)).toBe(false);
+  const lastCheckpoint: unknown = JSON.parse(await readFile(folder.lastCheckpoint(id), 'utf8'));
   const { segments } = await store.snapshot(id);
   const { num_rows: size } = await readFooter(folder.checkpoint(id, 99));
-  expect(last).toMatchObject({ version: 99, numOfAddFiles: segments.length, size: Number(size) });
+  expect(lastCheckpoint).toMatchObject({
+    version: 99,
+    numOfAddFiles: segments.length,
+    size: Number(size),
+  });
   await store.drop(id);
 });
 
@@ -179,5 +188,6 @@ test('a checkpoint with thousands of rows has several row groups, and the next o
     expect([entries, await reopenedStore.isCheckpointDue(id)]).toEqual([entries, false]);
     await store.commit(id, { columns, add: [], remove: [], info: {} }, folder.scratch);
   }
-  for (const due of [store, newStore()]) expect(await due.isCheckpointDue(id)).toBe(true);
+  for (const eachStore of [store, newStore()])
+    expect(await eachStore.isCheckpointDue(id)).toBe(true);
 });

@@ -25,33 +25,33 @@ const segmentOf = (rows: number, bytes = rows * 10): Segment => ({
 function compactAfterCommits(
   sizes: readonly number[],
   isQuiet = false,
-): { left: Segment[]; rewritten: number; most: number } {
+): { segmentsLeft: Segment[]; rewrittenRows: number; mostSegments: number } {
   let segmentsLeft: Segment[] = [];
   let rewrittenRows = 0;
   let mostSegments = 0;
   for (const rows of sizes) {
     segmentsLeft.push(segmentOf(rows));
     for (
-      let due = planMerge(segmentsLeft, isQuiet);
-      due !== undefined;
-      due = planMerge(segmentsLeft, isQuiet)
+      let dueSegments = planMerge(segmentsLeft, isQuiet);
+      dueSegments !== undefined;
+      dueSegments = planMerge(segmentsLeft, isQuiet)
     ) {
-      const at = segmentsLeft.indexOf(due[0]!);
+      const at = segmentsLeft.indexOf(dueSegments[0]!);
       // The segments that a merge combines are neighbours, in order.
-      expect(segmentsLeft.slice(at, at + due.length)).toEqual(due);
-      expect(due.length).toBeGreaterThan(1);
-      const total = due.reduce((sum, one) => sum + one.rows, 0);
+      expect(segmentsLeft.slice(at, at + dueSegments.length)).toEqual(dueSegments);
+      expect(dueSegments.length).toBeGreaterThan(1);
+      const total = dueSegments.reduce((sum, one) => sum + one.rows, 0);
       expect(total).toBeLessThanOrEqual(122_880);
       rewrittenRows += total;
       segmentsLeft = [
         ...segmentsLeft.slice(0, at),
         segmentOf(total),
-        ...segmentsLeft.slice(at + due.length),
+        ...segmentsLeft.slice(at + dueSegments.length),
       ];
     }
     mostSegments = Math.max(mostSegments, segmentsLeft.length);
   }
-  return { left: segmentsLeft, rewritten: rewrittenRows, most: mostSegments };
+  return { segmentsLeft, rewrittenRows, mostSegments };
 }
 
 describe('the choice of segments to merge', () => {
@@ -76,7 +76,7 @@ describe('the choice of segments to merge', () => {
     const text = { name: 't', physical: 't', type: 'text', isList: false } as const;
     const listColumn = { ...text, isList: true };
     const objectWith = (...children: Columns): Columns => [{ ...text, type: 'object', children }];
-    const inLists = [
+    const listColumnSets = [
       [listColumn],
       objectWith(listColumn),
       [{ ...objectWith(text)[0]!, isList: true }],
@@ -84,7 +84,7 @@ describe('the choice of segments to merge', () => {
     ];
     for (const columns of [[], [text], objectWith(text)])
       expect(planMerge([{ ...olderSegment, columns }], true)).toBeUndefined();
-    for (const columns of inLists) {
+    for (const columns of listColumnSets) {
       const oldSegment = { ...olderSegment, columns };
       expect(planMerge([oldSegment], true)).toEqual([oldSegment]);
       expect(planMerge([{ ...oldSegment, format: segmentFormat }], true)).toBeUndefined();
@@ -92,41 +92,47 @@ describe('the choice of segments to merge', () => {
   });
 
   test('falls on neighbours without records, however many there are, and never on those with a record between them', () => {
-    const dead = (rows = 1): Segment => ({
+    const deadSegment = (rows = 1): Segment => ({
       ...segmentOf(rows),
       deletion: deletionVector(Int32Array.from({ length: rows }, (_, row) => row)),
     });
-    const manyDead = Array.from({ length: 100 }, () => dead());
-    const live = segmentOf(5);
-    expect(planMerge([live, ...manyDead, live])).toEqual(manyDead);
-    expect(planMerge([live, ...manyDead.slice(0, 15), live])).toBeUndefined();
-    expect(planMerge([live, ...manyDead.slice(0, 4), live], true)).toEqual(manyDead.slice(0, 4));
-    const separated = manyDead.flatMap((one, i) =>
+    const deadSegments = Array.from({ length: 100 }, () => deadSegment());
+    const liveSegment = segmentOf(5);
+    expect(planMerge([liveSegment, ...deadSegments, liveSegment])).toEqual(deadSegments);
+    expect(planMerge([liveSegment, ...deadSegments.slice(0, 15), liveSegment])).toBeUndefined();
+    expect(planMerge([liveSegment, ...deadSegments.slice(0, 4), liveSegment], true)).toEqual(
+      deadSegments.slice(0, 4),
+    );
+    const separatedSegments = deadSegments.flatMap((one, i) =>
       i % 10 === 0 ? [segmentOf(100_000), one] : [one],
     );
-    expect(planMerge(separated)).toBeUndefined();
-    const large = Array.from({ length: 20 }, () => dead(100_000));
-    expect(planMerge(large)).toBeUndefined();
+    expect(planMerge(separatedSegments)).toBeUndefined();
+    const largeDeadSegments = Array.from({ length: 20 }, () => deadSegment(100_000));
+    expect(planMerge(largeDeadSegments)).toBeUndefined();
     // An upsert of the same records leaves a segment without records each time.
     let segmentsLeft: Segment[] = [segmentOf(300)];
-    let most = 0;
+    let mostSegments = 0;
     let rewrittenRows = 0;
     for (let i = 0; i < 3_000; i++) {
       segmentsLeft = [
         ...segmentsLeft.slice(0, -1),
-        ...(i === 0 ? segmentsLeft : [dead(5)]),
+        ...(i === 0 ? segmentsLeft : [deadSegment(5)]),
         segmentOf(5),
       ];
-      for (let due = planMerge(segmentsLeft); due !== undefined; due = planMerge(segmentsLeft)) {
-        const total = due.reduce((sum, { rows }) => sum + rows, 0);
+      for (
+        let dueSegments = planMerge(segmentsLeft);
+        dueSegments !== undefined;
+        dueSegments = planMerge(segmentsLeft)
+      ) {
+        const total = dueSegments.reduce((sum, { rows }) => sum + rows, 0);
         rewrittenRows += total;
-        const [at, count] = [segmentsLeft.indexOf(due[0]!), due.length];
-        expect(segmentsLeft.slice(at, at + count)).toEqual(due);
-        segmentsLeft = segmentsLeft.toSpliced(at, count, dead(total));
+        const [at, count] = [segmentsLeft.indexOf(dueSegments[0]!), dueSegments.length];
+        expect(segmentsLeft.slice(at, at + count)).toEqual(dueSegments);
+        segmentsLeft = segmentsLeft.toSpliced(at, count, deadSegment(total));
       }
-      most = Math.max(most, segmentsLeft.length);
+      mostSegments = Math.max(mostSegments, segmentsLeft.length);
     }
-    expect(most).toBeLessThan(64);
+    expect(mostSegments).toBeLessThan(64);
     expect(rewrittenRows / 15_000).toBeLessThan(10);
   });
 
@@ -140,12 +146,12 @@ describe('the choice of segments to merge', () => {
   });
 
   test('contains all of many small segments, up to a full segment', () => {
-    const tiny = Array.from({ length: 1_000 }, () => segmentOf(100));
-    expect(planMerge(tiny)).toEqual(tiny.slice(0, 256));
-    const medium = Array.from({ length: 100 }, () => segmentOf(10_000));
-    expect(planMerge(medium)).toEqual(medium.slice(0, 12));
-    const segmentsBehind = [segmentOf(100_000), ...tiny, segmentOf(100_000)];
-    expect(planMerge(segmentsBehind)).toEqual(tiny.slice(0, 256));
+    const tinySegments = Array.from({ length: 1_000 }, () => segmentOf(100));
+    expect(planMerge(tinySegments)).toEqual(tinySegments.slice(0, 256));
+    const mediumSegments = Array.from({ length: 100 }, () => segmentOf(10_000));
+    expect(planMerge(mediumSegments)).toEqual(mediumSegments.slice(0, 12));
+    const segmentsBehind = [segmentOf(100_000), ...tinySegments, segmentOf(100_000)];
+    expect(planMerge(segmentsBehind)).toEqual(tinySegments.slice(0, 256));
   });
 
   test.each([
@@ -158,19 +164,19 @@ describe('the choice of segments to merge', () => {
     const next = random(seed);
     const sizes = Array.from({ length: count }, (_one, i) => size(next, i));
     const rows = sizes.reduce((sum, one) => sum + one, 0);
-    const { left, rewritten, most } = compactAfterCommits(sizes);
-    expect(left.reduce((sum, one) => sum + one.rows, 0)).toBe(rows);
-    const largeCount = left.filter((one) => one.rows >= 61_440).length;
-    expect(most).toBeLessThan(64 * (largeCount + 1));
-    expect(left.length - largeCount).toBeLessThan(40 * (largeCount + 1));
-    expect(rewritten / rows).toBeLessThan(10);
+    const { segmentsLeft, rewrittenRows, mostSegments } = compactAfterCommits(sizes);
+    expect(segmentsLeft.reduce((sum, one) => sum + one.rows, 0)).toBe(rows);
+    const largeCount = segmentsLeft.filter((one) => one.rows >= 61_440).length;
+    expect(mostSegments).toBeLessThan(64 * (largeCount + 1));
+    expect(segmentsLeft.length - largeCount).toBeLessThan(40 * (largeCount + 1));
+    expect(rewrittenRows / rows).toBeLessThan(10);
   });
 
   test('merges a few segments only in quiet times, even after each commit', () => {
-    const { left, rewritten, most } = compactAfterCommits(Array.from({ length: 20_000 }, () => 1), true); // prettier-ignore
-    expect(left.reduce((sum, one) => sum + one.rows, 0)).toBe(20_000);
-    expect(most).toBeLessThan(20);
-    expect(left.length).toBeLessThan(20);
-    expect(rewritten / 20_000).toBeLessThan(20);
+    const { segmentsLeft, rewrittenRows, mostSegments } = compactAfterCommits(Array.from({ length: 20_000 }, () => 1), true); // prettier-ignore
+    expect(segmentsLeft.reduce((sum, one) => sum + one.rows, 0)).toBe(20_000);
+    expect(mostSegments).toBeLessThan(20);
+    expect(segmentsLeft.length).toBeLessThan(20);
+    expect(rewrittenRows / 20_000).toBeLessThan(20);
   });
 });

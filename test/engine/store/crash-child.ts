@@ -18,12 +18,12 @@ for (let commit = 0; commit < Number(commits); commit++) {
   const { version } = await store.snapshot(Number(id));
   const scratch = folder.taskScratch(process.pid, commit);
   await makeFolder(scratch);
-  const segment = (chunk: number) => {
+  const stageSegment = (chunk: number) => {
     const values = Array.from({ length: 5 }, (_, i) => BigInt((version + 1) * 10 + chunk * 5 + i));
     const data = batchOf(columns, [values], 5, BigInt(version + 2), chunk);
     return writeSegment({ columns, data, rows: 5 }, join(scratch, `${chunk}.parquet`));
   };
-  const add = [await segment(0), await segment(1)];
+  const add = [await stageSegment(0), await stageSegment(1)];
   const info = { task: commit };
   await store.commit(Number(id), { columns, add, remove: [], info, base: version }, scratch);
   process.stdout.write(`${version + 1}\n`);

@@ -23,7 +23,7 @@ async function runCommittingChild(
   count: number,
   crashpoint?: string,
   killAfterMs?: number,
-): Promise<{ acknowledged: number; signal: string | null }> {
+): Promise<{ acknowledgedVersion: number; signal: string | null }> {
   const env = { ...process.env, STRANDLAKE_CRASH_POINT: crashpoint };
   const runningChild = spawn(
     process.execPath,
@@ -33,10 +33,10 @@ async function runCommittingChild(
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   );
-  let acknowledged = -1;
+  let acknowledgedVersion = -1;
   let timer: NodeJS.Timeout | undefined;
   runningChild.stdout.setEncoding('utf8').on('data', (lines: string) => {
-    acknowledged = Number(lines.trim().split('\n').at(-1));
+    acknowledgedVersion = Number(lines.trim().split('\n').at(-1));
     if (killAfterMs !== undefined)
       timer ??= setTimeout(() => runningChild.kill('SIGKILL'), killAfterMs);
   });
@@ -44,20 +44,20 @@ async function runCommittingChild(
     runningChild.on('close', (_code, name) => resolve(name));
   });
   clearTimeout(timer);
-  return { acknowledged, signal };
+  return { acknowledgedVersion, signal };
 }
 
 /** Opens the folder after a crash: it must hold exactly one complete version and no other files. Returns the version. */
-async function recoverVersion(acknowledged: number): Promise<number> {
+async function recoverVersion(acknowledgedVersion: number): Promise<number> {
   const folder = await openDataFolder(root);
   const store = openStore(folder);
   await store.sweep(committedVersion);
   await sweepFolder(folder.scratch);
   const { version, files, segments } = await store.snapshot(datasetId);
-  const found = (await readWithDuckdb(files, '*')).columns[2] ?? [];
-  expect(found).toEqual(Array.from({ length: (version + 1) * 10 }, (_, i) => BigInt(i)));
+  const numbers = (await readWithDuckdb(files, '*')).columns[2] ?? [];
+  expect(numbers).toEqual(Array.from({ length: (version + 1) * 10 }, (_, i) => BigInt(i)));
   // The recovered version has all commits reported as durable, and at most the one in progress in addition.
-  expect([acknowledged, acknowledged + 1]).toContain(version);
+  expect([acknowledgedVersion, acknowledgedVersion + 1]).toContain(version);
   expect(await store.verify(datasetId)).toEqual([]);
   expect(await readdir(folder.scratch)).toEqual([]);
   if (version >= 0) {
@@ -82,22 +82,29 @@ describe('a kill -9', () => {
     ['log.linked', 0],
     ['log.linked:2', 1],
   ] as const;
-  test.each(points)('at %s leaves the version before or after it (C1)', async (point, after) => {
-    const { acknowledged, signal } = await runCommittingChild(5, point);
-    expect(signal).toBe('SIGKILL');
-    const version = await recoverVersion(acknowledged);
-    if (point !== 'segment.partial:3') expect(version).toBe(after);
-    // The recovered dataset accepts further commits.
-    expect((await runCommittingChild(2)).acknowledged).toBe(version + 2);
-    await recoverVersion(version + 2);
-  });
+  test.each(points)(
+    'at %s leaves the version before or after it (C1)',
+    async (point, expectedVersion) => {
+      const { acknowledgedVersion, signal } = await runCommittingChild(5, point);
+      expect(signal).toBe('SIGKILL');
+      const version = await recoverVersion(acknowledgedVersion);
+      if (point !== 'segment.partial:3') expect(version).toBe(expectedVersion);
+      // The recovered dataset accepts further commits.
+      expect((await runCommittingChild(2)).acknowledgedVersion).toBe(version + 2);
+      await recoverVersion(version + 2);
+    },
+  );
 
   test('at random moments leaves a version, again and again', async () => {
-    let before = -1;
+    let lastVersion = -1;
     for (let round = 0; round < 12; round++) {
-      const { acknowledged } = await runCommittingChild(1_000, undefined, Math.random() * 60);
-      expect(acknowledged).toBeGreaterThan(before);
-      before = await recoverVersion(acknowledged);
+      const { acknowledgedVersion } = await runCommittingChild(
+        1_000,
+        undefined,
+        Math.random() * 60,
+      );
+      expect(acknowledgedVersion).toBeGreaterThan(lastVersion);
+      lastVersion = await recoverVersion(acknowledgedVersion);
     }
   });
 });

@@ -13,12 +13,12 @@ function randomRows(next: () => number): Int32Array {
   for (let key = 0; key < 4; key++) {
     const form = next();
     if (form < 0.2) continue;
-    const first = key << 16;
+    const firstRow = key << 16;
     const share = form < 0.5 ? next() / 20 : next();
-    for (let row = first; row < first + 65_536;) {
+    for (let row = firstRow; row < firstRow + 65_536;) {
       if (form > 0.75) {
         const end = row + Math.ceil(next() * 5_000);
-        for (; row < Math.min(end, first + 65_536); row++)
+        for (; row < Math.min(end, firstRow + 65_536); row++)
           if (form > 0.9 || end % 2) rows.push(row);
       } else if (next() < share) rows.push(row++);
       else row++;
@@ -76,17 +76,17 @@ describe('a deletion vector', () => {
   });
 });
 
-/** An independent decoder of Z85. */
+/** Decodes Z85, without code of the product. */
 function decodeZ85(text: string): Buffer {
   const alphabet =
     '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
-  const out = Buffer.alloc((text.length / 5) * 4);
+  const bytes = Buffer.alloc((text.length / 5) * 4);
   for (let at = 0; at < text.length; at += 5) {
     const value = Array.from(text.slice(at, at + 5)).reduce(
       (sum, one) => sum * 85n + BigInt(alphabet.indexOf(one)),
       0n,
     );
-    out.writeUInt32BE(Number(value), (at / 5) * 4);
+    bytes.writeUInt32BE(Number(value), (at / 5) * 4);
   }
-  return out;
+  return bytes;
 }

@@ -40,9 +40,9 @@ describe('the difference of two versions', () => {
         ];
         const [before, after] = [liveByVersion[i]!, liveByVersion[k]!];
         const { added, removed } = await store.difference(id, i - 1, k - 1);
-        const [old, young] = [new Set(before), new Set(after)];
-        expect([round, i, k, numbers.numbersInRows(k - 1, added)]).toEqual([round, i, k, after.filter((n) => !old.has(n))]); // prettier-ignore
-        expect([round, i, k, numbers.numbersInRows(i - 1, removed)]).toEqual([round, i, k, before.filter((n) => !young.has(n))]); // prettier-ignore
+        const [setBefore, setAfter] = [new Set(before), new Set(after)];
+        expect([round, i, k, numbers.numbersInRows(k - 1, added)]).toEqual([round, i, k, after.filter((n) => !setBefore.has(n))]); // prettier-ignore
+        expect([round, i, k, numbers.numbersInRows(i - 1, removed)]).toEqual([round, i, k, before.filter((n) => !setAfter.has(n))]); // prettier-ignore
       }
     }
   });

@@ -23,13 +23,13 @@ test(`log entries are read again for the way back if they take too much memory (
   const store = openStore(folder, { checkEveryMs: 0 });
   const numbers = new NumbersDataset(folder, store, 1, seededRandom(seed));
   while (numbers.versions.length < 24) await numbers.changeRandomly();
-  const live = numbers.versions.map((version) => new Set(version.live));
-  const last = live.length - 1;
+  const liveSets = numbers.versions.map((version) => new Set(version.live));
+  const lastVersion = liveSets.length - 1;
   for (const maxKeptBytes of [0, 3_000])
-    for (const [from, to] of [[0, last], [last, 0], [5, last - 3], [last - 1, last]] as const) {
+    for (const [from, to] of [[0, lastVersion], [lastVersion, 0], [5, lastVersion - 3], [lastVersion - 1, lastVersion]] as const) {
       const differences = new VersionDifferenceCache(folder, maxKeptBytes);
-      const { added, removed } = await differences.get(1, from, to, last);
-      const [before, after] = [live[from]!, live[to]!];
+      const { added, removed } = await differences.get(1, from, to, lastVersion);
+      const [before, after] = [liveSets[from]!, liveSets[to]!];
       expect([from, to, numbers.numbersInRows(to, added)]).toEqual([from, to, [...after].filter((n) => !before.has(n))]);
       expect([from, to, numbers.numbersInRows(from, removed)]).toEqual([from, to, [...before].filter((n) => !after.has(n))]);
     }
@@ -48,6 +48,9 @@ test('all records are the difference from the version before the first commit, w
   expect(live.length).toBeGreaterThan(0);
   const { added, removed } = await store.difference(id, -1, 11);
   expect([numbers.numbersInRows(11, added), removed.size]).toEqual([live, 0]);
-  const back = await store.difference(id, 11, -1);
-  expect([numbers.numbersInRows(11, back.removed), back.added.size]).toEqual([live, 0]);
+  const reverseDifference = await store.difference(id, 11, -1);
+  expect([
+    numbers.numbersInRows(11, reverseDifference.removed),
+    reverseDifference.added.size,
+  ]).toEqual([live, 0]);
 });

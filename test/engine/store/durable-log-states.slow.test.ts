@@ -36,13 +36,13 @@ test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async (
   const store = openStore(folder);
   const numbers = new NumbersDataset(folder, store, id, next);
   /** Returns the newest version as a store without cached state reads it, after a check of the checksum that only cached states have. */
-  const read = async (): Promise<Snapshot> => {
+  const readByCachedState = async (): Promise<Snapshot> => {
     const snapshot = await openStore(folder, { logs }).snapshot(id);
     if (snapshot.unsettledEntry !== undefined)
       expect(sha256(await readFile(folder.logEntry(id, snapshot.version)))).toBe(snapshot.unsettledEntry); // prettier-ignore
     return { ...snapshot, unsettledEntry: undefined };
   };
-  expect((await read()).version).toBe(-1);
+  expect((await readByCachedState()).version).toBe(-1);
   for (let step = 0; step < 60; step++) {
     await numbers.changeRandomly();
     if (next() < 0.5) await logs.advanceTo(id, (await loadUncachedSnapshot(id)).version);
@@ -53,14 +53,15 @@ test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async (
       await store.publishCheckpoint(id, file, await writeCheckpoint(folder, id, version, file));
       await removeFile(file);
     }
-    if (next() < 0.6) expect([step, await read()]).toEqual([step, await loadUncachedSnapshot(id)]);
+    if (next() < 0.6)
+      expect([step, await readByCachedState()]).toEqual([step, await loadUncachedSnapshot(id)]);
   }
   expect({ ...(await logs.replay(id)), unsettledEntry: undefined }).toEqual(await replayLog(folder, id)); // prettier-ignore
   // The folder of the dataset is missing, as while the dataset is archived, and is then put back.
   await moveFile(folder.dataset(id), join(folder.scratch, 'aside'));
-  expect((await read()).version).toBe(-1);
+  expect((await readByCachedState()).version).toBe(-1);
   await moveFile(join(folder.scratch, 'aside'), folder.dataset(id));
-  expect(await read()).toEqual(await loadUncachedSnapshot(id));
+  expect(await readByCachedState()).toEqual(await loadUncachedSnapshot(id));
 });
 
 test(`an entry that was taken back is forgotten (STRANDLAKE_SEED=${seed})`, async () => {
@@ -71,16 +72,16 @@ test(`an entry that was taken back is forgotten (STRANDLAKE_SEED=${seed})`, asyn
     await numbers.changeRandomly();
   const { version, columns, segments } = await openStore(folder, { logs }).snapshot(id);
   const paths = segments.map(({ path }) => path);
-  const removing = async (path: string): Promise<readonly string[]> => {
+  const removeSegment = async (path: string): Promise<readonly string[]> => {
     const change = { base: version, columns, add: [], remove: [path], info: {} };
     await openStore(folder).commit(id, change, '');
-    const after = await openStore(folder, { logs }).snapshot(id);
-    expect(after.version).toBe(version + 1);
-    return after.segments.map((segment) => segment.path);
+    const snapshotAfter = await openStore(folder, { logs }).snapshot(id);
+    expect(snapshotAfter.version).toBe(version + 1);
+    return snapshotAfter.segments.map((segment) => segment.path);
   };
-  expect(await removing(paths[0]!)).toEqual(paths.slice(1));
+  expect(await removeSegment(paths[0]!)).toEqual(paths.slice(1));
   await removeFile(folder.logEntry(id, version + 1));
-  expect(await removing(paths[1]!)).toEqual(paths.toSpliced(1, 1));
+  expect(await removeSegment(paths[1]!)).toEqual(paths.toSpliced(1, 1));
 });
 
 test(`a change of a version that was taken back is outdated, also when another version has its number (STRANDLAKE_SEED=${seed})`, async () => {
@@ -92,27 +93,27 @@ test(`a change of a version that was taken back is outdated, also when another v
   )
     await numbers.changeRandomly();
   const { version, columns, segments } = await openStore(folder).snapshot(id);
-  const [first, second] = segments.filter(({ rows }) => rows > 2);
-  const deleting = async (segment: Segment): Promise<Snapshot> => {
+  const [firstSegment, secondSegment] = segments.filter(({ rows }) => rows > 2);
+  const deleteFirstRow = async (segment: Segment): Promise<Snapshot> => {
     const update = [withMoreDeleted(segment, Int32Array.of(0))];
     const change = { base: version, columns, add: [], remove: [], update, info: {} };
     await openStore(folder).commit(id, change, '');
     return openStore(folder, { logs }).snapshot(id);
   };
-  const lost = await deleting(first!);
-  const updateOfLost = [withMoreDeleted(lost.segments.find(({ path }) => path === first!.path)!, Int32Array.of(1))]; // prettier-ignore
-  expect(await openStore(folder).rebase(id, lost, updateOfLost)).toEqual(updateOfLost);
+  const lostSnapshot = await deleteFirstRow(firstSegment!);
+  const updateOfLost = [withMoreDeleted(lostSnapshot.segments.find(({ path }) => path === firstSegment!.path)!, Int32Array.of(1))]; // prettier-ignore
+  expect(await openStore(folder).rebase(id, lostSnapshot, updateOfLost)).toEqual(updateOfLost);
   await removeFile(folder.logEntry(id, version + 1));
-  expect(await openStore(folder).rebase(id, lost, updateOfLost)).toBeUndefined();
-  const kept = await deleting(second!);
-  expect(kept.version).toBe(lost.version);
+  expect(await openStore(folder).rebase(id, lostSnapshot, updateOfLost)).toBeUndefined();
+  const keptSnapshot = await deleteFirstRow(secondSegment!);
+  expect(keptSnapshot.version).toBe(lostSnapshot.version);
   const store = openStore(folder);
-  expect(await store.rebase(id, lost, updateOfLost)).toBeUndefined();
-  expect(await store.rebase(id, kept, [])).toEqual([]);
+  expect(await store.rebase(id, lostSnapshot, updateOfLost)).toBeUndefined();
+  expect(await store.rebase(id, keptSnapshot, [])).toEqual([]);
   // A vacuum or a merge that follows changes nothing about that.
   await store.commit(id, { columns, add: [], remove: [], info: {} }, '');
-  expect(await store.rebase(id, lost, updateOfLost)).toBeUndefined();
-  expect(await store.rebase(id, kept, [])).toEqual([]);
+  expect(await store.rebase(id, lostSnapshot, updateOfLost)).toBeUndefined();
+  expect(await store.rebase(id, keptSnapshot, [])).toEqual([]);
 });
 
 test('commits, and the replay of a cached state, list no folder', async () => {
@@ -122,20 +123,20 @@ test('commits, and the replay of a cached state, list no folder', async () => {
   const numbers = new NumbersDataset(folder, store, id, seededRandom(seed));
   while (numbers.versions.length < 2) await numbers.changeRandomly();
   expect((await logs.replay(id)).version).toBe(1);
-  const lasting = { code: 'EIO', nth: 1, isLasting: true, operations: ['list'] } as const;
+  const lastingFault = { code: 'EIO', nth: 1, isLasting: true, operations: ['list'] } as const;
   for (let step = 0; step < 10; step++) {
-    const before = numbers.versions.length;
-    while (numbers.versions.length === before) {
-      armFault(lasting);
+    const versionCount = numbers.versions.length;
+    while (numbers.versions.length === versionCount) {
+      armFault(lastingFault);
       try {
         await numbers.changeRandomly();
       } finally {
         armFault(undefined);
       }
     }
-    armFault(lasting);
+    armFault(lastingFault);
     try {
-      expect((await logs.replay(id)).version).toBe(before);
+      expect((await logs.replay(id)).version).toBe(versionCount);
     } finally {
       armFault(undefined);
     }
@@ -146,17 +147,17 @@ test(`an entry that is known to be durable is read once (STRANDLAKE_SEED=${seed}
   const id = 1_003;
   const logs = new DurableLogStates(folder);
   const store = openStore(folder);
-  const committed: (readonly [number, number])[] = [];
-  store.onCommit((datasetId, version) => committed.push([datasetId, version]));
+  const committedVersions: (readonly [number, number])[] = [];
+  store.onCommit((datasetId, version) => committedVersions.push([datasetId, version]));
   const numbers = new NumbersDataset(folder, store, id, seededRandom(seed));
   await numbers.changeRandomly();
   await numbers.changeRandomly();
   await logs.advanceTo(id, 1); // the log is not read, because no job has asked for it
   expect((await logs.replay(id)).version).toBe(1);
   await numbers.changeRandomly();
-  expect(committed).toEqual([0, 1, 2].map((version) => [id, version]));
+  expect(committedVersions).toEqual([0, 1, 2].map((version) => [id, version]));
   await logs.advanceTo(id, 2);
-  const whole = await replayLog(folder, id);
+  const wholeState = await replayLog(folder, id);
   await writeFile(folder.logEntry(id, 2), 'is not read');
-  expect(await logs.replay(id)).toEqual(whole);
+  expect(await logs.replay(id)).toEqual(wholeState);
 });

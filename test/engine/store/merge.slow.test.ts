@@ -81,7 +81,7 @@ describe('merging', () => {
     for (let round = 0; round < 40; round++) {
       const next = random(seed + round);
       const wideColumns = randomColumns(next, 6, 3);
-      const count = 2 + Math.floor(next() * 4);
+      const sourceCount = 2 + Math.floor(next() * 4);
       const dropsDeleted = next() < 0.7;
       const share = next() < 0.5 ? 0 : next();
       /** The rows of the merged segment that are deleted. */
@@ -91,7 +91,7 @@ describe('merging', () => {
       const ids: Value[] = [];
       const rowIds: number[] = [];
       let baseRowId = 0;
-      for (let i = 0; i < count; i++) {
+      for (let i = 0; i < sourceCount; i++) {
         const ownColumns = randomColumnSubset(next, wideColumns);
         const rows = 1 + Math.floor(next() * (next() < 0.1 ? 3_000 : 40));
         const values = ownColumns.map((one) => {
@@ -105,19 +105,19 @@ describe('merging', () => {
           goneRows.length > 0 ? deletionVector(Int32Array.from(goneRows)) : undefined;
         if (next() < 0.2) baseRowId += Math.floor(next() * 2 ** 40);
         sources.push({ file, segment: { ...segment, baseRowId, ...(deletion && { deletion }) } });
-        const first = baseRowId;
+        const firstRowId = baseRowId;
         baseRowId += rows;
         const goneRowSet = new Set(goneRows);
         const isLeft = (row: number): boolean => !dropsDeleted || !goneRowSet.has(row);
         if (!dropsDeleted) deletedMergedRows.push(...goneRows.map((row) => ids.length + row));
-        const stored = (await readWithDuckdb([file], '_id')).columns[0] ?? [];
-        ids.push(...stored.filter((_, row) => isLeft(row)));
-        for (let row = 0; row < rows; row++) if (isLeft(row)) rowIds.push(first + row);
+        const storedIds = (await readWithDuckdb([file], '_id')).columns[0] ?? [];
+        ids.push(...storedIds.filter((_, row) => isLeft(row)));
+        for (let row = 0; row < rows; row++) if (isLeft(row)) rowIds.push(firstRowId + row);
         for (const [at, one] of wideColumns.entries()) {
-          const found = ownColumns.findIndex(({ name }) => name === one.name);
+          const ownIndex = ownColumns.findIndex(({ name }) => name === one.name);
           for (let row = 0; row < rows; row++) {
             if (!isLeft(row)) continue;
-            expected[at]!.push(found < 0 ? null : widenValue(one, values[found]![row]!));
+            expected[at]!.push(ownIndex < 0 ? null : widenValue(one, values[ownIndex]![row]!));
           }
         }
       }
@@ -130,27 +130,27 @@ describe('merging', () => {
         wideColumns,
         sources.map(({ segment }) => segment.columns),
       );
-      const isStored = storesRowIds(mergedSegment);
+      const hasStoredRowIds = storesRowIds(mergedSegment);
       expect(mergedSegment.columns).toEqual(
-        isStored ? [rowIdColumn, ...columnsPresent] : columnsPresent,
+        hasStoredRowIds ? [rowIdColumn, ...columnsPresent] : columnsPresent,
       );
-      const placedRowIds = isStored
+      const placedRowIds = hasStoredRowIds
         ? (await readWithDuckdb([file], rowIdColumn.name)).columns[0]!.map(Number)
         : rowIds.map((_, row) => mergedSegment.baseRowId! + row);
       expect(placedRowIds).toEqual(rowIds);
-      expect(isStored && mergedSegment.isAscending !== true).toBe(false);
+      expect(hasStoredRowIds && mergedSegment.isAscending !== true).toBe(false);
       expect(mergedSegment.rows).toBe(ids.length);
-      const read = await readByHyparquet(await readFile(file), [
+      const readValues = await readByHyparquet(await readFile(file), [
         ...reservedColumns,
         ...mergedSegment.columns,
       ]);
-      expect(read[0]).toEqual(ids);
+      expect(readValues[0]).toEqual(ids);
       for (const [at, one] of columnsPresent.entries()) {
-        const all = expected[wideColumns.findIndex(({ name }) => name === one.name)]!;
-        const expectedValues = all.map((value) => widenValue(one, value));
+        const columnValues = expected[wideColumns.findIndex(({ name }) => name === one.name)]!;
+        const expectedValues = columnValues.map((value) => widenValue(one, value));
         const differenceAt = firstValueDifference(
           expectedValues,
-          read[at + 2 + (isStored ? 1 : 0)],
+          readValues[at + 2 + (hasStoredRowIds ? 1 : 0)],
         );
         if (differenceAt !== undefined)
           throw new Error(`seed ${seed + round}, ${one.name}: ${String(differenceAt)}`);
@@ -161,30 +161,30 @@ describe('merging', () => {
   });
 
   test('widens the numbers of segments that are older than their type', async () => {
-    const columns = (type: Column['type']): Columns => [
+    const columnsOf = (type: Column['type']): Columns => [
       columnOf('n', { type }),
       columnOf('l', { type, isList: true }),
       columnOf('o', { type: 'object', children: [columnOf('x', { type })] }),
     ];
-    const rows = (values: readonly Value[]): Value[][] => [
+    const valuesByColumn = (values: readonly Value[]): Value[][] => [
       [...values],
       values.map((value) => (value === null ? null : [value, value])),
       values.map((x) => ({ x })),
     ];
     const sources = [
-      await writeRecords(columns('long'), rows([5n, null, -(2n ** 53n), 2n ** 40n]), 1),
-      await writeRecords(columns('integer'), rows([7, -8, null]), 2),
-      await writeRecords(columns('float'), rows([0.5, null]), 3),
-      await writeRecords(columns('double'), rows([0.1, 1e300]), 4),
+      await writeRecords(columnsOf('long'), valuesByColumn([5n, null, -(2n ** 53n), 2n ** 40n]), 1),
+      await writeRecords(columnsOf('integer'), valuesByColumn([7, -8, null]), 2),
+      await writeRecords(columnsOf('float'), valuesByColumn([0.5, null]), 3),
+      await writeRecords(columnsOf('double'), valuesByColumn([0.1, 1e300]), 4),
     ];
     const file = join(folder, `${fileCount++}.parquet`);
-    await mergeSegments(sources, columns('double'), file);
-    const all = [5, null, -(2 ** 53), 2 ** 40, 7, -8, null, 0.5, null, 0.1, 1e300];
-    const read = await readByHyparquet(await readFile(file), [
+    await mergeSegments(sources, columnsOf('double'), file);
+    const expectedNumbers = [5, null, -(2 ** 53), 2 ** 40, 7, -8, null, 0.5, null, 0.1, 1e300];
+    const readValues = await readByHyparquet(await readFile(file), [
       ...reservedColumns,
-      ...columns('double'),
+      ...columnsOf('double'),
     ]);
-    expect(read.slice(2)).toEqual(rows(all));
+    expect(readValues.slice(2)).toEqual(valuesByColumn(expectedNumbers));
   });
 
   test('writes the segment that a single import of the same records writes', async () => {
@@ -197,7 +197,9 @@ describe('merging', () => {
     const cutPoints = [0, 1, 17, 400, 900];
     const sources = [];
     for (let i = 0; i + 1 < cutPoints.length; i++) {
-      const piece = values.map((all) => all.slice(cutPoints[i], cutPoints[i + 1]));
+      const piece = values.map((columnValues) =>
+        columnValues.slice(cutPoints[i], cutPoints[i + 1]),
+      );
       sources.push(await writeRecords(columns, piece, 1));
     }
     const wholeSegment = await writeRecords(columns, values, 1);
@@ -207,8 +209,8 @@ describe('merging', () => {
       join(folder, `${fileCount++}.parquet`),
     );
     const { _id, ...stats } = mergedSegment.stats;
-    const { _id: __, ...others } = wholeSegment.segment.stats;
-    expect(stats).toEqual(others);
+    const { _id: __, ...wholeStats } = wholeSegment.segment.stats;
+    expect(stats).toEqual(wholeStats);
     expect(_id).toBeDefined();
   });
 
@@ -259,13 +261,13 @@ describe('merging', () => {
     const file = join(folder, `${fileCount++}.parquet`);
     await mergeSegments(sources, columns, file);
     const select = `constructor."__proto__", constructor."a.b", "constructor.a.b"`;
-    const before = await readWithDuckdb(
+    const sourceValues = await readWithDuckdb(
       sources.map((source) => source.file),
       select,
     );
-    const after = await readWithDuckdb([file], select);
-    expect(after.columns).toEqual(before.columns);
-    expect(after.columns).toEqual([
+    const mergedValues = await readWithDuckdb([file], select);
+    expect(mergedValues.columns).toEqual(sourceValues.columns);
+    expect(mergedValues.columns).toEqual([
       [1n, 2n, null],
       ['x1', 'x2', null],
       ['p', null, 'q'],

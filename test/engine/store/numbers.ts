@@ -32,7 +32,7 @@ export class NumbersDataset {
   /** The number in each row of a file, deleted rows included. */
   readonly #files = new Map<string, readonly number[]>();
   readonly versions: { readonly snapshot: Snapshot; readonly live: readonly number[] }[] = [];
-  #last = 0;
+  #nextNumber = 0;
 
   constructor(folder: DataFolder, store: Store, id: number, next: Random) {
     this.#folder = folder;
@@ -45,7 +45,7 @@ export class NumbersDataset {
     return this.versions.at(-1)?.snapshot.segments ?? [];
   }
 
-  #below(count: number): number {
+  #randomBelow(count: number): number {
     return Math.floor(this.#next() * count);
   }
 
@@ -68,10 +68,10 @@ export class NumbersDataset {
   }
 
   async #append(): Promise<void> {
-    const files = Array.from({ length: 1 + this.#below(2) }, () =>
-      Array.from({ length: 1 + this.#below(6) }, () => this.#last++),
+    const files = Array.from({ length: 1 + this.#randomBelow(2) }, () =>
+      Array.from({ length: 1 + this.#randomBelow(6) }, () => this.#nextNumber++),
     );
-    const { add, scratch } = await this.#staged(files);
+    const { add, scratch } = await this.#stage(files);
     await this.#commit({ add }, scratch, files);
   }
 
@@ -89,29 +89,33 @@ export class NumbersDataset {
   }
 
   async #remove(): Promise<void> {
-    await this.#commit({ remove: [this.#segments[this.#below(this.#segments.length)]!.path] });
+    await this.#commit({
+      remove: [this.#segments[this.#randomBelow(this.#segments.length)]!.path],
+    });
   }
 
   async #merge(deletedMeanwhile = 0): Promise<void> {
-    const first = this.#below(this.#segments.length);
-    const replace = this.#segments.slice(first, first + 1 + this.#below(3));
-    const all = replace.flatMap(({ path }) => this.#files.get(path)!);
-    const goneNumbers = new Set(replace.flatMap((segment) => this.#deleted(segment)));
-    const drops = this.#next() < 0.5;
-    const keptNumbers = drops ? all.filter((n) => !goneNumbers.has(n)) : all;
+    const firstIndex = this.#randomBelow(this.#segments.length);
+    const replace = this.#segments.slice(firstIndex, firstIndex + 1 + this.#randomBelow(3));
+    const allNumbers = replace.flatMap(({ path }) => this.#files.get(path)!);
+    const goneNumbers = new Set(replace.flatMap((segment) => this.#deletedNumbers(segment)));
+    const dropsDeleted = this.#next() < 0.5;
+    const keptNumbers = dropsDeleted ? allNumbers.filter((n) => !goneNumbers.has(n)) : allNumbers;
     if (keptNumbers.length === 0) return;
-    const { add, scratch } = await this.#staged([keptNumbers]);
-    const rows = Int32Array.from(all.keys()).filter((row) => goneNumbers.has(all[row]!));
-    const deletion = rows.length > 0 && !drops ? deletionVector(rows) : undefined;
+    const { add, scratch } = await this.#stage([keptNumbers]);
+    const rows = Int32Array.from(allNumbers.keys()).filter((row) =>
+      goneNumbers.has(allNumbers[row]!),
+    );
+    const deletion = rows.length > 0 && !dropsDeleted ? deletionVector(rows) : undefined;
     if (deletedMeanwhile > 0 && this.#next() < deletedMeanwhile) await this.#deleteMore(replace);
     await this.#rewrite({ replace, add: [{ ...add[0]!, deletion }] }, scratch, [keptNumbers]);
   }
 
   /** Distributes the records of some segments over new segments, in any order, and their deleted rows over one more segment. */
   async #sort(deletedMeanwhile = 0): Promise<void> {
-    const first = this.#below(this.#segments.length);
+    const firstIndex = this.#randomBelow(this.#segments.length);
     const replace = this.#segments
-      .slice(first, first + 1 + this.#below(4))
+      .slice(firstIndex, firstIndex + 1 + this.#randomBelow(4))
       .filter((one) => liveRowCount(one) > 0 || this.#next() < 0.5);
     const rows = replace.flatMap((segment, source) => {
       const goneRows = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
@@ -125,25 +129,28 @@ export class NumbersDataset {
       }));
     });
     rows.sort((a, b) => a.key - b.key);
-    const [live, dead] = [rows.filter((one) => !one.isGone), rows.filter((one) => one.isGone)];
-    const rowsPerPart = 1 + this.#below(5);
-    const parts = Array.from({ length: Math.ceil(live.length / rowsPerPart) }, (_, i) => live.slice(rowsPerPart * i, rowsPerPart * (i + 1))); // prettier-ignore
-    if (dead.length > 0 && this.#next() < 0.7) parts.push(dead);
-    if (parts.length === 0) return;
-    const files = parts.map((part) => part.map(({ n }) => n));
-    const { add, scratch } = await this.#staged(files);
-    const origins = parts.map((part) =>
+    const [liveRows, deadRows] = [
+      rows.filter((one) => !one.isGone),
+      rows.filter((one) => one.isGone),
+    ];
+    const rowsPerTarget = 1 + this.#randomBelow(5);
+    const targets = Array.from({ length: Math.ceil(liveRows.length / rowsPerTarget) }, (_, i) => liveRows.slice(rowsPerTarget * i, rowsPerTarget * (i + 1))); // prettier-ignore
+    if (deadRows.length > 0 && this.#next() < 0.7) targets.push(deadRows);
+    if (targets.length === 0) return;
+    const files = targets.map((target) => target.map(({ n }) => n));
+    const { add, scratch } = await this.#stage(files);
+    const origins = targets.map((target) =>
       encodeOrigins({
-        sources: Uint32Array.from(part, ({ source }) => source),
-        rows: Int32Array.from(part, ({ row }) => row),
+        sources: Uint32Array.from(target, ({ source }) => source),
+        rows: Int32Array.from(target, ({ row }) => row),
       }),
     );
-    const added = add.map((segment, i) => {
-      if (parts[i] !== dead) return segment;
-      return { ...segment, deletion: deletionVector(Int32Array.from(dead.keys())) };
+    const addWithDeletions = add.map((segment, i) => {
+      if (targets[i] !== deadRows) return segment;
+      return { ...segment, deletion: deletionVector(Int32Array.from(deadRows.keys())) };
     });
     if (deletedMeanwhile > 0 && this.#next() < deletedMeanwhile) await this.#deleteMore(replace);
-    await this.#rewrite({ replace, add: added, origins }, scratch, files);
+    await this.#rewrite({ replace, add: addWithDeletions, origins }, scratch, files);
   }
 
   /** Deletes more rows of segments for which a merge has been made. */
@@ -151,8 +158,8 @@ export class NumbersDataset {
     const update = segments.flatMap((segment): readonly Segment[] => {
       const goneRows = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
       const rows = Array.from({ length: segment.rows }, (_, row) => row);
-      const more = rows.filter((row) => !goneRows.has(row) && this.#next() < 0.4);
-      return more.length > 0 ? [withMoreDeleted(segment, Int32Array.from(more))] : [];
+      const moreRows = rows.filter((row) => !goneRows.has(row) && this.#next() < 0.4);
+      return moreRows.length > 0 ? [withMoreDeleted(segment, Int32Array.from(moreRows))] : [];
     });
     if (update.length > 0) await this.#commit({ update });
   }
@@ -164,17 +171,21 @@ export class NumbersDataset {
     files: readonly (readonly number[])[],
   ): Promise<void> {
     const before = this.versions.at(-1)!.live;
-    this.#note(await this.#store.rewrite(this.#id, { ...rewrite, info: {} }, scratch), files);
-    const sorted = (live: readonly number[]): readonly number[] => live.toSorted((a, b) => a - b);
-    expect(sorted(this.versions.at(-1)!.live)).toEqual(sorted(before));
+    this.#recordVersion(
+      await this.#store.rewrite(this.#id, { ...rewrite, info: {} }, scratch),
+      files,
+    );
+    const sortNumbers = (live: readonly number[]): readonly number[] =>
+      live.toSorted((a, b) => a - b);
+    expect(sortNumbers(this.versions.at(-1)!.live)).toEqual(sortNumbers(before));
   }
 
-  #deleted({ path, deletion }: Segment): readonly number[] {
+  #deletedNumbers({ path, deletion }: Segment): readonly number[] {
     const numbers = this.#files.get(path)!;
     return deletion ? Array.from(deletedRows(deletion), (row) => numbers[row]!) : [];
   }
 
-  async #staged(files: readonly (readonly number[])[]) {
+  async #stage(files: readonly (readonly number[])[]) {
     const scratch = this.#folder.taskScratch(this.#id, this.versions.length + 1);
     await makeFolder(scratch);
     const add: Segment[] = [];
@@ -192,20 +203,20 @@ export class NumbersDataset {
   ): Promise<void> {
     const base = this.versions.length - 1;
     const wholeChange = { columns, add: [], remove: [], info: {}, base, ...change };
-    this.#note(await this.#store.commit(this.#id, wholeChange, scratch), files);
+    this.#recordVersion(await this.#store.commit(this.#id, wholeChange, scratch), files);
   }
 
-  /** Notes versions that other operations have created without changing the records. */
+  /** Records versions that other operations have created without changing the records. */
   noteUnchangedVersions(snapshot: Snapshot): void {
-    while (this.versions.length <= snapshot.version) this.#note(snapshot, []);
+    while (this.versions.length <= snapshot.version) this.#recordVersion(snapshot, []);
   }
 
-  #note(snapshot: Snapshot, files: readonly (readonly number[])[]): void {
+  #recordVersion(snapshot: Snapshot, files: readonly (readonly number[])[]): void {
     const freshSegments = snapshot.segments.filter(({ path }) => !this.#files.has(path));
     for (const [i, { path }] of freshSegments.entries()) this.#files.set(path, files[i]!);
     const liveNumbers = snapshot.segments.flatMap((segment) => {
-      const goneRows = new Set(this.#deleted(segment));
-      return this.#files.get(segment.path)!.filter((n) => !goneRows.has(n));
+      const goneNumbers = new Set(this.#deletedNumbers(segment));
+      return this.#files.get(segment.path)!.filter((n) => !goneNumbers.has(n));
     });
     this.versions.push({ snapshot, live: liveNumbers });
   }

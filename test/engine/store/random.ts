@@ -67,7 +67,7 @@ export function randomColumns(next: Random, most = 8, depth = 2): Columns {
   return columns;
 }
 
-const sampleWords = [
+const testWords = [
   '',
   'PASS',
   'é',
@@ -144,7 +144,7 @@ export function randomValue(
       return style.kind === 'wild' && next() < 0.3 ? pickRandom(next, testDoubles) : n / 7;
     default: {
       const text =
-        style.kind === 'wild' && next() < 0.5 ? pickRandom(next, sampleWords) : `GRCh38-1-${n}`;
+        style.kind === 'wild' && next() < 0.5 ? pickRandom(next, testWords) : `GRCh38-1-${n}`;
       return column.type === 'json' ? JSON.stringify(text) : text;
     }
   }
@@ -230,9 +230,9 @@ function packBits(flags: readonly boolean[]): Uint8Array {
 }
 
 function offsetsOfLengths(lengths: readonly number[]): Int32Array {
-  const ends = new Int32Array(lengths.length + 1);
-  for (const [i, length] of lengths.entries()) ends[i + 1] = ends[i]! + length;
-  return ends;
+  const offsets = new Int32Array(lengths.length + 1);
+  for (const [i, length] of lengths.entries()) offsets[i + 1] = offsets[i]! + length;
+  return offsets;
 }
 
 /** Returns the input of `writeSegment`: records with their ids. */

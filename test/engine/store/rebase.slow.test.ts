@@ -25,46 +25,46 @@ afterAll(() => rm(root, { recursive: true }));
 function deleteRandomRows({ segments }: Snapshot, next: () => number) {
   const rows = new Map<string, Int32Array>();
   const update = segments.flatMap((segment): readonly Segment[] => {
-    const gone = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
-    const all = Array.from({ length: segment.rows }, (_, row) => row);
-    const chosen = Int32Array.from(all.filter((row) => !gone.has(row) && next() < 0.4));
-    if (chosen.length === 0) return [];
-    rows.set(segment.path, chosen);
-    return [withMoreDeleted(segment, chosen)];
+    const goneRows = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
+    const allRows = Array.from({ length: segment.rows }, (_, row) => row);
+    const chosenRows = Int32Array.from(allRows.filter((row) => !goneRows.has(row) && next() < 0.4));
+    if (chosenRows.length === 0) return [];
+    rows.set(segment.path, chosenRows);
+    return [withMoreDeleted(segment, chosenRows)];
   });
   return { update, rows };
 }
 
 test(`deleted rows are followed through merges and vacuums, and through no change of records (STRANDLAKE_SEED=${seed})`, async () => {
-  let followed = 0;
+  let followedCount = 0;
   for (let round = 0; round < 20; round++) {
     const id = 1_000 + round;
     const next = seededRandom(seed + round);
     const numbers = new NumbersDataset(folder, store, id, next);
-    const newest = () => numbers.versions.at(-1)!;
+    const newestVersion = () => numbers.versions.at(-1)!;
     for (let step = 0; step < 8; step++) await numbers.changeRandomly();
     await numbers.mergeRandomly(0.7);
-    const base = newest();
+    const base = newestVersion();
     const { update, rows } = deleteRandomRows(base.snapshot, next);
-    const going = numbers.numbersInRows(numbers.versions.length - 1, rows);
+    const numbersToDelete = numbers.numbersInRows(numbers.versions.length - 1, rows);
     for (let step = Math.floor(next() * 4); step > 0; step--) await numbers.mergeRandomly();
     if ((await store.beginVacuum(id, { since: undefined, versions: [] })) !== undefined)
       numbers.noteUnchangedVersions(await store.snapshot(id));
-    const { version, columns } = newest().snapshot;
-    if (version > base.snapshot.version) followed += 1;
+    const { version, columns } = newestVersion().snapshot;
+    if (version > base.snapshot.version) followedCount += 1;
 
-    const rebased = (await store.rebase(id, base.snapshot, update))!;
-    const change = { columns, add: [], remove: [], update: rebased, info: {}, base: version };
+    const rebasedUpdate = (await store.rebase(id, base.snapshot, update))!;
+    const change = { columns, add: [], remove: [], update: rebasedUpdate, info: {}, base: version };
     numbers.noteUnchangedVersions(await store.commit(id, change, folder.scratch));
-    const gone = new Set(going);
-    expect([round, newest().live.toSorted((a, b) => a - b)]).toEqual([
+    const goneNumbers = new Set(numbersToDelete);
+    expect([round, newestVersion().live.toSorted((a, b) => a - b)]).toEqual([
       round,
-      base.live.filter((n) => !gone.has(n)).toSorted((a, b) => a - b),
+      base.live.filter((n) => !goneNumbers.has(n)).toSorted((a, b) => a - b),
     ]);
     // The deletion is a change of records, if it deletes any, and so outdates what was computed before.
-    const outdated = await store.rebase(id, base.snapshot, update);
-    if (going.length > 0) expect([round, outdated]).toEqual([round, undefined]);
+    const outdatedUpdate = await store.rebase(id, base.snapshot, update);
+    if (numbersToDelete.length > 0) expect([round, outdatedUpdate]).toEqual([round, undefined]);
     expect(await store.rebase(id, { version: version + 2 }, update)).toBeUndefined();
   }
-  expect(followed).toBeGreaterThan(3);
+  expect(followedCount).toBeGreaterThan(3);
 });

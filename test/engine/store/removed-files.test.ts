@@ -62,14 +62,14 @@ test(`every state keeps its files when files follow it, also in several ways (ST
 
 test('the states of a growing log share their files', () => {
   const states = [RemovedFiles.of([])];
-  const before = process.memoryUsage().heapUsed;
+  const heapBefore = process.memoryUsage().heapUsed;
   for (let i = 0; i < 4_000; i++) {
     states.push(states.at(-1)!.with(`${i}.parquet`, 1, i));
     // Another reader of the log applies the same entry to the same state.
     states.at(-2)!.with(`${i}.parquet`, 1, i);
   }
   // A copy of the files for each state would take 300 MB.
-  expect(process.memoryUsage().heapUsed - before).toBeLessThan(50 << 20);
+  expect(process.memoryUsage().heapUsed - heapBefore).toBeLessThan(50 << 20);
   expect([states[1_000]!.size, [...states[1_000]!].length, states.at(-1)!.bytes]).toEqual([
     1_000, 1_000, 4_000,
   ]);

@@ -20,41 +20,41 @@ test.each([
       ),
     );
     const rowsPerTarget = 100;
-    const parts = Array.from({ length: origins.length / rowsPerTarget }, (_, i) =>
+    const rowsByTarget = Array.from({ length: origins.length / rowsPerTarget }, (_, i) =>
       origins.slice(rowsPerTarget * i, rowsPerTarget * (i + 1)),
     );
-    const add = parts.map((part, i) => ({
+    const add = rowsByTarget.map((targetRows, i) => ({
       path: `target ${i}`,
-      rows: part.length,
+      rows: targetRows.length,
       deletion: undefined,
     }));
     const entry = {
       isRewrite: true,
       add,
       remove: sources,
-      origins: parts.map((part) =>
+      origins: rowsByTarget.map((targetRows) =>
         encode({
-          sources: Uint32Array.from(part, ({ source }) => source),
-          rows: Int32Array.from(part, ({ row }) => row),
+          sources: Uint32Array.from(targetRows, ({ source }) => source),
+          rows: Int32Array.from(targetRows, ({ row }) => row),
         }),
       ),
     };
-    const live = new Map(sources.map((source) => [source.path, source]));
-    const chosen = Array.from(
+    const sourcesByPath = new Map(sources.map((source) => [source.path, source]));
+    const chosenNames = Array.from(
       { length: 4 },
       (_, set) =>
         new Set(
           origins.filter(() => next() < set / 4).map(({ source, row }) => `${source} ${row}`),
         ),
     );
-    const rowsBefore = chosen.map(
+    const rowsBefore = chosenNames.map(
       (names) =>
         new Map(
           sources.flatMap(({ path, rows }, source) => {
-            const own = Int32Array.from({ length: rows }, (_, row) => row).filter((row) =>
+            const ownRows = Int32Array.from({ length: rows }, (_, row) => row).filter((row) =>
               names.has(`${source} ${row}`),
             );
-            return own.length === 0 ? [] : [[path, own] as const];
+            return ownRows.length === 0 ? [] : [[path, ownRows] as const];
           }),
         ),
     );
@@ -66,18 +66,18 @@ test.each([
       if (!isDone) setImmediate(takeTurns);
     };
     setImmediate(takeTurns);
-    await traceForward(sets, entry, live);
+    await traceForward(sets, entry, sourcesByPath);
     isDone = true;
-    expect(turns).toBeGreaterThanOrEqual(parts.length - 1);
+    expect(turns).toBeGreaterThanOrEqual(rowsByTarget.length - 1);
     for (const [i, set] of sets.entries()) {
       expect(set.droppedCount).toBe(0);
-      const expected = parts.flatMap((part, target) => {
-        const rows = [...part.keys()].filter((row) => chosen[i]!.has(`${part[row]!.source} ${part[row]!.row}`)); // prettier-ignore
+      const expected = rowsByTarget.flatMap((targetRows, target) => {
+        const rows = [...targetRows.keys()].filter((row) => chosenNames[i]!.has(`${targetRows[row]!.source} ${targetRows[row]!.row}`)); // prettier-ignore
         return rows.length === 0 ? [] : [[`target ${target}`, rows] as const];
       });
-      expect([...set.rows].map(([path, rows]) => [path, rows === 'all' ? [...parts[0]!.keys()] : [...rows]])).toEqual(expected); // prettier-ignore
+      expect([...set.rows].map(([path, rows]) => [path, rows === 'all' ? [...rowsByTarget[0]!.keys()] : [...rows]])).toEqual(expected); // prettier-ignore
     }
-    await traceBack(sets, entry, live);
+    await traceBack(sets, entry, sourcesByPath);
     for (const [i, set] of sets.entries()) {
       const byPath = [...set.rows].toSorted(([a], [b]) => (a < b ? -1 : 1));
       expect(byPath).toEqual([...rowsBefore[i]!]);
@@ -91,11 +91,11 @@ test.each([
  */
 function encodeRowByRow({ sources, rows }: RowOrigins): string {
   const bytes = Buffer.alloc(6 * rows.length);
-  const last = new Map<number, number>();
+  const lastRowBySource = new Map<number, number>();
   for (const [i, source] of sources.entries()) {
     bytes.writeUInt16LE(source, 2 * i);
-    bytes.writeInt32LE(rows[i]! - (last.get(source) ?? -1), 2 * rows.length + 4 * i);
-    last.set(source, rows[i]!);
+    bytes.writeInt32LE(rows[i]! - (lastRowBySource.get(source) ?? -1), 2 * rows.length + 4 * i);
+    lastRowBySource.set(source, rows[i]!);
   }
   return zstdCompressSync(bytes).toString('base64');
 }

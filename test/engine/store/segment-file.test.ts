@@ -82,8 +82,8 @@ describe('an opened segment', () => {
             Number(meta.num_values),
             Number(meta.statistics!.null_count),
           ]);
-          const stored = bytes.subarray(begin, begin + chunk.bytes);
-          expect(Buffer.compare(file.read(begin, chunk.bytes), stored)).toBe(0);
+          const chunkBytes = bytes.subarray(begin, begin + chunk.bytes);
+          expect(Buffer.compare(file.read(begin, chunk.bytes), chunkBytes)).toBe(0);
         }
       }
       file.close();
@@ -153,62 +153,62 @@ describe('an opened segment', () => {
       type: 'double',
       isList: false,
     }));
-    const few = Array.from({ length: rows }, () => Math.floor(next() * 100));
-    const values = [few, Array.from({ length: rows }, () => next())];
+    const fewValues = Array.from({ length: rows }, () => Math.floor(next() * 100));
+    const values = [fewValues, Array.from({ length: rows }, () => next())];
     const path = newFile();
     await writeSegment({ columns, data: batchOf(columns, values, rows, 1n), rows }, path);
     const file = new SegmentFile({ path });
     const group = file.groups[0]!;
     expect(new Set(group.chunks.map(({ isCompressed }) => isCompressed)).size).toBe(2);
-    const plain = ({ body, ...page }: DecompressedPage) => ({
+    const plainPage = ({ body, ...page }: DecompressedPage) => ({
       ...page,
       bytes: Buffer.from(body.bytes),
     });
-    const whole: unknown[] = [];
-    const single: { bytes: Uint8Array; isCompressed: boolean }[] = [];
+    const wholePages: unknown[] = [];
+    const singlePages: { bytes: Uint8Array; isCompressed: boolean }[] = [];
     for (const chunk of group.chunks) {
       const { begin, bytes, dataOffset, isCompressed } = chunk;
       for (const page of decompressChunkPages(file.read(begin, bytes), chunk))
-        whole.push(plain(page));
+        wholePages.push(plainPage(page));
       if (dataOffset > begin) {
-        single.push({ bytes: file.read(begin, dataOffset - begin), isCompressed });
+        singlePages.push({ bytes: file.read(begin, dataOffset - begin), isCompressed });
       }
       const pages = file.offsetIndexOf(group, chunk)!;
       expect(pages.offsets.length).toBeGreaterThan(1);
       for (const [i, offset] of pages.offsets.entries()) {
-        single.push({ bytes: file.read(offset, pages.bytes[i]!), isCompressed });
+        singlePages.push({ bytes: file.read(offset, pages.bytes[i]!), isCompressed });
       }
     }
-    expect(single.map((page) => plain(decompressPage(page)))).toEqual(whole);
-    expect(Array.from(decompressOneByOne(single), plain)).toEqual(whole);
-    const long = { bytes: file.read(4, single[0]!.bytes.length + 1), isCompressed: true };
-    expect(() => decompressPage(long)).toThrow('does not have the length');
+    expect(singlePages.map((page) => plainPage(decompressPage(page)))).toEqual(wholePages);
+    expect(Array.from(decompressOneByOne(singlePages), plainPage)).toEqual(wholePages);
+    const longPage = { bytes: file.read(4, singlePages[0]!.bytes.length + 1), isCompressed: true };
+    expect(() => decompressPage(longPage)).toThrow('does not have the length');
     file.close();
   });
 
   test('is refused when it is missing, torn, a link, or not reached by its own folder (D2)', async () => {
     const [path] = await randomSegment(1, 5);
     const bytes = await readFile(path);
-    const refused = (at: string, why: string) => {
+    const expectRefusal = (at: string, why: string) => {
       expect(() => new SegmentFile({ path: at })).toThrow(
         expect.objectContaining({ code: 'damaged' }),
       );
       expect(() => new SegmentFile({ path: at })).toThrow(why);
     };
-    refused(newFile(), 'is missing');
+    expectRefusal(newFile(), 'is missing');
     for (const length of [0, 7, bytes.length - 1]) {
-      const torn = newFile();
-      await writeFile(torn, bytes.subarray(0, length));
-      refused(torn, 'segment');
+      const tornPath = newFile();
+      await writeFile(tornPath, bytes.subarray(0, length));
+      expectRefusal(tornPath, 'segment');
     }
     const link = newFile();
     await symlink(path, link);
-    refused(link, 'is a symbolic link');
+    expectRefusal(link, 'is a symbolic link');
     await mkdir(join(folder, 'real'));
     await writeFile(join(folder, 'real', 'a.parquet'), bytes);
     await symlink(join(folder, 'real'), join(folder, 'linked'));
-    refused(join(folder, 'linked', 'a.parquet'), 'is reached through a symbolic link');
-    refused(folder, 'is not a regular file');
+    expectRefusal(join(folder, 'linked', 'a.parquet'), 'is reached through a symbolic link');
+    expectRefusal(folder, 'is not a regular file');
   });
 
   test('says so when the disk fails, and when it is read beyond its end or after it was closed', async () => {
@@ -237,27 +237,29 @@ test('a flipped bit in the page index, a Bloom filter or the text index is notic
   const path = newFile();
   const segment = await writeSegment({ columns, data: batchOf(columns, values, rows, 1n), rows }, path); // prettier-ignore
   const { blockChecksums } = segment;
-  const whole = new SegmentFile({ path, blockChecksums });
-  const group = whole.groups[0]!;
-  const index = whole.leaves.findIndex(({ key }) => key === 's');
-  const { columnIndex, offsetIndex, bloomFilter } = group.chunks[index]!;
-  const { summary, begins } = whole.textIndex!.columns.get(indexedName(['t']))!;
+  const wholeFile = new SegmentFile({ path, blockChecksums });
+  const group = wholeFile.groups[0]!;
+  const leafIndex = wholeFile.leaves.findIndex(({ key }) => key === 's');
+  const { columnIndex, offsetIndex, bloomFilter } = group.chunks[leafIndex]!;
+  const { summary, begins } = wholeFile.textIndex!.columns.get(indexedName(['t']))!;
   const textParts = partNames.filter((name) => summary.sizes[name] > 0);
   expect(textParts.length).toBeGreaterThan(2);
   type Part = readonly [name: string, begin: number, bytes: number, read: (file: SegmentFile) => unknown]; // prettier-ignore
   const parts: readonly Part[] = [
-    ['column index', columnIndex!.begin, columnIndex!.bytes, (file) => file.pageStatisticsOf(file.groups[0]!.chunks[index]!, file.leaves[index]!)],
-    ['offset index', offsetIndex!.begin, offsetIndex!.bytes, (file) => file.offsetIndexOf(file.groups[0]!, file.groups[0]!.chunks[index]!)],
-    ['bloom filter', bloomFilter!.begin, bloomFilter!.bytes, (file) => file.filter(file.groups[0]!.chunks[index]!)],
+    ['column index', columnIndex!.begin, columnIndex!.bytes,
+      (file) => file.pageStatisticsOf(file.groups[0]!.chunks[leafIndex]!, file.leaves[leafIndex]!)],
+    ['offset index', offsetIndex!.begin, offsetIndex!.bytes,
+      (file) => file.offsetIndexOf(file.groups[0]!, file.groups[0]!.chunks[leafIndex]!)],
+    ['bloom filter', bloomFilter!.begin, bloomFilter!.bytes, (file) => file.filter(file.groups[0]!.chunks[leafIndex]!)],
     ...textParts.map((name): Part => [name, begins[name], summary.sizes[name], ({ textIndex }) => readPart(textIndex!, textIndex!.columns.get(indexedName(['t']))!, name)]),
   ]; // prettier-ignore
   const bytes = await readFile(path);
   for (const [name, begin, length, read] of parts) {
-    expect([name, read(whole)]).toEqual([name, expect.anything()]);
+    expect([name, read(wholeFile)]).toEqual([name, expect.anything()]);
     for (const at of [begin, begin + (length >> 1), begin + length - 1]) {
-      const damaged = Buffer.from(bytes);
-      damaged[at]! ^= 1;
-      await writeFile(path, damaged);
+      const damagedBytes = Buffer.from(bytes);
+      damagedBytes[at]! ^= 1;
+      await writeFile(path, damagedBytes);
       const readAgain = (): unknown => {
         const file = new SegmentFile({ path, blockChecksums });
         try {
@@ -270,7 +272,7 @@ test('a flipped bit in the page index, a Bloom filter or the text index is notic
       expect([name, at, (await findSegmentProblems(path, segment))[0]]).toEqual([name, at, 'does not match its checksum']); // prettier-ignore
     }
   }
-  whole.close();
+  wholeFile.close();
 });
 
 test('sorted strings have Bloom filters only in a segment whose records are scattered over the dataset', async () => {
@@ -303,10 +305,13 @@ test('sorted strings have Bloom filters only in a segment whose records are scat
       const words = filterOf(file);
       expect([step, words !== undefined]).toEqual([step, isFiltered]);
       if (words === undefined) continue;
-      const isIn = (id: string): boolean => mayContainAny(words, filterHashes(packStrings([id])));
-      for (let row = 0; row < rows; row += 997) expect(isIn(idOf(row))).toBe(true);
-      const missing = Array.from({ length: 200 }, (_, i) => isIn(`rs${1_000_001 + 7 * i}`));
-      expect(missing.filter(Boolean).length).toBeLessThan(20);
+      const mayContain = (id: string): boolean =>
+        mayContainAny(words, filterHashes(packStrings([id])));
+      for (let row = 0; row < rows; row += 997) expect(mayContain(idOf(row))).toBe(true);
+      const missingFlags = Array.from({ length: 200 }, (_, i) =>
+        mayContain(`rs${1_000_001 + 7 * i}`),
+      );
+      expect(missingFlags.filter(Boolean).length).toBeLessThan(20);
     } finally {
       file.close();
     }
@@ -327,9 +332,9 @@ test('the prefix of a chunk with a filter is one of all its strings', async () =
     // Bounds are truncated.
     [(n) => `${'p'.repeat(100)}${n}`, /^p{30,100}$/],
   ];
-  for (const [of, prefix] of cases) {
+  for (const [makeId, prefix] of cases) {
     const path = newFile();
-    const ids = Array.from({ length: rows }, (_, row) => of((row * 7_919) % rows));
+    const ids = Array.from({ length: rows }, (_, row) => makeId((row * 7_919) % rows));
     const data = batchOf(columns, [ids, notes], rows, 1n);
     await writeSegment({ columns, data, rows }, path);
     const file = new SegmentFile({ path });

@@ -19,16 +19,16 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Returns the bytes of objects and buffers in use once collections free no more. */
-async function memoryInUse(): Promise<number> {
-  let least = Infinity;
+async function measureMemoryInUse(): Promise<number> {
+  let leastBytes = Infinity;
   for (let unchanged = 0; unchanged < 10;) {
     collectGarbage();
     await new Promise(setImmediate);
     const { heapUsed, external } = process.memoryUsage();
-    unchanged = heapUsed + external < least - 50_000 ? 0 : unchanged + 1;
-    least = Math.min(least, heapUsed + external);
+    unchanged = heapUsed + external < leastBytes - 50_000 ? 0 : unchanged + 1;
+    leastBytes = Math.min(leastBytes, heapUsed + external);
   }
-  return least;
+  return leastBytes;
 }
 
 test.each([
@@ -46,18 +46,18 @@ test.each([
         file.pageStatisticsOf(group.chunks[leaf.index]!, leaf);
       }
   };
-  const open = (): SegmentFile[] =>
+  const openFiles = (): SegmentFile[] =>
     Array.from({ length: 6 }, () => {
       const file = new SegmentFile({ path });
       if (areRead) readIndexes(file);
       file.closeDescriptor();
       return file;
     });
-  open();
-  const before = await memoryInUse();
-  const files = open();
-  const grown = (await memoryInUse()) - before;
-  const estimated = files.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
-  expect(estimated / grown).toBeGreaterThan(0.7);
-  expect(estimated / grown).toBeLessThan(1.5);
+  openFiles();
+  const bytesBefore = await measureMemoryInUse();
+  const files = openFiles();
+  const grownBytes = (await measureMemoryInUse()) - bytesBefore;
+  const estimatedBytes = files.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+  expect(estimatedBytes / grownBytes).toBeGreaterThan(0.7);
+  expect(estimatedBytes / grownBytes).toBeLessThan(1.5);
 });

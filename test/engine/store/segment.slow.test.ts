@@ -72,16 +72,22 @@ describe('a segment', () => {
     const path = join(folder, `${seed}.parquet`);
     const segment = await writeSegment({ columns, data, rows }, path);
 
-    const read = await readWithDuckdb([path]);
-    expect(read.names).toEqual(['_id', '_commit', ...columns.map((column) => column.physical)]);
-    const found = rows === 0 ? columns.map(() => []) : read.columns.slice(2);
+    const duckdbTable = await readWithDuckdb([path]);
+    expect(duckdbTable.names).toEqual([
+      '_id',
+      '_commit',
+      ...columns.map((column) => column.physical),
+    ]);
+    const foundColumns = rows === 0 ? columns.map(() => []) : duckdbTable.columns.slice(2);
     for (const [i, column] of columns.entries()) {
-      const row = values[i]!.findIndex((value, at) => !isDeepStrictEqual(value, found[i]![at]));
-      const difference = row < 0 ? undefined : [row, values[i]![row], found[i]![row]];
+      const row = values[i]!.findIndex(
+        (value, at) => !isDeepStrictEqual(value, foundColumns[i]![at]),
+      );
+      const difference = row < 0 ? undefined : [row, values[i]![row], foundColumns[i]![row]];
       expect({ column, difference }).toEqual({ column, difference: undefined });
-      expect(found[i]).toHaveLength(rows);
+      expect(foundColumns[i]).toHaveLength(rows);
     }
-    expect(new Set(read.columns[0]).size).toBe(rows);
+    expect(new Set(duckdbTable.columns[0]).size).toBe(rows);
 
     const file = await readFile(path);
     expect(segment).toMatchObject({ path: `${seed}.parquet`, rows, bytes: file.byteLength });
@@ -153,21 +159,21 @@ describe('a segment', () => {
       await expect(check).rejects.toMatchObject({ code: 'damaged' });
       await expect(check).rejects.toThrow(message);
     }
-    const wholeFile = await readFile(path);
+    const fileBytes = await readFile(path);
     for (const at of [4, 40]) {
-      const shiftedFile = Buffer.concat([
-        wholeFile.subarray(0, at),
+      const shiftedBytes = Buffer.concat([
+        fileBytes.subarray(0, at),
         Buffer.alloc(1),
-        wholeFile.subarray(at),
+        fileBytes.subarray(at),
       ]);
-      await writeFile(join(folder, 'shifted.parquet'), shiftedFile);
+      await writeFile(join(folder, 'shifted.parquet'), shiftedBytes);
       const encoder = new ParquetEncoder(parquetColumns(columns), 'test');
       await expect(checkFooter(join(folder, 'shifted.parquet'), 3, encoder.leaves)).rejects.toThrow(
         'has its footer at byte',
       );
     }
-    const torn = wholeFile.subarray(0, -20);
-    await writeFile(join(folder, 'torn.parquet'), torn);
+    const tornBytes = fileBytes.subarray(0, -20);
+    await writeFile(join(folder, 'torn.parquet'), tornBytes);
     await expect(checkFooter(join(folder, 'torn.parquet'), 3, [])).rejects.toThrow('torn.parquet');
   });
 
@@ -178,8 +184,8 @@ describe('a segment', () => {
     await expect(writeSegment({ columns, data, rows: 1 }, path)).rejects.toThrow(
       'column 2 of a batch should be n: Float64, and is n: Int64',
     );
-    const counts = writeSegment({ columns: [columnOf('n', 'long')], data, rows: 2 }, path);
-    await expect(counts).rejects.toThrow('says 2 rows and holds 1');
+    const wrongCountWrite = writeSegment({ columns: [columnOf('n', 'long')], data, rows: 2 }, path);
+    await expect(wrongCountWrite).rejects.toThrow('says 2 rows and holds 1');
     expect(await readdir(folder)).not.toContain('wrong');
   });
 
@@ -209,7 +215,7 @@ describe('a segment', () => {
     const segment = await writeSegment({ columns, data, rows: 2 }, path);
     expect(segment.stats['samples.sample 9.GQ']).toEqual({ nulls: 1, min: 4, max: 4 });
     expect(Object.keys(segment.stats)).toHaveLength(256);
-    const read = await readWithDuckdb([path]);
-    expect(isDeepStrictEqual(read.columns[2], [record, null])).toBe(true);
+    const duckdbTable = await readWithDuckdb([path]);
+    expect(isDeepStrictEqual(duckdbTable.columns[2], [record, null])).toBe(true);
   });
 });

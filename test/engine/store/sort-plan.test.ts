@@ -10,8 +10,8 @@ import { random } from './random.js';
 
 let nextSegmentNumber = 0;
 
-/** Returns a segment with the row ids `ids`, the first `deleted` of which are deleted rows. */
-function segmentOfRowIds(ids: readonly number[], deleted = 0): Segment {
+/** Returns a segment with the row ids `ids`, the first `deletedCount` of which are deleted rows. */
+function segmentOfRowIds(ids: readonly number[], deletedCount = 0): Segment {
   const [first, last] = [ids[0]!, ids.at(-1)!];
   const isConsecutive = last - first === ids.length - 1;
   return {
@@ -23,7 +23,7 @@ function segmentOfRowIds(ids: readonly number[], deleted = 0): Segment {
     columns: isConsecutive ? [] : [rowIdColumn],
     stats: { [leafKey([rowIdColumn.physical])]: { nulls: 0, min: first, max: last } },
     ...(isConsecutive ? { baseRowId: first } : { isAscending: true }),
-    ...(deleted > 0 && { deletion: deletionVector(Int32Array.from({ length: deleted }, (_, i) => i)) }), // prettier-ignore
+    ...(deletedCount > 0 && { deletion: deletionVector(Int32Array.from({ length: deletedCount }, (_, i) => i)) }), // prettier-ignore
   };
 }
 
@@ -93,21 +93,23 @@ describe('the choice of segments to sort', () => {
 
   test('falls on segments of deleted rows some of which were restored, after a time without commits', () => {
     const base = segmentOfRowIds(rowIdRange(0, 50_000), 100);
-    const dead = segmentOfRowIds(rowIdRange(1, 5_000, 2), 2_500);
-    const restored = [segmentOfRowIds(rowIdRange(0, 3_000, 2), 1_450), segmentOfRowIds(rowIdRange(3_000, 6_000, 2), 1_450)]; // prettier-ignore
-    expect(plannedSegments([base, dead, ...restored], false)).toBeUndefined();
-    expect(plannedSegments([base, dead, ...restored], true)).toEqual([2, 3]);
-    expect(plannedSegments([base, restored[0]!, dead, restored[1]!], true)).toEqual([1, 3]);
+    const deadSegment = segmentOfRowIds(rowIdRange(1, 5_000, 2), 2_500);
+    const restoredSegments = [segmentOfRowIds(rowIdRange(0, 3_000, 2), 1_450), segmentOfRowIds(rowIdRange(3_000, 6_000, 2), 1_450)]; // prettier-ignore
+    expect(plannedSegments([base, deadSegment, ...restoredSegments], false)).toBeUndefined();
+    expect(plannedSegments([base, deadSegment, ...restoredSegments], true)).toEqual([2, 3]);
+    expect(
+      plannedSegments([base, restoredSegments[0]!, deadSegment, restoredSegments[1]!], true),
+    ).toEqual([1, 3]);
     // What the sort of these makes is not sorted again.
-    const sorted = [segmentOfRowIds(rowIdRange(0, 6_000, 60)), segmentOfRowIds(rowIdRange(0, 5_800, 2), 2_900)]; // prettier-ignore
-    expect(plannedSegments([base, dead, ...sorted], true)).toBeUndefined();
+    const sortedSegments = [segmentOfRowIds(rowIdRange(0, 6_000, 60)), segmentOfRowIds(rowIdRange(0, 5_800, 2), 2_900)]; // prettier-ignore
+    expect(plannedSegments([base, deadSegment, ...sortedSegments], true)).toBeUndefined();
   });
 
   test('falls on rows that do not ascend', () => {
-    const { isAscending, ...unsorted } = segmentOfRowIds(rowIdRange(0, 100, 2));
+    const { isAscending, ...unsortedSegment } = segmentOfRowIds(rowIdRange(0, 100, 2));
     expect(isAscending).toBe(true);
-    expect(plannedSegments([segmentOfRowIds([1]), unsorted], true)).toEqual([0, 1]);
-    expect(plannedSegments([unsorted], true)).toEqual([0]);
+    expect(plannedSegments([segmentOfRowIds([1]), unsortedSegment], true)).toEqual([0, 1]);
+    expect(plannedSegments([unsortedSegment], true)).toEqual([0]);
   });
 
   test('takes neighbours without overlaps together, up to 64', () => {
@@ -122,7 +124,7 @@ describe('the choice of segments to sort', () => {
 
 test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
   const next = random(seed);
-  const total = 20_000;
+  const recordCount = 20_000;
   let segments: Segment[] = rowIdRange(0, 4).map((i) =>
     segmentOfRowIds(rowIdRange(5_000 * i, 5_000 * (i + 1))),
   );
@@ -133,52 +135,53 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
     rowsOf.set(one.path, rowIdRange(5_000 * i, 5_000 * (i + 1)));
     for (const id of rowsOf.get(one.path)!) owners.set(id, one.path);
   }
-  let [replaced, moved, most] = [0, 0, 0];
+  let [replacedCount, movedCount, mostSegments] = [0, 0, 0];
   for (let commit = 0; commit < 60; commit++) {
     const share = 0.001 + 0.1 * next() ** 3;
     const ids = [...owners.keys()].filter(() => next() < share).toSorted((a, b) => a - b);
     if (ids.length === 0) continue;
-    replaced += ids.length;
-    add(ids);
-    refresh();
+    replacedCount += ids.length;
+    addSegment(ids);
+    markReplacedRows();
     const isQuiet = next() < 0.3;
     for (
-      let due = planSort(segments, isQuiet, isSmallSegment);
-      due !== undefined;
-      due = planSort(segments, isQuiet, isSmallSegment)
+      let dueSegments = planSort(segments, isQuiet, isSmallSegment);
+      dueSegments !== undefined;
+      dueSegments = planSort(segments, isQuiet, isSmallSegment)
     ) {
       // prettier-ignore
-      moved += due.reduce((sum, one) => sum + liveRowCount(one), 0);
-      const gonePaths = new Set(due.map(({ path }) => path));
-      const sorted = [...owners].filter(([, path]) => gonePaths.has(path)).map(([id]) => id);
-      const dead = due.reduce((sum, one) => sum + one.rows - liveRowCount(one), 0);
+      movedCount += dueSegments.reduce((sum, one) => sum + liveRowCount(one), 0);
+      const gonePaths = new Set(dueSegments.map(({ path }) => path));
+      const sortedIds = [...owners].filter(([, path]) => gonePaths.has(path)).map(([id]) => id);
+      const deadRowCount = dueSegments.reduce((sum, one) => sum + one.rows - liveRowCount(one), 0);
       segments = segments.filter(({ path }) => !gonePaths.has(path));
-      for (const id of sorted) owners.set(id, 'gone');
-      sorted.sort((a, b) => a - b);
-      for (let i = 0; i < sorted.length; i += 5_000) add(sorted.slice(i, i + 5_000));
-      if (dead > 0) segments.push(segmentOfRowIds(rowIdRange(0, dead), dead));
-      refresh();
+      for (const id of sortedIds) owners.set(id, 'gone');
+      sortedIds.sort((a, b) => a - b);
+      for (let i = 0; i < sortedIds.length; i += 5_000) addSegment(sortedIds.slice(i, i + 5_000));
+      if (deadRowCount > 0)
+        segments.push(segmentOfRowIds(rowIdRange(0, deadRowCount), deadRowCount));
+      markReplacedRows();
     }
     const liveSegments = segments.filter((one) => liveRowCount(one) > 0);
-    most = Math.max(most, liveSegments.length);
-    expect(owners.size).toBe(total);
+    mostSegments = Math.max(mostSegments, liveSegments.length);
+    expect(owners.size).toBe(recordCount);
   }
   // A sort becomes due when a fifth of the rows is deleted or out of order, which bounds the number of rows that are moved.
-  expect(moved).toBeLessThan(10 * replaced + 2 * total);
-  expect(most).toBeLessThan(4 + 60);
+  expect(movedCount).toBeLessThan(10 * replacedCount + 2 * recordCount);
+  expect(mostSegments).toBeLessThan(4 + 60);
   expect(
     planSort(segments, true, isSmallSegment) === undefined || areRowIdsInterleaved(segments),
   ).toBe(true);
 
-  function add(ids: readonly number[]): void {
-    const mergedSegment = segmentOfRowIds(ids);
-    rowsOf.set(mergedSegment.path, ids);
-    segments.push(mergedSegment);
-    for (const id of ids) owners.set(id, mergedSegment.path);
+  function addSegment(ids: readonly number[]): void {
+    const newSegment = segmentOfRowIds(ids);
+    rowsOf.set(newSegment.path, ids);
+    segments.push(newSegment);
+    for (const id of ids) owners.set(id, newSegment.path);
   }
 
   /** Marks the rows as deleted whose record another segment has. */
-  function refresh(): void {
+  function markReplacedRows(): void {
     segments = segments.map((one) => {
       const ids = rowsOf.get(one.path);
       if (ids === undefined) return one;

@@ -87,14 +87,14 @@ describe('a dataset', () => {
   });
 
   test('has the committed records in order, also after a restart', async () => {
-    const first = await commitAppend(numberColumns, [[1n, 2n]], [[3n]]);
-    expect(first).toMatchObject({ version: 0, rows: 3, columns: numberColumns });
+    const firstSnapshot = await commitAppend(numberColumns, [[1n, 2n]], [[3n]]);
+    expect(firstSnapshot).toMatchObject({ version: 0, rows: 3, columns: numberColumns });
     await commitAppend(numberColumns, [[4n]]);
     expect(await readColumnByDuckdb()).toEqual([1n, 2n, 3n, 4n]);
     expect(await readdir(folder.taskScratch(taskCount, 1))).toEqual([]);
     const reopenedStore = openStore(folder);
     expect(await reopenedStore.snapshot(datasetId)).toEqual(await store.snapshot(datasetId));
-    expect(await reopenedStore.snapshot(datasetId, 0)).toEqual(first);
+    expect(await reopenedStore.snapshot(datasetId, 0)).toEqual(firstSnapshot);
     expect(await reopenedStore.datasets()).toEqual([datasetId]);
     expect(await reopenedStore.verify(datasetId)).toEqual([]);
   });
@@ -118,8 +118,8 @@ describe('a dataset', () => {
       folder.scratch,
     );
     expect(await readColumnByDuckdb()).toEqual([2n]);
-    const before = await store.snapshot(datasetId, 0);
-    expect((await readWithDuckdb(before.files, 'n')).columns[0]).toEqual([1n, 2n]);
+    const earlierSnapshot = await store.snapshot(datasetId, 0);
+    expect((await readWithDuckdb(earlierSnapshot.files, 'n')).columns[0]).toEqual([1n, 2n]);
     expect(await store.sweep(committedVersion)).toEqual({
       removed: [],
       quarantined: [],
@@ -176,11 +176,11 @@ describe('a dataset', () => {
   });
 
   test('does not exist after it was dropped, and refuses later commits', async () => {
-    const slow = openStore(folder); // keeps removed files for a while, for running queries
+    const slowStore = openStore(folder); // keeps removed files for a while, for running queries
     await commitAppend(numberColumns, [[1n]]);
-    const { files } = await slow.snapshot(datasetId);
-    await slow.drop(datasetId);
-    expect(await slow.snapshot(datasetId)).toMatchObject({ version: -1 });
+    const { files } = await slowStore.snapshot(datasetId);
+    await slowStore.drop(datasetId);
+    expect(await slowStore.snapshot(datasetId)).toMatchObject({ version: -1 });
     expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual([1n]);
     await expect(commitAppend(numberColumns, [[2n]])).rejects.toThrow('was deleted meanwhile');
     await store.sweep(async () => undefined);
@@ -227,15 +227,15 @@ describe('commits', () => {
 
   test('that would change a field of another commit are refused', async () => {
     await commitAppend([...numberColumns, columnOf('x')], [[1n], [1n]]);
-    const forget = await stageSegments(numberColumns, [[2n]]);
-    const change = { columns: numberColumns, add: forget.add, remove: [], info: {} };
-    await expect(store.commit(datasetId, change, forget.scratch)).rejects.toThrow(
+    const narrowerStage = await stageSegments(numberColumns, [[2n]]);
+    const change = { columns: numberColumns, add: narrowerStage.add, remove: [], info: {} };
+    await expect(store.commit(datasetId, change, narrowerStage.scratch)).rejects.toThrow(
       'field x was changed',
     );
-    const retype = [...numberColumns, columnOf('x', 'string')];
-    const otherStage = await stageSegments(retype, [[2n], ['a']]);
-    const retyped = { columns: retype, add: otherStage.add, remove: [], info: {} };
-    await expect(store.commit(datasetId, retyped, otherStage.scratch)).rejects.toThrow(
+    const retypedColumns = [...numberColumns, columnOf('x', 'string')];
+    const otherStage = await stageSegments(retypedColumns, [[2n], ['a']]);
+    const retypingChange = { columns: retypedColumns, add: otherStage.add, remove: [], info: {} };
+    await expect(store.commit(datasetId, retypingChange, otherStage.scratch)).rejects.toThrow(
       'field x was changed',
     );
     const staleChange = {
@@ -291,28 +291,28 @@ describe('commits', () => {
     await expect(store.commit(datasetId, change, tmpdir())).rejects.toThrow(
       'not in the data folder',
     );
-    const climbing = { ...change, add: [{ ...add[0]!, path: '../../keys/signing.key' }] };
-    await expect(store.commit(datasetId, climbing, folder.scratch)).rejects.toThrow();
+    const climbingChange = { ...change, add: [{ ...add[0]!, path: '../../keys/signing.key' }] };
+    await expect(store.commit(datasetId, climbingChange, folder.scratch)).rejects.toThrow();
   });
 });
 
 describe('a rewrite', () => {
   /** Makes commits of one record each; returns the paths of the segments. */
-  async function many(count: number): Promise<readonly string[]> {
+  async function commitMany(count: number): Promise<readonly string[]> {
     for (let i = 0; i < count; i++) await commitAppend(numberColumns, [[BigInt(i)]]);
     return (await store.snapshot(datasetId)).segments.map(({ path }) => path);
   }
 
   test('replaces segments, and leaves earlier versions unchanged', async () => {
-    const paths = await many(5);
+    const paths = await commitMany(5);
     const { scratch, add } = await stageSegments(numberColumns, [[1n, 2n, 3n]]);
     const rewrite = { replace: asReplacedFiles(paths.slice(1, 4)), add, info: { x: 1 } };
-    const after = await store.rewrite(datasetId, rewrite, scratch);
-    expect(after).toMatchObject({ version: 5, rows: 5, columns: numberColumns });
-    expect(after.segments).toHaveLength(3);
+    const snapshotAfter = await store.rewrite(datasetId, rewrite, scratch);
+    expect(snapshotAfter).toMatchObject({ version: 5, rows: 5, columns: numberColumns });
+    expect(snapshotAfter.segments).toHaveLength(3);
     expect(await readColumnByDuckdb()).toEqual([0n, 1n, 2n, 3n, 4n]);
     const reopenedStore = openStore(folder);
-    expect(await reopenedStore.snapshot(datasetId)).toEqual(after);
+    expect(await reopenedStore.snapshot(datasetId)).toEqual(snapshotAfter);
     expect(await reopenedStore.verify(datasetId)).toEqual([]);
     expect(await reopenedStore.sweep(committedVersion)).toEqual({
       removed: [],
@@ -320,9 +320,9 @@ describe('a rewrite', () => {
       failures: [],
     });
     for (const one of [store, reopenedStore]) {
-      const before = await one.snapshot(datasetId, 4);
-      expect(before.segments.map(({ path }) => path)).toEqual(paths);
-      expect((await readWithDuckdb(before.files, 'n')).columns[0]).toHaveLength(5);
+      const earlierSnapshot = await one.snapshot(datasetId, 4);
+      expect(earlierSnapshot.segments.map(({ path }) => path)).toEqual(paths);
+      expect((await readWithDuckdb(earlierSnapshot.files, 'n')).columns[0]).toHaveLength(5);
     }
     const text = await readFile(folder.logEntry(datasetId, 5), 'utf8');
     expect(text.match(/"dataChange":false/g)).toHaveLength(4);
@@ -332,7 +332,7 @@ describe('a rewrite', () => {
   });
 
   test('can follow commits that came meanwhile, also those with new columns', async () => {
-    const paths = await many(3);
+    const paths = await commitMany(3);
     const { scratch, add } = await stageSegments(numberColumns, [[0n, 1n, 2n]]);
     await commitAppend([...numberColumns, columnOf('t', 'string')], [[3n], ['x']]);
     await store.rewrite(datasetId, { replace: asReplacedFiles(paths), add, info: {} }, scratch);
@@ -341,25 +341,25 @@ describe('a rewrite', () => {
   });
 
   test('is refused when a segment no longer exists, and moves its own segments back', async () => {
-    const paths = await many(3);
-    const first = await stageSegments(numberColumns, [[0n, 1n]]);
-    const second = await stageSegments(numberColumns, [[1n, 2n]]);
-    const rewrite = { replace: asReplacedFiles(paths.slice(0, 2)), add: first.add, info: {} };
-    await store.rewrite(datasetId, rewrite, first.scratch);
-    const lateMerge = { replace: asReplacedFiles(paths.slice(1)), add: second.add, info: {} };
-    await expect(store.rewrite(datasetId, lateMerge, second.scratch)).rejects.toMatchObject({
+    const paths = await commitMany(3);
+    const firstStage = await stageSegments(numberColumns, [[0n, 1n]]);
+    const secondStage = await stageSegments(numberColumns, [[1n, 2n]]);
+    const rewrite = { replace: asReplacedFiles(paths.slice(0, 2)), add: firstStage.add, info: {} };
+    await store.rewrite(datasetId, rewrite, firstStage.scratch);
+    const lateMerge = { replace: asReplacedFiles(paths.slice(1)), add: secondStage.add, info: {} };
+    await expect(store.rewrite(datasetId, lateMerge, secondStage.scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
-    expect(await readdir(second.scratch)).toEqual(['0.parquet']);
+    expect(await readdir(secondStage.scratch)).toEqual(['0.parquet']);
     await store.drop(datasetId);
-    const staleMerge = { replace: asReplacedFiles(paths.slice(2)), add: second.add, info: {} };
-    await expect(store.rewrite(datasetId, staleMerge, second.scratch)).rejects.toMatchObject({
+    const staleMerge = { replace: asReplacedFiles(paths.slice(2)), add: secondStage.add, info: {} };
+    await expect(store.rewrite(datasetId, staleMerge, secondStage.scratch)).rejects.toMatchObject({
       code: 'conflict',
     });
   });
 
   test('passes over a segment without records, until its rows are restored', async () => {
-    const paths = await many(3);
+    const paths = await commitMany(3);
     const { scratch, add } = await stageSegments(numberColumns, [[0n, 2n]]);
     const commitBetween = async (deletion: DeletionVector | undefined): Promise<void> => {
       const { version, segments } = await store.snapshot(datasetId);
@@ -384,7 +384,7 @@ describe('a rewrite', () => {
   });
 
   test('of segments that are not neighbours, or with other records, is refused', async () => {
-    const paths = await many(4);
+    const paths = await commitMany(4);
     const { scratch, add } = await stageSegments(numberColumns, [[0n, 2n]]);
     const apartMerge = { replace: asReplacedFiles([paths[0]!, paths[2]!]), add, info: {} };
     await expect(store.rewrite(datasetId, apartMerge, scratch)).rejects.toMatchObject({
@@ -394,8 +394,8 @@ describe('a rewrite', () => {
     await expect(store.rewrite(datasetId, swappedMerge, scratch)).rejects.toThrow(
       'are not neighbours',
     );
-    const fewer = { replace: asReplacedFiles(paths.slice(0, 3)), add, info: {} };
-    await expect(store.rewrite(datasetId, fewer, scratch)).rejects.toThrow(
+    const fewerMerge = { replace: asReplacedFiles(paths.slice(0, 3)), add, info: {} };
+    await expect(store.rewrite(datasetId, fewerMerge, scratch)).rejects.toThrow(
       'replaces 3 records by 2',
     );
     expect(await openStore(folder).verify(datasetId)).toEqual([]);
@@ -404,7 +404,7 @@ describe('a rewrite', () => {
   });
 
   test('and simultaneous commits of two processes all become versions', async () => {
-    const paths = await many(6);
+    const paths = await commitMany(6);
     const otherStore = openStore(folder);
     const work = [0, 2, 4].map(async (at) => {
       const { scratch, add } = await stageSegments(numberColumns, [[BigInt(at), BigInt(at + 1)]]);
@@ -423,9 +423,9 @@ describe('a rewrite', () => {
       );
     });
     await Promise.all([...work, ...commits]);
-    const found = await readColumnByDuckdb();
-    expect(found?.slice(0, 6)).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
-    expect(new Set(found?.slice(6))).toEqual(new Set([6n, 7n, 8n]));
+    const numbers = await readColumnByDuckdb();
+    expect(numbers?.slice(0, 6)).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
+    expect(new Set(numbers?.slice(6))).toEqual(new Set([6n, 7n, 8n]));
     expect(await openStore(folder).snapshot(datasetId)).toEqual(
       await otherStore.snapshot(datasetId),
     );
@@ -434,60 +434,60 @@ describe('a rewrite', () => {
 });
 
 describe('damage in the log (C2b)', () => {
-  const entry = (version: number) => folder.logEntry(datasetId, version);
-  const damagedNow = async (message: RegExp) => {
+  const entryPath = (version: number) => folder.logEntry(datasetId, version);
+  const expectDamage = async (message: RegExp) => {
     const openedSnapshot = openStore(folder).snapshot(datasetId);
     await expect(openedSnapshot).rejects.toMatchObject({ code: 'damaged' });
     await expect(openedSnapshot).rejects.toThrow(message);
     await expect(openedSnapshot).rejects.toThrow(`dataset ${datasetId}`);
     expect(await store.verify(datasetId)).toMatchObject([{ path: '_delta_log' }]);
-    const before = await readdir(folder.dataset(datasetId));
+    const namesBefore = await readdir(folder.dataset(datasetId));
     await openStore(folder).sweep(committedVersion);
-    expect(await readdir(folder.dataset(datasetId))).toEqual(before);
+    expect(await readdir(folder.dataset(datasetId))).toEqual(namesBefore);
   };
   beforeEach(async () => {
     for (const value of [1n, 2n, 3n]) await commitAppend(numberColumns, [[value]]);
   });
 
   test('an empty entry', async () => {
-    await truncate(entry(2));
-    await damagedNow(/00000000000000000002\.json is empty/);
+    await truncate(entryPath(2));
+    await expectDamage(/00000000000000000002\.json is empty/);
   });
 
   test('an entry truncated at any position', async () => {
-    const wholeEntry = await readFile(entry(1));
+    const wholeEntry = await readFile(entryPath(1));
     const ends = [1, wholeEntry.length >> 1, wholeEntry.length - 1, wholeEntry.indexOf('\n') + 1];
     for (const end of ends) {
-      await writeFile(entry(1), wholeEntry.subarray(0, end));
-      await damagedNow(/00000000000000000001\.json/);
+      await writeFile(entryPath(1), wholeEntry.subarray(0, end));
+      await expectDamage(/00000000000000000001\.json/);
     }
   });
 
   test('a missing middle version', async () => {
-    await unlink(entry(1));
-    await damagedNow(/00000000000000000001\.json is missing/);
+    await unlink(entryPath(1));
+    await expectDamage(/00000000000000000001\.json is missing/);
   });
 
   test('a duplicate', async () => {
-    await writeFile(entry(3), await readFile(entry(2)));
-    await damagedNow(/is a copy of version 2/);
+    await writeFile(entryPath(3), await readFile(entryPath(2)));
+    await expectDamage(/is a copy of version 2/);
   });
 
   test('an edited line, and an unknown one', async () => {
-    const wholeEntry = await readFile(entry(1), 'utf8');
-    await writeFile(entry(1), wholeEntry.replace('"numRecords\\":1', '"numRecords\\":2'));
-    await damagedNow(/does not match its checksum/);
-    await writeFile(entry(1), `{"txn":{"appId":"x","version":1}}\n${wholeEntry}`);
-    await damagedNow(/does not match its checksum/);
-    await writeFile(entry(1), wholeEntry);
-    await appendFile(entry(1), '{"txn":{"appId":"x","version":1}}\n');
-    await damagedNow(/an unknown action: txn/);
+    const wholeEntry = await readFile(entryPath(1), 'utf8');
+    await writeFile(entryPath(1), wholeEntry.replace('"numRecords\\":1', '"numRecords\\":2'));
+    await expectDamage(/does not match its checksum/);
+    await writeFile(entryPath(1), `{"txn":{"appId":"x","version":1}}\n${wholeEntry}`);
+    await expectDamage(/does not match its checksum/);
+    await writeFile(entryPath(1), wholeEntry);
+    await appendFile(entryPath(1), '{"txn":{"appId":"x","version":1}}\n');
+    await expectDamage(/an unknown action: txn/);
   });
 
   test('an entry of another writer, or for a newer reader', async () => {
-    const foreign = { commitInfo: { timestamp: 1, operation: 'OPTIMIZE' } };
-    await writeFile(entry(3), `${JSON.stringify(foreign)}\n`);
-    await damagedNow(/was not written by this server/);
+    const foreignEntry = { commitInfo: { timestamp: 1, operation: 'OPTIMIZE' } };
+    await writeFile(entryPath(3), `${JSON.stringify(foreignEntry)}\n`);
+    await expectDamage(/was not written by this server/);
   });
 });
 
@@ -496,11 +496,11 @@ describe('damage in a segment (R7)', () => {
     await commitAppend(numberColumns, [Array.from({ length: 3000 }, (_, i) => BigInt(i * i))]);
     const snapshot = await store.snapshot(datasetId);
     const path = snapshot.files[1]!;
-    const wholeFile = await readFile(path);
-    for (let at = 100; at < wholeFile.length; at += 4096) {
-      const flipped = Buffer.from(wholeFile);
-      flipped[at]! ^= 1;
-      await writeFile(path, flipped);
+    const fileBytes = await readFile(path);
+    for (let at = 100; at < fileBytes.length; at += 4096) {
+      const flippedBytes = Buffer.from(fileBytes);
+      flippedBytes[at]! ^= 1;
+      await writeFile(path, flippedBytes);
       await expect(store.snapshot(datasetId)).rejects.toMatchObject({ code: 'damaged' });
       const freshSnapshot = await openStore(folder).snapshot(datasetId);
       // A reader of the damaged file notices the damage; a file of an earlier format is read in full at its first use.
@@ -512,7 +512,7 @@ describe('damage in a segment (R7)', () => {
     }
     await truncate(path, 10);
     await expect(store.snapshot(datasetId)).rejects.toThrow(
-      `has 10 bytes, should be ${wholeFile.length}`,
+      `has 10 bytes, should be ${fileBytes.length}`,
     );
     await unlink(path);
     await expect(store.snapshot(datasetId)).rejects.toThrow(
@@ -521,39 +521,44 @@ describe('damage in a segment (R7)', () => {
     expect(await store.verify(datasetId)).toEqual([
       { path: basename(path), problem: 'is missing' },
     ]);
-    await writeFile(path, wholeFile);
+    await writeFile(path, fileBytes);
     expect((await store.snapshot(datasetId)).rows).toBe(3000);
   });
 
   test('is looked for at intervals, and at once when a file was added or removed', async () => {
     await commitAppend(numberColumns, [[1n, 2n]]);
-    const seldom = openStore(folder, { checkEveryMs: Infinity });
-    const path = (await seldom.snapshot(datasetId)).files[1]!;
-    const wholeFile = await readFile(path);
+    const seldomCheckingStore = openStore(folder, { checkEveryMs: Infinity });
+    const path = (await seldomCheckingStore.snapshot(datasetId)).files[1]!;
+    const fileBytes = await readFile(path);
     await truncate(path, 10);
-    expect((await seldom.snapshot(datasetId)).rows).toBe(2); // files changed in place are not noticed yet
+    expect((await seldomCheckingStore.snapshot(datasetId)).rows).toBe(2); // files changed in place are not noticed yet
     await expect(store.snapshot(datasetId)).rejects.toMatchObject({ code: 'damaged' });
     await unlink(path);
-    await expect(seldom.snapshot(datasetId)).rejects.toMatchObject({ code: 'damaged' });
-    await writeFile(path, wholeFile);
-    expect((await seldom.snapshot(datasetId)).rows).toBe(2);
+    await expect(seldomCheckingStore.snapshot(datasetId)).rejects.toMatchObject({
+      code: 'damaged',
+    });
+    await writeFile(path, fileBytes);
+    expect((await seldomCheckingStore.snapshot(datasetId)).rows).toBe(2);
   });
 
   test('and unreferenced files are listed; scratch is removed, other segments are kept aside, files of others stay', async () => {
     await commitAppend(numberColumns, [[1n]]);
-    const [lost, unknown] = ['abc-0123456789ab-00000.parquet', 'abc-0123456789ab-00001.parquet'];
+    const [lostName, unknownName] = [
+      'abc-0123456789ab-00000.parquet',
+      'abc-0123456789ab-00001.parquet',
+    ];
     await writeFile(join(folder.scratch, 'x.parquet'), 'x');
-    await link(join(folder.scratch, 'x.parquet'), folder.datasetFile(datasetId, lost));
-    await writeFile(folder.datasetFile(datasetId, unknown), 'all that is left of a version');
+    await link(join(folder.scratch, 'x.parquet'), folder.datasetFile(datasetId, lostName));
+    await writeFile(folder.datasetFile(datasetId, unknownName), 'all that is left of a version');
     await writeFile(join(folder.dataset(datasetId), 'notes of the owner.txt'), 'x');
     await writeFile(join(folder.deltaLog(datasetId), '_aside-1-1-x.json'), 'x');
     expect(await store.verify(datasetId)).toHaveLength(4);
     expect(await store.sweep(committedVersion)).toEqual({
-      removed: [`${datasetId}/${lost}`, `${datasetId}/_delta_log/_aside-1-1-x.json`],
-      quarantined: [`${datasetId}/${unknown}`],
+      removed: [`${datasetId}/${lostName}`, `${datasetId}/_delta_log/_aside-1-1-x.json`],
+      quarantined: [`${datasetId}/${unknownName}`],
       failures: [],
     });
-    const keptFile = join(folder.quarantine, 'datasets', String(datasetId), unknown);
+    const keptFile = join(folder.quarantine, 'datasets', String(datasetId), unknownName);
     expect(await readFile(keptFile, 'utf8')).toBe('all that is left of a version');
     expect(await store.verify(datasetId)).toHaveLength(1);
   });

@@ -33,19 +33,19 @@ async function* splitIntoPieces(bytes: Uint8Array, length = 300): AsyncGenerator
 }
 
 async function readTarEntries(bytes: Uint8Array): Promise<readonly (readonly [string, number])[]> {
-  const found: [string, number][] = [];
+  const entries: [string, number][] = [];
   for await (const { path, bytes: size, content } of parseTarEntries(
     splitIntoPieces(bytes),
     'read.tar',
   )) {
-    if (found.length % 2 === 0) {
+    if (entries.length % 2 === 0) {
       const pieces: Uint8Array[] = [];
       for await (const piece of content) pieces.push(piece);
       expect(Buffer.concat(pieces).length).toBe(size);
     }
-    found.push([path, size]); // the content of every other entry is skipped
+    entries.push([path, size]); // the content of every other entry is skipped
   }
-  return found;
+  return entries;
 }
 
 test('what it writes, it reads', async () => {

@@ -48,8 +48,8 @@ async function removePlannedFiles(id: number, { files }: VacuumPlan): Promise<vo
 }
 
 test(`the files that stay are those of the versions within the window and of those in use (STRANDLAKE_SEED=${seed})`, async () => {
-  let vacuums = 0;
-  let goneFiles = 0;
+  let vacuumCount = 0;
+  let unreadableCount = 0;
   for (let round = 0; round < roundCount; round++) {
     const next = seededRandom(seed + round);
     const belowCount = (count: number): number => Math.floor(next() * count);
@@ -61,63 +61,64 @@ test(`the files that stay are those of the versions within the window and of tho
     const pinnedUntil: number[] = [];
     const usedAt = new Map<number, number>();
     for (let step = 0; step < 40; step++) {
-      const before = numbers.versions.length;
+      const versionCount = numbers.versions.length;
       clockMs += 1 + belowCount(20);
       await numbers.changeRandomly();
-      if (numbers.versions.length > before && before > 0) pinnedUntil[before - 1] = clockMs;
+      if (numbers.versions.length > versionCount && versionCount > 0)
+        pinnedUntil[versionCount - 1] = clockMs;
       clockMs += 1 + belowCount(20);
       if (next() < 0.3) {
         const version = belowCount(numbers.versions.length);
         const { segments } = numbers.versions[version]!.snapshot;
         const filesPresent = await listDatasetFiles(id);
         const isWhole = segments.every(({ path }) => filesPresent.includes(path));
-        const read = store.snapshot(id, version);
+        const reading = store.snapshot(id, version);
         if (isWhole) {
-          expect([round, step, segmentProperties(await read)]).toEqual([
+          expect([round, step, segmentProperties(await reading)]).toEqual([
             round,
             step,
             segmentProperties({ segments }),
           ]);
           usedAt.set(version, clockMs);
         } else {
-          await expect(read).rejects.toMatchObject({ code: 'invalid', message: expect.stringContaining('cannot be read any more') }); // prettier-ignore
-          goneFiles++;
+          await expect(reading).rejects.toMatchObject({ code: 'invalid', message: expect.stringContaining('cannot be read any more') }); // prettier-ignore
+          unreadableCount++;
         }
       }
       if (next() < 0.7) continue;
-      const last = numbers.versions.length - 1;
-      const chosenVersion = next() < 0.3 ? belowCount(last + 1) : undefined;
+      const lastVersion = numbers.versions.length - 1;
+      const chosenVersion = next() < 0.3 ? belowCount(lastVersion + 1) : undefined;
       const sinceTime = next() < 0.3 ? clockMs - belowCount(60) : undefined;
       const windowBegins = Math.min(clockMs - keepMs, (sinceTime ?? Infinity) - 1);
       const neededVersions = numbers.versions.filter(
         (_, version) =>
-          version === last ||
+          version === lastVersion ||
           (pinnedUntil[version] ?? Infinity) > windowBegins ||
           version === chosenVersion ||
           clockMs - (usedAt.get(version) ?? -Infinity) <= pinMs,
       );
-      const paths = new Set(
+      const neededPaths = new Set(
         neededVersions.flatMap(({ snapshot }) => snapshot.segments.map((one) => one.path)),
       );
       const filesPresent = await listDatasetFiles(id);
       const plan = await store.beginVacuum(id, { since: sinceTime, versions: chosenVersion === undefined ? [] : [chosenVersion] }); // prettier-ignore
       if (plan !== undefined) await removePlannedFiles(id, plan);
-      const endedVacuum = await store.endVacuum(id);
-      expect(endedVacuum !== undefined).toBe(plan !== undefined);
-      const filesLeft = filesPresent.filter((path) => paths.has(path));
+      const endVersion = await store.endVacuum(id);
+      expect(endVersion !== undefined).toBe(plan !== undefined);
+      const filesLeft = filesPresent.filter((path) => neededPaths.has(path));
       expect([round, step, await listDatasetFiles(id)]).toEqual([round, step, filesLeft]);
-      if (plan !== undefined) vacuums++;
-      const current = await newStore(keepMs, pinMs).snapshot(id);
-      for (let one = last; one < current.version; one++) pinnedUntil[one] = clockMs;
-      numbers.noteUnchangedVersions(current);
-      expect(segmentProperties(current)).toEqual(
-        segmentProperties(numbers.versions[last]!.snapshot),
+      if (plan !== undefined) vacuumCount++;
+      const currentSnapshot = await newStore(keepMs, pinMs).snapshot(id);
+      for (let one = lastVersion; one < currentSnapshot.version; one++) pinnedUntil[one] = clockMs;
+      numbers.noteUnchangedVersions(currentSnapshot);
+      expect(segmentProperties(currentSnapshot)).toEqual(
+        segmentProperties(numbers.versions[lastVersion]!.snapshot),
       );
       expect(await store.verify(id)).toEqual([]);
       if (next() < 0.2) [store] = [newStore(keepMs, pinMs), usedAt.clear()] as const;
     }
   }
-  expect(Math.min(vacuums, goneFiles)).toBeGreaterThan(0);
+  expect(Math.min(vacuumCount, unreadableCount)).toBeGreaterThan(0);
 });
 
 test('a vacuum that was stopped is taken up again, also by another process', async () => {
@@ -152,16 +153,16 @@ test('a version is read from the merge that followed, if only merges did', async
   while (numbers.versions.length < 30) await numbers.changeRandomly();
   clockMs += 10;
   await removePlannedFiles(id, (await store.beginVacuum(id, noVacuumNeeds))!);
-  const endedVacuum = (await store.endVacuum(id))!;
+  const endVersion = (await store.endVacuum(id))!;
   for (const [version, { live }] of numbers.versions.entries()) {
-    const found = await store.readableVersion(id, version);
+    const readableVersion = await store.readableVersion(id, version);
     let sameVersion = version;
     while (String(numbers.versions[sameVersion + 1]?.live) === String(live)) sameVersion++;
-    if (sameVersion === numbers.versions.length - 1) sameVersion = endedVacuum;
-    expect([version, found]).toEqual([version, sameVersion]);
+    if (sameVersion === numbers.versions.length - 1) sameVersion = endVersion;
+    expect([version, readableVersion]).toEqual([version, sameVersion]);
     expect(await store.readableVersion(id, version)).toBe(sameVersion);
-    if (sameVersion === endedVacuum)
-      expect((await store.snapshot(id, found)).rows).toBe(live.length);
+    if (sameVersion === endVersion)
+      expect((await store.snapshot(id, readableVersion)).rows).toBe(live.length);
   }
 });
 
@@ -194,10 +195,10 @@ test('a rollback of a version before a vacuum is the same as before the vacuum',
   const expected = await Promise.all(versions.map((version) => store.rollback(id, version, base)));
   clockMs += 10;
   await removePlannedFiles(id, (await store.beginVacuum(id, noVacuumNeeds))!);
-  const endedVacuum = (await store.endVacuum(id))!;
+  const endVersion = (await store.endVacuum(id))!;
   for (const each of [store, newStore(0, 0)])
     for (const version of versions)
-      expect([version, await each.rollback(id, version, endedVacuum)]).toEqual([version, { ...expected[version], base: endedVacuum }]); // prettier-ignore
+      expect([version, await each.rollback(id, version, endVersion)]).toEqual([version, { ...expected[version], base: endVersion }]); // prettier-ignore
 });
 
 test('schema files that no version in use has go, and come back with a version that is read again', async () => {
@@ -297,8 +298,8 @@ test('a vacuum is due although the clock was ahead when the first file was remov
   clockMs += 1_000_000;
   while ((await store.diskUse(id)).old.files < 2) await numbers.changeRandomly();
   clockMs -= 1_000_000;
-  const early = (await store.diskUse(id)).old.files;
-  while ((await store.diskUse(id)).old.files < early + 2) await numbers.changeRandomly();
+  const earlyFileCount = (await store.diskUse(id)).old.files;
+  while ((await store.diskUse(id)).old.files < earlyFileCount + 2) await numbers.changeRandomly();
   expect(await store.isVacuumDue(id)).toBe(false);
   clockMs += 801;
   expect(await store.isVacuumDue(id)).toBe(true);
@@ -342,9 +343,9 @@ test('the time in an archive does not count: a restored dataset keeps its versio
   const archive = folder.archive(id);
   await writeArchive(folder, id, archive);
   clockMs += 10_000;
-  const { folder: unpacked } = await unpackArchive(archive, id, folder.taskScratch(id, 99));
+  const { folder: unpackedFolder } = await unpackArchive(archive, id, folder.taskScratch(id, 99));
   await newStore(700, 0).retire(id);
-  await newStore(700, 0).restore(id, unpacked);
+  await newStore(700, 0).restore(id, unpackedFolder);
   clockMs += 699;
   const store = newStore(700, 0); // the server was restarted meanwhile
   expect(await store.verify(id)).toEqual([]);
@@ -368,10 +369,10 @@ test.each(['is in the future, because the clock was ahead', 'is unreadable'])('a
   const archive = folder.archive(id);
   await writeArchive(folder, id, archive);
   clockMs += 10_000;
-  const { folder: unpacked } = await unpackArchive(archive, id, folder.taskScratch(id, 99));
+  const { folder: unpackedFolder } = await unpackArchive(archive, id, folder.taskScratch(id, 99));
   await newStore(700, 0).retire(id);
   if (isAhead) clockMs += 1_000_000;
-  await newStore(700, 0).restore(id, unpacked);
+  await newStore(700, 0).restore(id, unpackedFolder);
   if (isAhead) clockMs -= 1_000_000;
   else await writeFile(folder.datasetFile(id, '_restored'), '');
   const store = newStore(700, 0);

@@ -57,8 +57,8 @@ interface CommitInfo {
 
 async function readCommitInfo(id: number, version: number): Promise<CommitInfo> {
   const text = await readFile(folder.logEntry(id, version), 'utf8');
-  const last = JSON.parse(text.trimEnd().split('\n').at(-1)!) as { commitInfo: CommitInfo };
-  return last.commitInfo;
+  const lastAction = JSON.parse(text.trimEnd().split('\n').at(-1)!) as { commitInfo: CommitInfo };
+  return lastAction.commitInfo;
 }
 
 /** Writes a log entry anew as earlier releases wrote it: the checksum covers only the lines before the last one. */
@@ -83,17 +83,17 @@ test(`a bit that flips anywhere in a log entry is noticed, also in its last line
   expect(await store.verify(id)).toEqual([]);
   for (const version of [0, sortedVersion]) {
     const path = folder.logEntry(id, version);
-    const whole = await readFile(path);
-    const lastLine = whole.lastIndexOf('\n', whole.length - 2) + 1;
+    const entryBytes = await readFile(path);
+    const lastLine = entryBytes.lastIndexOf('\n', entryBytes.length - 2) + 1;
     for (let i = 0; i < 150; i++) {
       const from = i % 3 === 0 ? 0 : lastLine;
-      const at = from + Math.floor(next() * (whole.length - from));
-      const damaged = Buffer.from(whole);
-      damaged[at]! ^= 1 << Math.floor(next() * 8);
-      await writeFile(path, damaged);
+      const at = from + Math.floor(next() * (entryBytes.length - from));
+      const damagedBytes = Buffer.from(entryBytes);
+      damagedBytes[at]! ^= 1 << Math.floor(next() * 8);
+      await writeFile(path, damagedBytes);
       expect([version, at, await store.verify(id)]).toEqual([version, at, [{ path: '_delta_log', problem: expect.stringContaining(logEntryName(version)) }]]); // prettier-ignore
     }
-    await writeFile(path, whole);
+    await writeFile(path, entryBytes);
   }
   expect(await store.verify(id)).toEqual([]);
 });
@@ -102,10 +102,10 @@ test('entries of earlier releases, whose last line has no checksum, are read, an
   const id = 2_000;
   const sortedVersion = await makeDataset(id, 12);
   const store = newStore();
-  const before = await store.snapshot(id);
+  const snapshotBefore = await store.snapshot(id);
   for (let version = 0; version < 12; version++)
     await writeAsEarlierRelease(id, version, () => undefined);
-  expect(await newStore().snapshot(id)).toEqual(before);
+  expect(await newStore().snapshot(id)).toEqual(snapshotBefore);
   expect(await store.verify(id)).toEqual([]);
   const { origins } = (await readCommitInfo(id, sortedVersion)).strandlake;
   const damagedOrigins: readonly unknown[] = [
@@ -113,11 +113,11 @@ test('entries of earlier releases, whose last line has no checksum, are read, an
     (origins as unknown[]).map(() => 'AAAA'),
     (origins as unknown[]).map(() => encodeOrigins({ sources: Uint32Array.of(0), rows: Int32Array.of(1_000) })), // prettier-ignore
   ];
-  for (const other of damagedOrigins) {
+  for (const otherOrigins of damagedOrigins) {
     await writeAsEarlierRelease(
       id,
       sortedVersion,
-      ({ strandlake }) => (strandlake.origins = other),
+      ({ strandlake }) => (strandlake.origins = otherOrigins),
     );
     expect(await store.verify(id)).toEqual([{ path: `_delta_log/${logEntryName(sortedVersion)}`, problem: expect.stringContaining('origins') }]); // prettier-ignore
   }
@@ -140,11 +140,11 @@ test('a schema file with a record is named by verification, is in no archive, an
   expect(await newStore().verify(id)).toEqual([{ path: `_schema/${name}`, problem: expect.stringContaining('columns') }]); // prettier-ignore
   const archive = join(root, 'archive.tar.zst');
   await writeArchive(folder, id, archive);
-  const { folder: unpacked } = await unpackArchive(archive, id, join(root, 'unpacked'));
-  expect(await readdir(unpacked, { recursive: true })).not.toContain(`_schema/${name}`);
+  const { folder: unpackedFolder } = await unpackArchive(archive, id, join(root, 'unpacked'));
+  expect(await readdir(unpackedFolder, { recursive: true })).not.toContain(`_schema/${name}`);
   const store = newStore();
-  const opened = await store.snapshot(id);
-  expect([opened.rows, opened.files]).toEqual([rows, files]);
+  const openedSnapshot = await store.snapshot(id);
+  expect([openedSnapshot.rows, openedSnapshot.files]).toEqual([rows, files]);
   expect((await readWithDuckdb([files[0]!], 'count(*)')).columns[0]).toEqual([0n]);
   expect(await store.verify(id)).toEqual([]);
   // A version that is in memory may have lost its schema file to a vacuum.
@@ -181,19 +181,19 @@ test('a checkpoint that is whole but says something else than the log is named',
   await makeDataset(id, 12);
   const path = folder.checkpoint(id, 9);
   const state = await replayLog(folder, id, 9, emptyState);
-  const [first] = state.live.values();
-  for (const [changed, problems] of [
+  const [firstSegment] = state.live.values();
+  for (const [changedState, problems] of [
     [state, []],
     [{ ...state, nextRowId: state.nextRowId + 1 }, ['differs from the log']],
     [{ ...state, live: new Map([...state.live].slice(1)) }, ['differs from the log']],
-    [{ ...state, live: new Map(state.live).set(first!.path, { ...first!, bytes: 1 }) }, ['differs from the log']], // prettier-ignore
+    [{ ...state, live: new Map(state.live).set(firstSegment!.path, { ...firstSegment!, bytes: 1 }) }, ['differs from the log']], // prettier-ignore
   ] as const) {
     await writeFile(
       path,
-      encodeCheckpoint(id, changed, () => undefined),
+      encodeCheckpoint(id, changedState, () => undefined),
     );
-    const found = await newStore().verify(id);
-    expect(found).toEqual(problems.map((problem) => ({ path: `_delta_log/${basename(path)}`, problem }))); // prettier-ignore
+    const foundProblems = await newStore().verify(id);
+    expect(foundProblems).toEqual(problems.map((problem) => ({ path: `_delta_log/${basename(path)}`, problem }))); // prettier-ignore
   }
 });
 

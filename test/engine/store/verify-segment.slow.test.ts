@@ -61,8 +61,8 @@ test(`random segments, and those merged from them, have no problems (STRANDLAKE_
         return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
       });
       const { file, segment } = await writeRecords(columns, values);
-      const rowsGone = Array.from({ length: rows }, (_, row) => row).filter(() => next() < 0.2);
-      const deletion = rowsGone.length > 0 && rowsGone.length < rows ? deletionVector(Int32Array.from(rowsGone)) : undefined; // prettier-ignore
+      const goneRows = Array.from({ length: rows }, (_, row) => row).filter(() => next() < 0.2);
+      const deletion = goneRows.length > 0 && goneRows.length < rows ? deletionVector(Int32Array.from(goneRows)) : undefined; // prettier-ignore
       sources.push({ file, segment: { ...segment, deletion } });
       expect([round, await findSegmentProblems(file, sources[i]!.segment)]).toEqual([round, []]);
     }
@@ -173,8 +173,8 @@ describe('of a segment with every kind of column', () => {
     ['columns in another order', () => ({ columns: columns.toReversed() }), /another column is in its place/],
   ])('%s in the log is named', async (_, change, expected) => {
     const { file, segment } = await writeRecords(columns, values);
-    const [first] = await findSegmentProblems(file, { ...segment, ...change(segment) });
-    expect(first).toMatch(expected);
+    const [firstProblem] = await findSegmentProblems(file, { ...segment, ...change(segment) });
+    expect(firstProblem).toMatch(expected);
   }); // prettier-ignore
 
   test('there are at most eleven, the last of which counts the others', async () => {

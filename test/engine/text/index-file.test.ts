@@ -36,10 +36,12 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
   test.each([
     ['texts of their own', 0],
     ['shared texts', 30],
-  ])('tells of every word where it is and how often: %s', async (_, shared) => {
-    const nextRandom = seededRandom(seed + shared);
-    const someTexts = Array.from({ length: shared }, () => randomText(nextRandom));
-    const texts = Array.from({ length: shared ? 1500 : 300 }, () => (shared ? pickRandom(nextRandom, someTexts) : randomText(nextRandom))); // prettier-ignore
+  ])('tells of every word where it is and how often: %s', async (_, sharedCount) => {
+    const nextRandom = seededRandom(seed + sharedCount);
+    const someTexts = Array.from({ length: sharedCount }, () => randomText(nextRandom));
+    const texts = Array.from({ length: sharedCount ? 1500 : 300 }, () =>
+      sharedCount ? pickRandom(nextRandom, someTexts) : randomText(nextRandom),
+    );
     const dataset = await engineFixture.dataset([column('t', 'text')], [texts.map((t) => ({ t }))]);
     const matcher = columnMatcherOf(dataset);
     const { column: reader } = matcher;
@@ -49,7 +51,7 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     const { records, isShared, words: total } = reader.summary;
     expect({ records, isShared, total }).toEqual({
       records: texts.filter((text) => text !== null).length,
-      isShared: shared > 0,
+      isShared: sharedCount > 0,
       total: foldedTexts.flat().length,
     });
     const { lengths } = reader.texts();
@@ -82,13 +84,14 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
   test.each([
     ['lists of texts of their own', 0],
     ['lists of shared texts', 30],
-  ])('tells of every word in which rows it is and how often: %s', async (_, shared) => {
-    const nextRandom = seededRandom(seed + shared + 1);
-    const someTexts = Array.from({ length: shared }, () => randomText(nextRandom));
-    const text = () => (shared ? pickRandom(nextRandom, someTexts) : randomText(nextRandom));
+  ])('tells of every word in which rows it is and how often: %s', async (_, sharedCount) => {
+    const nextRandom = seededRandom(seed + sharedCount + 1);
+    const someTexts = Array.from({ length: sharedCount }, () => randomText(nextRandom));
+    const pickText = () =>
+      sharedCount ? pickRandom(nextRandom, someTexts) : randomText(nextRandom);
     const belowLimit = (limit: number): number => Math.floor(nextRandom() * limit);
-    const lists = Array.from({ length: shared ? 700 : 200 }, () =>
-      belowLimit(6) === 0 ? null : Array.from({ length: belowLimit(4) }, text),
+    const lists = Array.from({ length: sharedCount ? 700 : 200 }, () =>
+      belowLimit(6) === 0 ? null : Array.from({ length: belowLimit(4) }, pickText),
     );
     const dataset = await engineFixture.dataset(
       [listColumn(column('t', 'text'))],
@@ -104,7 +107,7 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     const { records, isShared, isList, words: total } = reader.summary;
     expect({ records, isShared, isList, total }).toEqual({
       records: lists.filter((list) => list?.some((value) => value !== null)).length,
-      isShared: shared > 0,
+      isShared: sharedCount > 0,
       isList: true,
       total: foldedLists.flat(2).length,
     });
@@ -148,12 +151,12 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
 
   test('has the lists that fit into a tenth of the file, the smallest first, and all texts that are no lists', async () => {
     const nextRandom = seededRandom(seed + 2);
-    const word = (): string => Math.floor(nextRandom() * 26 ** 6).toString(36);
-    const text = (): string => Array.from({ length: 6 }, word).join(' ');
+    const randomWord = (): string => Math.floor(nextRandom() * 26 ** 6).toString(36);
+    const randomWords = (): string => Array.from({ length: 6 }, randomWord).join(' ');
     const rows = Array.from({ length: 30_000 }, (_, i) => ({
-      large: [text()],
+      large: [randomWords()],
       small: [`breast ${i % 5}`, 'cancer'],
-      t: text(),
+      t: randomWords(),
     }));
     const columns = [listColumn(column('large', 'text')), listColumn(column('small', 'text')), column('t', 'text')]; // prettier-ignore
     const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
@@ -163,15 +166,18 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     const { sizes } = index.columns.get(indexedName(['small']))!.summary;
     const bytes = Object.values(sizes).reduce((sum, size) => sum + size, 0);
     expect(bytes).toBeLessThan(readFileSync(path).length / 10);
-    const total = async (field: 'large' | 'small' | 't', wanted: string): Promise<number> => {
+    const countMatches = async (
+      field: 'large' | 'small' | 't',
+      wanted: string,
+    ): Promise<number> => {
       const request = parseQuery({ filters: [[`${field}__contains`, wanted]] }, fields);
       return (await runQuery(engineFixture.engine, snapshot, fields, request)).total;
     };
     const [wanted = ''] = rows[20_000]!.large[0]!.split(' ');
-    const having = rows.filter(({ large: [value] }) => value!.split(' ').includes(wanted));
-    expect(await total('large', wanted)).toBe(having.length);
-    expect(await total('small', 'BREAST 3')).toBe(6_000);
-    expect(await total('t', rows[7]!.t)).toBe(1);
+    const matchingRows = rows.filter(({ large: [value] }) => value!.split(' ').includes(wanted));
+    expect(await countMatches('large', wanted)).toBe(matchingRows.length);
+    expect(await countMatches('small', 'BREAST 3')).toBe(6_000);
+    expect(await countMatches('t', rows[7]!.t)).toBe(1);
   });
 
   test('is made for texts alone, and no reader of Parquet sees it', async () => {
@@ -194,39 +200,42 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
   test.each([
     ['of a text', column('t', 'text'), (text: string) => text],
     ['of a list', listColumn(column('t', 'text')), (text: string) => [text, 'breast', text]],
-  ])('that is not what was written, is told and never answers: %s', async (_, of, valueOf) => {
-    const rows = Array.from({ length: 50 }, (__, i) => ({ t: valueOf(`word${i} cancer`) }));
-    const wholeDataset = await engineFixture.dataset([of], [rows]);
-    const path = wholeDataset.snapshot.files[1]!;
-    const bytes = readFileSync(path);
-    const footer = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8);
-    const summary = footer - 8 - bytes.readUInt32LE(footer - 8);
-    expect(bytes.subarray(footer - 4, footer).toString()).toBe('STX1');
-    const request = parseQuery({ filters: [['t', 'cancer']] }, wholeDataset.fields);
-    for (let at = summary - 300; at < footer; at += 7) {
-      const changedBytes = Buffer.from(bytes);
-      changedBytes[at]! ^= 0xff;
-      const files = [wholeDataset.snapshot.files[0]!, path.replace('.parquet', `-${at}.parquet`)];
-      writeFileSync(files[1]!, changedBytes);
-      // Block checksums (block-checksums.ts) detect every change, so they are removed to test what a change does that they miss.
-      const segments = wholeDataset.snapshot.segments.map((segment) => ({
-        ...segment,
-        blockChecksums: undefined,
-      }));
-      const changedSnapshot = { ...wholeDataset.snapshot, datasetId: at, files, segments };
-      const pendingQuery = runQuery(
-        engineFixture.engine,
-        changedSnapshot,
-        wholeDataset.fields,
-        request,
-      );
-      const outcome = await pendingQuery.then(
-        ({ total }) => total,
-        (error: { code?: string }) => error.code ?? String(error),
-      );
-      expect(typeof outcome === 'number' || outcome === 'damaged' ? '' : `${at}: ${outcome}`).toBe(
-        '',
-      );
-    }
-  });
+  ])(
+    'that is not what was written, is told and never answers: %s',
+    async (_, textColumn, valueOf) => {
+      const rows = Array.from({ length: 50 }, (__, i) => ({ t: valueOf(`word${i} cancer`) }));
+      const wholeDataset = await engineFixture.dataset([textColumn], [rows]);
+      const path = wholeDataset.snapshot.files[1]!;
+      const bytes = readFileSync(path);
+      const footerStart = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8);
+      const summaryStart = footerStart - 8 - bytes.readUInt32LE(footerStart - 8);
+      expect(bytes.subarray(footerStart - 4, footerStart).toString()).toBe('STX1');
+      const request = parseQuery({ filters: [['t', 'cancer']] }, wholeDataset.fields);
+      for (let at = summaryStart - 300; at < footerStart; at += 7) {
+        const changedBytes = Buffer.from(bytes);
+        changedBytes[at]! ^= 0xff;
+        const files = [wholeDataset.snapshot.files[0]!, path.replace('.parquet', `-${at}.parquet`)];
+        writeFileSync(files[1]!, changedBytes);
+        // Block checksums (block-checksums.ts) detect every change, so they are removed to test what a change does that they miss.
+        const segments = wholeDataset.snapshot.segments.map((segment) => ({
+          ...segment,
+          blockChecksums: undefined,
+        }));
+        const changedSnapshot = { ...wholeDataset.snapshot, datasetId: at, files, segments };
+        const pendingQuery = runQuery(
+          engineFixture.engine,
+          changedSnapshot,
+          wholeDataset.fields,
+          request,
+        );
+        const outcome = await pendingQuery.then(
+          ({ total }) => total,
+          (error: { code?: string }) => error.code ?? String(error),
+        );
+        expect(
+          typeof outcome === 'number' || outcome === 'damaged' ? '' : `${at}: ${outcome}`,
+        ).toBe('');
+      }
+    },
+  );
 });

@@ -32,18 +32,18 @@ let records: readonly TestRow[];
 beforeAll(async () => {
   engineFixture = await openEngineFixture(0);
   const nextRandom = seededRandom(seed);
-  const row = (text: string | null): TestRow => ({
+  const rowOf = (text: string | null): TestRow => ({
     t: text,
     n: randomBelow(nextRandom, 4),
     s: randomWord(nextRandom),
     o: pickRandom(nextRandom, [null, { n: 1 }, { t: text }, { n: 2, t: text }]),
   });
-  const shared = Array.from({ length: 40 }, () => randomText(nextRandom));
+  const sharedTexts = Array.from({ length: 40 }, () => randomText(nextRandom));
   const segments = [
-    Array.from({ length: 300 }, () => row(randomText(nextRandom))),
-    Array.from({ length: 5000 }, () => row(pickRandom(nextRandom, shared))),
-    [row(null)],
-    Array.from({ length: 200 }, () => row(randomText(nextRandom))),
+    Array.from({ length: 300 }, () => rowOf(randomText(nextRandom))),
+    Array.from({ length: 5000 }, () => rowOf(pickRandom(nextRandom, sharedTexts))),
+    [rowOf(null)],
+    Array.from({ length: 200 }, () => rowOf(randomText(nextRandom))),
   ];
   records = segments.flat();
   indexedDataset = await engineFixture.dataset(columns, segments);
@@ -53,10 +53,10 @@ afterAll(() => engineFixture.close());
 
 /** Returns a dataset of the same records, in files from which the text index has been removed. */
 function withoutIndex({ snapshot, fields }: TestDataset): TestDataset {
-  const home = join(engineFixture.folder, 'datasets', '999');
-  mkdirSync(home);
+  const datasetFolder = join(engineFixture.folder, 'datasets', '999');
+  mkdirSync(datasetFolder);
   const files = snapshot.files.map((file, i) => {
-    const path = join(home, `${i}.parquet`);
+    const path = join(datasetFolder, `${i}.parquet`);
     writeFileSync(path, cutTextIndex(readFileSync(file)));
     return path;
   });
@@ -66,35 +66,45 @@ function withoutIndex({ snapshot, fields }: TestDataset): TestDataset {
 }
 
 function cutTextIndex(file: Buffer): Buffer {
-  const footer = file.length - 8 - file.readUInt32LE(file.length - 8);
-  if (file.readUInt32LE(footer - 4) !== indexMagic) return file;
-  const summary = footer - indexTrailerBytes - file.readUInt32LE(footer - indexTrailerBytes);
+  const footerStart = file.length - 8 - file.readUInt32LE(file.length - 8);
+  if (file.readUInt32LE(footerStart - 4) !== indexMagic) return file;
+  const summaryStart =
+    footerStart - indexTrailerBytes - file.readUInt32LE(footerStart - indexTrailerBytes);
   const { bytes } = JSON.parse(
-    file.subarray(summary, footer - indexTrailerBytes).toString(),
+    file.subarray(summaryStart, footerStart - indexTrailerBytes).toString(),
   ) as IndexSummary;
-  return Buffer.concat([file.subarray(0, summary - bytes), file.subarray(footer)]);
+  return Buffer.concat([file.subarray(0, summaryStart - bytes), file.subarray(footerStart)]);
 }
 
 type RequestBody = Readonly<Record<string, unknown>>;
 
 async function runRankedQuery(
   body: RequestBody,
-  of: TestDataset,
+  dataset: TestDataset,
 ): Promise<{ ids: string[]; total: number }> {
-  const request = parseQuery({ fields: ['_id'], ...body }, of.fields);
-  const { results, total } = await runQuery(engineFixture.engine, of.snapshot, of.fields, request);
+  const request = parseQuery({ fields: ['_id'], ...body }, dataset.fields);
+  const { results, total } = await runQuery(
+    engineFixture.engine,
+    dataset.snapshot,
+    dataset.fields,
+    request,
+  );
   return { ids: (JSON.parse(results) as { _id: string }[]).map(({ _id }) => _id), total };
 }
 
 /** Returns the results on all pages that a cursor gives. */
-async function readAllPages(body: RequestBody, of: TestDataset, limit: number): Promise<string[]> {
+async function readAllPages(
+  body: RequestBody,
+  dataset: TestDataset,
+  limit: number,
+): Promise<string[]> {
   const ids: string[] = [];
-  let at: { after: never; total: number | null; seen: number } | undefined = { after: null as never, total: null, seen: 0 }; // prettier-ignore
-  while (at) {
-    const request = { ...parseQuery({ fields: ['_id'], ...body, limit }, of.fields), cursor: at };
-    const page = await runQuery(engineFixture.engine, of.snapshot, of.fields, request);
+  let cursor: { after: never; total: number | null; seen: number } | undefined = { after: null as never, total: null, seen: 0 }; // prettier-ignore
+  while (cursor) {
+    const request = { ...parseQuery({ fields: ['_id'], ...body, limit }, dataset.fields), cursor };
+    const page = await runQuery(engineFixture.engine, dataset.snapshot, dataset.fields, request);
     ids.push(...(JSON.parse(page.results) as { _id: string }[]).map(({ _id }) => _id));
-    at = page.position
+    cursor = page.position
       ? { after: page.position as never, total: page.total, seen: ids.length }
       : undefined;
   }
@@ -131,7 +141,7 @@ function randomBody(random: Random): RequestBody {
 describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
   test('finds the records that a scan finds, in the same order', async () => {
     const nextRandom = seededRandom(seed + 1);
-    let found = 0;
+    let foundCount = 0;
     for (let i = 0; i < 150; i++) {
       const body = randomBody(nextRandom);
       const page = {
@@ -146,9 +156,9 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
         body,
         ...(await runRankedQuery({ ...body, ...page }, scannedDataset)),
       });
-      found += actualAnswer.total > 0 ? 1 : 0;
+      foundCount += actualAnswer.total > 0 ? 1 : 0;
     }
-    expect(found).toBeGreaterThan(40);
+    expect(foundCount).toBeGreaterThan(40);
   });
 
   test('is walked in pages that come to the whole, whatever their size', async () => {
@@ -163,12 +173,12 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
   });
 
   test('gives lines and typed values in the same order, and none where nothing is found', async () => {
-    for (const wanted of ['cancer', 'nowhere']) {
-      const askedBody = { filters: [['t', wanted]], fields: ['_id'], limit: 20 };
+    for (const words of ['cancer', 'nowhere']) {
+      const requestBody = { filters: [['t', words]], fields: ['_id'], limit: 20 };
       const { snapshot, fields } = indexedDataset;
-      const request = parseQuery(askedBody, fields);
-      const { ids, total } = await runRankedQuery(askedBody, indexedDataset);
-      expect(ids).toHaveLength(wanted === 'cancer' ? 20 : 0);
+      const request = parseQuery(requestBody, fields);
+      const { ids, total } = await runRankedQuery(requestBody, indexedDataset);
+      expect(ids).toHaveLength(words === 'cancer' ? 20 : 0);
       const text = await runPage(engineFixture.engine, snapshot, fields, request, 'csv');
       expect((await readPageBytes(text.results)).toString().split('\r\n').slice(1, -1)).toEqual(
         ids,
@@ -182,20 +192,20 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
   });
 
   test('ranks by BM25 as a loop over the records does', async () => {
-    for (const wanted of ['cancer', 'cancer breast', 'of the', 'ß']) {
+    for (const words of ['cancer', 'cancer breast', 'of the', 'ß']) {
       const actualAnswer = await runRankedQuery(
-        { filters: [['t', wanted]], limit: 10_000 },
+        { filters: [['t', words]], limit: 10_000 },
         indexedDataset,
       );
-      expect(actualAnswer.ids).toEqual(naiveRanking(wanted));
+      expect(actualAnswer.ids).toEqual(naiveRanking(words));
     }
   });
 });
 
 /** Ranks all records for some words by the formula of BM25 (k1 1.2, b 0.75). */
-function naiveRanking(wanted: string): string[] {
+function naiveRanking(words: string): string[] {
   const foldedWords = (text: string): string[] => tokenize(text).map((word) => Buffer.from(foldTerm(word)).toString()); // prettier-ignore
-  const terms = foldedWords(wanted);
+  const terms = foldedWords(words);
   const texts = records.map(({ t }) => (t === null ? null : foldedWords(t as string)));
   const textsPresent = texts.filter((text) => text !== null);
   const average = textsPresent.reduce((sum, text) => sum + text.length, 0) / textsPresent.length;

@@ -27,34 +27,36 @@ let textsBySegment: readonly (readonly (readonly string[] | null)[])[];
 /** A vocabulary whose first three words are frequent in the texts. */
 const vocabulary = ['often', 'many', 'some', ...Array.from({ length: 2000 }, (_, i) => `word${i}`)];
 
-function randomTextValues(one: Random): readonly string[] | null {
-  if (one() < 0.1) return null;
+function randomTextValues(random: Random): readonly string[] | null {
+  if (random() < 0.1) return null;
   // Texts with high scores are rare, and their blocks have no other high scores.
-  if (one() < 0.01)
-    return Array(3 + randomBelow(one, 6)).fill(pickRandom(one, vocabulary.slice(0, 3)));
-  return Array.from({ length: 1 + randomBelow(one, pickRandom(one, [2, 7, 30])) }, () =>
-    one() < 0.3 ? pickRandom(one, vocabulary.slice(0, 3)) : pickRandom(one, vocabulary),
+  if (random() < 0.01)
+    return Array(3 + randomBelow(random, 6)).fill(pickRandom(random, vocabulary.slice(0, 3)));
+  return Array.from({ length: 1 + randomBelow(random, pickRandom(random, [2, 7, 30])) }, () =>
+    random() < 0.3 ? pickRandom(random, vocabulary.slice(0, 3)) : pickRandom(random, vocabulary),
   );
 }
 
 beforeAll(async () => {
   const nextRandom = seededRandom(seed);
   const someTexts = Array.from({ length: 60 }, () => randomTextValues(nextRandom));
-  const alike = vocabulary.slice(3, 1503).map((word) => [...Array<string>(8).fill('often'), word]);
-  const list = (rows: number, make: () => readonly string[] | null) =>
+  const similarTexts = vocabulary
+    .slice(3, 1503)
+    .map((word) => [...Array<string>(8).fill('often'), word]);
+  const makeTexts = (rows: number, make: () => readonly string[] | null) =>
     Array.from({ length: rows }, make);
   textsBySegment = [
-    list(50, () => randomTextValues(nextRandom)),
-    list(4000, () => randomTextValues(nextRandom)),
+    makeTexts(50, () => randomTextValues(nextRandom)),
+    makeTexts(4000, () => randomTextValues(nextRandom)),
     // More texts have the same score than the search keeps; in later segments, the row numbers of such texts are between those of earlier
     // segments.
-    list(4000, () => pickRandom(nextRandom, alike)),
-    list(3000, () => pickRandom(nextRandom, someTexts)),
+    makeTexts(4000, () => pickRandom(nextRandom, similarTexts)),
+    makeTexts(3000, () => pickRandom(nextRandom, someTexts)),
     [null],
-    list(2500, () => randomTextValues(nextRandom)),
-    list(2000, () => pickRandom(nextRandom, someTexts)),
+    makeTexts(2500, () => randomTextValues(nextRandom)),
+    makeTexts(2000, () => pickRandom(nextRandom, someTexts)),
     // Texts with similar scores, so that no block is better than another.
-    list(1500, () => [
+    makeTexts(1500, () => [
       pickRandom(nextRandom, ['often', 'often', 'word7']),
       pickRandom(nextRandom, vocabulary),
     ]),
@@ -69,13 +71,15 @@ afterAll(() => engineFixture.close());
 
 /** Ranks all texts with a word by the textbook formula of BM25 (k1 1.2, b 0.75): the best first, ties in stored order. */
 function naiveRanking(word: string): readonly RankedRow[] {
-  const all = textsBySegment.flatMap((segment, number) =>
-    segment.flatMap((words, row) => (words ? [{ words, segment: number, row }] : [])),
+  const allTexts = textsBySegment.flatMap((segment, segmentNumber) =>
+    segment.flatMap((words, row) => (words ? [{ words, segment: segmentNumber, row }] : [])),
   );
-  const average = all.reduce((sum, { words }) => sum + words.length, 0) / all.length;
-  const found = all.filter(({ words }) => words.includes(word));
-  const rarity = Math.log(1 + (all.length - found.length + 0.5) / (found.length + 0.5));
-  return found
+  const average = allTexts.reduce((sum, { words }) => sum + words.length, 0) / allTexts.length;
+  const matchingTexts = allTexts.filter(({ words }) => words.includes(word));
+  const rarity = Math.log(
+    1 + (allTexts.length - matchingTexts.length + 0.5) / (matchingTexts.length + 0.5),
+  );
+  return matchingTexts
     .map(({ words, segment, row }) => {
       const occurrenceCount = words.filter((other) => other === word).length;
       const lengthWeight = 1.2 * (1 - 0.75 + (0.75 * words.length) / average);
@@ -151,15 +155,15 @@ describe(`the ranking of one word (STRANDLAKE_SEED=${seed})`, () => {
     for (const word of ['often', 'some', 'word7']) {
       const wholeRanking = naiveRanking(word);
       let after: RankedRow | undefined;
-      for (let seen = 0; seen < Math.min(wholeRanking.length, 3000);) {
+      for (let seenCount = 0; seenCount < Math.min(wholeRanking.length, 3000);) {
         const limit = 1 + randomBelow(nextRandom, 400);
         const { rows } = rankedRows(word, { after, offset: 0, limit });
-        const expectedPage = wholeRanking.slice(seen, seen + limit);
-        expect(rows.map(({ segment, row }) => [word, seen, segment, row])).toEqual(
-          expectedPage.map(({ segment, row }) => [word, seen, segment, row]),
+        const expectedPage = wholeRanking.slice(seenCount, seenCount + limit);
+        expect(rows.map(({ segment, row }) => [word, seenCount, segment, row])).toEqual(
+          expectedPage.map(({ segment, row }) => [word, seenCount, segment, row]),
         );
         after = rows.at(-1);
-        seen += limit;
+        seenCount += limit;
       }
     }
   });

@@ -19,14 +19,19 @@ describe('the entity type of a field', () => {
   });
 
   test.each(cases)('%s, %s: %s', (_source, field, type, values) => {
-    const found = detectEntity(field.split('.').at(-1)!, values.split('|'), allEntityTypes, genes);
-    expect(found?.entityType ?? 'none').toBe(type);
+    const detection = detectEntity(
+      field.split('.').at(-1)!,
+      values.split('|'),
+      allEntityTypes,
+      genes,
+    );
+    expect(detection?.entityType ?? 'none').toBe(type);
   });
 
   test('is one of the wanted types only', () => {
-    const wanted = new Set<EntityType>(['variant', 'literature']);
-    expect(detectEntity('gene', ['BRCA2'], wanted, genes)).toBeNull();
-    expect(detectEntity('pmid', ['123'], wanted, genes)).toEqual({
+    const wantedTypes = new Set<EntityType>(['variant', 'literature']);
+    expect(detectEntity('gene', ['BRCA2'], wantedTypes, genes)).toBeNull();
+    expect(detectEntity('pmid', ['123'], wantedTypes, genes)).toEqual({
       entityType: 'literature',
       sampled: 1,
       matched: 1,
@@ -52,10 +57,12 @@ describe('the table of genes', () => {
   });
 
   test('has nearly every gene of the gnomAD constraint table', () => {
-    const rows = readFileSync('test/fixtures/entities/gnomad_genes.txt', 'utf8').trim().split('\n');
-    const known = rows.filter((name) => genes.resolve(name) !== undefined);
-    expect(rows.length).toBeGreaterThan(200);
-    expect(known.length / rows.length).toBeGreaterThan(0.98);
+    const geneNames = readFileSync('test/fixtures/entities/gnomad_genes.txt', 'utf8')
+      .trim()
+      .split('\n');
+    const knownNames = geneNames.filter((name) => genes.resolve(name) !== undefined);
+    expect(geneNames.length).toBeGreaterThan(200);
+    expect(knownNames.length / geneNames.length).toBeGreaterThan(0.98);
   });
 
   test('resolves a synonym of two genes to the first, and a symbol always to its own gene', () => {

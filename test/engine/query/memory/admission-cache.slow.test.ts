@@ -21,20 +21,20 @@ describe('the cache of columns', () => {
   test(`holds what was set last, within its limit (STRANDLAKE_SEED=${freshSeed})`, () => {
     const random = new Random(freshSeed);
     const cache = new AdmissionCache(1_000);
-    const last = new Map<string, { value: number; bytes: number }>();
+    const lastEntries = new Map<string, { value: number; bytes: number }>();
     for (let i = 0; i < 20_000; i++) {
       if (random.chance(0.1)) cache.beginQuery();
       const key = `k${Math.floor(random.integerBelow(40) ** 1.5)}`;
-      const found = cache.get(key);
-      if (found !== undefined) expect(found).toBe(last.get(key)?.value);
+      const cachedValue = cache.get(key);
+      if (cachedValue !== undefined) expect(cachedValue).toBe(lastEntries.get(key)?.value);
       else {
         const bytes = random.pick([1, 5, 50, 200, 1_001]);
         cache.set(key, i, bytes);
-        last.set(key, { value: i, bytes });
+        lastEntries.set(key, { value: i, bytes });
       }
       expect(cache.size).toBeLessThanOrEqual(1_000);
-      const held = [...last].filter(([name]) => cache.has(name));
-      expect(cache.size).toBe(held.reduce((sum, [, { bytes }]) => sum + bytes, 0));
+      const heldEntries = [...lastEntries].filter(([name]) => cache.has(name));
+      expect(cache.size).toBe(heldEntries.reduce((sum, [, { bytes }]) => sum + bytes, 0));
     }
     cache.clear();
     expect([cache.size, cache.has('k1')]).toEqual([0, false]);
@@ -42,33 +42,33 @@ describe('the cache of columns', () => {
 
   test('counts its bytes, what queries found and what they did not, once for each query', () => {
     const counts = newCacheStats();
-    const seen = structuredClone(counts);
+    const sharedCounts = structuredClone(counts);
     const cache = new AdmissionCache(1_000, counts);
     countCacheHits(cache, ['a', 'b'], 10);
     countCacheHits(cache, ['a', 'a', 'c'], 10);
-    expect([...seen]).toEqual([30, 1, 3]);
+    expect([...sharedCounts]).toEqual([30, 1, 3]);
     // A thread that replaces an exited one takes over its share of the counted memory.
     countCacheHits(new AdmissionCache(1_000, counts), ['d'], 5);
-    expect([...seen]).toEqual([5, 1, 4]);
+    expect([...sharedCounts]).toEqual([5, 1, 4]);
   });
 
   test('one large query evicts nothing that several queries asked for', () => {
     const cache = new AdmissionCache(1_000);
-    const hot = numberedKeys('hot', 80);
-    for (let i = 0; i < 3; i++) countCacheHits(cache, hot);
+    const hotKeys = numberedKeys('hot', 80);
+    for (let i = 0; i < 3; i++) countCacheHits(cache, hotKeys);
     countCacheHits(cache, numberedKeys('once', 10_000));
-    expect(hot.filter((key) => cache.has(key))).toEqual(hot);
+    expect(hotKeys.filter((key) => cache.has(key))).toEqual(hotKeys);
   });
 
   test('says whether a value would stay, as it does once it is added and other values follow it', () => {
     const random = new Random(freshSeed);
-    let [stays, goes] = [0, 0];
+    let [stayCount, goneCount] = [0, 0];
     for (let i = 0; i < 300; i++) {
       const cache = new AdmissionCache(1_000);
-      const used = (uses: number, keys: readonly string[], bytes: number): void => {
+      const useKeys = (uses: number, keys: readonly string[], bytes: number): void => {
         for (let use = 0; use < uses; use++) countCacheHits(cache, keys, bytes);
       };
-      used(1 + random.integerBelow(5), numberedKeys('hot', random.integerBelow(12)), 100);
+      useKeys(1 + random.integerBelow(5), numberedKeys('hot', random.integerBelow(12)), 100);
       const bytes = 1 + random.integerBelow(900);
       const uses = 1 + random.integerBelow(5);
       // Queries that ask for the value and do not add it.
@@ -84,10 +84,10 @@ describe('the cache of columns', () => {
         cache.set(`other ${other}`, 1, 5);
       }
       expect([i, bytes, cache.has('value')]).toEqual([i, bytes, expected]);
-      if (expected) stays++;
-      else goes++;
+      if (expected) stayCount++;
+      else goneCount++;
     }
-    expect(Math.min(stays, goes)).toBeGreaterThan(20);
+    expect(Math.min(stayCount, goneCount)).toBeGreaterThan(20);
   });
 
   test.each([
@@ -99,25 +99,25 @@ describe('the cache of columns', () => {
     'what is asked for again and again stays among %i queries for %i other keys each',
     (queries, keys) => {
       const cache = new AdmissionCache(1_000);
-      const hot = numberedKeys('hot', 80);
-      for (let i = 0; i < 20; i++) countCacheHits(cache, hot);
+      const hotKeys = numberedKeys('hot', 80);
+      for (let i = 0; i < 20; i++) countCacheHits(cache, hotKeys);
       for (let round = 0; round < 3; round++) {
         for (let i = 0; i < queries; i++)
           countCacheHits(cache, numberedKeys(`once ${round} ${i} `, keys));
-        expect(countCacheHits(cache, hot)).toBe(hot.length);
+        expect(countCacheHits(cache, hotKeys)).toBe(hotKeys.length);
       }
     },
   );
 
   test('what was loaded before the first query stays while no query is repeated', () => {
     const cache = new AdmissionCache(1_000);
-    const loaded = numberedKeys('loaded', 80);
-    for (const key of loaded) {
+    const loadedKeys = numberedKeys('loaded', 80);
+    for (const key of loadedKeys) {
       cache.get(key);
       cache.set(key, key, 10);
     }
     for (let i = 0; i < 200; i++) countCacheHits(cache, numberedKeys(`once ${i} `, i === 99 ? 200_000 : 1 + 10 * i)); // prettier-ignore
-    expect(countCacheHits(cache, loaded)).toBe(loaded.length);
+    expect(countCacheHits(cache, loadedKeys)).toBe(loadedKeys.length);
   });
 
   test(`a value is only there while its base is (STRANDLAKE_SEED=${freshSeed})`, () => {
@@ -137,20 +137,20 @@ describe('the cache of columns', () => {
       const key = `${base} ${random.integerBelow(20)}`;
       if (cache.get(key) === undefined) {
         cache.get(base);
-        const most = cache.maxBytesOf(base);
-        const grown = (cache.has(base) ? bytesOf.get(base)! : 0) + random.integerBelow(20);
-        set(base, Math.min(grown, most), undefined);
+        const maxBytes = cache.maxBytesOf(base);
+        const grownBytes = (cache.has(base) ? bytesOf.get(base)! : 0) + random.integerBelow(20);
+        set(base, Math.min(grownBytes, maxBytes), undefined);
         expect(cache.has(base)).toBe(true);
         set(key, random.pick([1, 5, 50, 200]), base);
       }
-      const held = [...bytesOf].filter(([name]) => cache.has(name));
-      expect(cache.size).toBe(held.reduce((sum, [, bytes]) => sum + bytes, 0));
+      const heldEntries = [...bytesOf].filter(([name]) => cache.has(name));
+      expect(cache.size).toBe(heldEntries.reduce((sum, [, bytes]) => sum + bytes, 0));
       expect(cache.size).toBeLessThanOrEqual(1_000);
-      for (const [name] of held) {
-        const own = baseOf.get(name);
-        if (own === undefined) continue;
+      for (const [name] of heldEntries) {
+        const ownBase = baseOf.get(name);
+        if (ownBase === undefined) continue;
         heldDependents++;
-        expect(cache.has(own)).toBe(true);
+        expect(cache.has(ownBase)).toBe(true);
       }
     }
     expect(heldDependents).toBeGreaterThan(5_000);
@@ -171,13 +171,13 @@ describe('the cache of columns', () => {
 
   test('asking several times in one query counts once', () => {
     const cache = new AdmissionCache(1_000);
-    const hot = numberedKeys('hot', 80);
-    for (let i = 0; i < 3; i++) countCacheHits(cache, hot);
+    const hotKeys = numberedKeys('hot', 80);
+    for (let i = 0; i < 3; i++) countCacheHits(cache, hotKeys);
     countCacheHits(
       cache,
       numberedKeys('once', 500).flatMap((key) => Array.from({ length: 5 }, () => key)),
     );
-    expect(hot.filter((key) => cache.has(key))).toEqual(hot);
+    expect(hotKeys.filter((key) => cache.has(key))).toEqual(hotKeys);
   });
 
   test('a query that needs twice the limit finds part of it each time', () => {
@@ -191,9 +191,9 @@ describe('the cache of columns', () => {
   test('what is asked for now takes the place of what was asked for long ago', () => {
     const cache = new AdmissionCache(1_000);
     for (let i = 0; i < 50; i++) countCacheHits(cache, numberedKeys('old', 80));
-    const now = numberedKeys('new', 80);
-    for (let i = 0; i < 50; i++) countCacheHits(cache, now);
-    expect(now.filter((key) => cache.has(key)).length).toBeGreaterThanOrEqual(75);
+    const newKeys = numberedKeys('new', 80);
+    for (let i = 0; i < 50; i++) countCacheHits(cache, newKeys);
+    expect(newKeys.filter((key) => cache.has(key)).length).toBeGreaterThanOrEqual(75);
   });
 
   test('the queries that asked for a key are counted, with or without a value', () => {

@@ -24,11 +24,11 @@ const testRowAt = (i: number): TestRow => ({
 });
 
 describe('records of a page, through the cache', () => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let files: readonly SegmentFile[];
   let projection: readonly ProjectedColumn[];
   beforeAll(async () => {
-    bench = await openEngineFixture();
+    engineFixture = await openEngineFixture();
     const columns = [
       column('name', 'string'),
       column('number', 'long'),
@@ -37,53 +37,62 @@ describe('records of a page, through the cache', () => {
     const segments = [0, 1].map((segment) =>
       Array.from({ length: rowsPerSegment }, (_, i) => testRowAt(segment * rowsPerSegment + i)),
     );
-    const { snapshot, fields } = await bench.dataset(columns, segments);
+    const { snapshot, fields } = await engineFixture.dataset(columns, segments);
     files = snapshot.files.slice(1).map((path) => new SegmentFile({ path: realpathSync(path) }));
-    const whole = { predicate: all, scores: [], ordering: [], limit: 1, offset: 0, facets: null };
-    projection = project(snapshot.columns, fields, { ...whole, fields: null, excludeFields: ['_id'].map((name) => [name]) }); // prettier-ignore
+    const wholeRequest = {
+      predicate: all,
+      scores: [],
+      ordering: [],
+      limit: 1,
+      offset: 0,
+      facets: null,
+    };
+    projection = project(snapshot.columns, fields, { ...wholeRequest, fields: null, excludeFields: ['_id'].map((name) => [name]) }); // prettier-ignore
   });
   afterAll(async () => {
     for (const file of files) file.close();
-    await bench.close();
+    await engineFixture.close();
   });
 
-  const texts = (
+  const readTexts = (
     cache: AdmissionCache,
     rows: readonly RowRef[],
     file = (segment: number) => files[segment]!,
   ): readonly string[] => {
     cache.beginQuery();
     const format = { kind: 'texts' } as const;
-    const asked = { rows, projection, format, name: '1 2' };
-    return cachedRecords(cache, file, () => undefined, asked) as string[];
+    const request = { rows, projection, format, name: '1 2' };
+    return cachedRecords(cache, file, () => undefined, request) as string[];
   };
-  const expected = (rows: readonly RowRef[]): readonly unknown[] =>
+  const expectedRecords = (rows: readonly RowRef[]): readonly unknown[] =>
     rows.map(([segment, row]) => ({
       _commit: '4812',
       ...testRowAt(segment * rowsPerSegment + row),
     }));
-  const parsed = (lines: readonly string[]): readonly unknown[] =>
+  const parseLines = (lines: readonly string[]): readonly unknown[] =>
     lines.map((line) => JSON.parse(line) as unknown);
-  const unread = (): never => {
+  const failToRead = (): never => {
     throw new Error('a file is read');
   };
-  const apart: readonly RowRef[] = [15_000, 3, 9_000, 6_000].flatMap((row): RowRef[] => [
+  const distantRows: readonly RowRef[] = [15_000, 3, 9_000, 6_000].flatMap((row): RowRef[] => [
     [1, row],
     [0, row],
   ]);
 
   test('are kept as their texts where they lie apart', () => {
     const cache = new AdmissionCache(1 << 26);
-    expect(parsed(texts(cache, apart))).toEqual(expected(apart));
+    expect(parseLines(readTexts(cache, distantRows))).toEqual(expectedRecords(distantRows));
     expect(cache.size).toBeLessThan(4_000);
-    expect(parsed(texts(cache, apart, unread))).toEqual(expected(apart));
+    expect(parseLines(readTexts(cache, distantRows, failToRead))).toEqual(
+      expectedRecords(distantRows),
+    );
   });
 
   test('come from pages that are kept once several queries have asked for them', () => {
     const cache = new AdmissionCache(1 << 26);
     const sizes = Array.from({ length: 6 }, (_, i) => {
-      const next = apart.map(([segment, row]): RowRef => [segment, row + i]);
-      expect(parsed(texts(cache, next))).toEqual(expected(next));
+      const nextRows = distantRows.map(([segment, row]): RowRef => [segment, row + i]);
+      expect(parseLines(readTexts(cache, nextRows))).toEqual(expectedRecords(nextRows));
       return cache.size;
     });
     const [first, , , fourth, fifth, sixth] = sizes as [number, number, number, number, number, number]; // prettier-ignore
@@ -95,24 +104,24 @@ describe('records of a page, through the cache', () => {
   test('come from pages that are kept at once where they are neighbours', () => {
     const cache = new AdmissionCache(1 << 26);
     const rows = Array.from({ length: 100 }, (_, i): RowRef => [1, 500 + i]);
-    expect(parsed(texts(cache, rows))).toEqual(expected(rows));
-    const others = rows.map(([segment, row]): RowRef => [segment, row + 100]);
+    expect(parseLines(readTexts(cache, rows))).toEqual(expectedRecords(rows));
+    const otherRows = rows.map(([segment, row]): RowRef => [segment, row + 100]);
     const { size } = cache;
-    expect(parsed(texts(cache, others))).toEqual(expected(others));
+    expect(parseLines(readTexts(cache, otherRows))).toEqual(expectedRecords(otherRows));
     expect(cache.size).toBe(size);
   });
 
   test(`are the same whatever was asked for before (STRANDLAKE_SEED=${freshSeed})`, () => {
     const random = new Random(freshSeed);
     const cache = new AdmissionCache(300_000);
-    const asked: (readonly RowRef[])[] = [];
+    const earlierRows: (readonly RowRef[])[] = [];
     for (let i = 0; i < 200; i++) {
       const rows =
-        asked.length > 0 && random.chance(0.3)
-          ? random.pick(asked)
+        earlierRows.length > 0 && random.chance(0.3)
+          ? random.pick(earlierRows)
           : Array.from({ length: 1 + random.integerBelow(20) }, (): RowRef => [random.integerBelow(2), random.integerBelow(random.chance(0.5) ? rowsPerSegment : 500)]); // prettier-ignore
-      asked.push(rows);
-      expect(parsed(texts(cache, rows))).toEqual(expected(rows));
+      earlierRows.push(rows);
+      expect(parseLines(readTexts(cache, rows))).toEqual(expectedRecords(rows));
       expect(cache.size).toBeLessThanOrEqual(300_000);
     }
   });

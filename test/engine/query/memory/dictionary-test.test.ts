@@ -16,10 +16,14 @@ function rowsWithEntries(
     for (const entry of entries) if (entry >= from) add(entry);
     return undefined;
   });
-  const found = condition.find({ kind: 'dictionary', indices, dictionary }, indices.length, 'all');
-  if (isUnsupported(found) || (typeof found === 'object' && isSparse(found)))
+  const selection = condition.find(
+    { kind: 'dictionary', indices, dictionary },
+    indices.length,
+    'all',
+  );
+  if (isUnsupported(selection) || (typeof selection === 'object' && isSparse(selection)))
     throw new Error('the rows are selected by bytes');
-  return firstRows(found, indices.length, indices.length);
+  return firstRows(selection, indices.length, indices.length);
 }
 
 const indexArrays = [
@@ -31,15 +35,15 @@ const indexArrays = [
 test.each(indexArrays)(
   'indices of %s bits have the rows of the entries, also of entries that are too large for them',
   (_, ArrayType, end) => {
-    const stored = [0, 1, 5, 6, 7, 0xfe, 0xff, 5, 5, 6, 5].concat(
+    const storedIndices = [0, 1, 5, 6, 7, 0xfe, 0xff, 5, 5, 6, 5].concat(
       [0x100, 0x101, 0xfffe, 0xffff, 0x10000, 0x10005, 69_999].filter((entry) => entry < end),
     );
-    const indices = ArrayType.from(stored);
+    const indices = ArrayType.from(storedIndices);
     const allEntries = [0, 1, 2, 5, 6, 0xff, 0x100, 0x105, 0x106, 0xffff, 0x10000, 0x10001, 0x10005, 0x10006, 69_999]; // prettier-ignore
     for (const entry of allEntries) {
-      const expectedRows = stored.flatMap((each, row) => (each === entry ? [row] : []));
+      const expectedRows = storedIndices.flatMap((each, row) => (each === entry ? [row] : []));
       expect([entry, rowsWithEntries(indices, [entry])]).toEqual([entry, expectedRows]);
-      const expectedOfTwo = stored.flatMap((each, row) => (each === entry || each === 6 ? [row] : [])); // prettier-ignore
+      const expectedOfTwo = storedIndices.flatMap((each, row) => (each === entry || each === 6 ? [row] : [])); // prettier-ignore
       expect([entry, rowsWithEntries(indices, [6, entry])]).toEqual([entry, expectedOfTwo]);
     }
   },

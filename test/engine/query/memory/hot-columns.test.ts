@@ -31,26 +31,26 @@ describe('hot columns', () => {
     expect(hot.takeChangedBytes()).toBeUndefined();
     hot.recordUse(1, ['a']);
     expect(hot.takeChangedBytes()).toBeUndefined();
-    const read = HotColumns.parse(bytes);
-    expect(read.recentDatasets).toEqual([
+    const parsedColumns = HotColumns.parse(bytes);
+    expect(parsedColumns.recentDatasets).toEqual([
       { dataset: 1, fields: ['b', 'a'] },
       { dataset: 2, fields: ['c'] },
     ]);
-    expect(read.takeChangedBytes()).toBeUndefined();
+    expect(parsedColumns.takeChangedBytes()).toBeUndefined();
   });
 
   test('are saved again when the order of their last use has changed', () => {
     const hot = new HotColumns();
     hot.recordUse(1, ['a', 'b']);
     hot.recordUse(2, ['c']);
-    const read = HotColumns.parse(hot.takeChangedBytes()!);
-    read.recordUse(1, ['a']);
-    expect(HotColumns.parse(read.takeChangedBytes()!).recentDatasets).toEqual([
+    const parsedColumns = HotColumns.parse(hot.takeChangedBytes()!);
+    parsedColumns.recordUse(1, ['a']);
+    expect(HotColumns.parse(parsedColumns.takeChangedBytes()!).recentDatasets).toEqual([
       { dataset: 1, fields: ['b', 'a'] },
       { dataset: 2, fields: ['c'] },
     ]);
-    read.recordUse(1, ['a']);
-    expect(read.takeChangedBytes()).toBeUndefined();
+    parsedColumns.recordUse(1, ['a']);
+    expect(parsedColumns.takeChangedBytes()).toBeUndefined();
   });
 
   test('are few, however many fields are asked for', () => {
@@ -72,34 +72,34 @@ describe('hot columns', () => {
 });
 
 describe('warming', () => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let dataset: TestDataset;
   let memory: MemoryExecutor;
   const hot = new HotColumns();
   const gene = { name: 'gene', path: ['gene'], type: 'string' } as const;
   beforeEach(async () => {
-    bench = await openEngineFixture();
+    engineFixture = await openEngineFixture();
     const columns = [column('gene', 'string'), column('depth', 'integer')];
     const rows = Array.from({ length: 300 }, (_, i) => ({ gene: `G${i % 3}`, depth: i }));
-    dataset = await bench.dataset(columns, [rows, rows]);
+    dataset = await engineFixture.dataset(columns, [rows, rows]);
     memory = openMemoryExecutor({ threads: 0, cacheMb: 16 });
   });
   afterEach(async () => {
     await memory.close();
-    await bench.close();
+    await engineFixture.close();
   });
 
-  const count = async (filters: unknown): Promise<number> => {
+  const countMatches = async (filters: unknown): Promise<number> => {
     const { snapshot, fields } = dataset;
-    const engine = { ...queryEngine(bench.engine.sql.engine, { memory, hot }) };
+    const engine = { ...queryEngine(engineFixture.engine.sql.engine, { memory, hot }) };
     return (await runQuery(engine, snapshot, fields, parseQuery({ filters, limit: 0 }, fields))).total; // prettier-ignore
   };
 
   test('loads columns, so that a query reads no file', async () => {
     await memory.warm(dataset.snapshot, [gene], {});
     for (const file of dataset.snapshot.files.slice(1)) await rm(file);
-    expect(await count([['gene', 'G1']])).toBe(200);
-    await expect(count([['depth__gt', 3]])).rejects.toThrow();
+    expect(await countMatches([['gene', 'G1']])).toBe(200);
+    await expect(countMatches([['depth__gt', 3]])).rejects.toThrow();
     expect(hot.recentDatasets).toEqual([
       { dataset: dataset.snapshot.datasetId, fields: ['gene', 'depth'] },
     ]);
@@ -111,31 +111,36 @@ describe('warming', () => {
       const bytes = await readFile(file);
       await writeFile(file, bytes.fill('x', bytes.length - 8));
     }
-    expect(await count([['gene', 'G1']])).toBe(200);
-    const cold = openMemoryExecutor({ threads: 0, cacheMb: 16 });
-    await expect(cold.open(dataset.snapshot, [], {})).rejects.toMatchObject({ code: 'damaged' });
-    await cold.close();
+    expect(await countMatches([['gene', 'G1']])).toBe(200);
+    const coldExecutor = openMemoryExecutor({ threads: 0, cacheMb: 16 });
+    await expect(coldExecutor.open(dataset.snapshot, [], {})).rejects.toMatchObject({
+      code: 'damaged',
+    });
+    await coldExecutor.close();
   });
 
   test('tells how many bytes of the files it reads for a field', async () => {
     const depth = { name: 'depth', path: ['depth'], type: 'integer' } as const;
     const other = { name: 'other', path: ['other'], type: 'string' } as const;
-    const stored = [0, 0];
+    const storedBytes = [0, 0];
     for (const path of dataset.snapshot.files.slice(1)) {
       const { row_groups } = parquetMetadata((await readFile(path)).buffer as ArrayBuffer);
       for (const { columns } of row_groups)
         for (const { meta_data } of columns)
           for (const [i, name] of ['gene', 'depth'].entries())
             if (meta_data!.path_in_schema[0] === name)
-              stored[i]! += Number(meta_data!.total_compressed_size);
+              storedBytes[i]! += Number(meta_data!.total_compressed_size);
     }
-    expect(await memory.open(dataset.snapshot, [gene, depth, other], {})).toEqual([...stored, 0]);
+    expect(await memory.open(dataset.snapshot, [gene, depth, other], {})).toEqual([
+      ...storedBytes,
+      0,
+    ]);
   });
 
   test('passes over fields that the segments do not store', async () => {
     const other = { name: 'other', path: ['other'], type: 'string' } as const;
     await memory.warm(dataset.snapshot, [other, gene], {});
-    expect(await count([['gene', 'G1']])).toBe(200);
+    expect(await countMatches([['gene', 'G1']])).toBe(200);
   });
 
   test('stops with its signal', async () => {
@@ -145,8 +150,8 @@ describe('warming', () => {
 });
 
 test('no more threads carry out idle tasks at the same time than may', async () => {
-  const shared = newIdleTaskMemory(2);
-  const [first, second] = [0, 1].map((index) => new CooperativeScheduler({ shared, index })) as [CooperativeScheduler, CooperativeScheduler]; // prettier-ignore
+  const sharedMemory = newIdleTaskMemory(2);
+  const [firstScheduler, secondScheduler] = [0, 1].map((index) => new CooperativeScheduler({ shared: sharedMemory, index })) as [CooperativeScheduler, CooperativeScheduler]; // prettier-ignore
   const steps: string[] = [];
   let id = 0;
   const add = (scheduler: CooperativeScheduler, name: string, isIdle: boolean): Promise<void> =>
@@ -154,47 +159,47 @@ test('no more threads carry out idle tasks at the same time than may', async () 
       const work = (function* (): Generator<void, void> {
         for (let i = 0; i < 3; i++) {
           steps.push(name);
-          const until = performance.now() + 5; // 5 ms, longer than a time slice
-          while (performance.now() < until);
+          const endTime = performance.now() + 5; // 5 ms, longer than a time slice
+          while (performance.now() < endTime);
           yield;
         }
       })();
       scheduler.add(++id, { work, done, failed, isIdle });
     });
-  const idlers = (): Promise<unknown> =>
-    Promise.all([add(first, 'first', true), add(second, 'second', true)]);
-  await idlers();
+  const runIdleTasks = (): Promise<unknown> =>
+    Promise.all([add(firstScheduler, 'first', true), add(secondScheduler, 'second', true)]);
+  await runIdleTasks();
   expect(steps.join(' ')).toBe('first second first second first second');
-  limitIdleThreads(shared, 1);
+  limitIdleThreads(sharedMemory, 1);
   steps.length = 0;
-  const idle = idlers();
+  const idleTasks = runIdleTasks();
   // While the second thread's idle work waits for the first thread, the second thread still answers queries at once.
-  await add(second, 'query', false);
+  await add(secondScheduler, 'query', false);
   expect(steps).not.toContain('second');
-  await idle;
+  await idleTasks;
   expect(steps.filter((name) => name !== 'query').join(' ')).toBe('first first first second second second'); // prettier-ignore
 });
 
 test('an idle task runs while there is no other', async () => {
   const scheduler = new CooperativeScheduler();
-  const done: string[] = [];
+  const finishedNames: string[] = [];
   const steps = (count: number) =>
     (function* () {
       for (let i = 0; i < count; i++) {
-        const until = performance.now() + 5; // longer than a time slice
-        while (performance.now() < until);
+        const endTime = performance.now() + 5; // longer than a time slice
+        while (performance.now() < endTime);
         yield;
       }
     })();
   const add = (id: number, name: string, count: number, isIdle = false): Promise<void> =>
     new Promise((resolve, reject) => {
-      const finished = (): void => {
-        done.push(name);
+      const finish = (): void => {
+        finishedNames.push(name);
         resolve();
       };
-      scheduler.add(id, { work: steps(count), done: finished, failed: reject, isIdle });
+      scheduler.add(id, { work: steps(count), done: finish, failed: reject, isIdle });
     });
-  const idle = add(1, 'idle', 2, true);
-  await Promise.all([add(2, 'long', 6), add(3, 'short', 3), idle]);
-  expect(done).toEqual(['short', 'long', 'idle']);
+  const idleTask = add(1, 'idle', 2, true);
+  await Promise.all([add(2, 'long', 6), add(3, 'short', 3), idleTask]);
+  expect(finishedNames).toEqual(['short', 'long', 'idle']);
 });

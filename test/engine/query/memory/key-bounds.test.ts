@@ -7,16 +7,16 @@ type Stats = StoredRows['stats'][string];
 
 /** Returns the bounds, descending and ascending, of a field in a segment of ten rows that stores it in a column with some statistics. */
 function boundsOf(
-  field: Column['type'],
-  stored: Column['type'] | 'absent',
+  fieldType: Column['type'],
+  storedType: Column['type'] | 'absent',
   stats: Stats,
   more: Partial<Column> = {},
 ) {
   // prettier-ignore
-  const columns = stored === 'absent' ? [] : [{ name: 'x', physical: 'f', type: stored, isList: false, ...more }]; // prettier-ignore
+  const columns = storedType === 'absent' ? [] : [{ name: 'x', physical: 'f', type: storedType, isList: false, ...more }]; // prettier-ignore
   const segment = { rows: 10, columns, stats: { f: stats } };
   return [true, false].map((descending) =>
-    keyBoundFinder({ field: { name: 'x', path: ['x'], type: field }, descending })(segment),
+    keyBoundFinder({ field: { name: 'x', path: ['x'], type: fieldType }, descending })(segment),
   );
 }
 

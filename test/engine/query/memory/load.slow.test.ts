@@ -52,9 +52,9 @@ const columnOfType = (type: Column['type'], isList = false): Column => ({
   isList,
 });
 
-const loadedBytes = (loaded: MemoryColumn): number => {
-  const { values } = loaded;
-  const arrays = [loaded.offsets, loaded.present];
+const loadedBytes = (loadedColumn: MemoryColumn): number => {
+  const { values } = loadedColumn;
+  const arrays = [loadedColumn.offsets, loadedColumn.present];
   if (values.kind === 'numbers') arrays.push(values.numbers as never);
   if (values.kind === 'number-dictionary')
     arrays.push(values.indices as never, values.entries.numbers as never);
@@ -69,7 +69,7 @@ const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
 describe('a loaded column', () => {
   test(`has the values that were written, of leaves of every kind and depth (seed ${seed})`, async () => {
-    const kinds = new Map<string, number>();
+    const countsByKind = new Map<string, number>();
     for (let round = 0; round < 120; round++) {
       const next = random(seed + round);
       const columns = randomColumns(next, 6, 3);
@@ -86,32 +86,45 @@ describe('a loaded column', () => {
         values,
         next() < 0.5 ? cuts.filter((at) => at > 0) : [],
       );
-      for (const { path, columns: along } of leafPaths(columns)) {
-        const all = values[columns.indexOf(along[0]!)]!;
-        const expected = all.map((value) => leafValuesAt(value, along));
-        const loaded = loadColumn(file, path, new GrowingDictionary(next() < 0.2 ? 3 : undefined))!;
-        const found = loadedValues(loaded, along.at(-1)!.type);
-        const row = expected.findIndex((value, at) => !isDeepStrictEqual(value, found[at]));
-        if (row >= 0 || found.length !== rows) {
+      for (const { path, columns: columnsOnPath } of leafPaths(columns)) {
+        const all = values[columns.indexOf(columnsOnPath[0]!)]!;
+        const expected = all.map((value) => leafValuesAt(value, columnsOnPath));
+        const loadedColumn = loadColumn(
+          file,
+          path,
+          new GrowingDictionary(next() < 0.2 ? 3 : undefined),
+        )!;
+        const foundValues = loadedValues(loadedColumn, columnsOnPath.at(-1)!.type);
+        const row = expected.findIndex((value, at) => !isDeepStrictEqual(value, foundValues[at]));
+        if (row >= 0 || foundValues.length !== rows) {
           const where = `seed ${seed + round}, ${path.join('.')}, row ${row}`;
-          expect([where, found[row]]).toEqual([where, expected[row]]);
+          expect([where, foundValues[row]]).toEqual([where, expected[row]]);
         }
-        expect(loaded.bytes).toBe(loadedBytes(loaded));
-        if (loaded.values.kind === 'dictionary' && loaded.values.distinct) {
-          const there = loaded.values.indices.filter((_, i) => loaded.present?.[i] !== 0);
-          expect(loaded.values.distinct.toSorted()).toEqual(Int32Array.from(new Set(there)).sort()); // prettier-ignore
+        expect(loadedColumn.bytes).toBe(loadedBytes(loadedColumn));
+        if (loadedColumn.values.kind === 'dictionary' && loadedColumn.values.distinct) {
+          const usedIndices = loadedColumn.values.indices.filter(
+            (_, i) => loadedColumn.present?.[i] !== 0,
+          );
+          expect(loadedColumn.values.distinct.toSorted()).toEqual(Int32Array.from(new Set(usedIndices)).sort()); // prettier-ignore
         }
         const hasOneEach = expected.every(({ length }) => length === 1);
-        const isList = along.some((one) => one.isList);
-        if (!isList) expect(loaded.offsets).toBeUndefined();
-        if (loaded.offsets === undefined) expect(loaded.present === undefined).toBe(hasOneEach);
-        const { values: kept } = loaded;
-        if (kept.kind === 'numbers' || kept.kind === 'number-dictionary') {
-          const hasOther = expected.flat().some((value) => !Number.isFinite(Number(value)));
-          const { hasNonFinite } = kept.kind === 'numbers' ? kept : kept.entries;
-          expect(hasNonFinite).toBe(hasOther);
+        const isList = columnsOnPath.some((one) => one.isList);
+        if (!isList) expect(loadedColumn.offsets).toBeUndefined();
+        if (loadedColumn.offsets === undefined)
+          expect(loadedColumn.present === undefined).toBe(hasOneEach);
+        const { values: columnValues } = loadedColumn;
+        if (columnValues.kind === 'numbers' || columnValues.kind === 'number-dictionary') {
+          const hasNonFiniteValue = expected
+            .flat()
+            .some((value) => !Number.isFinite(Number(value)));
+          const { hasNonFinite } =
+            columnValues.kind === 'numbers' ? columnValues : columnValues.entries;
+          expect(hasNonFinite).toBe(hasNonFiniteValue);
         }
-        kinds.set(loaded.values.kind, (kinds.get(loaded.values.kind) ?? 0) + 1);
+        countsByKind.set(
+          loadedColumn.values.kind,
+          (countsByKind.get(loadedColumn.values.kind) ?? 0) + 1,
+        );
       }
       file.close();
     }
@@ -123,12 +136,12 @@ describe('a loaded column', () => {
       'dictionary',
       'strings',
     ]) {
-      expect([kind, (kinds.get(kind) ?? 0) > 3]).toEqual([kind, true]);
+      expect([kind, (countsByKind.get(kind) ?? 0) > 3]).toEqual([kind, true]);
     }
   });
 
   test('of doubles that repeat has indices of the distinct ones', async () => {
-    const loadedOf = async (values: readonly number[]): Promise<MemoryColumn> => {
+    const loadDoubles = async (values: readonly number[]): Promise<MemoryColumn> => {
       const cuts = [Math.floor(values.length / 3)];
       const file = await writeSegmentFile([columnOfType('double')], [values], cuts);
       try {
@@ -137,20 +150,23 @@ describe('a loaded column', () => {
         file.close();
       }
     };
-    const repeated = (distinct: readonly number[], rows: number): number[] =>
+    const repeatValues = (distinct: readonly number[], rows: number): number[] =>
       Array.from({ length: rows }, (_, i) => distinct[(i * 7) % distinct.length]!);
-    const many = Array.from({ length: 300 }, (_, i) => i / 10);
+    const manyNumbers = Array.from({ length: 300 }, (_, i) => i / 10);
     const cases: readonly [readonly number[], string][] = [
-      [repeated([1.5, -2.25, 1e300, NaN, Infinity], 999), 'Uint8Array'],
-      [repeated(many, 30_000), 'Uint16Array'],
-      [repeated(many, 3_000), 'Float64Array'],
-      [repeated([-0, 0, 1], 999), 'Float64Array'],
+      [repeatValues([1.5, -2.25, 1e300, NaN, Infinity], 999), 'Uint8Array'],
+      [repeatValues(manyNumbers, 30_000), 'Uint16Array'],
+      [repeatValues(manyNumbers, 3_000), 'Float64Array'],
+      [repeatValues([-0, 0, 1], 999), 'Float64Array'],
     ];
     for (const [values, kind] of cases) {
-      const loaded = await loadedOf(values);
-      const kept = loaded.values.kind === 'number-dictionary' ? loaded.values.indices : (loaded.values as Numbers).numbers; // prettier-ignore
-      expect(kept.constructor.name).toBe(kind);
-      expect(loadedValues(loaded, 'double')).toEqual(values.map((value) => [value]));
+      const loadedColumn = await loadDoubles(values);
+      const columnValues =
+        loadedColumn.values.kind === 'number-dictionary'
+          ? loadedColumn.values.indices
+          : (loadedColumn.values as Numbers).numbers;
+      expect(columnValues.constructor.name).toBe(kind);
+      expect(loadedValues(loadedColumn, 'double')).toEqual(values.map((value) => [value]));
     }
   });
 
@@ -168,15 +184,18 @@ describe('a loaded column', () => {
       [[-(2n ** 63n), 2n ** 63n - 1n], 'BigInt64Array'],
     ];
     for (const type of ['long', 'date'] as const) {
-      for (const [few, array] of cases) {
+      for (const [numbers, array] of cases) {
         for (const times of [1, 40]) {
-          const values = Array.from({ length: times }, () => few).flat();
+          const values = Array.from({ length: times }, () => numbers).flat();
           const file = await writeSegmentFile([columnOfType(type)], [values]);
-          const loaded = loadColumn(file, ['x'], new GrowingDictionary())!;
-          const { values: found } = loaded;
-          const arrays = found.kind === 'longs' ? found.longs : (found as never)['numbers'];
-          expect([few, (arrays as object).constructor.name]).toEqual([few, array]);
-          expect(loadedValues(loaded, type).flat()).toEqual(values);
+          const loadedColumn = loadColumn(file, ['x'], new GrowingDictionary())!;
+          const { values: loadedNumbers } = loadedColumn;
+          const arrays =
+            loadedNumbers.kind === 'longs'
+              ? loadedNumbers.longs
+              : (loadedNumbers as never)['numbers'];
+          expect([numbers, (arrays as object).constructor.name]).toEqual([numbers, array]);
+          expect(loadedValues(loadedColumn, type).flat()).toEqual(values);
           file.close();
         }
       }
@@ -205,53 +224,62 @@ describe('a loaded column', () => {
     });
     const file = await writeSegmentFile(columns, values, [30_000]);
     const names = columns.map(({ physical }) => `"${physical}"`).join(', ');
-    const read = await readWithDuckdb([file.path], names);
+    const duckdbTable = await readWithDuckdb([file.path], names);
     for (const [i, { physical, type, isList }] of columns.entries()) {
-      const found = loadedValues(loadColumn(file, [physical], new GrowingDictionary())!, type);
-      const expected = read.columns[i]!.map((value) =>
+      const foundValues = loadedValues(
+        loadColumn(file, [physical], new GrowingDictionary())!,
+        type,
+      );
+      const expected = duckdbTable.columns[i]!.map((value) =>
         value === null ? [] : isList ? (value as Value[]).filter((one) => one !== null) : [value],
       );
-      const row = expected.findIndex((value, at) => !isDeepStrictEqual(value, found[at]));
-      expect([physical, row, found[row]]).toEqual([physical, -1, undefined]);
-      expect(found.length).toBe(rows);
+      const row = expected.findIndex((value, at) => !isDeepStrictEqual(value, foundValues[at]));
+      expect([physical, row, foundValues[row]]).toEqual([physical, -1, undefined]);
+      expect(foundValues.length).toBe(rows);
     }
     file.close();
   });
 
   test.each([[[]], [['a', 'b']], [[null, 'a']]])(
     'of lists with one value in each row has no offsets, and has them from the first page with another list: %j',
-    async (other) => {
+    async (otherList) => {
       const lists = Array.from({ length: 40_000 }, (_, i): (string | null)[] => [`v${i % 7}`]);
-      const others = lists.with(35_000, other);
-      const [same, mixed] = await Promise.all(
-        [lists, others].map((all) =>
+      const listsWithOther = lists.with(35_000, otherList);
+      const [sameFile, mixedFile] = await Promise.all(
+        [lists, listsWithOther].map((all) =>
           writeSegmentFile([{ ...columnOfType('string'), isList: true }], [all]),
         ),
       );
-      const plain = loadColumn(same!, ['x'], new GrowingDictionary())!;
-      expect(plain.offsets).toBeUndefined();
-      expect(loadedValues(plain, 'string')).toEqual(lists);
-      const found = loadedValues(loadColumn(mixed!, ['x'], new GrowingDictionary())!, 'string');
-      expect(found).toEqual(others.map((list) => list.filter((value) => value !== null)));
-      for (const file of [same!, mixed!]) file.close();
+      const plainColumn = loadColumn(sameFile!, ['x'], new GrowingDictionary())!;
+      expect(plainColumn.offsets).toBeUndefined();
+      expect(loadedValues(plainColumn, 'string')).toEqual(lists);
+      const foundValues = loadedValues(
+        loadColumn(mixedFile!, ['x'], new GrowingDictionary())!,
+        'string',
+      );
+      expect(foundValues).toEqual(
+        listsWithOther.map((list) => list.filter((value) => value !== null)),
+      );
+      for (const file of [sameFile!, mixedFile!]) file.close();
     },
   );
 
   test('shares its dictionary with other segments, and holds strings where that is full', async () => {
-    const few = (from: number) => Array.from({ length: 300 }, (_, i) => `${from + (i % 10)} times`);
-    const one = await writeSegmentFile([columnOfType('string')], [few(0)]);
-    const other = await writeSegmentFile([columnOfType('string')], [few(5)]);
+    const fewTexts = (from: number) =>
+      Array.from({ length: 300 }, (_, i) => `${from + (i % 10)} times`);
+    const firstFile = await writeSegmentFile([columnOfType('string')], [fewTexts(0)]);
+    const secondFile = await writeSegmentFile([columnOfType('string')], [fewTexts(5)]);
     const dictionary = new GrowingDictionary(15);
-    const a = loadColumn(one, ['x'], dictionary)!;
-    const b = loadColumn(other, ['x'], dictionary)!;
+    const a = loadColumn(firstFile, ['x'], dictionary)!;
+    const b = loadColumn(secondFile, ['x'], dictionary)!;
     expect([a.values.kind, b.values.kind]).toEqual(['dictionary', 'dictionary']);
     expect(dictionary.strings).toEqual(Array.from({ length: 15 }, (_, i) => `${i} times`));
-    const third = await writeSegmentFile([columnOfType('string')], [few(6)]);
-    const c = loadColumn(third, ['x'], dictionary)!;
+    const thirdFile = await writeSegmentFile([columnOfType('string')], [fewTexts(6)]);
+    const c = loadColumn(thirdFile, ['x'], dictionary)!;
     expect(c.values.kind).toBe('strings');
-    expect(loadedValues(c, 'string').flat()).toEqual(few(6));
-    expect(loadColumn(one, ['y'], dictionary)).toBeUndefined();
-    for (const file of [one, other, third]) file.close();
+    expect(loadedValues(c, 'string').flat()).toEqual(fewTexts(6));
+    expect(loadColumn(firstFile, ['y'], dictionary)).toBeUndefined();
+    for (const file of [firstFile, secondFile, thirdFile]) file.close();
   });
 
   test('takes two or four bytes for a number when the dictionary is that large', async () => {
@@ -273,11 +301,11 @@ describe('a loaded column', () => {
       add(last);
       const texts = Array.from({ length: 300 }, (_, i) => `${last - (i % 3)} times`);
       const file = await writeSegmentFile([columnOfType('string')], [texts]);
-      const loaded = loadColumn(file, ['x'], dictionary)!;
-      const { values } = loaded;
+      const loadedColumn = loadColumn(file, ['x'], dictionary)!;
+      const { values } = loadedColumn;
       if (values.kind !== 'dictionary') throw new Error('no indices');
       expect([last, values.indices.constructor.name]).toEqual([last, array]);
-      expect(loadedValues(loaded, 'string').flat()).toEqual(texts);
+      expect(loadedValues(loadedColumn, 'string').flat()).toEqual(texts);
       file.close();
     }
   });
@@ -289,22 +317,22 @@ describe('a loaded column', () => {
     const { chunks } = file.groups[0]!;
     const chunk = chunks.at(-1)!;
     const bytes = await readFile(file.path);
-    let refused = 0;
+    let refusedCount = 0;
     for (let round = 0; round < 200; round++) {
       const path = join(folder, `${fileCount++}.parquet`);
-      const changed = Buffer.from(bytes);
-      changed[chunk.begin + Math.floor(next() * chunk.bytes)]! ^= 1 << Math.floor(next() * 8);
-      await writeFile(path, changed);
-      const damaged = new SegmentFile({ path });
+      const changedBytes = Buffer.from(bytes);
+      changedBytes[chunk.begin + Math.floor(next() * chunk.bytes)]! ^= 1 << Math.floor(next() * 8);
+      await writeFile(path, changedBytes);
+      const damagedFile = new SegmentFile({ path });
       try {
-        expect(loadColumn(damaged, ['x'], new GrowingDictionary())?.rows).toBe(500);
+        expect(loadColumn(damagedFile, ['x'], new GrowingDictionary())?.rows).toBe(500);
       } catch (error) {
         expect(error).toMatchObject({ code: 'damaged' });
         expect(String(error)).toContain('.parquet cannot give its column x');
-        refused++;
+        refusedCount++;
       }
-      damaged.close();
+      damagedFile.close();
     }
-    expect(refused).toBeGreaterThan(20);
+    expect(refusedCount).toBeGreaterThan(20);
   });
 });

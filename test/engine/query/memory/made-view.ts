@@ -19,40 +19,45 @@ export function randomSegmentView(
   dictionaries: Map<string, TestDictionary>,
   depth = 0,
 ): SegmentView {
-  const known = new Map<string, MemoryColumn | undefined>();
-  const hashes = random.chance(0.5);
+  const columnsByKey = new Map<string, MemoryColumn | undefined>();
+  const hasHashes = random.chance(0.5);
   const column = ({ path }: { readonly path: readonly string[] }): MemoryColumn | undefined => {
     const key = path.join('\n');
-    if (known.has(key)) return known.get(key);
+    if (columnsByKey.has(key)) return columnsByKey.get(key);
     let dictionary = dictionaries.get(key);
     if (dictionary === undefined) dictionaries.set(key, (dictionary = new TestDictionary()));
-    const made = randomMemoryColumn(random, columns, path.slice(depth), rows, dictionary);
-    known.set(key, made);
-    return made;
+    const memoryColumn = randomMemoryColumn(random, columns, path.slice(depth), rows, dictionary);
+    columnsByKey.set(key, memoryColumn);
+    return memoryColumn;
   };
   return {
     rows: rows.length,
     column,
     hashes: (field) => {
-      const made = column(field);
-      return hashes && made?.values.kind === 'strings' ? stringHashes(made) : undefined;
+      const memoryColumn = column(field);
+      return hasHashes && memoryColumn?.values.kind === 'strings'
+        ? stringHashes(memoryColumn)
+        : undefined;
     },
     elements({ path }) {
-      const inside = childrenOf(columns, path.slice(depth));
-      if (inside === undefined) return undefined;
+      const members = childrenOf(columns, path.slice(depth));
+      if (members === undefined) return undefined;
       const lists = rows.map((row) => valuesOf(row, path.slice(depth)));
       const offsets = new Int32Array(rows.length + 1);
       lists.forEach((list, row) => (offsets[row + 1] = offsets[row]! + list.length));
-      const all = lists.flat() as unknown as readonly TestRow[];
-      return { offsets, view: randomSegmentView(random, inside, all, dictionaries, path.length) };
+      const elementRows = lists.flat() as unknown as readonly TestRow[];
+      return {
+        offsets,
+        view: randomSegmentView(random, members, elementRows, dictionaries, path.length),
+      };
     },
   };
 }
 
 function childrenOf(columns: Columns, path: readonly string[]): Columns | undefined {
-  const found = columns.find(({ name }) => name === path[0]);
-  if (found === undefined || path.length === 1) return found?.children;
-  return childrenOf(found.children ?? [], path.slice(1));
+  const parentColumn = columns.find(({ name }) => name === path[0]);
+  if (parentColumn === undefined || path.length === 1) return parentColumn?.children;
+  return childrenOf(parentColumn.children ?? [], path.slice(1));
 }
 
 function randomMemoryColumn(
@@ -64,23 +69,23 @@ function randomMemoryColumn(
 ): MemoryColumn | undefined {
   let siblings: Columns | undefined = columns;
   let leaf: Column | undefined;
-  let isMany = false;
+  let isInList = false;
   for (const name of path) {
     leaf = siblings?.find((each) => each.name === name);
     if (leaf === undefined) return undefined;
-    isMany ||= leaf.isList;
+    isInList ||= leaf.isList;
     siblings = leaf.children;
   }
   const lists = rows.map((row) => valuesOf(row, path));
   const present = lists.map((list) => (list.length > 0 ? 1 : 0));
-  const flat = isMany ? lists.flat() : lists.map((list) => list[0] ?? null);
+  const flat = isInList ? lists.flat() : lists.map((list) => list[0] ?? null);
   const offsets = new Int32Array(rows.length + 1);
   lists.forEach((list, row) => (offsets[row + 1] = offsets[row]! + list.length));
   const isFull = present.every((bit) => bit === 1) && random.chance(0.5);
   return {
     rows: rows.length,
-    offsets: isMany ? offsets : undefined,
-    present: isMany || isFull ? undefined : Uint8Array.from(present),
+    offsets: isInList ? offsets : undefined,
+    present: isInList || isFull ? undefined : Uint8Array.from(present),
     values: randomColumnValues(random, leaf!, flat, dictionary),
     bytes: 0,
   };
@@ -117,23 +122,23 @@ function randomColumnValues(
 export function numberDictionary(random: Random, all: readonly number[]): ColumnValues {
   const distinct = random.shuffled([...new Set(all)]);
   const indexOf = new Map(distinct.map((value, index) => [value, index]));
-  const found = all.map((value) => indexOf.get(value)!);
+  const indices = all.map((value) => indexOf.get(value)!);
   const isWide = distinct.length > 256 || random.chance(0.5);
   const numbers = Float64Array.from(distinct);
   return {
     kind: 'number-dictionary',
-    indices: isWide ? Uint16Array.from(found) : Uint8Array.from(found),
+    indices: isWide ? Uint16Array.from(indices) : Uint8Array.from(indices),
     entries: { kind: 'numbers', numbers, hasNonFinite: !all.every(Number.isFinite) },
   };
 }
 
 function randomIntegerValues(random: Random, all: readonly bigint[]): ColumnValues {
-  const isIn = (bits: bigint): boolean => all.every((value) => value >= -(2n ** bits) && value < 2n ** bits); // prettier-ignore
+  const fitsIn = (bits: bigint): boolean => all.every((value) => value >= -(2n ** bits) && value < 2n ** bits); // prettier-ignore
   if (all.every((value) => value >= 0n && value < 256n) && random.chance(0.7))
     return { kind: 'numbers', numbers: Uint8Array.from(all, Number), hasNonFinite: false };
-  if (isIn(31n) && random.chance(0.7))
+  if (fitsIn(31n) && random.chance(0.7))
     return { kind: 'numbers', numbers: Int32Array.from(all, Number), hasNonFinite: false };
-  if (isIn(53n) && random.chance(0.7))
+  if (fitsIn(53n) && random.chance(0.7))
     return { kind: 'numbers', numbers: Float64Array.from(all, Number), hasNonFinite: false };
   return { kind: 'longs', longs: BigInt64Array.from(all) };
 }

@@ -134,17 +134,18 @@ const wildcardTexts = [
 
 function randomWordPredicate(random: Random, field: FieldRef): Predicate {
   if (random.chance(0.4)) {
-    const wild = (): WildPart => random.pick(['one', 'any', { text: random.pick(wildcardTexts) }]);
+    const randomWildPart = (): WildPart =>
+      random.pick(['one', 'any', { text: random.pick(wildcardTexts) }]);
     return freezePredicate({
       kind: 'wildcard',
       field,
-      parts: random.list(1 + random.integerBelow(3), wild),
+      parts: random.list(1 + random.integerBelow(3), randomWildPart),
     });
   }
-  const list = random.list(1 + random.integerBelow(2), () =>
+  const terms = random.list(1 + random.integerBelow(2), () =>
     random.pick(wildcardTexts.slice(0, random.pick([4, 15]))),
   ); // prettier-ignore;
-  return freezePredicate({ kind: random.pick(['terms', 'phrase']), field, terms: list });
+  return freezePredicate({ kind: random.pick(['terms', 'phrase']), field, terms });
 }
 
 const stringFields = ['string', 'strings'].map((name): FieldRef => ({ name, path: [name], type: 'string' })); // prettier-ignore
@@ -178,8 +179,8 @@ const conditionKinds = ['contains', 'in', 'missing', 'prefix', 'range', 'regexp'
 
 function randomConditionOfKind(random: Random, kind: Predicate['kind']): Predicate {
   for (;;) {
-    const made = randomCondition(random);
-    if (made.kind === kind) return made;
+    const condition = randomCondition(random);
+    if (condition.kind === kind) return condition;
   }
 }
 
@@ -187,8 +188,8 @@ const regexParts = ['.', '.*', 'a', 'K', 's', '\\.', '[a-z]', '[^a]', '[\\w-]', 
 
 function randomPattern(random: Random): string {
   const flags = random.pick(['', '', '', '(?i)', '(?s)', '(?is)']);
-  const list = random.list(1 + random.integerBelow(4), () => random.pick(regexParts));
-  return flags + (random.chance(0.2) ? list.join('|') : list.join(''));
+  const patternParts = random.list(1 + random.integerBelow(4), () => random.pick(regexParts));
+  return flags + (random.chance(0.2) ? patternParts.join('|') : patternParts.join(''));
 }
 
 function randomPredicate(random: Random, depth: number): Predicate {
@@ -201,9 +202,9 @@ function randomPredicate(random: Random, depth: number): Predicate {
 
 test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SEED=%i)', async (seed) => {
   const random = new Random(seed);
-  let [answered, matched] = [0, 0];
-  const kinds = new Set<string>();
-  for (let dataset = 0; dataset < 4; dataset++) {
+  let [answeredCount, matchCount] = [0, 0];
+  const partlyMatchingKinds = new Set<string>();
+  for (let datasetIndex = 0; datasetIndex < 4; datasetIndex++) {
     const rows = random.list(150, (): TestRow => Object.fromEntries(columns.map(({ name, type, isList }) => [
       name,
       isList ? random.pick([null, random.list(random.integerBelow(3), () => randomValue(random, type))]) : randomValue(random, type),
@@ -211,40 +212,40 @@ test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SE
     const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
     const view = randomSegmentView(random, columns, rows, new Map());
     for (let i = 0; i < 100; i++) {
-      const asked = i % 4 === 0 ? randomWordPredicate(random, random.pick(stringFields)) : i % 4 === 1 ? randomConditionOfKind(random, conditionKinds[(i >> 2) % 6]!) : randomPredicate(random, 2);
-      if (!memorySupport(asked, columns).supported || needsTextIndex(asked)) continue;
-      const request = { predicate: asked, scores: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
+      const predicate = i % 4 === 0 ? randomWordPredicate(random, random.pick(stringFields)) : i % 4 === 1 ? randomConditionOfKind(random, conditionKinds[(i >> 2) % 6]!) : randomPredicate(random, 2);
+      if (!memorySupport(predicate, columns).supported || needsTextIndex(predicate)) continue;
+      const request = { predicate, scores: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
       const answer = await runQuery(engineFixture.engine, snapshot, fields, request);
       const ids = (JSON.parse(answer.results) as { _id: string }[]).map(({ _id: id }) => id);
-      const found = firstRows(selectionByPredicate(asked)(view), rows.length, rows.length).map((row) => recordId(0, row));
-      expect({ seed, asked, found }).toEqual({ seed, asked, found: ids });
-      answered += 1;
-      matched += found.length;
-      if (found.length > 0 && found.length < rows.length) kinds.add(asked.kind);
+      const foundIds = firstRows(selectionByPredicate(predicate)(view), rows.length, rows.length).map((row) => recordId(0, row));
+      expect({ seed, predicate, foundIds }).toEqual({ seed, predicate, foundIds: ids });
+      answeredCount += 1;
+      matchCount += foundIds.length;
+      if (foundIds.length > 0 && foundIds.length < rows.length) partlyMatchingKinds.add(predicate.kind);
     }
   }
-  expect(answered).toBeGreaterThan(300);
-  expect(matched).toBeGreaterThan(3_000);
-  expect([...kinds]).toEqual(expect.arrayContaining(['and', 'not', 'or', 'phrase', 'terms', 'wildcard', ...conditionKinds]));
+  expect(answeredCount).toBeGreaterThan(300);
+  expect(matchCount).toBeGreaterThan(3_000);
+  expect([...partlyMatchingKinds]).toEqual(expect.arrayContaining(['and', 'not', 'or', 'phrase', 'terms', 'wildcard', ...conditionKinds]));
 }); // prettier-ignore
 
 test.each(seeds)('a region overlaps the same texts in memory and in SQL (STRANDLAKE_SEED=%i)', async (seed) => {
   const random = new Random(seed);
-  const regional = [column('region', 'string')];
-  let matched = 0;
-  for (let dataset = 0; dataset < 2; dataset++) {
+  const regionColumns = [column('region', 'string')];
+  let matchCount = 0;
+  for (let datasetIndex = 0; datasetIndex < 2; datasetIndex++) {
     const rows = random.list(1_000, () => ({ region: randomRegionText(random) }));
-    const { snapshot, fields } = await engineFixture.dataset(regional, [rows]);
-    const view = randomSegmentView(random, regional, rows, new Map());
+    const { snapshot, fields } = await engineFixture.dataset(regionColumns, [rows]);
+    const view = randomSegmentView(random, regionColumns, rows, new Map());
     for (let i = 0; i < 60; i++) {
-      const asked = randomRegionPredicate(random);
-      const request = { predicate: asked, scores: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
+      const predicate = randomRegionPredicate(random);
+      const request = { predicate, scores: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
       const answer = await runQuery(engineFixture.engine, snapshot, fields, request);
       const ids = (JSON.parse(answer.results) as { _id: string }[]).map(({ _id: id }) => id);
-      const found = firstRows(selectionByPredicate(asked)(view), rows.length, rows.length).map((row) => recordId(0, row));
-      expect({ seed, asked, found }).toEqual({ seed, asked, found: ids });
-      matched += found.length;
+      const foundIds = firstRows(selectionByPredicate(predicate)(view), rows.length, rows.length).map((row) => recordId(0, row));
+      expect({ seed, predicate, foundIds }).toEqual({ seed, predicate, foundIds: ids });
+      matchCount += foundIds.length;
     }
   }
-  expect(matched).toBeGreaterThan(100);
+  expect(matchCount).toBeGreaterThan(100);
 }); // prettier-ignore

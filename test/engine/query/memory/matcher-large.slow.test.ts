@@ -84,50 +84,59 @@ function textValues(values: readonly PlainCellValue[]): ColumnValues {
 }
 
 function ascendingValues(value: (i: number) => PlainCellValue, rows: number): () => PlainCellValue {
-  let next = 0;
-  return () => value(Math.floor((next++ / rows) * 20));
+  let nextIndex = 0;
+  return () => value(Math.floor((nextIndex++ / rows) * 20));
 }
 
 function randomColumnsUnderTest(random: Random, rows: number): readonly ColumnUnderTest[] {
-  const numbers = (kind: typeof Int32Array | typeof Float64Array | typeof Float32Array) => (values: readonly PlainCellValue[]): ColumnValues =>
+  const numberValues = (kind: typeof Int32Array | typeof Float64Array | typeof Float32Array) => (values: readonly PlainCellValue[]): ColumnValues =>
     ({ kind: 'numbers', numbers: kind.from(values.map(Number)), hasNonFinite: values.some((value) => typeof value === 'number' && !Number.isFinite(value)) }); // prettier-ignore
-  const long = (): bigint => BigInt(random.integerBelow(50) - 25);
-  const strange = (): number => random.pick([NaN, Infinity, -Infinity, 0, 1, -2.5]);
-  const word = (): string =>
+  const randomLong = (): bigint => BigInt(random.integerBelow(50) - 25);
+  const randomStrangeNumber = (): number => random.pick([NaN, Infinity, -Infinity, 0, 1, -2.5]);
+  const randomWord = (): string =>
     random.pick(['BRCA', 'brca1', 'TTN', 'x']) + String(random.integerBelow(400));
-  const id = (): string => `rs${random.integerBelow(100_000)}`;
-  const odd = (): string => random.list(random.integerBelow(4), () => random.pick(['a', 'aa', 'b', 'É', 'İ', 'K', '\u212a', ''])).join(''); // prettier-ignore
+  const randomId = (): string => `rs${random.integerBelow(100_000)}`;
+  const oddTexts = ['a', 'aa', 'b', 'É', 'İ', 'K', '\u212a', ''];
+  const randomOddText = (): string =>
+    random.list(random.integerBelow(4), () => random.pick(oddTexts)).join('');
   return [
-    columnUnderTestOf(random, 'int', 'long', rows, long, numbers(Int32Array)),
+    columnUnderTestOf(random, 'int', 'long', rows, randomLong, numberValues(Int32Array)),
     columnUnderTestOf(
       random,
       'wide',
       'long',
       rows,
-      () => long() * 10n ** 12n,
-      numbers(Float64Array),
+      () => randomLong() * 10n ** 12n,
+      numberValues(Float64Array),
     ),
-    columnUnderTestOf(random, 'longs', 'long', rows, () => long() * 2n ** random.pick([0n, 31n, 32n, 57n]), (values: readonly PlainCellValue[]) => ({ kind: 'longs', longs: BigInt64Array.from(values as bigint[]) })), // prettier-ignore
+    columnUnderTestOf(random, 'longs', 'long', rows, () => randomLong() * 2n ** random.pick([0n, 31n, 32n, 57n]), (values: readonly PlainCellValue[]) => ({ kind: 'longs', longs: BigInt64Array.from(values as bigint[]) })), // prettier-ignore
     columnUnderTestOf(
       random,
       'double',
       'double',
       rows,
       () => random.integerBelow(100) / 8,
-      numbers(Float64Array),
+      numberValues(Float64Array),
     ),
-    columnUnderTestOf(random, 'float', 'float', rows, () => Math.fround(random.integerBelow(100) / 10), numbers(Float32Array)), // prettier-ignore
-    columnUnderTestOf(random, 'strange', 'double', rows, strange, numbers(Float64Array)),
+    columnUnderTestOf(random, 'float', 'float', rows, () => Math.fround(random.integerBelow(100) / 10), numberValues(Float32Array)), // prettier-ignore
+    columnUnderTestOf(
+      random,
+      'strange',
+      'double',
+      rows,
+      randomStrangeNumber,
+      numberValues(Float64Array),
+    ),
     columnUnderTestOf(random, 'flag', 'boolean', rows, () => random.chance(0.5), (values) => ({ kind: 'flags', flags: Uint8Array.from(values, Number) })), // prettier-ignore
     // The values are sorted, as they often are in real data, so that matching rows are neighbours.
     columnUnderTestOf(random, 'chromosome', 'string', rows, ascendingValues((i) => `chr${i % 24}`, rows), dictionaryValues(Uint8Array)), // prettier-ignore
-    columnUnderTestOf(random, 'start', 'long', rows, ascendingValues((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
+    columnUnderTestOf(random, 'start', 'long', rows, ascendingValues((i) => BigInt(i), rows), numberValues(Int32Array)), // prettier-ignore
     columnUnderTestOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), dictionaryValues(Uint8Array)), // prettier-ignore
-    columnUnderTestOf(random, 'some', 'string', rows, word, dictionaryValues(Uint16Array)),
-    columnUnderTestOf(random, 'many', 'string', rows, id, dictionaryValues(Uint32Array)),
-    columnUnderTestOf(random, 'id', 'string', rows, id, textValues),
-    columnUnderTestOf(random, 'word', 'string', rows, word, textValues),
-    columnUnderTestOf(random, 'odd', 'string', rows, odd, textValues),
+    columnUnderTestOf(random, 'some', 'string', rows, randomWord, dictionaryValues(Uint16Array)),
+    columnUnderTestOf(random, 'many', 'string', rows, randomId, dictionaryValues(Uint32Array)),
+    columnUnderTestOf(random, 'id', 'string', rows, randomId, textValues),
+    columnUnderTestOf(random, 'word', 'string', rows, randomWord, textValues),
+    columnUnderTestOf(random, 'odd', 'string', rows, randomOddText, textValues),
   ];
 }
 
@@ -214,22 +223,23 @@ function randomPredicate(
   }
   const { name, type, lists } = random.pick(fields);
   const field = { name, path: [name], type };
-  const known = lists.flatMap(([first]) => first === undefined || Number.isNaN(first) ? [] : [first]); // prettier-ignore
+  const knownValues = lists.flatMap(([first]) => first === undefined || Number.isNaN(first) ? [] : [first]); // prettier-ignore
   // If a field has few rows, it may have no value at all.
-  const some = (): PlainCellValue => (known.length > 0 ? random.pick(known) : anyValueOf(type));
+  const someValue = (): PlainCellValue =>
+    knownValues.length > 0 ? random.pick(knownValues) : anyValueOf(type);
   const kind = random.integerBelow(type === 'string' ? 6 : 3);
   if (kind === 0 && random.chance(0.3)) return freezePredicate({ kind: 'missing', field });
   if (kind === 1 && type !== 'boolean') {
-    const bound = () => ({ value: some(), inclusive: random.chance(0.5) });
-    const ends = random.pick([
+    const bound = () => ({ value: someValue(), inclusive: random.chance(0.5) });
+    const bounds = random.pick([
       [bound(), null],
       [null, bound()],
       [bound(), bound()],
     ] as const);
-    return freezePredicate({ kind: 'range', field, low: ends[0], high: ends[1] });
+    return freezePredicate({ kind: 'range', field, low: bounds[0], high: bounds[1] });
   }
   if (kind < 3) {
-    const values = random.list(random.pick([1, 1, 3, 50, 2000]), some);
+    const values = random.list(random.pick([1, 1, 3, 50, 2000]), someValue);
     return freezePredicate({
       kind: 'in',
       field,
@@ -237,7 +247,7 @@ function randomPredicate(
       ignoreCase: type === 'string' && random.chance(0.5),
     });
   }
-  const text = some() as string;
+  const text = someValue() as string;
   const part = text.slice(random.integerBelow(text.length), text.length - random.integerBelow(2));
   if (kind === 3) return freezePredicate({ kind: 'contains', field, text: random.pick([part, part.slice(0, 2), 's']) }); // prettier-ignore
   if (kind === 4)
@@ -250,26 +260,26 @@ describe('over thousands of rows', () => {
     const random = new Random(seed);
     for (const rows of [1, 7, 3_001, 6_000]) {
       const fields = randomColumnsUnderTest(random, rows);
-      const hashed = random.chance(0.5);
+      const hasHashes = random.chance(0.5);
       const view: SegmentView = {
         rows,
         column: (field) => fields.find(({ name }) => name === field.name)?.column,
         hashes: (field) => {
           const { column } = fields.find(({ name }) => name === field.name)!;
-          return hashed && column.values.kind === 'strings' ? stringHashes(column) : undefined;
+          return hasHashes && column.values.kind === 'strings' ? stringHashes(column) : undefined;
         },
       };
       if (!fields.every(({ lists }) => lists.flat().some((value) => !Number.isNaN(value)))) continue;
       for (let i = 0; i < 60; i++) {
         const predicate = randomPredicate(random, fields, 3);
-        const wanted: number[] = [];
-        for (let row = 0; row < rows; row++) if (matchesRow(predicate, fields, row)) wanted.push(row);
+        const expectedRows: number[] = [];
+        for (let row = 0; row < rows; row++) if (matchesRow(predicate, fields, row)) expectedRows.push(row);
         const selection = selectionByPredicate(predicate)(view);
-        const found = firstRows(selection, rows, rows);
-        expect(found.length === wanted.length && found.every((row, k) => row === wanted[k]) ? 'same' : { seed, rows, predicate, found, wanted }).toBe('same');
-        expect(countOf(selection, rows)).toBe(wanted.length);
+        const foundRows = firstRows(selection, rows, rows);
+        expect(foundRows.length === expectedRows.length && foundRows.every((row, k) => row === expectedRows[k]) ? 'same' : { seed, rows, predicate, found: foundRows, wanted: expectedRows }).toBe('same');
+        expect(countOf(selection, rows)).toBe(expectedRows.length);
         const from = random.integerBelow(rows + 1);
-        expect(firstRows(selection, rows, 5, from)).toEqual(wanted.filter((row) => row >= from).slice(0, 5));
+        expect(firstRows(selection, rows, 5, from)).toEqual(expectedRows.filter((row) => row >= from).slice(0, 5));
       }
     }
   }); // prettier-ignore
@@ -285,13 +295,17 @@ test('a pattern that many strings may match is left to the SQL engine, which has
   const tooMany = { unsupported: expect.stringContaining('more than 250000 strings') };
   expect(runToEnd(compileMatcher(regexp('.*[0-9]'))(view))).toEqual(tooMany);
   const prefix: Predicate = freezePredicate({ kind: 'prefix', field, text: 'rs9999' });
-  const long = column(Array.from({ length: rows }, (_, i) => (i < 70 ? 'x'.repeat(100_000) : '')));
-  expect(runToEnd(compileMatcher(regexp('.*x.*y'))({ rows, column: () => long }))).toEqual(tooMany);
-  const opposite = not(or([prefix, regexp('.*[0-9]')]));
-  expect(runToEnd(compileMatcher(opposite)(view))).toEqual(tooMany);
+  const longColumn = column(
+    Array.from({ length: rows }, (_, i) => (i < 70 ? 'x'.repeat(100_000) : '')),
+  );
+  expect(runToEnd(compileMatcher(regexp('.*x.*y'))({ rows, column: () => longColumn }))).toEqual(
+    tooMany,
+  );
+  const negation = not(or([prefix, regexp('.*[0-9]')]));
+  expect(runToEnd(compileMatcher(negation)(view))).toEqual(tooMany);
   // The pattern is matched only against the rows that satisfy the prefix condition, which is cheaper.
-  const few = selectionByPredicate(and([regexp('.*[1]'), prefix]))(view);
-  expect(firstRows(few, rows, 10)).toEqual([99_991]);
+  const fewMatches = selectionByPredicate(and([regexp('.*[1]'), prefix]))(view);
+  expect(firstRows(fewMatches, rows, 10)).toEqual([99_991]);
   expect(firstRows(selectionByPredicate(regexp('rs777.?'))(view), rows, 20)).toEqual([777, 7770, 7771, 7772, 7773, 7774, 7775, 7776, 7777, 7778, 7779]); // prettier-ignore
 });
 
@@ -299,11 +313,11 @@ test('what is learned of a dictionary grows with it', () => {
   const dictionary = new TestDictionary(Array.from({ length: 3_000 }, (_, i) => `g${i}`));
   const field = { name: 's', path: ['s'], type: 'string' } as const;
   const match = selectionByPredicate(freezePredicate({ kind: 'in', field, values: ['G7', 'G5000', 'G70000'], ignoreCase: true })); // prettier-ignore
-  const found = (list: readonly number[]): SelectionBytes => {
+  const selectRows = (list: readonly number[]): SelectionBytes => {
     const column = { rows: list.length, offsets: undefined, present: undefined, values: { kind: 'dictionary', indices: Uint32Array.from(list), dictionary }, bytes: 0 } as const; // prettier-ignore
     return match({ rows: list.length, column: () => column });
   };
-  expect(found([1, 7, 2])).toEqual(Uint8Array.of(0, 1, 0));
+  expect(selectRows([1, 7, 2])).toEqual(Uint8Array.of(0, 1, 0));
   for (let i = 3_000; i < 90_000; i++) dictionary.strings.push(`g${i}`);
-  expect(found([70_000, 7, 2, 5_000, 89_999])).toEqual(Uint8Array.of(1, 1, 0, 1, 0));
+  expect(selectRows([70_000, 7, 2, 5_000, 89_999])).toEqual(Uint8Array.of(1, 1, 0, 1, 0));
 });

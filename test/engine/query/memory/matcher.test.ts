@@ -30,38 +30,38 @@ describe('a selection', () => {
     'has the rows that a loop over the records finds (STRANDLAKE_SEED=%i)',
     (seed) => {
       const random = new Random(seed);
-      let [answered, matched] = [0, 0];
-      for (let dataset = 0; dataset < datasetCount; dataset++) {
-        const made = randomDataset(random);
-        const fields = fieldRows(made.columns, []);
+      let [answeredCount, matchCount] = [0, 0];
+      for (let datasetIndex = 0; datasetIndex < datasetCount; datasetIndex++) {
+        const generated = randomDataset(random);
+        const fields = fieldRows(generated.columns, []);
         const dictionaries = new Map<string, TestDictionary>();
-        const segments = made.segments.map(({ columns, rows }, chunk) => {
-          const whole = rows.map((row, i): TestRow => ({ _id: recordId(chunk, i), _commit: '4812', ...row })); // prettier-ignore
-          const reserved = ['_id', '_commit'].map((name) => ({ name, physical: name, type: 'string', isList: false }) as const); // prettier-ignore
-          return { rows: whole, view: randomSegmentView(random, [...reserved, ...columns], whole, dictionaries) }; // prettier-ignore
+        const segments = generated.segments.map(({ columns, rows }, chunk) => {
+          const wholeRows = rows.map((row, i): TestRow => ({ _id: recordId(chunk, i), _commit: '4812', ...row })); // prettier-ignore
+          const reservedColumns = ['_id', '_commit'].map((name) => ({ name, physical: name, type: 'string', isList: false }) as const); // prettier-ignore
+          return { rows: wholeRows, view: randomSegmentView(random, [...reservedColumns, ...columns], wholeRows, dictionaries) }; // prettier-ignore
         });
         for (let i = 0; i < 50; i++) {
-          const filters = randomFilters(random, made);
+          const filters = randomFilters(random, generated);
           const predicate = parsePredicate(filters, fields);
-          if (predicate === undefined || !memorySupport(predicate, made.columns).supported)
+          if (predicate === undefined || !memorySupport(predicate, generated.columns).supported)
             continue;
           if (needsTextIndex(predicate)) continue;
           const match = selectionByPredicate(predicate);
-          const wanted = filterPredicate(filters, made.columns);
+          const isWanted = filterPredicate(filters, generated.columns);
           for (const { rows, view } of segments) {
-            const expected = rows.flatMap((row, place) => (wanted(row) ? [place] : []));
+            const expected = rows.flatMap((row, place) => (isWanted(row) ? [place] : []));
             const selection = match(view);
-            const found = firstRows(selection, rows.length, rows.length);
-            expect({ seed, filters, found }).toEqual({ seed, filters, found: expected });
+            const foundRows = firstRows(selection, rows.length, rows.length);
+            expect({ seed, filters, found: foundRows }).toEqual({ seed, filters, found: expected });
             expect(countOf(selection, rows.length)).toBe(expected.length);
-            answered += 1;
-            matched += expected.length;
+            answeredCount += 1;
+            matchCount += expected.length;
           }
         }
       }
       // The minimum is low, because the share of filters that columns in memory support differs between seeds.
-      expect(answered).toBeGreaterThan(10 * datasetCount);
-      expect(matched).toBeGreaterThan(10 * datasetCount);
+      expect(answeredCount).toBeGreaterThan(10 * datasetCount);
+      expect(matchCount).toBeGreaterThan(10 * datasetCount);
     },
   );
 });
@@ -77,33 +77,40 @@ function parsePredicate(filters: unknown, fields: Parameters<typeof parseQuery>[
 
 test(`bytes are compared as any other numbers are (STRANDLAKE_SEED=${seeds.at(-1)})`, () => {
   const random = new Random(seeds.at(-1)!);
-  const edge = (): number => random.pick([-1, 0, 1, 100, 254, 255, 256, 2 ** 31, random.integerBelow(256)]); // prettier-ignore
+  const randomEdge = (): number => random.pick([-1, 0, 1, 100, 254, 255, 256, 2 ** 31, random.integerBelow(256)]); // prettier-ignore
   for (let i = 0; i < 400; i++) {
     const field = { name: 'n', path: ['n'], type: random.pick(['integer', 'long'] as const) };
     // The numbers of a list may begin at any byte of the column, not only at multiples of four bytes.
     const from = random.integerBelow(2) * random.integerBelow(6);
-    const whole = Uint8Array.from({ length: from + random.integerBelow(40) }, () => random.pick([0, 255, random.integerBelow(256)])); // prettier-ignore
-    const numbers = whole.subarray(from);
+    const allBytes = Uint8Array.from({ length: from + random.integerBelow(40) }, () => random.pick([0, 255, random.integerBelow(256)])); // prettier-ignore
+    const numbers = allBytes.subarray(from);
     const values = { kind: 'numbers', numbers, hasNonFinite: false } as const;
     const rows = numbers.length;
     const column = { rows, offsets: undefined, present: undefined, values, bytes: 0 };
-    const end = () => random.chance(0.2) ? null : { value: BigInt(edge()), inclusive: random.chance(0.5) }; // prettier-ignore
-    const [low, high] = [end(), end()];
-    const wanted = random.list(1 + random.integerBelow(4), edge).map(BigInt);
+    const randomBound = () => random.chance(0.2) ? null : { value: BigInt(randomEdge()), inclusive: random.chance(0.5) }; // prettier-ignore
+    const [low, high] = [randomBound(), randomBound()];
+    const wantedNumbers = random.list(1 + random.integerBelow(4), randomEdge).map(BigInt);
     const isAbove = (n: number): boolean => low === null || n > low.value || (low.inclusive && BigInt(n) === low.value); // prettier-ignore
     const isBelow = (n: number): boolean => high === null || n < high.value || (high.inclusive && BigInt(n) === high.value); // prettier-ignore
     const cases: readonly [Predicate, (n: number) => boolean][] = [
       [{ kind: 'range', field, low, high }, (n) => isAbove(n) && isBelow(n)],
-      [{ kind: 'in', field, values: wanted, ignoreCase: true }, (n) => wanted.includes(BigInt(n))],
+      [
+        { kind: 'in', field, values: wantedNumbers, ignoreCase: true },
+        (n) => wantedNumbers.includes(BigInt(n)),
+      ],
     ];
-    for (const [predicate, test] of cases) {
-      const found = firstRows(
+    for (const [predicate, isMatch] of cases) {
+      const foundRows = firstRows(
         selectionByPredicate(predicate)({ rows, column: () => column }),
         rows,
         rows,
       );
-      const expected = [...numbers].flatMap((n, row) => (test(n) ? [row] : []));
-      expect({ predicate, numbers, found }).toEqual({ predicate, numbers, found: expected });
+      const expected = [...numbers].flatMap((n, row) => (isMatch(n) ? [row] : []));
+      expect({ predicate, numbers, found: foundRows }).toEqual({
+        predicate,
+        numbers,
+        found: expected,
+      });
     }
   }
 });
@@ -128,29 +135,31 @@ test('what the memory executor does not support is said with its reason, before 
   const field = { name: 's', path: ['s'], type: 'string' } as const;
   const columns = [{ name: 's', physical: 's', type: 'string', isList: false } as const];
   const unsupported = (reason: string) => ({ supported: false, reason });
-  const long = { kind: 'regexp', field, pattern: '(a{100}){10}' } as const;
+  const longPattern = { kind: 'regexp', field, pattern: '(a{100}){10}' } as const;
   const reason = 'the pattern compiles to 1022 instructions, more than 1000';
-  expect(memorySupport(long, columns)).toEqual(unsupported(reason));
-  expect(memorySupport({ kind: 'not', item: { kind: 'and', items: [long] } }, columns)).toEqual(unsupported(reason)); // prettier-ignore
-  expect(memorySupport({ ...long, pattern: '(?i)\\pL+é' }, columns).supported).toBe(true);
+  expect(memorySupport(longPattern, columns)).toEqual(unsupported(reason));
+  expect(memorySupport({ kind: 'not', item: { kind: 'and', items: [longPattern] } }, columns)).toEqual(unsupported(reason)); // prettier-ignore
+  expect(memorySupport({ ...longPattern, pattern: '(?i)\\pL+é' }, columns).supported).toBe(true);
   const terms = { kind: 'terms', field, terms: ['x'] } as const;
   expect(memorySupport(terms, columns).supported).toBe(true);
   expect(memorySupport({ ...terms, terms: ['x-y'] }, columns)).toEqual(unsupported('"x-y" is not a single term')); // prettier-ignore
-  const ofText = { ...terms, field: { ...field, type: 'text' } } as const;
-  expect(memorySupport(ofText, columns)).toEqual(unsupported('s has no index of terms in every segment')); // prettier-ignore
-  expect(memorySupport(ofText, [{ ...columns[0]!, type: 'text' }]).supported).toBe(true);
+  const textTerms = { ...terms, field: { ...field, type: 'text' } } as const;
+  expect(memorySupport(textTerms, columns)).toEqual(unsupported('s has no index of terms in every segment')); // prettier-ignore
+  expect(memorySupport(textTerms, [{ ...columns[0]!, type: 'text' }]).supported).toBe(true);
   // After the request was parsed, an import has changed the type of the column to long.
-  const since = [{ ...columns[0]!, type: 'long' } as const];
+  const columnsSince = [{ ...columns[0]!, type: 'long' } as const];
   const equality = { kind: 'in', field, values: ['1'], ignoreCase: true } as const;
   expect(memorySupport(equality, columns).supported).toBe(true);
-  expect(memorySupport(equality, since)).toEqual(unsupported('s has become a column of type long'));
+  expect(memorySupport(equality, columnsSince)).toEqual(
+    unsupported('s has become a column of type long'),
+  );
   const numbers = { kind: 'numbers', numbers: Int32Array.of(1), hasNonFinite: false } as const;
   const column = { rows: 1, offsets: undefined, present: undefined, values: numbers, bytes: 4 };
   const view = { rows: 1, column: () => column };
   expect(runToEnd(compileMatcher(equality)(view))).toEqual({
     unsupported: 'a column of strings holds numbers',
   });
-  expect(runToEnd(compileMatcher(ofText)(view))).toEqual({
+  expect(runToEnd(compileMatcher(textTerms)(view))).toEqual({
     unsupported: 'rows without an index of terms',
   });
 });

@@ -42,8 +42,8 @@ function randomTestRows(random: Random): TestRow[] {
   });
 }
 
-/** The numbers of chunks in a row group begin with those of the reserved columns. */
-const lacks: readonly (readonly [
+/** The index that a segment lacks, and for which chunks of a row group; the chunks of the reserved columns have the first numbers. */
+const missingIndexCases: readonly (readonly [
   name: string,
   index: 'OffsetIndex' | 'ColumnIndex',
   isLacking: (chunk: number) => boolean,
@@ -55,28 +55,28 @@ const lacks: readonly (readonly [
   ['with the OffsetIndex of some columns', 'OffsetIndex', (chunk) => chunk % 3 > 0],
 ];
 
-test.each(lacks)(`segments %s give the answers of a loop over the records (seed ${seed})`, async (_, index, isLacking) => {
+test.each(missingIndexCases)(`segments %s give the answers of a loop over the records (seed ${seed})`, async (_, index, isLacking) => {
   const random = new Random(seed);
   const rows = randomTestRows(random);
   const cases = randomCases(random, rows);
   for (const [, threads] of enginesUnderTest) {
-    const fixture = await openEngineFixture(threads);
+    const engineFixture = await openEngineFixture(threads);
     try {
-      const { snapshot, fields } = await fixture.dataset(columns, [rows]);
+      const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
       const path = snapshot.files[1]!;
       copyWithoutPageIndex(path, path, index, isLacking);
       const segments = snapshot.segments.map((one) => ({ ...one, blockChecksums: undefined }));
       for (const [i, { filters, expected }] of cases.entries()) {
         // Under other names, no column of the files is in memory.
         const files = snapshot.files.map((file) => `${file}.${i}`);
-        for (const [number, file] of files.entries()) linkSync(snapshot.files[number]!, file);
-        const copy = { ...snapshot, segments, files };
-        const asked = parseQuery({ filters, limit: 0 }, fields);
-        const { total } = await runQuery(fixture.engine, copy, fields, asked);
+        for (const [fileIndex, file] of files.entries()) linkSync(snapshot.files[fileIndex]!, file);
+        const renamedSnapshot = { ...snapshot, segments, files };
+        const request = parseQuery({ filters, limit: 0 }, fields);
+        const { total } = await runQuery(engineFixture.engine, renamedSnapshot, fields, request);
         expect([filters, total]).toEqual([filters, expected]);
       }
     } finally {
-      await fixture.close();
+      await engineFixture.close();
     }
   }
 }); // prettier-ignore
@@ -90,7 +90,7 @@ function randomCases(
     const from = random.integerBelow(6);
     return typeof text === 'string' ? text.slice(from, from + length) : 'rs';
   };
-  const searches: readonly (() => unknown)[] = [
+  const searchConditions: readonly (() => unknown)[] = [
     () => ['name__contains', piece(random.pick(rows)['name'], 5)],
     () => ['note__contains', piece(random.pick(rows)['note'], 5)],
     () => ['note__prefix', `rs${random.integerBelow(10_000)}`],
@@ -98,7 +98,7 @@ function randomCases(
     () => ['gene__contains', String(random.integerBelow(10))],
     () => ['ids__contains', `${random.integerBelow(10_000)}`],
   ];
-  const others: readonly (() => unknown)[] = [
+  const otherConditions: readonly (() => unknown)[] = [
     () => [random.pick(['name', 'note', 'gene', 'af', 'depth', 'ids']), null],
     () => [
       `${random.pick(['name', 'note', 'gene', 'af', 'depth'])}__length`,
@@ -110,7 +110,7 @@ function randomCases(
     () => ['gene', `gene${random.integerBelow(40)}`],
   ];
   return random.list(40, () => {
-    const [first, second] = [random.pick(searches)(), random.pick(others)()];
+    const [first, second] = [random.pick(searchConditions)(), random.pick(otherConditions)()];
     const filters = random.pick([[first, second], [first, { not: second }], [{ or: [first, second] }]]); // prettier-ignore
     return { filters, expected: rows.filter(filterPredicate(filters, columns)).length };
   });

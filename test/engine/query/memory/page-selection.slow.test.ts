@@ -92,19 +92,19 @@ function randomTestRows(random: Random): TestRow[] {
 }
 
 describe(`pages that may hold a match (seed ${seed})`, () => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let dataset: TestDataset;
   let rows: TestRow[];
   let file: SegmentFile;
   beforeAll(async () => {
-    bench = await openEngineFixture(0);
+    engineFixture = await openEngineFixture(0);
     rows = randomTestRows(new Random(seed));
-    dataset = await bench.dataset(columns, [rows]);
+    dataset = await engineFixture.dataset(columns, [rows]);
     file = new SegmentFile({ path: dataset.snapshot.files[1]! });
   });
   afterAll(async () => {
     file.close();
-    await bench.close();
+    await engineFixture.close();
   });
 
   /** Calls `use` with the columns of the segment, which are loaded at their first use. */
@@ -119,29 +119,29 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     }
   };
 
-  const some = (row: number): TestRow => rows[row]!;
+  const rowAt = (row: number): TestRow => rows[row]!;
   const placeOf = (row: TestRow) => row['place'] as { chromosome: string; start: bigint };
 
   /** Filters with few matches that are close to each other. */
-  const filters: readonly (readonly [name: string, of: () => unknown])[] = [
-    ['a variant', () => [['variant', some(123)['variant']]]],
-    ['a variant in another letter case', () => [['variant', String(some(40_123)['variant']).toLowerCase()]]], // prettier-ignore
+  const filterCases: readonly (readonly [name: string, of: () => unknown])[] = [
+    ['a variant', () => [['variant', rowAt(123)['variant']]]],
+    ['a variant in another letter case', () => [['variant', String(rowAt(40_123)['variant']).toLowerCase()]]], // prettier-ignore
     [
       'variants',
-      () => [['variant__in', [some(20_000)['variant'], some(20_100)['variant'], 'none']]],
+      () => [['variant__in', [rowAt(20_000)['variant'], rowAt(20_100)['variant'], 'none']]],
     ],
     [
       'a region',
       () => [
         ['place.chromosome', 'x'],
-        ['place.start__gte', Number(placeOf(some(45_000)).start)],
-        ['place.start__lte', Number(placeOf(some(45_200)).start)],
+        ['place.start__gte', Number(placeOf(rowAt(45_000)).start)],
+        ['place.start__lte', Number(placeOf(rowAt(45_200)).start)],
       ],
     ],
     ['a number', () => [['depth', 150]]],
     ['a range of doubles', () => [['score__range', [1_900, 1_950.5]]]],
     ['a long beyond doubles', () => [['big', `${2n ** 60n + 12_345n}`]]],
-    ['a prefix', () => [['variant__prefix', String(some(31_000)['variant']).slice(0, 12)]]],
+    ['a prefix', () => [['variant__prefix', String(rowAt(31_000)['variant']).slice(0, 12)]]],
     ['a string of a dictionary', () => [['gene', 'GENE17']]],
     ['one of two', () => [{ or: [['depth', 150], ['gene', 'gene99']] }]], // prettier-ignore
     ['and not', () => [['depth__range', [150, 152]], { not: [['gene', 'Gene30']] }]],
@@ -151,11 +151,11 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
 
   /** Returns the rows in some pages that satisfy a predicate. */
   const rowsIn = (pages: readonly RowPage[], predicate: Predicate): readonly number[] => {
-    const found = matchPages(pages, rows.length, compileMatcher(predicate), (page, field) => {
+    const selection = matchPages(pages, rows.length, compileMatcher(predicate), (page, field) => {
       const leaf = file.leaf(field.path)!;
       return loadPage(file, leaf, page, dictionaryOf(file, leaf, page.group));
     });
-    return [...rowNumbers(found!, rows.length)];
+    return [...rowNumbers(selection!, rows.length)];
   };
 
   test('strings are searched for in pages as a whole, by a plain loop', () => {
@@ -177,48 +177,53 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       () => ['gene__contains', '7'],
       () => ['depth__lt', random.integerBelow(600)],
     ];
-    let searched = 0;
+    let searchedCount = 0;
     for (let i = 0; i < 60; i++) {
       const [first, second] = [random.pick(conditions)(), random.pick(conditions)()];
       const filters = random.pick([[first], [first, second], [{ or: [first, second] }], [first, { not: second }]]); // prettier-ignore
       const { predicate } = parseQuery({ filters }, dataset.fields);
       const { pages, areFew } = pagesBySearch(file, pageQuery(predicate, columns)!, file.groups)!;
-      if (areFew) searched++;
+      if (areFew) searchedCount++;
       const isMatch = filterPredicate(filters, columns);
       const expected = rows.flatMap((row, at) => (isMatch(row) ? [at] : []));
       expect([filters, rowsIn(pages, predicate)]).toEqual([filters, expected]);
     }
-    expect(searched).toBeGreaterThan(10);
+    expect(searchedCount).toBeGreaterThan(10);
   });
 
-  test.each(filters)('%s is found in few pages, by a plain loop', async (_, of) => {
-    const request = { filters: of(), limit: 10_000 };
-    const asked = parseQuery(request, dataset.fields);
+  test.each(filterCases)('%s is found in few pages, by a plain loop', async (_, makeFilters) => {
+    const request = { filters: makeFilters(), limit: 10_000 };
+    const parsedQuery = parseQuery(request, dataset.fields);
     const isMatch = filterPredicate(request.filters, columns);
     const expected = rows.flatMap((row, i) => (isMatch(row) ? [i] : []));
-    const paged = pageQuery(asked.predicate, columns)!;
-    const pages = pagesToRead(file, paged)!;
+    const pagedQuery = pageQuery(parsedQuery.predicate, columns)!;
+    const pages = pagesToRead(file, pagedQuery)!;
     expect(pages).toBeDefined();
-    const all = file.groups.flatMap((group) => {
+    const pageEnds = file.groups.flatMap((group) => {
       const { firstRows } = file.offsetIndexOf(group, group.chunks[0]!)!;
       return [...firstRows.subarray(1)];
     });
-    expect(pages.length).toBeLessThanOrEqual(all.length / 8);
-    expect(rowsIn(pages, asked.predicate)).toEqual(expected);
+    expect(pages.length).toBeLessThanOrEqual(pageEnds.length / 8);
+    expect(rowsIn(pages, parsedQuery.predicate)).toEqual(expected);
     withView((view) => {
-      const spans = spansToRead(file, { ...paged, perRow: Infinity })!;
+      const spans = spansToRead(file, { ...pagedQuery, perRow: Infinity })!;
       expect(spans.reduce((sum, span) => sum + span.rows, 0)).toBeLessThan(rowCount / 4);
-      const inMemory = matchSpans(spans, view, compileMatcher(asked.predicate))!;
-      expect([...rowNumbers(inMemory, rowCount)]).toEqual(expected);
+      const selection = matchSpans(spans, view, compileMatcher(parsedQuery.predicate))!;
+      expect([...rowNumbers(selection, rowCount)]).toEqual(expected);
     });
     // Runs the whole query while no cache has its columns.
-    const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
+    const answer = await runQuery(
+      engineFixture.engine,
+      dataset.snapshot,
+      dataset.fields,
+      parsedQuery,
+    );
     expect(answer.total).toBe(expected.length);
   });
 
   test('rows of columns in memory are selected as by whole columns, whatever the filter', () => {
     const random = new Random(seed);
-    const near = (row: number): readonly (() => unknown)[] => [
+    const conditionsNear = (row: number): readonly (() => unknown)[] => [
       () => ['depth__gte', Math.floor(row / 100)],
       () => ['depth__lt', Math.floor(row / 100) + random.integerBelow(20)],
       () => ['score__range', [row / 8, row / 8 + random.integerBelow(500)]],
@@ -229,109 +234,125 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       () => ['effects', `effect-${random.integerBelow(5)}`],
       () => ['effects__length__gte', random.integerBelow(3)],
       () => ['ids__prefix', `ENS${random.integerBelow(10)}`],
-      () => ['id', some(row)['id']],
+      () => ['id', rowAt(row)['id']],
       () => ['id__contains', String(random.integerBelow(100))],
-      () => ['variant__prefix', String(some(row)['variant']).slice(0, 11 + random.integerBelow(5))],
-      () => ['place.chromosome', placeOf(some(row)).chromosome],
-      () => ['place.start__gte', Number(placeOf(some(row)).start)],
+      () => [
+        'variant__prefix',
+        String(rowAt(row)['variant']).slice(0, 11 + random.integerBelow(5)),
+      ],
+      () => ['place.chromosome', placeOf(rowAt(row)).chromosome],
+      () => ['place.start__gte', Number(placeOf(rowAt(row)).start)],
     ];
     const filterOf = (row: number, depth: number): unknown => {
       if (depth > 0 && random.chance(0.4))
         return { [random.chance(0.5) ? 'and' : 'or']: random.list(1 + random.integerBelow(3), () => filterOf(row, depth - 1)) }; // prettier-ignore
       if (depth > 0 && random.chance(0.2)) return { not: filterOf(row, depth - 1) };
-      return random.pick(near(row))();
+      return random.pick(conditionsNear(row))();
     };
-    let evaluated = 0;
+    let spanCount = 0;
     withView((view) => {
       for (let i = 0; i < 300; i++) {
         const row = random.integerBelow(rowCount);
         const filters = random.list(1 + random.integerBelow(4), () => filterOf(row, 2));
         const { predicate } = parseQuery({ filters }, dataset.fields);
-        const paged = pageQuery(predicate, columns);
-        const spans = paged && spansToRead(file, { ...paged, perRow: Infinity });
+        const pagedQuery = pageQuery(predicate, columns);
+        const spans = pagedQuery && spansToRead(file, { ...pagedQuery, perRow: Infinity });
         if (spans === undefined) continue;
-        evaluated += spans.length;
-        const own = matchSpans(spans, view, compileMatcher(predicate))!;
-        const whole = runToEnd(compileMatcher(predicate)(view)) as SelectionVector;
-        const isSame = isDeepStrictEqual(rowNumbers(own, rowCount), rowNumbers(whole, rowCount));
+        spanCount += spans.length;
+        const spanSelection = matchSpans(spans, view, compileMatcher(predicate))!;
+        const wholeSelection = runToEnd(compileMatcher(predicate)(view)) as SelectionVector;
+        const isSame = isDeepStrictEqual(
+          rowNumbers(spanSelection, rowCount),
+          rowNumbers(wholeSelection, rowCount),
+        );
         expect([filters, isSame]).toEqual([filters, true]);
       }
     });
-    expect(evaluated).toBeGreaterThan(50);
+    expect(spanCount).toBeGreaterThan(50);
   });
 
   /** Returns the number of Bloom filters that were read for a query, and the number of row groups that remain to be read. */
-  const lookedUp = async (filters: unknown) => {
-    const asked = parseQuery({ filters, limit: 10_000 }, dataset.fields);
-    const paged = pageQuery(asked.predicate, columns)!;
+  const lookUp = async (filters: unknown) => {
+    const parsedQuery = parseQuery({ filters, limit: 10_000 }, dataset.fields);
+    const pagedQuery = pageQuery(parsedQuery.predicate, columns)!;
     let filtersRead = 0;
-    const groups = groupsToRead(file, paged, (chunk) => {
+    const groups = groupsToRead(file, pagedQuery, (chunk) => {
       filtersRead++;
       return file.filter(chunk);
     });
     const isMatch = filterPredicate(filters, columns);
-    const { total } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
+    const { total } = await runQuery(
+      engineFixture.engine,
+      dataset.snapshot,
+      dataset.fields,
+      parsedQuery,
+    );
     expect(total).toBe(rows.filter(isMatch).length);
     return { filtersRead, groups: groups.length, total };
   };
 
   test('explain tells which segments filters ruled out, and which were evaluated on pages or columns', async () => {
-    const own = await openEngineFixture(0);
+    const ownFixture = await openEngineFixture(0);
     try {
-      const copy = await own.dataset(columns, [rows]);
-      const access = async (filters: unknown): Promise<unknown> =>
-        (await explainQuery(own, copy, { filters })).explain.access;
-      const variant = some(123)['variant'];
-      expect(await access([['variant', variant]])).toEqual({ ...noAccess, pages: 1 });
+      const ownDataset = await ownFixture.dataset(columns, [rows]);
+      const readAccess = async (filters: unknown): Promise<unknown> =>
+        (await explainQuery(ownFixture, ownDataset, { filters })).explain.access;
+      const variant = rowAt(123)['variant'];
+      expect(await readAccess([['variant', variant]])).toEqual({ ...noAccess, pages: 1 });
       // A Bloom filter may contain a missing id by chance, so an id is chosen that none contains.
       const ids = Array.from({ length: 6 }, (_, i) => `rs5${i}z`);
-      const found = await Promise.all(ids.map((id) => lookedUp([['id', id]])));
-      const missing = ids.find((_, i) => found[i]!.groups === 0);
+      const lookups = await Promise.all(ids.map((id) => lookUp([['id', id]])));
+      const missingId = ids.find((_, i) => lookups[i]!.groups === 0);
       // The first query searches the pages; for the second, the column is loaded.
-      expect(await access([['id__contains', 'x']])).toEqual({ ...noAccess, searches: 1 });
-      expect(await access([['id__contains', 'y']])).toEqual({ ...noAccess, columns: 1 });
+      expect(await readAccess([['id__contains', 'x']])).toEqual({ ...noAccess, searches: 1 });
+      expect(await readAccess([['id__contains', 'y']])).toEqual({ ...noAccess, columns: 1 });
       // The first query uses a Bloom filter, because the column in memory has no hash table yet. Explaining that query counts the matches
       // of its condition, which creates the hash table that the second query uses.
-      expect(await access([['id', missing]])).toEqual({ ...noAccess, filters: 1 });
-      expect(await access([['id', missing]])).toEqual({ ...noAccess, hashes: 1 });
+      expect(await readAccess([['id', missingId]])).toEqual({ ...noAccess, filters: 1 });
+      expect(await readAccess([['id', missingId]])).toEqual({ ...noAccess, hashes: 1 });
       // For columns in memory too, only few pages are evaluated if that is enough, unless a hash table finds the value.
       const ofDepth = (from: number, to: number) =>
         Array.from({ length: 6 }, (_, i) => ['depth__range', [from, to + i]]);
-      expect(await access(ofDepth(10, 500))).toEqual({ ...noAccess, columns: 1 });
-      expect(await access(ofDepth(150, 151))).toEqual({ ...noAccess, pages: 1 });
-      expect(await access([['variant__contains', 'x']])).toMatchObject({ columns: 1 });
-      expect(await access([['variant', variant]])).toEqual({ ...noAccess, hashes: 1 });
+      expect(await readAccess(ofDepth(10, 500))).toEqual({ ...noAccess, columns: 1 });
+      expect(await readAccess(ofDepth(150, 151))).toEqual({ ...noAccess, pages: 1 });
+      expect(await readAccess([['variant__contains', 'x']])).toMatchObject({ columns: 1 });
+      expect(await readAccess([['variant', variant]])).toEqual({ ...noAccess, hashes: 1 });
     } finally {
-      await own.close();
+      await ownFixture.close();
     }
   });
 
   test('strings in no order are looked up in Bloom filters', async () => {
     const id = rows.find((row) => row['id'] !== null)!['id'] as string;
-    const inList = (
+    const idInList = (
       rows.find((row) => (row['ids'] as string[]).length > 0)!['ids'] as string[]
     )[0]!;
-    const found = { filtersRead: 1, groups: 1 };
-    expect(await lookedUp([['id', id]])).toMatchObject({ ...found, total: expect.any(Number) });
-    expect((await lookedUp([['id', id.toUpperCase()]])).total).toBeGreaterThan(0);
-    expect(await lookedUp([['ids__in', [inList.toLowerCase(), 'none']]])).toMatchObject(found);
-    const none = { filtersRead: 1, groups: 0, total: 0 };
-    const missing = await Promise.all(
-      Array.from({ length: 8 }, (_, i) => lookedUp([['id', `rs-${i}`]])),
+    const expectedLookup = { filtersRead: 1, groups: 1 };
+    expect(await lookUp([['id', id]])).toMatchObject({
+      ...expectedLookup,
+      total: expect.any(Number),
+    });
+    expect((await lookUp([['id', id.toUpperCase()]])).total).toBeGreaterThan(0);
+    expect(await lookUp([['ids__in', [idInList.toLowerCase(), 'none']]])).toMatchObject(
+      expectedLookup,
     );
-    expect(missing.filter((one) => one.groups === 0).length).toBeGreaterThan(4);
-    expect(missing.find((one) => one.groups === 0)).toEqual(none);
+    const noMatch = { filtersRead: 1, groups: 0, total: 0 };
+    const missingLookups = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => lookUp([['id', `rs-${i}`]])),
+    );
+    expect(missingLookups.filter((one) => one.groups === 0).length).toBeGreaterThan(4);
+    expect(missingLookups.find((one) => one.groups === 0)).toEqual(noMatch);
     // With their prefix, which all ids of the segment share, these would have 256 spellings; filters are asked for up to 64.
-    const long = await Promise.all(
-      Array.from({ length: 24 }, (_, i) => lookedUp([['id', `rsABcdeF${i}`]])),
+    const longIdLookups = await Promise.all(
+      Array.from({ length: 24 }, (_, i) => lookUp([['id', `rsABcdeF${i}`]])),
     );
-    expect(long.map(({ filtersRead }) => filtersRead)).toEqual(long.map(() => 1));
-    expect(long.filter(({ groups }) => groups === 0).length).toBeGreaterThan(3);
+    expect(longIdLookups.map(({ filtersRead }) => filtersRead)).toEqual(longIdLookups.map(() => 1));
+    expect(longIdLookups.filter(({ groups }) => groups === 0).length).toBeGreaterThan(3);
     // A value without the prefix is in no row group, whatever the filter says.
-    expect(await lookedUp([['id', 'ss1']])).toEqual({ ...none, filtersRead: 0 });
+    expect(await lookUp([['id', 'ss1']])).toEqual({ ...noMatch, filtersRead: 0 });
     // Conditions that do not look up values (OR, NOT, a prefix) rule out no row group.
     expect(
-      await lookedUp([
+      await lookUp([
         {
           or: [
             ['id', 'rs-1'],
@@ -340,10 +361,10 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         },
       ]),
     ).toMatchObject({ groups: 1 });
-    expect(await lookedUp([{ not: ['id', 'rs-1'] }])).toMatchObject({ filtersRead: 0, groups: 1 });
-    expect(await lookedUp([['id__prefix', 'rs-1']])).toMatchObject({ filtersRead: 0, groups: 1 });
+    expect(await lookUp([{ not: ['id', 'rs-1'] }])).toMatchObject({ filtersRead: 0, groups: 1 });
+    expect(await lookUp([['id__prefix', 'rs-1']])).toMatchObject({ filtersRead: 0, groups: 1 });
     expect(
-      await lookedUp([
+      await lookUp([
         ['depth', 150],
         ['id', 'rs-1'],
       ]),
@@ -354,21 +375,22 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     const { path } = file;
     const segment = { number: 0, path, rows: rowCount, areVariantsPlaced: false };
     const snapshot = { key: 1, datasetId: 1, columns, segments: [segment] };
-    const found = (filters: unknown) => {
+    const countAndReadFlags = (filters: unknown) => {
       const cache = new SegmentCache(64 << 20);
       try {
         const { predicate } = parseQuery({ filters }, dataset.fields);
         const view = cache.view(snapshot, segment);
-        const selected = runToEnd(compileMatcher(predicate)(view));
+        const selection = runToEnd(compileMatcher(predicate)(view));
         const isRead = fieldsRead(predicate).map((field) =>
           cache.pages(snapshot, segment).hasColumn(fieldCacheKey(field)),
         );
-        return [countOf(selected as SelectionVector, rowCount), isRead];
+        return [countOf(selection as SelectionVector, rowCount), isRead];
       } finally {
         cache.close();
       }
     };
-    const naive = (filters: unknown) => rows.filter(filterPredicate(filters, columns)).length;
+    const countNaively = (filters: unknown) =>
+      rows.filter(filterPredicate(filters, columns)).length;
     for (const value of ['gene17', 'Gene120'])
       for (const filter of [
         ['gene', value],
@@ -376,27 +398,32 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         ['gene__prefix', value],
       ])
         // prettier-ignore
-        expect([filter, found([filter])]).toEqual([filter, [naive([filter]), [naive([filter]) > 0]]]);
-    expect(found([{ not: ['gene', 'none'] }])).toEqual([rowCount, [false]]);
-    expect(found([['gene', null]])).toEqual([naive([['gene', null]]), [true]]);
+        expect([filter, countAndReadFlags([filter])]).toEqual([filter, [countNaively([filter]), [countNaively([filter]) > 0]]]);
+    expect(countAndReadFlags([{ not: ['gene', 'none'] }])).toEqual([rowCount, [false]]);
+    expect(countAndReadFlags([['gene', null]])).toEqual([countNaively([['gene', null]]), [true]]);
     // Strings without a dictionary must be read from the pages.
-    expect(found([['id', 'none']])).toEqual([0, [true]]);
+    expect(countAndReadFlags([['id', 'none']])).toEqual([0, [true]]);
   });
 
   test('a page has the values that the whole column has', () => {
     for (const leaf of file.leaves) {
-      const whole = loadedValues(
+      const wholeValues = loadedValues(
         loadColumn(file, leaf.columns, new GrowingDictionary())!,
         'string',
       );
       for (const group of file.groups) {
         const { firstRows } = file.offsetIndexOf(group, group.chunks[leaf.index]!)!;
-        for (let number = 0; number < firstRows.length - 1; number++) {
-          const first = group.first + firstRows[number]!;
-          const page = { group, number, first, rows: firstRows[number + 1]! - firstRows[number]! };
-          const own = loadPage(file, leaf, page, dictionaryOf(file, leaf, group));
-          const same = whole.slice(first, first + page.rows);
-          expect(isDeepStrictEqual(loadedValues(own, 'string'), same)).toBe(true);
+        for (let pageNumber = 0; pageNumber < firstRows.length - 1; pageNumber++) {
+          const first = group.first + firstRows[pageNumber]!;
+          const page = {
+            group,
+            number: pageNumber,
+            first,
+            rows: firstRows[pageNumber + 1]! - firstRows[pageNumber]!,
+          };
+          const pageColumn = loadPage(file, leaf, page, dictionaryOf(file, leaf, group));
+          const expectedValues = wholeValues.slice(first, first + page.rows);
+          expect(isDeepStrictEqual(loadedValues(pageColumn, 'string'), expectedValues)).toBe(true);
         }
       }
     }
@@ -412,7 +439,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(pagesToRead(file, query([['effects', 'effect-3']])!)).toBeUndefined();
     expect(query([])).toBeUndefined();
     // The text index finds the rows of a text; the terms of a string are found in its pages.
-    const { predicate: inPages } = parseQuery({ filters: [['depth', 150]] }, dataset.fields);
+    const { predicate: depthPredicate } = parseQuery({ filters: [['depth', 150]] }, dataset.fields);
     for (const type of ['string', 'text'] as const) {
       const field = { name: 'note', path: ['note'], type };
       const conditions: readonly Predicate[] = [
@@ -420,13 +447,13 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         { kind: 'phrase', field, terms: ['fill', 'er'] },
         { kind: 'wildcard', field, parts: [{ text: 'fil' }, 'any'] },
       ];
-      const paged = conditions.filter(
-        (one) => pageQuery(and([one, inPages]), columns) !== undefined,
+      const pagedConditions = conditions.filter(
+        (one) => pageQuery(and([one, depthPredicate]), columns) !== undefined,
       );
-      expect([type, paged]).toEqual([type, type === 'text' ? [] : conditions]);
+      expect([type, pagedConditions]).toEqual([type, type === 'text' ? [] : conditions]);
     }
-    const apart = Array.from({ length: 1_000 }, (_, i) => some(60 * i)['variant']);
-    expect(pagesToRead(file, query([['variant__in', apart]])!)).toBeUndefined();
+    const distantVariants = Array.from({ length: 1_000 }, (_, i) => rowAt(60 * i)['variant']);
+    expect(pagesToRead(file, query([['variant__in', distantVariants]])!)).toBeUndefined();
   });
 
   test('long lists are looked up in the pages that may hold one of their values', async () => {
@@ -434,7 +461,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     // The listed rows are neighbours, in a range where most columns have values.
     const listedRows = rowCount / 50;
     const begin = sparseRows + random.integerBelow(sparsePeriodRows - sparseRows - listedRows);
-    const listed = (): TestRow => some(begin + random.integerBelow(listedRows));
+    const randomListedRow = (): TestRow => rowAt(begin + random.integerBelow(listedRows));
     const lists: readonly (readonly [string, (row: TestRow) => unknown])[] = [
       ['variant', (row) => row['variant']],
       ['variant', (row) => String(row['variant']).toLowerCase()],
@@ -445,19 +472,24 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       ['gene', (row) => row['gene']],
     ];
     for (const [field, valueOf] of lists) {
-      const values = random.list(300, () => valueOf(listed()));
-      const wanted = new Set<unknown>(values.filter((value) => value !== null));
-      const filters = [[`${field}__in`, [...wanted]]];
-      const asked = parseQuery({ filters, limit: 10_000 }, dataset.fields);
-      const paged = pageQuery(asked.predicate, columns)!;
-      const expected = rows.flatMap((row, i) => (wanted.has(valueOf(row)) ? [i] : []));
-      expect([field, pagesToRead(file, paged) !== undefined]).toEqual([field, true]);
-      const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, asked);
+      const values = random.list(300, () => valueOf(randomListedRow()));
+      const wantedValues = new Set<unknown>(values.filter((value) => value !== null));
+      const filters = [[`${field}__in`, [...wantedValues]]];
+      const parsedQuery = parseQuery({ filters, limit: 10_000 }, dataset.fields);
+      const pagedQuery = pageQuery(parsedQuery.predicate, columns)!;
+      const expected = rows.flatMap((row, i) => (wantedValues.has(valueOf(row)) ? [i] : []));
+      expect([field, pagesToRead(file, pagedQuery) !== undefined]).toEqual([field, true]);
+      const answer = await runQuery(
+        engineFixture.engine,
+        dataset.snapshot,
+        dataset.fields,
+        parsedQuery,
+      );
       expect([field, answer.total]).toEqual([field, expected.length]);
       withView((view) => {
-        const spans = spansToRead(file, { ...paged, perRow: Infinity })!;
-        const inMemory = matchSpans(spans, view, compileMatcher(asked.predicate))!;
-        expect([...rowNumbers(inMemory, rowCount)]).toEqual(expected);
+        const spans = spansToRead(file, { ...pagedQuery, perRow: Infinity })!;
+        const selection = matchSpans(spans, view, compileMatcher(parsedQuery.predicate))!;
+        expect([...rowNumbers(selection, rowCount)]).toEqual(expected);
       });
     }
   });

@@ -9,43 +9,43 @@ import { parseQuery } from '../../../../engine/query/request/query-request.js';
 import { column, openEngineFixture, type EngineFixture, type TestDataset } from '../dataset.js';
 
 const cacheMb = 2;
-const rows = 10_000;
-const segments = 3;
+const rowsPerSegment = 10_000;
+const segmentCount = 3;
 /** The distinct strings of a field; those of one field and their index take half a megabyte. */
-const distinct = 2_000;
-const large = ['a', 'b', 'c', 'd', 'e', 'f'];
+const distinctCount = 2_000;
+const largeFields = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 describe('dictionaries in the cache', () => {
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let dataset: TestDataset;
   let memory: MemoryExecutor;
   beforeAll(async () => {
-    bench = await openEngineFixture();
+    engineFixture = await openEngineFixture();
     const columns = [
       column('depth', 'integer'),
       column('gene', 'string'),
-      ...large.map((name) => column(name, 'string')),
+      ...largeFields.map((name) => column(name, 'string')),
     ];
-    const written = Array.from({ length: segments }, () =>
-      Array.from({ length: rows }, (_, i) => ({
+    const writtenSegments = Array.from({ length: segmentCount }, () =>
+      Array.from({ length: rowsPerSegment }, (_, i) => ({
         depth: i,
         gene: `G${i % 3}`,
-        ...Object.fromEntries(large.map((name) => [name, valueOf(name, i)])),
+        ...Object.fromEntries(largeFields.map((name) => [name, valueOf(name, i)])),
       })),
     );
-    dataset = await bench.dataset(columns, written);
+    dataset = await engineFixture.dataset(columns, writtenSegments);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
   beforeEach(() => void (memory = openMemoryExecutor({ threads: 0, cacheMb })));
   afterEach(() => memory.close());
 
-  const valueOf = (field: string, i: number): string => `${field} ${i % distinct} `.padEnd(100, '-'); // prettier-ignore
+  const valueOf = (field: string, i: number): string => `${field} ${i % distinctCount} `.padEnd(100, '-'); // prettier-ignore
 
   /** Runs a query; returns its facets, and how often it found a value in the cache and did not. */
   const ask = async (body: object) => {
-    const before = memory.cacheUsage();
+    const usageBefore = memory.cacheUsage();
     const { snapshot, fields } = dataset;
-    const engine = queryEngine(bench.engine.sql.engine, { memory });
+    const engine = queryEngine(engineFixture.engine.sql.engine, { memory });
     const answer = await runQuery(engine, snapshot, fields, parseQuery({ limit: 0, ...body }, fields)); // prettier-ignore
     const { hits, misses, bytes, limit } = memory.cacheUsage();
     expect(bytes).toBeLessThanOrEqual(limit);
@@ -53,73 +53,75 @@ describe('dictionaries in the cache', () => {
     return {
       total: answer.total,
       facets,
-      hits: hits - before.hits,
-      misses: misses - before.misses,
+      hits: hits - usageBefore.hits,
+      misses: misses - usageBefore.misses,
     };
   };
-  const hot = { filters: [['depth__lt', 100]], facets: { gene: {} } };
+  const hotQuery = { filters: [['depth__lt', 100]], facets: { gene: {} } };
   const facetsOf = (names: readonly string[]) => ({
     facets: Object.fromEntries(names.map((name) => [name, { limit: 2 }])),
   });
 
   test('leave what is hot where it is, however large they are together', async () => {
-    for (let i = 0; i < 3; i++) await ask(hot);
-    const { hits } = await ask(hot);
-    for (let i = 0; i < 2; i++) await ask(facetsOf(large));
-    expect(await ask(hot)).toMatchObject({ total: 300, hits, misses: 0 });
+    for (let i = 0; i < 3; i++) await ask(hotQuery);
+    const { hits } = await ask(hotQuery);
+    for (let i = 0; i < 2; i++) await ask(facetsOf(largeFields));
+    expect(await ask(hotQuery)).toMatchObject({ total: 300, hits, misses: 0 });
   });
 
   test('are found in part by a query that needs more of them than the cache holds', async () => {
-    const first = await ask(facetsOf(large));
+    const firstAnswer = await ask(facetsOf(largeFields));
     for (let i = 0; i < 4; i++) {
-      const { hits, facets } = await ask(facetsOf(large));
+      const { hits, facets } = await ask(facetsOf(largeFields));
       expect(hits).toBeGreaterThanOrEqual(9);
-      expect(facets).toEqual(first.facets);
+      expect(facets).toEqual(firstAnswer.facets);
     }
-    for (const [name, buckets] of first.facets)
-      expect(buckets).toEqual([0, 1].map((i) => [valueOf(name, i), (rows / distinct) * segments]));
+    for (const [name, buckets] of firstAnswer.facets)
+      expect(buckets).toEqual(
+        [0, 1].map((i) => [valueOf(name, i), (rowsPerSegment / distinctCount) * segmentCount]),
+      );
   });
 
   test('count as a part of the cache', async () => {
     await ask(facetsOf(['a']));
     const { bytes } = memory.cacheUsage();
     // Each string is there as UTF-8 and as a JavaScript string; the indices have two bytes for each row.
-    const least = 2 * 100 * distinct + 2 * rows * segments;
-    expect(bytes).toBeGreaterThan(least);
-    expect(bytes).toBeLessThan(2 * least);
+    const leastBytes = 2 * 100 * distinctCount + 2 * rowsPerSegment * segmentCount;
+    expect(bytes).toBeGreaterThan(leastBytes);
+    expect(bytes).toBeLessThan(2 * leastBytes);
     await ask({ facets: { depth: { facet_type: 'stats' } } });
-    const ofNumbers = memory.cacheUsage().bytes - bytes;
-    expect(ofNumbers).toBeGreaterThanOrEqual(4 * rows * segments);
-    expect(ofNumbers).toBeLessThan(4 * rows * segments + 8_000);
+    const numberBytes = memory.cacheUsage().bytes - bytes;
+    expect(numberBytes).toBeGreaterThanOrEqual(4 * rowsPerSegment * segmentCount);
+    expect(numberBytes).toBeLessThan(4 * rowsPerSegment * segmentCount + 8_000);
   });
 });
 
 describe('files in the cache', () => {
-  const width = 400;
-  const names = Array.from({ length: width }, (_, i) => `f${i}`);
+  const fieldCount = 400;
+  const names = Array.from({ length: fieldCount }, (_, i) => `f${i}`);
   const fileCount = 12;
-  let bench: EngineFixture;
+  let engineFixture: EngineFixture;
   let dataset: TestDataset;
   let memory: MemoryExecutor;
   beforeAll(async () => {
-    bench = await openEngineFixture();
+    engineFixture = await openEngineFixture();
     const columns = [column('note', 'text'), ...names.map((name) => column(name, 'integer'))];
-    const written = Array.from({ length: fileCount }, (_, segment) =>
+    const writtenSegments = Array.from({ length: fileCount }, (_, segment) =>
       Array.from({ length: 10 }, (_, i) => ({
         note: `word${segment} and word${i}`,
         ...Object.fromEntries(names.map((name, at) => [name, 1_000 * segment + 10 * at + i])),
       })),
     );
-    dataset = await bench.dataset(columns, written);
+    dataset = await engineFixture.dataset(columns, writtenSegments);
   });
-  afterAll(() => bench.close());
+  afterAll(() => engineFixture.close());
   afterEach(() => memory.close());
   /** The least that an opened file takes in memory. */
-  const fileBytes = width * 500;
+  const fileBytes = fieldCount * 500;
 
   const ask = async (body: object) => {
     const { snapshot, fields } = dataset;
-    const engine = queryEngine(bench.engine.sql.engine, { memory });
+    const engine = queryEngine(engineFixture.engine.sql.engine, { memory });
     const { total, results } = await runQuery(engine, snapshot, fields, parseQuery(body, fields));
     const { bytes, limit } = memory.cacheUsage();
     expect(bytes).toBeLessThanOrEqual(limit);
@@ -152,17 +154,19 @@ describe('files in the cache', () => {
   test.each([0.01, 0.3, 1])('of %d MB can be evicted while queries read them', async (cacheMb) => {
     memory = openMemoryExecutor({ threads: 0, cacheMb });
     for (let round = 0; round < 2; round++) {
-      const rare = await ask({ filters: [['note__contains', 'word11']], limit: 5, fields: ['f3'] }); // prettier-ignore
-      expect(rare.results.map(({ f3 }) => f3)).toEqual([11_030, 11_031, 11_032, 11_033, 11_034]);
-      const common = await ask({ query: 'word3', limit: 100, fields: ['f1'] });
-      expect(common.results.map(({ f1 }) => f1 as number).sort((a, b) => a - b)).toEqual(
+      const rareAnswer = await ask({ filters: [['note__contains', 'word11']], limit: 5, fields: ['f3'] }); // prettier-ignore
+      expect(rareAnswer.results.map(({ f3 }) => f3)).toEqual([
+        11_030, 11_031, 11_032, 11_033, 11_034,
+      ]);
+      const commonAnswer = await ask({ query: 'word3', limit: 100, fields: ['f1'] });
+      expect(commonAnswer.results.map(({ f1 }) => f1 as number).sort((a, b) => a - b)).toEqual(
         names.slice(0, fileCount).flatMap(
           (_, segment) =>
             Array.from({ length: 10 }, (_, i) => 1_000 * segment + 10 + i).filter((_, i) => segment === 3 || i === 3), // prettier-ignore
         ),
       );
-      const sorted = await ask({ ordering: ['-f399'], limit: 3, fields: ['f399'] });
-      expect(sorted.results.map(({ f399 }) => f399)).toEqual([14_999, 14_998, 14_997]);
+      const sortedAnswer = await ask({ ordering: ['-f399'], limit: 3, fields: ['f399'] });
+      expect(sortedAnswer.results.map(({ f399 }) => f399)).toEqual([14_999, 14_998, 14_997]);
       expect((await ask({ filters: [['f5__lt', 2_055]], limit: 1 })).total).toBe(25);
     }
   });

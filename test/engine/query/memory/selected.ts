@@ -14,9 +14,9 @@ export function compileMatcher(predicate: Predicate): Matcher {
 export function selectionByPredicate(predicate: Predicate): (view: SegmentView) => SelectionBytes {
   const match = compileMatcher(predicate);
   return (view) => {
-    const found = runToEnd(match(view));
-    if (isUnsupported(found)) throw new Error(found.unsupported);
-    return selectionBytesOf(found, view.rows);
+    const selection = runToEnd(match(view));
+    if (isUnsupported(selection)) throw new Error(selection.unsupported);
+    return selectionBytesOf(selection, view.rows);
   };
 }
 

@@ -7,8 +7,8 @@ import {
 } from '../../../../engine/query/memory/match/selection-vector.js';
 
 /** No multiple of four, so that loops over four rows at a time leave some. */
-const rows = 6_403;
-const allRows = Array.from({ length: rows }, (_, row) => row);
+const rowCount = 6_403;
+const allRows = Array.from({ length: rowCount }, (_, row) => row);
 const isThird = (row: number): boolean => row % 3 === 0;
 
 describe.each([
@@ -16,8 +16,8 @@ describe.each([
   ['each deleted row, if they are one in 32', 200, false],
   ['each deleted row, if they are more', 201, true],
 ])('%s', (_, count, isKept) => {
-  const deleted = Int32Array.from({ length: count }, (_unused, i) => 31 * i + 2);
-  const live = allRows.filter((row) => !deleted.includes(row));
+  const deletedRows = Int32Array.from({ length: count }, (_unused, i) => 31 * i + 2);
+  const liveRows = allRows.filter((row) => !deletedRows.includes(row));
 
   test.each<[string, () => SelectionVector, (row: number) => boolean]>([
     ['all rows', () => 'all', () => true],
@@ -25,16 +25,16 @@ describe.each([
     ['a mask', () => Uint8Array.from(allRows, (row) => (isThird(row) ? 1 : 0)), isThird],
     ['row numbers', () => Int32Array.from(allRows.filter(isThird)), isThird],
   ])('is left out of %s', (_name, selection, isSelected) => {
-    const wanted = live.filter(isSelected);
+    const expectedRows = liveRows.filter(isSelected);
     for (let time = 0; time < 2; time++) {
-      const found = withoutRows(selection(), deleted, rows);
-      expect([...rowNumbers(found, rows)]).toEqual(wanted);
-      expect(countOf(found, rows)).toBe(wanted.length);
+      const remainingRows = withoutRows(selection(), deletedRows, rowCount);
+      expect([...rowNumbers(remainingRows, rowCount)]).toEqual(expectedRows);
+      expect(countOf(remainingRows, rowCount)).toBe(expectedRows.length);
     }
   });
 
   test(`${isKept ? 'stays' : 'does not stay'} in memory as a mask`, () => {
-    const found = withoutRows('all', deleted, rows);
-    expect(withoutRows('all', deleted, rows) === found).toBe(isKept);
+    const remainingRows = withoutRows('all', deletedRows, rowCount);
+    expect(withoutRows('all', deletedRows, rowCount) === remainingRows).toBe(isKept);
   });
 });

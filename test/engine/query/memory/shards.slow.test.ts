@@ -36,7 +36,7 @@ const columns = [
 ];
 
 /** Writes a dataset of seven segments with up to 400 records each. */
-async function writeSegments(bench: EngineFixture): Promise<TestDataset> {
+async function writeSegments(engineFixture: EngineFixture): Promise<TestDataset> {
   const random = new Random(seed);
   const maybe = <T>(value: T): T | null => (random.chance(0.1) ? null : value);
   const segments = Array.from({ length: 7 }, () =>
@@ -52,13 +52,16 @@ async function writeSegments(bench: EngineFixture): Promise<TestDataset> {
       },
     })),
   );
-  return bench.dataset(columns, segments);
+  return engineFixture.dataset(columns, segments);
 }
 
 describe('shards in threads', () => {
   test(`answer as the SQL engine does (STRANDLAKE_SEED=${seed})`, async () => {
     const random = new Random(seed);
-    const [ours, theirs] = [await writeSegments(threadsFixture), await writeSegments(sqlFixture)];
+    const [threadsDataset, sqlDataset] = [
+      await writeSegments(threadsFixture),
+      await writeSegments(sqlFixture),
+    ];
     for (let i = 0; i < 60; i++) {
       const body = {
         filters: [
@@ -70,93 +73,97 @@ describe('shards in threads', () => {
         ...(random.chance(0.4) && { ordering: [random.pick(['-depth', 'gene', '-info.AF'])] }),
         ...(random.chance(0.4) && { facets: { gene: {}, 'info.AF': { facet_type: 'stats' } } }),
       };
-      const asked = parseQuery(body, ours.fields);
-      const { took: _, ...answer } = await runQuery(threadsFixture.engine, ours.snapshot, ours.fields, asked); // prettier-ignore
-      const { took: __, ...truth } = await runQuery(sqlFixture.engine, theirs.snapshot, theirs.fields, asked); // prettier-ignore
-      expect({ body, answer }).toEqual({ body, answer: truth });
+      const request = parseQuery(body, threadsDataset.fields);
+      const { took: _, ...answer } = await runQuery(threadsFixture.engine, threadsDataset.snapshot, threadsDataset.fields, request); // prettier-ignore
+      const { took: __, ...sqlAnswer } = await runQuery(sqlFixture.engine, sqlDataset.snapshot, sqlDataset.fields, request); // prettier-ignore
+      expect({ body, answer }).toEqual({ body, answer: sqlAnswer });
     }
   });
 
   test('send the records of a page along with its rows where one shard alone is asked', async () => {
-    const rows = (from: number): { depth: number }[] =>
+    const rowsFrom = (from: number): { depth: number }[] =>
       Array.from({ length: 50 }, (_, i) => ({ depth: from + (i % 10) }));
     const { snapshot, fields } = await threadsFixture.dataset(columns, [
-      rows(0),
-      rows(100),
-      rows(200),
+      rowsFrom(0),
+      rowsFrom(100),
+      rowsFrom(200),
     ]);
     const memory = threadsFixture.engine.memory!;
     const projection = project(snapshot.columns, fields, { fields: null, excludeFields: [] });
     const layout = { projection, format: { kind: 'texts' } } as const;
-    const lines = { projection, format: { kind: 'json', end: '\n' } } as const;
-    const selected = async (body: object, own: PageLayout = layout): Promise<SelectedRows> =>
+    const lineLayout = { projection, format: { kind: 'json', end: '\n' } } as const;
+    const selectRows = async (
+      body: object,
+      ownLayout: PageLayout = layout,
+    ): Promise<SelectedRows> =>
       (await memory.select(
         snapshot,
-        { ...parseQuery(body, fields), layout: own },
+        { ...parseQuery(body, fields), layout: ownLayout },
         {},
       )) as SelectedRows;
     for (const page of [{}, { ordering: ['-depth'] }, { offset: 20, limit: 7 }, { limit: 0 }]) {
       const body = { filters: [['depth__gte', 202]], ...page };
-      const found = await selected(body);
-      const records = (found.records ?? []) as readonly string[];
-      expect(found.total).toBe(40);
-      expect(records).toEqual(await memory.records(snapshot, found.rows, layout, false, {}));
-      const { bytes = [] } = ((await selected(body, lines)).records ?? {}) as Partial<RecordBytes>;
+      const selection = await selectRows(body);
+      const records = (selection.records ?? []) as readonly string[];
+      expect(selection.total).toBe(40);
+      expect(records).toEqual(await memory.records(snapshot, selection.rows, layout, false, {}));
+      const { bytes = [] } = ((await selectRows(body, lineLayout)).records ??
+        {}) as Partial<RecordBytes>;
       expect(Buffer.from(bytes).toString()).toBe(records.map((text) => `${text}\n`).join(''));
       expect(records.length).toBe('limit' in page ? page.limit : 40);
       const values = records.map((text) => (JSON.parse(text) as { readonly depth: number }).depth);
       expect(Math.min(...values, 202)).toBe(202);
     }
     // The two segments of a snapshot belong to different shards.
-    const half = Array.from({ length: 500 }, (_, depth) => ({ depth }));
-    const split = await threadsFixture.dataset(columns, [half, half]);
-    const whole = { ...parseQuery({}, split.fields), layout };
-    expect(await memory.select(split.snapshot, whole, {})).toMatchObject({ total: 1000, records: undefined }); // prettier-ignore
+    const halfRows = Array.from({ length: 500 }, (_, depth) => ({ depth }));
+    const splitDataset = await threadsFixture.dataset(columns, [halfRows, halfRows]);
+    const wholeRequest = { ...parseQuery({}, splitDataset.fields), layout };
+    expect(await memory.select(splitDataset.snapshot, wholeRequest, {})).toMatchObject({ total: 1000, records: undefined }); // prettier-ignore
   });
 
   test('stop when the client leaves, and when time is up', async () => {
     const { snapshot, fields } = await writeSegments(threadsFixture);
-    const asked = parseQuery({ filters: [['depth__gt', 5]] }, fields);
+    const request = parseQuery({ filters: [['depth__gt', 5]] }, fields);
     const signal = AbortSignal.abort();
-    await expect(runQuery(threadsFixture.engine, snapshot, fields, asked, { signal })).rejects.toMatchObject({ code: 'canceled' }); // prettier-ignore
-    await expect(runQuery(threadsFixture.engine, snapshot, fields, asked, { timeoutMs: 0 })).rejects.toMatchObject({ code: 'budget' }); // prettier-ignore
+    await expect(runQuery(threadsFixture.engine, snapshot, fields, request, { signal })).rejects.toMatchObject({ code: 'canceled' }); // prettier-ignore
+    await expect(runQuery(threadsFixture.engine, snapshot, fields, request, { timeoutMs: 0 })).rejects.toMatchObject({ code: 'budget' }); // prettier-ignore
     // After a failure, the shards still answer queries.
-    const answer = await runQuery(threadsFixture.engine, snapshot, fields, asked);
+    const answer = await runQuery(threadsFixture.engine, snapshot, fields, request);
     expect(answer.total).toBeGreaterThan(0);
   });
 });
 
 test('a text that only later segments have is not found among the narrower numbers of earlier ones', async () => {
-  const bench = await openEngineFixture(0);
+  const engineFixture = await openEngineFixture(0);
   try {
     // The names begin differently: texts with the same beginning would get no dictionary and so no codes.
-    const name = (gene: number): string => `${((gene * 7919) % 9973).toString(36)}X`;
+    const geneName = (gene: number): string => `${((gene * 7919) % 9973).toString(36)}X`;
     // Each segment has 60 distinct texts: their codes take one byte in the first segments, and two in the later ones.
     const segments = Array.from({ length: 12 }, (_, segment) =>
-      Array.from({ length: 600 }, (__, row) => ({ gene: name(60 * segment + (row % 60)) })),
+      Array.from({ length: 600 }, (__, row) => ({ gene: geneName(60 * segment + (row % 60)) })),
     );
-    const { snapshot, fields } = await bench.dataset([column('gene', 'string')], segments);
+    const { snapshot, fields } = await engineFixture.dataset([column('gene', 'string')], segments);
     const ask = async (body: object): Promise<number> =>
-      (await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields))).total;
+      (await runQuery(engineFixture.engine, snapshot, fields, parseQuery(body, fields))).total;
     expect(await ask({ facets: { gene: { limit: 0 } }, limit: 0 })).toBe(7200);
     for (let gene = 0; gene < 720; gene += 7) {
-      const one = name(gene);
-      const other = name((gene + 300) % 720);
+      const firstName = geneName(gene);
+      const otherName = geneName((gene + 300) % 720);
       const totals = [
-        await ask({ filters: [['gene', one.toLowerCase()]], limit: 0 }),
-        await ask({ filters: [['gene__in', [one, other]]], limit: 0 }),
-        await ask({ filters: [{ not: ['gene', one] }], limit: 0 }),
+        await ask({ filters: [['gene', firstName.toLowerCase()]], limit: 0 }),
+        await ask({ filters: [['gene__in', [firstName, otherName]]], limit: 0 }),
+        await ask({ filters: [{ not: ['gene', firstName] }], limit: 0 }),
       ];
       expect([gene, ...totals]).toEqual([gene, 10, 20, 7190]);
     }
   } finally {
-    await bench.close();
+    await engineFixture.close();
   }
 });
 
 describe('shards that are told of snapshots', () => {
   const query = { predicate: all, ordering: [], first: 3, facets: null };
-  const question = (snapshot: number, segments: readonly number[]): ShardQuery => ({
+  const shardQueryOf = (snapshot: number, segments: readonly number[]): ShardQuery => ({
     ...query,
     snapshot,
     segments: Uint32Array.from(segments),
@@ -165,19 +172,27 @@ describe('shards that are told of snapshots', () => {
   test('keep a segment where it is, and forget old snapshots', async () => {
     const { snapshot } = await writeSegments(threadsFixture);
     const shards = new Shards(2, () => openInlineShard(1 << 20));
-    const first = await shards.registerSnapshot(snapshot);
+    const firstRegistration = await shards.registerSnapshot(snapshot);
     for (let version = 2; version < 90; version++)
       await shards.registerSnapshot({ ...snapshot, version });
-    const again = await shards.registerSnapshot(snapshot);
-    expect(again.key).not.toBe(first.key);
-    expect(again.shardOf).toEqual(first.shardOf);
-    expect(new Set(first.shardOf)).toEqual(new Set([0, 1]));
-    const own = snapshot.segments.flatMap((_, i) => (first.shardOf[i] === 1 ? [i] : []));
-    const select = { kind: 'select', query: question(again.key, own) } as const;
+    const laterRegistration = await shards.registerSnapshot(snapshot);
+    expect(laterRegistration.key).not.toBe(firstRegistration.key);
+    expect(laterRegistration.shardOf).toEqual(firstRegistration.shardOf);
+    expect(new Set(firstRegistration.shardOf)).toEqual(new Set([0, 1]));
+    const ownSegments = snapshot.segments.flatMap((_, i) =>
+      firstRegistration.shardOf[i] === 1 ? [i] : [],
+    );
+    const select = {
+      kind: 'select',
+      query: shardQueryOf(laterRegistration.key, ownSegments),
+    } as const;
     const answers = await shards.askShards([[1, select]], {});
-    expect(answers).toMatchObject([{ selected: { rows: Float64Array.of(own[0]!, 0, own[0]!, 1, own[0]!, 2) } }]); // prettier-ignore
-    const old = { kind: 'select', query: question(first.key, own) } as const;
-    await expect(shards.askShards([[1, old]], {})).resolves.toMatchObject({
+    expect(answers).toMatchObject([{ selected: { rows: Float64Array.of(ownSegments[0]!, 0, ownSegments[0]!, 1, ownSegments[0]!, 2) } }]); // prettier-ignore
+    const oldSelect = {
+      kind: 'select',
+      query: shardQueryOf(firstRegistration.key, ownSegments),
+    } as const;
+    await expect(shards.askShards([[1, oldSelect]], {})).resolves.toMatchObject({
       unsupported: expect.any(String),
     });
     await shards.close();
@@ -191,8 +206,8 @@ describe('shards that are told of snapshots', () => {
         const segments = Array.from({ length: version }, () => ({ ...snapshot.segments[0]!, rows: 100 })); // prettier-ignore
         const files = [`${datasetId}`, ...segments.map((_, i) => `${datasetId}/${i}`)];
         const { shardOf } = await shards.registerSnapshot({ ...snapshot, datasetId, version, segments, files }); // prettier-ignore
-        const inFirst = shardOf.filter((shard) => shard === 0).length;
-        expect(Math.abs(version - 2 * inFirst)).toBe(version % 2);
+        const firstShardCount = shardOf.filter((shard) => shard === 0).length;
+        expect(Math.abs(version - 2 * firstShardCount)).toBe(version % 2);
       }
     await shards.close();
   });
@@ -201,24 +216,29 @@ describe('shards that are told of snapshots', () => {
     const { snapshot } = await writeSegments(threadsFixture);
     const { promise: death, resolve: die } = Promise.withResolvers<ThreadExit>();
     let events: ShardEvents | undefined;
-    const [first, second] = [await openInlineShard(1 << 20), await openInlineShard(1 << 20)];
-    let current = first;
+    const [firstShard, secondShard] = [
+      await openInlineShard(1 << 20),
+      await openInlineShard(1 << 20),
+    ];
+    let currentShard = firstShard;
     const thread: ShardThread = {
       // The first thread dies while it runs a query.
       run: (message) =>
-        current === first && message.kind === 'select' ? death : current.run(message),
-      counts: first.counts,
-      close: () => current.close(),
+        currentShard === firstShard && message.kind === 'select'
+          ? death
+          : currentShard.run(message),
+      counts: firstShard.counts,
+      close: () => currentShard.close(),
     };
-    const shards = new Shards(1, async (given) => ((events = given), thread));
+    const shards = new Shards(1, async (shardEvents) => ((events = shardEvents), thread));
     const select = async (): Promise<readonly unknown[] | Unsupported> => {
       const { key } = await shards.registerSnapshot(snapshot);
-      return shards.askShards([[0, { kind: 'select', query: question(key, [0]) }]], {});
+      return shards.askShards([[0, { kind: 'select', query: shardQueryOf(key, [0]) }]], {});
     };
     const answer = select();
     await shards.registerSnapshot(snapshot);
     events!.exited();
-    current = second;
+    currentShard = secondShard;
     die({ exitReason: 'for a test' });
     await expect(answer).resolves.toMatchObject({ unsupported: expect.any(String) });
     await expect(select()).resolves.toMatchObject([{ selected: { rows: Float64Array.of(0, 0, 0, 1, 0, 2) } }]); // prettier-ignore
@@ -228,23 +248,23 @@ describe('shards that are told of snapshots', () => {
   test('answer again after a thread was killed', async () => {
     const { snapshot } = await writeSegments(threadsFixture);
     const entry = new URL('./mortal-shard.js', import.meta.url).href;
-    const { promise: exited, resolve: onExit } = Promise.withResolvers<void>();
+    const { promise: exit, resolve: onExit } = Promise.withResolvers<void>();
     let thread: ShardThread | undefined;
     const shards = new Shards(1, async (events) => {
-      const both = { ...events, exited: () => (events.exited(), onExit()) };
-      return (thread = await openShardThread(1 << 20, both, undefined, entry));
+      const observedEvents = { ...events, exited: () => (events.exited(), onExit()) };
+      return (thread = await openShardThread(1 << 20, observedEvents, undefined, entry));
     });
     const select = async (): Promise<readonly unknown[] | Unsupported> => {
       const { key } = await shards.registerSnapshot(snapshot);
-      return shards.askShards([[0, { kind: 'select', query: question(key, [0]) }]], {});
+      return shards.askShards([[0, { kind: 'select', query: shardQueryOf(key, [0]) }]], {});
     };
-    const before = await select();
-    expect(before).toHaveLength(1);
+    const answerBefore = await select();
+    expect(answerBefore).toHaveLength(1);
     await expect(thread!.run({ kind: 'cancel', id: 0 })).resolves.toEqual({
       exitReason: expect.stringMatching(/exited with code: 3/),
     });
-    await exited;
-    expect(await select()).toEqual(before);
+    await exit;
+    expect(await select()).toEqual(answerBefore);
     await shards.close();
   });
 });

@@ -24,28 +24,28 @@ const testCharacters = [
 
 test(`strings without a table of hashes are compared as their lower cases are (seed ${seed})`, () => {
   const random = new Random(seed);
-  const text = (): string =>
+  const randomText = (): string =>
     Array.from({ length: random.integerBelow(random.chance(0.5) ? 8 : 20) }, () => random.pick(testCharacters)).join(''); // prettier-ignore
-  const changed = (value: string): string =>
+  const changeText = (value: string): string =>
     random.pick([value, value.toLowerCase(), value.toUpperCase(), value.slice(1), `a${value}`]);
   for (let round = 0; round < 100; round++) {
-    const values = Array.from({ length: 200 }, text);
-    const wanted = Array.from({ length: 1 + random.integerBelow(12) }, () =>
-      random.integerBelow(2) === 0 ? changed(random.pick(values)) : text(),
+    const values = Array.from({ length: 200 }, randomText);
+    const wantedTexts = Array.from({ length: 1 + random.integerBelow(12) }, () =>
+      random.integerBelow(2) === 0 ? changeText(random.pick(values)) : randomText(),
     );
     for (const ignoreCase of [false, true]) {
-      const form = ignoreCase ? lowerCase : (value: string) => value;
-      const condition = { kind: 'in' as const, field: textField, values: wanted, ignoreCase };
-      const found = stringEqualityTest(condition).find(
+      const comparedForm = ignoreCase ? lowerCase : (value: string) => value;
+      const condition = { kind: 'in' as const, field: textField, values: wantedTexts, ignoreCase };
+      const selection = stringEqualityTest(condition).find(
         storedStrings(values),
         values.length,
         'all',
         withoutHashes,
       );
       const expected = values.flatMap((value, i) =>
-        wanted.some((each) => form(each) === form(value)) ? [i] : [],
+        wantedTexts.some((each) => comparedForm(each) === comparedForm(value)) ? [i] : [],
       );
-      expect([...rowNumbers(found as SelectionVector, values.length)]).toEqual(expected);
+      expect([...rowNumbers(selection as SelectionVector, values.length)]).toEqual(expected);
     }
   }
 });

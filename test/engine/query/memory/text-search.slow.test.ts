@@ -67,22 +67,22 @@ describe('a search of texts in a shard', () => {
         shard.frequencies({ snapshot: 1, field: textField, phrases: [{ terms }] }),
       );
       if (isUnsupported(frequencies)) throw new Error(frequencies.unsupported);
-      const matching = Math.ceil(segmentCount / 3);
+      const matchCount = Math.ceil(segmentCount / 3);
       expect(frequencies).toEqual({
         records: segmentCount,
         tokens: 2 * segmentCount,
-        found: [matching],
+        found: [matchCount],
       });
       const phrases = [{ terms, boost: 1, weight: bm25Weight(frequencies, frequencies.found[0]!) }];
       const page = { after: undefined, offset: 0, limit: 1000 };
       const query = { kind: 'phrase', terms } as const;
-      const found = runWithoutOpenFiles(
+      const searchResult = runWithoutOpenFiles(
         shard.search({ snapshot: 1, field: textField, query, phrases, tier: 0, page }),
       );
-      if (isUnsupported(found)) throw new Error(found.unsupported);
-      expect(found.total).toBe(matching);
-      expect(found.rows.map(({ segment, row }) => [segment, row])).toEqual(
-        Array.from({ length: matching }, (__, i) => [3 * i, 0]),
+      if (isUnsupported(searchResult)) throw new Error(searchResult.unsupported);
+      expect(searchResult.total).toBe(matchCount);
+      expect(searchResult.rows.map(({ segment, row }) => [segment, row])).toEqual(
+        Array.from({ length: matchCount }, (__, i) => [3 * i, 0]),
       );
     }
     shard.close();

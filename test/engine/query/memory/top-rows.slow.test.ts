@@ -27,8 +27,8 @@ function doubleFieldRef(name: string): FieldRef {
 
 /** Returns a column of numbers in one of its possible forms in memory. */
 function numberColumn(random: Random, values: readonly (number | null)[]): MemoryColumn {
-  const all = values.map((value) => value ?? 0);
-  const hasNonFinite = !all.every(Number.isFinite);
+  const numbers = values.map((value) => value ?? 0);
+  const hasNonFinite = !numbers.every(Number.isFinite);
   return {
     rows: values.length,
     offsets: undefined,
@@ -36,8 +36,8 @@ function numberColumn(random: Random, values: readonly (number | null)[]): Memor
       ? Uint8Array.from(values, (value) => (value === null ? 0 : 1))
       : undefined,
     values: random.chance(0.5)
-      ? numberDictionary(random, all)
-      : { kind: 'numbers', numbers: Float64Array.from(all), hasNonFinite },
+      ? numberDictionary(random, numbers)
+      : { kind: 'numbers', numbers: Float64Array.from(numbers), hasNonFinite },
     bytes: 0,
   };
 }
@@ -57,10 +57,10 @@ function randomBound(
   { descending }: OrderKey,
 ): KeyBound {
   // prettier-ignore
-  const stored = values.filter((value) => value !== null);
-  if (random.chance(0.2) || !stored.every(Number.isFinite)) return undefined;
-  if (stored.length === 0) return null;
-  const first = descending ? Math.max(...stored) : Math.min(...stored);
+  const storedValues = values.filter((value) => value !== null);
+  if (random.chance(0.2) || !storedValues.every(Number.isFinite)) return undefined;
+  if (storedValues.length === 0) return null;
+  const first = descending ? Math.max(...storedValues) : Math.min(...storedValues);
   const distance = random.chance(0.5) ? 0 : random.integerBelow(3);
   return descending ? first + distance : first - distance;
 }
@@ -68,28 +68,28 @@ function randomBound(
 describe('records in order', () => {
   test(`the best are the first of all when sorted (STRANDLAKE_SEED=${seed})`, () => {
     const random = new Random(seed);
-    let skipped = 0;
+    let skippedCount = 0;
     for (let i = 0; i < 300; i++) {
-      const value = (): number | null => {
+      const randomValue = (): number | null => {
         const kind = random.integerBelow(12);
         if (kind === 0) return null;
         return kind === 1 ? NaN : kind === 2 ? -Infinity : random.integerBelow(6) - 3;
       };
       const isPlain = random.integerBelow(2) === 0;
-      const plain = (): number | null =>
+      const randomPlainValue = (): number | null =>
         random.integerBelow(8) === 0 ? null : random.integerBelow(200);
       const ordering = Array.from({ length: 1 + random.integerBelow(2) }, (_, k) => ({
         field: doubleFieldRef(`f${k}`),
         descending: random.integerBelow(2) === 0,
       }));
       const count = random.integerBelow(30);
-      const best = new TopRows(ordering, count);
-      const everything: TopRow[] = [];
+      const topRows = new TopRows(ordering, count);
+      const allRows: TopRow[] = [];
       const segments: { readonly number: number; readonly view: SegmentView; readonly selection: SelectionBytes; readonly bound: KeyBound }[] = []; // prettier-ignore
       for (let segment = 0; segment < 5; segment++) {
         const rows = random.integerBelow(120);
         const lists = ordering.map(() =>
-          Array.from({ length: rows }, () => (isPlain ? plain() : value())),
+          Array.from({ length: rows }, () => (isPlain ? randomPlainValue() : randomValue())),
         );
         const columns = new Map(lists.map((list, k) => [`f${k}`, numberColumn(random, list)]));
         const selection: SelectionBytes =
@@ -105,7 +105,7 @@ describe('records in order', () => {
         });
         for (let row = 0; row < rows; row++) {
           if (selection !== 'all' && selection[row] === 0) continue;
-          everything.push({ segment, row, values: lists.map((list) => list[row]!) });
+          allRows.push({ segment, row, values: lists.map((list) => list[row]!) });
         }
       }
       for (const { number, view, selection, bound } of inOrderOfBounds(
@@ -114,17 +114,17 @@ describe('records in order', () => {
         ordering[0]!,
       )) {
         // prettier-ignore
-        if (best.isBehind(number, bound)) skipped += 1;
-        else best.add(view, selection, { number });
+        if (topRows.isBehind(number, bound)) skippedCount += 1;
+        else topRows.add(view, selection, { number });
       }
-      const naive = everything.sort((a, b) => naiveOrder(ordering, a, b)).slice(0, count);
-      expect(best.inSortOrder()).toEqual(naive);
-      expect(unpackTopRows(packTopRows(naive, ordering.length))).toEqual(naive);
-      expect(best.inSortOrder()).toEqual(
-        [...best.inSortOrder()].sort(candidateComparator(ordering)),
+      const expectedRows = allRows.sort((a, b) => naiveOrder(ordering, a, b)).slice(0, count);
+      expect(topRows.inSortOrder()).toEqual(expectedRows);
+      expect(unpackTopRows(packTopRows(expectedRows, ordering.length))).toEqual(expectedRows);
+      expect(topRows.inSortOrder()).toEqual(
+        [...topRows.inSortOrder()].sort(candidateComparator(ordering)),
       );
     }
-    expect(skipped).toBeGreaterThan(50);
+    expect(skippedCount).toBeGreaterThan(50);
   });
 
   test(`the first by row ids are the least of all (STRANDLAKE_SEED=${seed})`, () => {
@@ -132,32 +132,35 @@ describe('records in order', () => {
     for (let i = 0; i < 300; i++) {
       const count = random.integerBelow(30);
       const after = random.chance(0.5) ? -1 : random.integerBelow(300);
-      const best = new TopRows([rowIdKey], count, after);
-      const everything: TopRow[] = [];
+      const topRows = new TopRows([rowIdKey], count, after);
+      const allRows: TopRow[] = [];
       const ids = Array.from({ length: 300 }, (_, id) => [random.integerBelow(1e6), id] as const)
         .sort(([a], [b]) => a - b)
         .map(([, id]) => id);
       for (let segment = 0; segment < 4; segment++) {
         const baseRowId = segment === 0 ? 300 : undefined;
-        const own = segment === 0 ? [300, 301, 302, 303] : ids.splice(0, random.integerBelow(100));
-        if (random.chance(0.3)) own.sort((a, b) => a - b);
-        const order = own.map((_, row) => row).sort((a, b) => own[a]! - own[b]!);
-        const isWanted = own.map(() => random.chance(0.5));
-        const selected = own.flatMap((_, row) => (isWanted[row] ? row : []));
+        const segmentIds =
+          segment === 0 ? [300, 301, 302, 303] : ids.splice(0, random.integerBelow(100));
+        if (random.chance(0.3)) segmentIds.sort((a, b) => a - b);
+        const order = segmentIds
+          .map((_, row) => row)
+          .sort((a, b) => segmentIds[a]! - segmentIds[b]!);
+        const isWanted = segmentIds.map(() => random.chance(0.5));
+        const selectedRows = segmentIds.flatMap((_, row) => (isWanted[row] ? row : []));
         const view: SegmentView = {
-          rows: own.length,
-          column: () => idColumn(own),
+          rows: segmentIds.length,
+          column: () => idColumn(segmentIds),
           rowOrder: () => (order.every((row, at) => row === at) ? undefined : Int32Array.from(order)), // prettier-ignore
         };
         const form = random.integerBelow(3);
-        const selection = form === 0 ? 'all' : form === 1 ? Int32Array.from(selected) : Uint8Array.from(isWanted, Number); // prettier-ignore
-        best.add(view, selection, { number: segment, baseRowId });
-        for (const [row, id] of own.entries())
+        const selection = form === 0 ? 'all' : form === 1 ? Int32Array.from(selectedRows) : Uint8Array.from(isWanted, Number); // prettier-ignore
+        topRows.add(view, selection, { number: segment, baseRowId });
+        for (const [row, id] of segmentIds.entries())
           if ((form === 0 || isWanted[row]) && id > after)
-            everything.push({ segment, row, values: [id] });
+            allRows.push({ segment, row, values: [id] });
       }
-      everything.sort((a, b) => Number(a.values[0]) - Number(b.values[0]));
-      expect(best.inSortOrder()).toEqual(everything.slice(0, count));
+      allRows.sort((a, b) => Number(a.values[0]) - Number(b.values[0]));
+      expect(topRows.inSortOrder()).toEqual(allRows.slice(0, count));
     }
   });
 });

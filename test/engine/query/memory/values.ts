@@ -8,23 +8,23 @@ export interface LeafPath {
 }
 
 /** Returns all leaves of some columns. */
-export function leafPaths(columns: Columns, above: Columns = []): readonly LeafPath[] {
+export function leafPaths(columns: Columns, columnsAbove: Columns = []): readonly LeafPath[] {
   return columns.flatMap((column) => {
-    const along = [...above, column];
-    if (column.children !== undefined) return leafPaths(column.children, along);
-    return [{ path: along.map(({ physical }) => physical), columns: along }];
+    const columnsOnPath = [...columnsAbove, column];
+    if (column.children !== undefined) return leafPaths(column.children, columnsOnPath);
+    return [{ path: columnsOnPath.map(({ physical }) => physical), columns: columnsOnPath }];
   });
 }
 
 /** Returns all values of a record at a leaf of `columns`, without nulls. */
 export function leafValuesAt(value: Value, columns: Columns): readonly Value[] {
   if (value === null) return [];
-  const [column, ...below] = columns as [Column, ...Column[]];
+  const [column, ...columnsBelow] = columns as [Column, ...Column[]];
   const items = column.isList ? (value as readonly Value[]) : [value];
   return items.flatMap((item) => {
-    if (item === null || below.length === 0) return item === null ? [] : [item];
+    if (item === null || columnsBelow.length === 0) return item === null ? [] : [item];
     const object = item as Readonly<Record<string, Value>>;
-    return leafValuesAt(object[below[0]!.physical] ?? null, below);
+    return leafValuesAt(object[columnsBelow[0]!.physical] ?? null, columnsBelow);
   });
 }
 
@@ -33,12 +33,12 @@ export function loadedValues(
   column: MemoryColumn,
   type: Column['type'],
 ): readonly (readonly Value[])[] {
-  const one = (i: number): Value => {
+  const valueAt = (i: number): Value => {
     const { values } = column;
     switch (values.kind) {
       case 'numbers': {
-        const found = values.numbers[i]!;
-        return type === 'long' || type === 'date' ? BigInt(found) : found;
+        const number = values.numbers[i]!;
+        return type === 'long' || type === 'date' ? BigInt(number) : number;
       }
       case 'number-dictionary':
         return values.entries.numbers[values.indices[i]!]!;
@@ -54,9 +54,9 @@ export function loadedValues(
   };
   return Array.from({ length: column.rows }, (_, row) => {
     const { offsets, present } = column;
-    if (offsets === undefined) return present?.[row] === 0 ? [] : [one(row)];
+    if (offsets === undefined) return present?.[row] === 0 ? [] : [valueAt(row)];
     return Array.from({ length: offsets[row + 1]! - offsets[row]! }, (__, i) =>
-      one(offsets[row]! + i),
+      valueAt(offsets[row]! + i),
     );
   });
 }

@@ -55,7 +55,7 @@ function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
     'genomic_coordinates.chromosome': { nulls: 0, min: String(i + 1), max: String(i + 1) },
     'genomic_coordinates.start': { nulls: 0, min: 1, max: 240_000_000 },
   });
-  const all = Array.from({ length: segments }, (_, i) => ({
+  const allSegments = Array.from({ length: segments }, (_, i) => ({
     path: `part-${i}.parquet`,
     rows,
     bytes: 1,
@@ -69,20 +69,20 @@ function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
     datasetId: 1,
     version: 1,
     columns,
-    segments: all,
+    segments: allSegments,
     rows: segments * rows,
     bytes: segments,
-    files: ['schema', ...all.map(({ path }) => path)],
+    files: ['schema', ...allSegments.map(({ path }) => path)],
   };
 }
 
 /** Returns a snapshot as upserts leave it: some records are deleted, and the new ones in the last segment have row ids among the others. */
 function changedSnapshot(segments: number): Snapshot {
   const snapshot = snapshotOf(segments);
-  const changed = snapshot.segments.map((segment, i) =>
+  const changedSegments = snapshot.segments.map((segment, i) =>
     i === 0 ? { ...segment, deletion: deletionVector(Int32Array.of(0, 7, 8)) } : segment,
   );
-  return { ...snapshot, segments: changed, isInterleaved: true };
+  return { ...snapshot, segments: changedSegments, isInterleaved: true };
 }
 
 /** The executors that the planner asks what they support. They start no thread, because no step is carried out. */
@@ -153,18 +153,18 @@ const planSettings: Readonly<Record<string, PlanSetting>> = {
 
 function planText(name: string, body: unknown): string {
   const { snapshot, available, cursor, isBatched } = planSettings[name]!;
-  const parsed = parseQuery(body, fields);
+  const parsedRequest = parseQuery(body, fields);
   const request: PlanRequest = {
-    ...parsed,
+    ...parsedRequest,
     ...(cursor && { cursor }),
     ...(isBatched && { isBatched }),
-    returned: project(columns, fields, parsed).map((each) => each.column.name),
-    isExplained: parsed.explain !== undefined,
+    returned: project(columns, fields, parsedRequest).map((each) => each.column.name),
+    isExplained: parsedRequest.explain !== undefined,
   };
   const context = { ...everyExecutor, ...available };
   const { steps, segments, rows, isHeavy } = planQuery(request, snapshot, context);
-  const shownSteps = steps.map(({ step, executor, columns: read, cost, reason }) => {
-    const names = step === 'read' && read.length > 5 ? '*' : read.join(' ');
+  const shownSteps = steps.map(({ step, executor, columns: readColumns, cost, reason }) => {
+    const names = step === 'read' && readColumns.length > 5 ? '*' : readColumns.join(' ');
     return `${step} ${executor}${names === '' ? '' : ` ${names}`} ${cost} ms: ${reason}`;
   });
   return `${segments} of ${rows}${isHeavy ? ' heavy' : ''} | ${shownSteps.join(' | ')}`;
@@ -174,7 +174,7 @@ const casesFile = 'test/engine/query/plan/plan.txt';
 const lines = readFileSync(casesFile, 'utf8').split('\n');
 const planCases = lines.flatMap((line, i) => {
   const match = /^([a-z-]+) (.*?)(?: ==> (.*))?$/.exec(line);
-  return match ? [{ i, name: match[1]!, body: match[2]!, wanted: match[3] }] : [];
+  return match ? [{ i, name: match[1]!, body: match[2]!, expectedPlan: match[3] }] : [];
 });
 
 if (process.env['STRANDLAKE_PLANS'] === 'write') {
@@ -185,8 +185,8 @@ if (process.env['STRANDLAKE_PLANS'] === 'write') {
 }
 
 describe('a plan', () => {
-  test.each(planCases)('$name $body', ({ name, body, wanted }) => {
-    expect(planText(name, JSON.parse(body))).toBe(wanted);
+  test.each(planCases)('$name $body', ({ name, body, expectedPlan }) => {
+    expect(planText(name, JSON.parse(body))).toBe(expectedPlan);
   });
 
   test('is found in at least 60 cases', () => {
@@ -194,17 +194,17 @@ describe('a plan', () => {
   });
 
   test('is the same each time, and plain data that survives a structured clone', () => {
-    const parsed = parseQuery({ filters: [['gene', 'TTN']] }, fields);
-    const request = { ...parsed, returned: ['gene'], isExplained: false };
-    const first = planQuery(request, fourSegments, everyExecutor);
-    expect(planQuery(request, fourSegments, everyExecutor)).toEqual(first);
-    expect(structuredClone(first)).toEqual(first);
+    const parsedRequest = parseQuery({ filters: [['gene', 'TTN']] }, fields);
+    const request = { ...parsedRequest, returned: ['gene'], isExplained: false };
+    const plan = planQuery(request, fourSegments, everyExecutor);
+    expect(planQuery(request, fourSegments, everyExecutor)).toEqual(plan);
+    expect(structuredClone(plan)).toEqual(plan);
   });
 
   test('costs in proportion to the records of the segments that can match', () => {
     const cost = (snapshot: Snapshot): number => {
-      const parsed = parseQuery({ filters: [['af__gt', 0.5]], limit: 0 }, fields);
-      const request = { ...parsed, returned: [], isExplained: false };
+      const parsedRequest = parseQuery({ filters: [['af__gt', 0.5]], limit: 0 }, fields);
+      const request = { ...parsedRequest, returned: [], isExplained: false };
       return planQuery(request, snapshot, everyExecutor).steps[0]!.cost;
     };
     expect(cost(snapshotOf(8)) / cost(snapshotOf(4))).toBeCloseTo(2, 1);

@@ -52,19 +52,19 @@ test('costs add up, and comparisons of one field in an or cost once', () => {
   const field: FieldRef = { name: 's', path: ['s'], type: 'string' };
   const equal = freezePredicate({ kind: 'in', field, values: ['x'], ignoreCase: true });
   const contains = freezePredicate({ kind: 'contains', field, text: 'x' });
-  const [one, other] = [costOf(equal).perRow, costOf(contains).perRow];
-  expect(one).toBeLessThan(other);
-  expect(costOf(and([equal, contains])).perRow).toBeCloseTo(one + other);
-  expect(costOf(or([equal, equal, equal])).perRow).toBeCloseTo(one);
-  expect(costOf(not(contains)).perRow).toBeGreaterThanOrEqual(other);
+  const [equalityCost, containsCost] = [costOf(equal).perRow, costOf(contains).perRow];
+  expect(equalityCost).toBeLessThan(containsCost);
+  expect(costOf(and([equal, contains])).perRow).toBeCloseTo(equalityCost + containsCost);
+  expect(costOf(or([equal, equal, equal])).perRow).toBeCloseTo(equalityCost);
+  expect(costOf(not(contains)).perRow).toBeGreaterThanOrEqual(containsCost);
   const longList = freezePredicate({ kind: 'in', field, values: Array.from({ length: 5_000 }, (_, i) => `x${i}`), ignoreCase: true }); // prettier-ignore
-  expect(costOf(longList)).toEqual({ perRow: one, once: 5_000_000 });
+  expect(costOf(longList)).toEqual({ perRow: equalityCost, once: 5_000_000 });
 });
 
 test('a kind that lacks the part of an executor does not compile', () => {
   const { cost, memorySupport, mayHold, mustHold, sql, memory, document, ...others } = noRecords;
   const parts = { cost, memorySupport, mayHold, mustHold, sql, memory, document, ...others };
-  const complete: PredicateKind<PredicateOfKind<'none'>> = parts;
+  const completeKind: PredicateKind<PredicateOfKind<'none'>> = parts;
   // @ts-expect-error The evaluation in memory is missing.
   const withoutMemory: PredicateKind<PredicateOfKind<'none'>> = { ...others, cost, memorySupport, mayHold, mustHold, sql, document }; // prettier-ignore
   // @ts-expect-error The SQL is missing.
@@ -73,6 +73,6 @@ test('a kind that lacks the part of an executor does not compile', () => {
   const withoutPruning: PredicateKind<PredicateOfKind<'none'>> = { ...others, cost, memorySupport, mustHold, sql, memory, document }; // prettier-ignore
   // @ts-expect-error The evaluation in the search of the catalogue is missing.
   const withoutDocuments: PredicateKind<PredicateOfKind<'none'>> = { ...others, cost, memorySupport, mayHold, mustHold, sql, memory }; // prettier-ignore
-  const incomplete = [withoutMemory, withoutSql, withoutPruning, withoutDocuments];
-  expect(incomplete.map((one) => Object.keys(complete).length - Object.keys(one).length)).toEqual([1, 1, 1, 1]); // prettier-ignore
+  const incompleteKinds = [withoutMemory, withoutSql, withoutPruning, withoutDocuments];
+  expect(incompleteKinds.map((one) => Object.keys(completeKind).length - Object.keys(one).length)).toEqual([1, 1, 1, 1]); // prettier-ignore
 });

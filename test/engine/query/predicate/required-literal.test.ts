@@ -15,18 +15,18 @@ const regexParts = [
 const quantifiers = ['', '', '', '', '*', '+', '?', '{2}', '{0,2}', '{1,}', '*?', '+?', '??', '{0}', '+', '{0,}?']; // prettier-ignore
 
 function randomPattern(random: Random, depth: number): string {
-  const parts = random.list(random.integerBelow(4) + (depth > 0 ? 1 : 0), () => {
+  const patternParts = random.list(random.integerBelow(4) + (depth > 0 ? 1 : 0), () => {
     if (depth === 3 || random.chance(0.85))
       return random.pick(regexParts) + random.pick(quantifiers);
     const otherAlternative = random.chance(0.5) ? `|${randomPattern(random, depth + 1)}` : '';
     return `${random.pick(['(', '(?:'])}${randomPattern(random, depth + 1)}${otherAlternative})${random.pick(quantifiers)}`;
   });
-  return parts.join('');
+  return patternParts.join('');
 }
 
 test.each(seeds)('every match of a pattern contains its required literal (STRANDLAKE_SEED=%i)', (seed) => {
   const random = new Random(seed);
-  let [matched, literals] = [0, 0];
+  let [matchCount, literalCount] = [0, 0];
   for (let i = 0; i < 1_500; i++) {
     const source = random.pick(['', '', '', '(?i)', '(?s)', '(?is)']) + randomPattern(random, 0);
     let compiled: RE2JS;
@@ -36,18 +36,18 @@ test.each(seeds)('every match of a pattern contains its required literal (STRAND
       continue;
     }
     const literal = requiredLiteral(source);
-    literals += literal === '' ? 0 : 1;
+    literalCount += literal === '' ? 0 : 1;
     // Strings built from parts of the pattern match it more often than random ones.
     const nearText = Array.from(source.replaceAll(/\\(?=[^A-Za-z0-9])|[*+?]/g, ''));
     for (let j = 0; j < 40; j++) {
       const text = random.list(random.integerBelow(7), () => random.pick(random.chance(0.6) && nearText.length > 0 ? nearText : testCharacters)).join('');
       if (!compiled.testExact(text)) continue;
-      matched += 1;
+      matchCount += 1;
       expect({ seed, source, literal, isThere: text.includes(literal) ? true : text }).toEqual({ seed, source, literal, isThere: true });
     }
   }
-  expect(matched).toBeGreaterThan(1_000);
-  expect(literals).toBeGreaterThan(75);
+  expect(matchCount).toBeGreaterThan(1_000);
+  expect(literalCount).toBeGreaterThan(75);
 }); // prettier-ignore
 
 test.each([

@@ -60,14 +60,14 @@ const inconsistentRowGenerators: readonly ((
   ({ place, variant }) => recordWithCoordinates(place, variant.replace(/-(\d)/, '-0$1')),
   ({ place, variant }) => recordWithCoordinates(place, ` ${variant}`),
   ({ place }, random) => {
-    const dashed = { ...place, chromosome: random.pick(['HLA-A', '1-5']) };
-    return recordWithCoordinates(dashed, variantOf(dashed, 'A'));
+    const placeWithHyphen = { ...place, chromosome: random.pick(['HLA-A', '1-5']) };
+    return recordWithCoordinates(placeWithHyphen, variantOf(placeWithHyphen, 'A'));
   },
   ({ place }) => {
-    const far = { ...place, start: 2n ** 53n, stop: 2n ** 53n };
+    const farPlace = { ...place, start: 2n ** 53n, stop: 2n ** 53n };
     return recordWithCoordinates(
-      far,
-      variantOf(far, 'A').replace('9007199254740992', '9007199254740993'),
+      farPlace,
+      variantOf(farPlace, 'A').replace('9007199254740992', '9007199254740993'),
     );
   },
 ];
@@ -76,7 +76,7 @@ function recordWithCoordinates(place: GenomicCoordinates, variant: string): Test
   return { genomic_coordinates: { ...place }, variant };
 }
 
-/** Whether the variant of a record follows from its coordinates, decided by a regular expression. */
+/** Tells whether the variant of a record follows from its coordinates, decided by a regular expression. */
 function followsFromCoordinates({ genomic_coordinates: value, variant }: TestRow): boolean {
   if (typeof variant !== 'string') return true;
   const place = value as GenomicCoordinates | null;
@@ -88,13 +88,13 @@ function followsFromCoordinates({ genomic_coordinates: value, variant }: TestRow
 
 describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
   const random = new Random(seed);
-  let bench: EngineFixture;
-  let sql: EngineFixture;
+  let engineFixture: EngineFixture;
+  let sqlFixture: EngineFixture;
   let dataset: TestDataset;
-  let copy: TestDataset;
+  let sqlDataset: TestDataset;
   let rows: readonly (readonly TestRow[])[];
   beforeAll(async () => {
-    [bench, sql] = [await openEngineFixture(0), await openEngineFixture()];
+    [engineFixture, sqlFixture] = [await openEngineFixture(0), await openEngineFixture()];
     rows = Array.from({ length: segmentCount }, (_, i) => {
       const chromosome = random.pick(['1', '10', '2', 'X', 'chr3', 'chrUn_k']);
       const from = 1 + random.integerBelow(2_000);
@@ -112,89 +112,102 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
           ? { variant: null }
           : recordWithCoordinates(place, variantOf(place, allele));
       });
-      const flaw = inconsistentRowGenerators[i % (2 * inconsistentRowGenerators.length)];
-      if (flaw === undefined) return segmentRecords;
+      const makeInconsistent =
+        inconsistentRowGenerators[i % (2 * inconsistentRowGenerators.length)];
+      if (makeInconsistent === undefined) return segmentRecords;
       const at = random.integerBelow(rowsPerSegment);
       const start = BigInt(from);
       const place = { build: 'GRCh38', chromosome: 'X', start, stop: start };
-      const flawed = flaw({ place, variant: variantOf(place, 'A') }, random);
-      return segmentRecords.map((row, j) => (j === at ? flawed : row));
+      const inconsistentRow = makeInconsistent({ place, variant: variantOf(place, 'A') }, random);
+      return segmentRecords.map((row, j) => (j === at ? inconsistentRow : row));
     });
-    dataset = await bench.dataset(columns, rows);
-    copy = await sql.dataset(columns, rows);
+    dataset = await engineFixture.dataset(columns, rows);
+    sqlDataset = await sqlFixture.dataset(columns, rows);
   });
-  afterAll(() => Promise.all([bench.close(), sql.close()]));
+  afterAll(() => Promise.all([engineFixture.close(), sqlFixture.close()]));
 
   test('a segment says whether all its variants follow from coordinates', () => {
-    const found = dataset.snapshot.segments.map((segment) => segment.areVariantsPlaced);
-    expect(found).toEqual(rows.map((own) => own.every(followsFromCoordinates)));
+    const placedFlags = dataset.snapshot.segments.map((segment) => segment.areVariantsPlaced);
+    expect(placedFlags).toEqual(
+      rows.map((segmentRows) => segmentRows.every(followsFromCoordinates)),
+    );
     for (const is of [true, false])
-      expect(found.filter((one) => one === is).length).toBeGreaterThan(5);
+      expect(placedFlags.filter((one) => one === is).length).toBeGreaterThan(5);
   });
 
   const field = { name: 'variant', path: ['variant'], type: 'string' } as const;
-  const variants = (): string[] => rows.flat().flatMap(({ variant }) => (typeof variant === 'string' ? [variant] : [])); // prettier-ignore
-  const countMatches = async (predicate: Predicate, test: (variant: string) => boolean) => {
-    const expected = variants().filter(test).length;
-    for (const [engine, { snapshot, fields }] of [
-      [bench, dataset],
-      [sql, copy],
+  const listVariants = (): string[] => rows.flat().flatMap(({ variant }) => (typeof variant === 'string' ? [variant] : [])); // prettier-ignore
+  const expectSameCount = async (predicate: Predicate, isMatch: (variant: string) => boolean) => {
+    const expected = listVariants().filter(isMatch).length;
+    for (const [fixture, { snapshot, fields }] of [
+      [engineFixture, dataset],
+      [sqlFixture, sqlDataset],
     ] as const) {
       // prettier-ignore
       const request = { ...parseQuery({ limit: 0 }, fields), predicate };
-      const { total } = await runQuery(engine.engine, snapshot, fields, request);
+      const { total } = await runQuery(fixture.engine, snapshot, fields, request);
       expect([predicate, total]).toEqual([predicate, expected]);
     }
     return touchedSegments(dataset.snapshot, predicate).length;
   };
 
   test('equality finds what a loop finds, and opens few of the segments that say so', async () => {
-    const all = variants();
+    const allVariants = listVariants();
     for (let i = 0; i < 60; i++) {
       const isLong = random.chance(0.2);
-      const from = random.integerBelow(all.length - 100);
-      const list = random.list(
+      const from = random.integerBelow(allVariants.length - 100);
+      const wantedVariants = random.list(
         isLong ? 65 + random.integerBelow(40) : 1 + random.integerBelow(3),
         () => {
-          const variant = isLong ? all[from + random.integerBelow(100)]! : random.pick(all);
+          const variant = isLong
+            ? allVariants[from + random.integerBelow(100)]!
+            : random.pick(allVariants);
           return random.pick([variant, variant, variant.toLowerCase(), variant.replace('-1-', '-chr1-'), `${variant}T`]); // prettier-ignore
         },
       );
       const ignoreCase = random.chance(0.7);
-      const lower = new Set(list.map((one) => one.toLowerCase()));
-      const test = (variant: string): boolean =>
-        ignoreCase ? lower.has(variant.toLowerCase()) : list.includes(variant);
-      const equal = freezePredicate({ kind: 'in', field, values: list, ignoreCase });
-      await countMatches(equal, test);
+      const lowerCaseVariants = new Set(wantedVariants.map((one) => one.toLowerCase()));
+      const isMatch = (variant: string): boolean =>
+        ignoreCase
+          ? lowerCaseVariants.has(variant.toLowerCase())
+          : wantedVariants.includes(variant);
+      const equal = freezePredicate({ kind: 'in', field, values: wantedVariants, ignoreCase });
+      await expectSameCount(equal, isMatch);
     }
     const { snapshot } = dataset;
     // A condition on a list of variants leaves the same segments after pruning as the conditions on each of its variants together, if the
     // coordinates of each can be parsed. A list with one that cannot is compared by the bounds of strings alone, which exclude fewer segments.
-    const parsed = all.filter((variant) => /-\d{1,15}-\d{1,15}-(?:-|[^-]*)$/.test(variant));
+    const parsableVariants = allVariants.filter((variant) =>
+      /-\d{1,15}-\d{1,15}-(?:-|[^-]*)$/.test(variant),
+    );
     for (let i = 0; i < 20; i++) {
-      const list = random.list(1 + random.integerBelow(300), () => random.pick(parsed));
+      const wantedVariants = random.list(1 + random.integerBelow(300), () =>
+        random.pick(parsableVariants),
+      );
       const touchedBy = (values: readonly string[]): readonly number[] =>
         touchedSegments(
           snapshot,
           freezePredicate({ kind: 'in', field, values, ignoreCase: true }),
         ).filter((number) => snapshot.segments[number]!.areVariantsPlaced);
-      const expected = [...new Set(list.flatMap((variant) => touchedBy([variant])))];
-      expect(touchedBy(list)).toEqual(expected.sort((a, b) => a - b));
+      const expected = [...new Set(wantedVariants.flatMap((variant) => touchedBy([variant])))];
+      expect(touchedBy(wantedVariants)).toEqual(expected.sort((a, b) => a - b));
     }
-    const clean = snapshot.segments.flatMap(({ areVariantsPlaced }, i) => (areVariantsPlaced ? [i] : [])); // prettier-ignore
-    const variant = String(rows[clean[0]!]!.find((row) => /-[AT]+$/.test(String(row['variant'])))!['variant']); // prettier-ignore
+    const placedSegments = snapshot.segments.flatMap(({ areVariantsPlaced }, i) => (areVariantsPlaced ? [i] : [])); // prettier-ignore
+    const variant = String(rows[placedSegments[0]!]!.find((row) => /-[AT]+$/.test(String(row['variant'])))!['variant']); // prettier-ignore
     const equal = freezePredicate({ kind: 'in', field, values: [variant], ignoreCase: true });
     const [, chromosome, start] = /-([^-]+)-(\d+)-\d+-[AT]+$/.exec(variant)!;
-    const nearSegments = clean.filter((i) =>
+    const nearSegments = placedSegments.filter((i) =>
       rows[i]!.some((row) => {
         const place = row['genomic_coordinates'] as GenomicCoordinates | null | undefined;
         return place?.chromosome?.toUpperCase() === chromosome && Math.abs(Number(place!.start) - Number(start)) < 60; // prettier-ignore
       }),
     );
-    const touchedNumbers = touchedSegments(snapshot, equal).filter((i) => clean.includes(i));
+    const touchedNumbers = touchedSegments(snapshot, equal).filter((i) =>
+      placedSegments.includes(i),
+    );
     expect(touchedNumbers.filter((i) => !nearSegments.includes(i))).toEqual([]);
-    expect(touchedNumbers).toContain(clean[0]);
-    expect(nearSegments.length).toBeLessThan(clean.length / 2);
+    expect(touchedNumbers).toContain(placedSegments[0]);
+    expect(nearSegments.length).toBeLessThan(placedSegments.length / 2);
   });
 
   test('overlaps find what a loop finds', async () => {
@@ -203,14 +216,14 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
       const start = BigInt(random.integerBelow(2_000));
       const stop = start + BigInt(random.integerBelow(300));
       const build = random.pick([null, 'GRCH37', 'T2T-CHM13']);
-      const test = (variant: string): boolean => {
-        const parts = /^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-(\d+)-(\d+)(?:-.*)?$/i.exec(variant);
-        if (parts === null) return false;
-        if (build !== null && parts[1]!.toUpperCase() !== build) return false;
-        return parts[2]!.toUpperCase() === chromosome && BigInt(parts[3]!) <= stop && BigInt(parts[4]!) >= start; // prettier-ignore
+      const isMatch = (variant: string): boolean => {
+        const match = /^(t2t-chm13|[^-]+)-(?:chr)?(.+?)-(\d+)-(\d+)(?:-.*)?$/i.exec(variant);
+        if (match === null) return false;
+        if (build !== null && match[1]!.toUpperCase() !== build) return false;
+        return match[2]!.toUpperCase() === chromosome && BigInt(match[3]!) <= stop && BigInt(match[4]!) >= start; // prettier-ignore
       };
       const overlap = freezePredicate({ kind: 'overlap', field, build, chromosome, start, stop });
-      await countMatches(random.chance(0.2) ? not(not(overlap)) : overlap, test);
+      await expectSameCount(random.chance(0.2) ? not(not(overlap)) : overlap, isMatch);
     }
   });
 });

@@ -31,9 +31,9 @@ test(`cells of bytes are written as cells of strings (STRANDLAKE_SEED=${seed})`,
       const out = new ByteSink(1);
       out.append(Buffer.from(`before${text}`));
       quoteWrittenCell(out, 'before'.length, { delimiter, lineEnd: '\n', isFormulaSafe });
-      const written = Buffer.from(out.writtenBytes()).toString();
+      const writtenText = Buffer.from(out.writtenBytes()).toString();
       out.release();
-      expect([text, written]).toEqual([
+      expect([text, writtenText]).toEqual([
         text,
         `before${delimitedCell(text, isFormulaSafe, delimiter)}`,
       ]);

@@ -16,11 +16,11 @@ class LineWriterBlocks {
   readonly #writer: LineWriter;
   readonly #expectedEnds: number[] = [];
 
-  constructor(most: number) {
-    this.cellTexts = Array.from({ length: cellCount }, () => newCellTexts(most));
+  constructor(maxRecords: number) {
+    this.cellTexts = Array.from({ length: cellCount }, () => newCellTexts(maxRecords));
     const before = ['{"α":', ',"b":', ','].map(fixedText);
     const lines = { before, none: fixedText('null'), close: fixedText('}\r\n') };
-    this.#writer = new LineWriter(lines, this.cellTexts, most, this.lineEnds);
+    this.#writer = new LineWriter(lines, this.cellTexts, maxRecords, this.lineEnds);
   }
 
   /** Writes a block of records; `page` is the page that contains the texts of the last cell. */
@@ -49,8 +49,8 @@ class LineWriterBlocks {
   }
 
   expectWrittenText(): void {
-    const written = Buffer.from(this.outputSink.writtenBytes()).toString();
-    expect(written === this.expectedText).toBe(true);
+    const writtenText = Buffer.from(this.outputSink.writtenBytes()).toString();
+    expect(writtenText === this.expectedText).toBe(true);
     expect(this.lineEnds).toEqual(this.#expectedEnds);
     for (const sink of [this.outputSink, this.blockTexts.block, this.blockTexts.dictionaryTexts])
       sink.release();
@@ -87,21 +87,21 @@ const blockCases: Readonly<Record<string, readonly (readonly [(string | null)[][
 };
 
 test.each(Object.entries(blockCases))('puts lines together: %s', (_, blocks) => {
-  const written = new LineWriterBlocks(1024);
-  for (const [block, page] of blocks) written.writeBlock(block, page);
-  written.expectWrittenText();
+  const writtenBlocks = new LineWriterBlocks(1024);
+  for (const [block, page] of blocks) writtenBlocks.writeBlock(block, page);
+  writtenBlocks.expectWrittenText();
 });
 
 test('places texts anew when more pages are read than fit, and when another writer has used the memory', () => {
-  const before = outstandingBufferCount();
-  const [one, other] = [new LineWriterBlocks(200), new LineWriterBlocks(80)];
+  const countBefore = outstandingBufferCount();
+  const [firstBlocks, secondBlocks] = [new LineWriterBlocks(200), new LineWriterBlocks(80)];
   for (let i = 0; i < 12; i++) {
-    one.writeBlock(recordCells(200, 30), `${'-'.repeat(2_000_000)}ab${i}`);
-    if (i % 4 === 1) other.writeBlock(recordCells(80, 50), `ab${i}`);
+    firstBlocks.writeBlock(recordCells(200, 30), `${'-'.repeat(2_000_000)}ab${i}`);
+    if (i % 4 === 1) secondBlocks.writeBlock(recordCells(80, 50), `ab${i}`);
   }
-  one.expectWrittenText();
-  other.expectWrittenText();
-  expect(outstandingBufferCount()).toBe(before);
+  firstBlocks.expectWrittenText();
+  secondBlocks.expectWrittenText();
+  expect(outstandingBufferCount()).toBe(countBefore);
 });
 
 test('a cell without values may still name the texts of a block before the buffer grew', () => {

@@ -43,13 +43,13 @@ const quoteCsvCell = (cell: string): string =>
 describe(`lists of scalars (STRANDLAKE_SEED=${seed})`, () => {
   test.each([40, 3_000])('have the JSON of their values in each of %i records', async (count) => {
     const random = new Random(seed);
-    const list = (make: (random: Random) => Value): Value =>
+    const randomList = (make: (random: Random) => Value): Value =>
       random.chance(0.1)
         ? null
         : random.list(random.pick([0, 1, 1, 1, 2, 3, 9]), () => (random.chance(0.1) ? null : make(random))); // prettier-ignore
     const rows = random.list(count, (): TestRow =>
       Object.fromEntries(
-        Object.entries(randomValueByColumn).map(([name, make]) => [name, list(make)]),
+        Object.entries(randomValueByColumn).map(([name, make]) => [name, randomList(make)]),
       ),
     );
     const columns = Object.keys(randomValueByColumn).map((name) =>
@@ -62,23 +62,23 @@ describe(`lists of scalars (STRANDLAKE_SEED=${seed})`, () => {
     });
     const source = openSegments([{ path: realpathSync(snapshot.files[1]!) }]);
     // The rows are read in another order, so that the values of a block are not consecutive.
-    const order = Array.from({ length: count }, (_, i) => (i * 7) % count).filter(
+    const otherOrder = Array.from({ length: count }, (_, i) => (i * 7) % count).filter(
       (i) => i % 11 > 0,
     );
     try {
-      for (const numbers of [order, rows.map((_, i) => i)]) {
-        const refs = numbers.map((row) => [0, row] as const);
+      for (const rowNumbers of [otherOrder, rows.map((_, i) => i)]) {
+        const refs = rowNumbers.map((row) => [0, row] as const);
         const layout = { delimiter: ',', lineEnd: '\r\n', isFormulaSafe: false } as const;
         const lines = Buffer.from(delimitedLines(source, refs, projection, layout)).toString();
-        const wanted = numbers.map((row) => {
+        const expectedLines = rowNumbers.map((row) => {
           const values = Object.values(rows[row]!);
           return values
             .map((value) => (value === null ? '' : quoteCsvCell(JSON.stringify(value))))
             .join(',');
         });
-        expect(lines).toBe(wanted.map((line) => `${line}\r\n`).join(''));
+        expect(lines).toBe(expectedLines.map((line) => `${line}\r\n`).join(''));
         const texts = materialise(source, refs, projection, 'json');
-        expect(texts).toEqual(numbers.map((row) => JSON.stringify(rows[row])));
+        expect(texts).toEqual(rowNumbers.map((row) => JSON.stringify(rows[row])));
       }
     } finally {
       source.close();

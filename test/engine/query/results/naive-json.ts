@@ -12,11 +12,11 @@ export function naiveFloat(value: number): string {
     const [text, exponent] = value.toExponential(digits - 1).split('e') as [string, string];
     const whole = BigInt(text.replace('.', ''));
     const power = Number(exponent) - digits + 1;
-    const reads = [whole, whole - 1n, whole + 1n]
+    const candidates = [whole, whole - 1n, whole + 1n]
       .map((each) => [each, Number(`${each}e${power}`)] as const)
       .filter(([, each]) => Math.fround(each) === value);
     // Of the decimal numbers that read back as the float, the nearest is chosen; if two are equally near, the one with an even last digit.
-    const far = (each: bigint): bigint => {
+    const distanceTo = (each: bigint): bigint => {
       const unit = 10n ** BigInt(Math.abs(power));
       const [a, b] =
         power < 0
@@ -25,26 +25,28 @@ export function naiveFloat(value: number): string {
       const difference = (a << 149n) - b;
       return difference < 0n ? -difference : difference;
     };
-    reads.sort(([a], [b]) => Number(far(a) - far(b)) || Number((a & 1n) - (b & 1n)));
-    if (reads.length > 0) return String(reads[0]![1]);
+    candidates.sort(
+      ([a], [b]) => Number(distanceTo(a) - distanceTo(b)) || Number((a & 1n) - (b & 1n)),
+    );
+    if (candidates.length > 0) return String(candidates[0]![1]);
   }
   throw new Error(`${value} is no 32-bit float`);
 }
 
 /** Returns a date as `YYYY-MM-DD`, with the time of day if it is not midnight. */
 export function naiveDate(micros: bigint): string {
-  const part = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
-  const day = 86_400_000n;
+  const fraction = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const millisPerDay = 86_400_000n;
   // `Date` reaches only to the year 275760, so other years are shifted by multiples of 400 years (146,097 days).
-  let millis = (micros - part) / 1000n;
+  let millis = (micros - fraction) / 1000n;
   let years = 0;
-  while (millis > 8_000_000_000_000_000n) [millis, years] = [millis - 146_097n * day * 100n, years + 40_000]; // prettier-ignore
-  while (millis < -8_000_000_000_000_000n) [millis, years] = [millis + 146_097n * day * 100n, years - 40_000]; // prettier-ignore
+  while (millis > 8_000_000_000_000_000n) [millis, years] = [millis - 146_097n * millisPerDay * 100n, years + 40_000]; // prettier-ignore
+  while (millis < -8_000_000_000_000_000n) [millis, years] = [millis + 146_097n * millisPerDay * 100n, years - 40_000]; // prettier-ignore
   const date = new Date(Number(millis));
   const year = date.getUTCFullYear() + years;
   const [, rest] = /-(\d\d-\d\dT\d\d:\d\d:\d\d)/.exec(date.toISOString().slice(1)) as unknown as [string, string]; // prettier-ignore
   const text = `${year < 0 ? `-${-year}` : String(year).padStart(4, '0')}-${rest}`;
-  if (part > 0n) return `${text}.${String(part).padStart(6, '0')}`;
+  if (fraction > 0n) return `${text}.${String(fraction).padStart(6, '0')}`;
   return text.endsWith('T00:00:00') ? text.slice(0, -9) : text;
 }
 
@@ -99,22 +101,22 @@ export async function readRecordsBySql(
 }> {
   const projection = project(snapshot.columns, fields, request);
   const all: Columns = [...reservedColumns, ...snapshot.columns];
-  const at = projection.map(({ column, isStored }) =>
+  const columnIndices = projection.map(({ column, isStored }) =>
     isStored ? all.findIndex(({ physical }) => physical === column.physical) : -1,
   );
   if (snapshot.rows === 0) return { projection, rows: [] };
   const sql = 'SELECT * FROM read_parquet($1, union_by_name = true)';
   const rows = await engine.sql.engine.run(sql, [{ type: 'string', value: snapshot.files }]);
-  return { projection, rows: rows.map((row) => at.map((i) => (i < 0 ? null : row[i]))) };
+  return { projection, rows: rows.map((row) => columnIndices.map((i) => (i < 0 ? null : row[i]))) };
 }
 
 /** Returns the JSON texts of all records. */
 export async function readNaiveTexts(
-  bench: EngineFixture,
+  engineFixture: EngineFixture,
   dataset: TestDataset,
   request: QueryRequest,
 ): Promise<readonly string[]> {
-  const { projection, rows } = await readRecordsBySql(bench, dataset, request);
+  const { projection, rows } = await readRecordsBySql(engineFixture, dataset, request);
   return rows.map((row) => {
     const members = projection.map(({ column }, i) => `${JSON.stringify(column.name)}:${naiveJson(column, row[i]) ?? 'null'}`); // prettier-ignore
     return `{${members.join(',')}}`;

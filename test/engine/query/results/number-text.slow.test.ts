@@ -30,8 +30,8 @@ function randomDouble(random: Random): number {
   if (kind === 1) return random.integerBelow(2 ** 53) / 10 ** random.integerBelow(23);
   doubleView.setUint32(0, random.next() * 2 ** 32);
   doubleView.setUint32(4, random.next() * 2 ** 32);
-  const any = doubleView.getFloat64(0);
-  if (kind === 2) return any;
+  const doubleOfRandomBits = doubleView.getFloat64(0);
+  if (kind === 2) return doubleOfRandomBits;
   doubleView.setFloat64(0, Number(`${random.integerBelow(1e6)}e${random.integerBelow(12) - 9}`));
   doubleView.setInt32(4, doubleView.getInt32(4) + random.integerBelow(3) - 1);
   return doubleView.getFloat64(0);
@@ -56,26 +56,26 @@ const edgeNumbers = [0, -0, 1, -1, 1e15, 1e16, 999_999_999_999_999, 1e21, 1e-6, 
 test(`doubles are written as ECMAScript writes them (STRANDLAKE_SEED=${seed})`, () => {
   const random = new Random(seed);
   const out = new ByteSink(64);
-  const wrong: number[] = [];
+  const wrongValues: number[] = [];
   for (let i = 0; i < caseCount + edgeNumbers.length; i++) {
     const value = edgeNumbers[i] ?? randomDouble(random);
     if (!Number.isFinite(value)) continue;
     out.endOffset = 0;
     writeDouble(out, Float64Array.of(7, value), 1);
-    if (Buffer.from(out.writtenBytes()).toString() !== String(value)) wrong.push(value);
+    if (Buffer.from(out.writtenBytes()).toString() !== String(value)) wrongValues.push(value);
   }
   out.release();
-  expect(wrong).toEqual([]);
+  expect(wrongValues).toEqual([]);
   expect([1, -0, 1e21, NaN, Infinity].map(doubleText)).toEqual(['1', '0', '1e+21', 'null', 'null']);
 });
 
 test(`32-bit floats are written with the fewest digits that are the same float (STRANDLAKE_SEED=${seed})`, () => {
   const random = new Random(seed);
   const powers = Array.from({ length: 277 }, (_, i) => 2 ** (i - 149));
-  const some = [...edgeNumbers, ...powers, ...random.list(caseCount / 10, () => random.integerBelow(2 ** 28) / 2 ** random.integerBelow(20)), ...random.list(caseCount / 10, () => randomFloat(random))]; // prettier-ignore
-  const values = some.map(Math.fround).filter(Number.isFinite);
-  const wrong = values.filter((value) => floatText(value) !== naiveFloat(value));
-  expect(wrong).toEqual([]);
+  const candidates = [...edgeNumbers, ...powers, ...random.list(caseCount / 10, () => random.integerBelow(2 ** 28) / 2 ** random.integerBelow(20)), ...random.list(caseCount / 10, () => randomFloat(random))]; // prettier-ignore
+  const values = candidates.map(Math.fround).filter(Number.isFinite);
+  const wrongValues = values.filter((value) => floatText(value) !== naiveFloat(value));
+  expect(wrongValues).toEqual([]);
   for (const value of values.slice(0, 2_000))
     expect(textWrittenBy((out) => writeFloat(out, -value))).toBe(floatText(-value));
   expect([0.1, 16_777_216, 1e10].map(Math.fround).map(floatText)).toEqual(['0.1', '16777216', '10000000000']); // prettier-ignore
@@ -94,7 +94,7 @@ test(`many numbers are written as single ones (STRANDLAKE_SEED=${seed})`, () => 
     });
     const int32s = new Int32Array(doubles.buffer);
     const longs = new BigInt64Array(doubles.buffer);
-    const numbers = random.list(count, () =>
+    const indices = random.list(count, () =>
       random.chance(0.1) ? -1 : random.integerBelow(count),
     );
     const texts = {
@@ -105,18 +105,20 @@ test(`many numbers are written as single ones (STRANDLAKE_SEED=${seed})`, () => 
     for (const type of ['double', 'long', 'integer'] as const) {
       const out = new ByteSink(8);
       out.append(Buffer.from('before'));
-      const begins = Int32Array.from(numbers);
+      const begins = Int32Array.from(indices);
       const ends = new Int32Array(count);
       writeNumbers(out, type, { int32s }, begins, ends, count);
       const bytes = Buffer.from(out.writtenBytes());
-      const found = numbers.map((_, i) => begins[i]! < 0 ? null : bytes.toString('latin1', begins[i], ends[i])); // prettier-ignore
-      expect(found).toEqual(numbers.map((number) => (number < 0 ? null : texts[type](number))));
+      const foundTexts = indices.map((_, i) => begins[i]! < 0 ? null : bytes.toString('latin1', begins[i], ends[i])); // prettier-ignore
+      expect(foundTexts).toEqual(
+        indices.map((number) => (number < 0 ? null : texts[type](number))),
+      );
       out.release();
     }
     // After the first array of numbers has been written, the WebAssembly kernel also writes single numbers.
     for (const value of doubles.filter(Number.isFinite)) {
-      const alone = textWrittenBy((out) => writeDouble(out, Float64Array.of(value), 0));
-      if (alone !== String(value)) expect(alone).toBe(String(value));
+      const singleText = textWrittenBy((out) => writeDouble(out, Float64Array.of(value), 0));
+      if (singleText !== String(value)) expect(singleText).toBe(String(value));
     }
   }
 });

@@ -56,14 +56,14 @@ beforeAll(async () => {
 afterAll(() => engineFixture.close());
 
 /** Returns a page cache that keeps all pages, or none. */
-function newPageCache(keeps: boolean): PageCache & { readonly entries: Map<string, unknown> } {
+function newPageCache(keepsPages: boolean): PageCache & { readonly entries: Map<string, unknown> } {
   const entries = new Map<string, unknown>();
   return {
     entries,
     get: <T>(key: string) => entries.get(key) as T | undefined,
     set: (key, value, bytes) => {
       expect(bytes).toBeGreaterThan(0);
-      if (keeps) entries.set(key, value);
+      if (keepsPages) entries.set(key, value);
     },
   };
 }
@@ -85,8 +85,8 @@ function recordTextsByPages(
   request: QueryRequest = wholeRequest,
 ): readonly string[] {
   const projection = project(snapshot.columns, fields, request);
-  const rows = snapshot.segments.flatMap((segment, number) =>
-    Array.from({ length: segment.rows }, (_, row): RowRef => [number, row]),
+  const rows = snapshot.segments.flatMap((segment, segmentIndex) =>
+    Array.from({ length: segment.rows }, (_, row): RowRef => [segmentIndex, row]),
   );
   const source = openSegments(
     snapshot.files.slice(1).map((path) => ({ path: realpathSync(path) })),
@@ -101,12 +101,12 @@ function recordTextsByPages(
 /** Returns the texts of some records of one file. */
 function recordTextsOfFile(
   file: SegmentFile,
-  kept: PageCache,
+  cache: PageCache,
   rows: readonly number[],
   projection: readonly ProjectedColumn[],
 ): readonly string[] {
   const refs = rows.map((row): RowRef => [0, row]);
-  return materialise({ file: () => file, cache: kept }, refs, projection, 'json');
+  return materialise({ file: () => file, cache }, refs, projection, 'json');
 }
 
 /** Returns a cache for reading single rows, from columns in memory as far as possible, or from pages. */
@@ -188,16 +188,16 @@ describe('records read from their pages', () => {
   test(`are right for random datasets and fields (STRANDLAKE_SEED=${seed})`, async () => {
     const random = new Random(seed);
     for (let round = 0; round < 25; round++) {
-      const made = randomDataset(random);
+      const generated = randomDataset(random);
       // The client of the SQL engine loses members with the name `__proto__`.
-      if (JSON.stringify(made.columns).includes('"__proto__"')) continue;
-      const dataset = await storeGenerated(engineFixture, made);
+      if (JSON.stringify(generated.columns).includes('"__proto__"')) continue;
+      const dataset = await storeGenerated(engineFixture, generated);
       await expectSameAsNaive(dataset);
-      const paths = naiveFields(made.columns).map(({ path }) => path);
-      const some = () => random.shuffled(paths).slice(0, random.integerBelow(4));
-      const fields = [...some(), ['_commit'], ...(random.chance(0.2) ? [['no such']] : [])];
+      const paths = naiveFields(generated.columns).map(({ path }) => path);
+      const pickPaths = () => random.shuffled(paths).slice(0, random.integerBelow(4));
+      const fields = [...pickPaths(), ['_commit'], ...(random.chance(0.2) ? [['no such']] : [])];
       await expectSameAsNaive(dataset, { ...wholeRequest, fields: random.shuffled(fields) });
-      await expectSameAsNaive(dataset, { ...wholeRequest, excludeFields: some() });
+      await expectSameAsNaive(dataset, { ...wholeRequest, excludeFields: pickPaths() });
     }
   });
 
@@ -218,18 +218,18 @@ describe('records read from their pages', () => {
       const columns = randomColumns(next, 5, 2);
       const sources = [];
       for (const rows of [3, 1_500, 700]) {
-        const own = columns.filter(() => next() < 0.7);
-        const some = own.length === 0 ? columns : own;
-        sources.push(await writeRecords(some, randomValues(next, some, rows)));
+        const chosenColumns = columns.filter(() => next() < 0.7);
+        const storedColumns = chosenColumns.length === 0 ? columns : chosenColumns;
+        sources.push(await writeRecords(storedColumns, randomValues(next, storedColumns, rows)));
       }
       const file = join(folder, `merged-${nextDatasetId++}.parquet`);
-      const before = datasetOf(columns, sources.map(({ segment }) => segment), sources.map((source) => source.file)); // prettier-ignore
-      const found = recordTextsByPages(before);
-      expect(firstDifference(found, await readNaiveRecords(before))).toBeUndefined();
-      const merged = await mergeSegments(sources, columns, file);
-      const after = datasetOf(columns, [merged], [file]);
-      expect(firstDifference(recordTextsByPages(after), found)).toBeUndefined();
-      expect(firstDifference(await readNaiveRecords(after), found)).toBeUndefined();
+      const sourceDataset = datasetOf(columns, sources.map(({ segment }) => segment), sources.map((source) => source.file)); // prettier-ignore
+      const foundTexts = recordTextsByPages(sourceDataset);
+      expect(firstDifference(foundTexts, await readNaiveRecords(sourceDataset))).toBeUndefined();
+      const mergedSegment = await mergeSegments(sources, columns, file);
+      const mergedDataset = datasetOf(columns, [mergedSegment], [file]);
+      expect(firstDifference(recordTextsByPages(mergedDataset), foundTexts)).toBeUndefined();
+      expect(firstDifference(await readNaiveRecords(mergedDataset), foundTexts)).toBeUndefined();
     }
   });
 
@@ -239,17 +239,17 @@ describe('records read from their pages', () => {
       const columns = randomColumns(next, 5, 3);
       const rows = [1, 30, 2_000, 6_000][round % 4]!;
       const dataset = await createDatasetOfOneSegment(columns, randomValues(next, columns, rows));
-      const wanted = recordTextsByPages(dataset);
+      const expectedTexts = recordTextsByPages(dataset);
       const file = new SegmentFile({ path: realpathSync(dataset.snapshot.files[1]!) });
       const projection = project(columns, dataset.fields, wholeRequest);
-      const asked = Array.from({ length: 40 }, () => Math.floor(next() * rows));
+      const requestedRows = Array.from({ length: 40 }, () => Math.floor(next() * rows));
       for (const areInMemory of [false, true]) {
         const cache = newRowCache(areInMemory);
-        const found = recordTextsOfFile(file, cache, asked, projection);
-        expect(firstDifference(found, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
+        const foundTexts = recordTextsOfFile(file, cache, requestedRows, projection);
+        expect(firstDifference(foundTexts, requestedRows.map((row) => expectedTexts[row]!))).toBeUndefined(); // prettier-ignore
         // A reader of one record decodes no whole page.
-        for (const row of asked)
-          expect(recordTextsOfFile(file, cache, [row], projection)).toEqual([wanted[row]]);
+        for (const row of requestedRows)
+          expect(recordTextsOfFile(file, cache, [row], projection)).toEqual([expectedTexts[row]]);
       }
       file.close();
     }
@@ -269,27 +269,27 @@ describe('records read from their pages', () => {
 
   test(`have doubles, floats, longs and dates of any bits (STRANDLAKE_SEED=${seed})`, async () => {
     const next = random(seed + 2);
-    const word = () => Math.floor(next() * 2 ** 32);
+    const randomWord = () => Math.floor(next() * 2 ** 32);
     const bits = new DataView(new ArrayBuffer(8));
     const rows = 30_000;
-    const list = <T>(make: (i: number) => T): T[] =>
+    const columnValues = <T>(make: (i: number) => T): T[] =>
       Array.from({ length: rows }, (_, i) => make(i));
     const double = (i: number): number => {
       if (i < 4_200) return Math.sign((i % 2) - 0.5) * 2 ** ((i >> 1) - 1_074);
       if (i < 5_000) return Number(`${1 + (i % 9)}e${(i % 660) - 330}`);
       if (i < 20_000) return Math.round(next() * 10 ** (i % 22)) / 10 ** (i % 7);
-      bits.setUint32(0, word());
-      bits.setUint32(4, word());
+      bits.setUint32(0, randomWord());
+      bits.setUint32(4, randomWord());
       return bits.getFloat64(0);
     };
     const float = (i: number): number => {
       if (i < 600) return Math.fround(Math.sign((i % 2) - 0.5) * 2 ** ((i >> 1) - 150));
       if (i < 20_000) return Math.fround(double(i));
-      bits.setUint32(0, word());
+      bits.setUint32(0, randomWord());
       return bits.getFloat32(0);
     };
     const long = (i: number): bigint =>
-      BigInt.asIntN(64, (BigInt(word()) << 32n) | BigInt(word())) >> BigInt(i % 64);
+      BigInt.asIntN(64, (BigInt(randomWord()) << 32n) | BigInt(randomWord())) >> BigInt(i % 64);
     const date = (i: number): bigint => {
       const micros = long(i);
       return [micros, (micros / 1_000_000n) * 1_000_000n, (micros / 86_400_000_000n) * 86_400_000_000n][i % 3]!; // prettier-ignore
@@ -303,10 +303,10 @@ describe('records read from their pages', () => {
       column('date', 'date'),
       listColumn(column('dates', 'date')),
     ];
-    const integers = list((i) => (word() | 0) >> (i % 32));
+    const integers = columnValues((i) => (randomWord() | 0) >> (i % 32));
     integers[0] = -(2 ** 31);
     await expectSameAsNaive(
-      await createDatasetOfOneSegment(columns, [list(double), list((i) => [double(i)]), list(float), list(long), integers, list(date), list((i) => [null, date(i)])]), // prettier-ignore
+      await createDatasetOfOneSegment(columns, [columnValues(double), columnValues((i) => [double(i)]), columnValues(float), columnValues(long), integers, columnValues(date), columnValues((i) => [null, date(i)])]), // prettier-ignore
     );
   });
 
@@ -316,20 +316,22 @@ describe('records read from their pages', () => {
     const rows = 20_000;
     const values = [Array.from({ length: rows }, (_, i) => BigInt(i)), randomValues(next, [columns[1]!], rows)[0]!]; // prettier-ignore
     const dataset = await createDatasetOfOneSegment(columns, values);
-    const wanted = await readNaiveRecords(dataset);
+    const expectedTexts = await readNaiveRecords(dataset);
     const file = new SegmentFile({ path: realpathSync(dataset.snapshot.files[1]!) });
     const projection = project(columns, dataset.fields, wholeRequest);
-    const asked = Array.from({ length: 300 }, () => Math.floor(next() * rows));
-    asked.push(asked[0]!, rows - 1, 0);
-    const kept = newPageCache(true);
-    const found = recordTextsOfFile(file, kept, asked, projection);
-    expect(firstDifference(found, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
-    const { size } = kept.entries;
-    expect(recordTextsOfFile(file, kept, asked, projection)).toEqual(found);
-    expect(kept.entries.size).toBe(size);
-    expect(recordTextsOfFile(file, newPageCache(false), asked, projection)).toEqual(found);
+    const requestedRows = Array.from({ length: 300 }, () => Math.floor(next() * rows));
+    requestedRows.push(requestedRows[0]!, rows - 1, 0);
+    const cache = newPageCache(true);
+    const foundTexts = recordTextsOfFile(file, cache, requestedRows, projection);
+    expect(firstDifference(foundTexts, requestedRows.map((row) => expectedTexts[row]!))).toBeUndefined(); // prettier-ignore
+    const { size } = cache.entries;
+    expect(recordTextsOfFile(file, cache, requestedRows, projection)).toEqual(foundTexts);
+    expect(cache.entries.size).toBe(size);
+    expect(recordTextsOfFile(file, newPageCache(false), requestedRows, projection)).toEqual(
+      foundTexts,
+    );
     expect(recordTextsOfFile(file, newPageCache(false), [1, 2], [])).toEqual(['{}', '{}']);
-    expect(() => recordTextsOfFile(file, kept, [rows], projection)).toThrow('has no row 20000');
+    expect(() => recordTextsOfFile(file, cache, [rows], projection)).toThrow('has no row 20000');
     file.close();
   });
 
@@ -338,20 +340,20 @@ describe('records read from their pages', () => {
     const { file: path } = await writeRecords(columns, [
       Array.from({ length: 9_000 }, (_, i) => `text ${i}`),
     ]);
-    const stored = readFileSync(path);
-    const good = new SegmentFile({ path: realpathSync(path) });
-    const { leaves, groups } = good;
-    const { offsets, bytes, firstRows } = good.offsetIndexOf(groups[0]!, groups[0]!.chunks[leaves.length - 1]!)!; // prettier-ignore
-    good.close();
+    const fileBytes = readFileSync(path);
+    const undamagedFile = new SegmentFile({ path: realpathSync(path) });
+    const { leaves, groups } = undamagedFile;
+    const { offsets, bytes, firstRows } = undamagedFile.offsetIndexOf(groups[0]!, groups[0]!.chunks[leaves.length - 1]!)!; // prettier-ignore
+    undamagedFile.close();
     const begin = offsets[1]! + 40;
-    stored.fill(255, begin, offsets[1]! + bytes[1]!);
-    const damaged = join(folder, 'damaged.parquet');
-    writeFileSync(damaged, stored);
-    const file = new SegmentFile({ path: realpathSync(damaged) });
-    const read = (row: number) =>
+    fileBytes.fill(255, begin, offsets[1]! + bytes[1]!);
+    const damagedPath = join(folder, 'damaged.parquet');
+    writeFileSync(damagedPath, fileBytes);
+    const file = new SegmentFile({ path: realpathSync(damagedPath) });
+    const readRow = (row: number) =>
       recordTextsOfFile(file, newPageCache(false), [row], project(columns, [], wholeRequest));
-    expect(read(0)[0]).toContain('"text 0"');
-    expect(() => read(firstRows[1]!)).toThrow(
+    expect(readRow(0)[0]).toContain('"text 0"');
+    expect(() => readRow(firstRows[1]!)).toThrow(
       expect.objectContaining({ code: 'damaged', message: expect.stringContaining('damaged.parquet') as unknown }), // prettier-ignore
     );
     file.close();
@@ -361,34 +363,34 @@ describe('records read from their pages', () => {
     const columns = [column('n', 'integer'), column('text', 'string'), listColumn(column('list', 'long')), column('flag', 'boolean')]; // prettier-ignore
     const rows = 60_000;
     const values = [Array.from({ length: rows }, (_, i) => (i * 7919) % rows), Array.from({ length: rows }, (_, i) => `${'x'.repeat(90)}${i}`), Array.from({ length: rows }, (_, i) => (i % 7 === 0 ? null : Array.from({ length: i % 4 }, (__, at) => BigInt(at * i)))), Array.from({ length: rows }, (_, i) => i % 3 === 0)]; // prettier-ignore
-    const ofRust = join(folder, 'rust.parquet');
-    writeFileSync(ofRust, encodeByWasm(columns, batchOf(columns, values, rows, 1n)));
-    const { file: ours, segment } = await writeRecords(columns, values);
-    const ofSql = join(folder, 'sql.parquet');
+    const rustPath = join(folder, 'rust.parquet');
+    writeFileSync(rustPath, encodeByWasm(columns, batchOf(columns, values, rows, 1n)));
+    const { file: ourPath, segment } = await writeRecords(columns, values);
+    const sqlPath = join(folder, 'sql.parquet');
     const duckdb = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
-    await duckdb.run(`COPY (SELECT * FROM read_parquet('${ours}')) TO '${ofSql}' (FORMAT parquet, COMPRESSION zstd)`); // prettier-ignore
+    await duckdb.run(`COPY (SELECT * FROM read_parquet('${ourPath}')) TO '${sqlPath}' (FORMAT parquet, COMPRESSION zstd)`); // prettier-ignore
     duckdb.closeSync();
-    for (const path of [ofRust, ofSql]) {
+    for (const path of [rustPath, sqlPath]) {
       const dataset = datasetOf(columns, [segment], [path]);
       await expectSameAsNaive(dataset);
-      const wanted = recordTextsByPages(dataset);
+      const expectedTexts = recordTextsByPages(dataset);
       const file = new SegmentFile({ path: realpathSync(path) });
       const projection = project(columns, dataset.fields, wholeRequest);
       for (let row = 0; row < rows; row += 7_919)
         expect(recordTextsOfFile(file, newRowCache(false), [row], projection)).toEqual([
-          wanted[row],
+          expectedTexts[row],
         ]);
       file.close();
     }
   });
 
   test('have values of a segment from before its columns became wider', async () => {
-    const before = [
+    const storedColumns = [
       column('long', 'integer'), column('double', 'integer'), column('real', 'long'), column('single', 'float'),
       column('text', 'double'), column('flag', 'boolean'), column('day', 'date'), column('list', 'integer'),
       listColumn(column('texts', 'long')), column('objects', 'object', [column('a', 'integer'), column('b', 'string')]),
     ]; // prettier-ignore
-    const after = [
+    const widerColumns = [
       column('long', 'long'), column('double', 'double'), column('real', 'double'), column('single', 'double'),
       column('text', 'string'), column('flag', 'text'), column('day', 'string'), listColumn(column('list', 'double')),
       listColumn(column('texts', 'string')), listColumn(column('objects', 'object', [column('a', 'long'), column('b', 'string')])),
@@ -398,25 +400,27 @@ describe('records read from their pages', () => {
       [1e21, 0.5, null], [true, null, false], [0n, 1_500_000n, null], [1, null, 3],
       [[1n, null], [], null], [{ a: 1, b: 'x' }, { a: null, b: null }, null],
     ]; // prettier-ignore
-    const { file, segment } = await writeRecords(before, values);
-    const projection = project(after, [], {
+    const { file, segment } = await writeRecords(storedColumns, values);
+    const projection = project(widerColumns, [], {
       ...wholeRequest,
       excludeFields: [['_id'], ['_commit']],
     });
     const source = openSegments([{ path: realpathSync(file) }]);
     const refs = [[0, 0], [0, 1], [0, 2]] as const; // prettier-ignore
-    const found = materialise(source, refs, projection, 'json');
-    expect(found.map((text) => parseJson(text))).toEqual([
+    const foundTexts = materialise(source, refs, projection, 'json');
+    expect(foundTexts.map((text) => parseJson(text))).toEqual([
       { long: 1, double: 7, real: 2 ** 52, single: Math.fround(0.1), text: '1e+21', flag: 'true', day: '1970-01-01', list: [1], texts: ['1', null], objects: [{ a: 1, b: 'x' }] },
       { long: -1, double: null, real: -3, single: null, text: '0.5', flag: null, day: '1970-01-01T00:00:01.500000', list: null, texts: [], objects: [{}] },
       { long: null, double: -8, real: null, single: 0.5, text: null, flag: 'false', day: null, list: [3], texts: null, objects: null },
     ]); // prettier-ignore
     const batch = materialise(source, refs, projection, 'arrow');
-    expect(plainObjectsOf(batch)).toEqual(found.map((text) => parseJson(text)));
-    const narrowed = project([column('text', 'integer')], [], wholeRequest);
-    expect(() => materialise(source, [[0, 0]], narrowed, 'json')).toThrow(/column text holds values of type double/); // prettier-ignore
-    const unlisted = project([column('texts', 'string')], [], wholeRequest);
-    expect(() => materialise(source, [[0, 0]], unlisted, 'json')).toThrow(/another shape/);
+    expect(plainObjectsOf(batch)).toEqual(foundTexts.map((text) => parseJson(text)));
+    const narrowedProjection = project([column('text', 'integer')], [], wholeRequest);
+    expect(() => materialise(source, [[0, 0]], narrowedProjection, 'json')).toThrow(/column text holds values of type double/); // prettier-ignore
+    const unlistedProjection = project([column('texts', 'string')], [], wholeRequest);
+    expect(() => materialise(source, [[0, 0]], unlistedProjection, 'json')).toThrow(
+      /another shape/,
+    );
     source.close();
     expect(segment.rows).toBe(3);
   });
@@ -424,16 +428,18 @@ describe('records read from their pages', () => {
 
 /** Returns the records of a batch as plain objects. */
 function plainObjectsOf(batch: RecordBatch): unknown[] {
-  const plain = (value: unknown): unknown => {
+  const plainValueOf = (value: unknown): unknown => {
     if (value === null || value === undefined) return null;
     if (typeof value === 'bigint') return Number(value);
     if (typeof value !== 'object') return value;
-    if (Symbol.iterator in value && !('toJSON' in value && !Array.isArray((value as { toJSON(): unknown }).toJSON()))) return [...(value as Iterable<unknown>)].map(plain); // prettier-ignore
+    if (Symbol.iterator in value && !('toJSON' in value && !Array.isArray((value as { toJSON(): unknown }).toJSON()))) return [...(value as Iterable<unknown>)].map(plainValueOf); // prettier-ignore
     const entries = Object.entries((value as { toJSON(): object }).toJSON());
-    return Object.fromEntries(entries.map(([name, member]) => [name, plain(member)]).filter(([, member]) => member !== null)); // prettier-ignore
+    return Object.fromEntries(entries.map(([name, member]) => [name, plainValueOf(member)]).filter(([, member]) => member !== null)); // prettier-ignore
   };
   return Array.from({ length: batch.numRows }, (_, row) => {
     const record = batch.get(row)!.toJSON() as Record<string, unknown>;
-    return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, plain(value)]));
+    return Object.fromEntries(
+      Object.entries(record).map(([name, value]) => [name, plainValueOf(value)]),
+    );
   });
 }

@@ -16,20 +16,20 @@ function withPlainNumbers(answer: string): string {
   );
 }
 
-/** Whether two answers are equal as texts, except for the last digits of sums of doubles. */
-export function areAlikeAnswers(found: string, sqlText: string): boolean {
-  const wanted = withPlainNumbers(sqlText);
-  if (found === wanted) return true;
-  const [some, others] = [splitAtNumbers(withPlainNumbers(found)), splitAtNumbers(wanted)];
-  if (some.length !== others.length) return false;
+/** Tells whether two answers are equal as texts, except for the last digits of sums of doubles. */
+export function areAlikeAnswers(answer: string, sqlText: string): boolean {
+  const sqlAnswer = withPlainNumbers(sqlText);
+  if (answer === sqlAnswer) return true;
+  const [pieces, sqlPieces] = [splitAtNumbers(withPlainNumbers(answer)), splitAtNumbers(sqlAnswer)];
+  if (pieces.length !== sqlPieces.length) return false;
   // A tolerance is needed: a standard deviation of zero may be the square root of a rounding error.
-  return some.every((piece, index) => {
-    const other = others[index]!;
-    if (piece === other) return true;
+  return pieces.every((piece, index) => {
+    const sqlPiece = sqlPieces[index]!;
+    if (piece === sqlPiece) return true;
     const [name, value] = piece.split(':') as [string, string | undefined];
-    const [otherName, otherValue] = other.split(':') as [string, string | undefined];
-    if (name !== otherName || !inexactStatistics.has(name.slice(1, -1))) return false;
-    const [a, b] = [Number(value), Number(otherValue)];
+    const [sqlName, sqlValue] = sqlPiece.split(':') as [string, string | undefined];
+    if (name !== sqlName || !inexactStatistics.has(name.slice(1, -1))) return false;
+    const [a, b] = [Number(value), Number(sqlValue)];
     return Math.abs(a - b) <= 1e-9 * (Math.abs(a) + Math.abs(b)) + 1e-6;
   });
 }

@@ -41,8 +41,8 @@ export function selectRandomRecords(
     return own.every((mark) => mark === 0) && random.chance(0.8) ? 'none' : own;
   });
   const field = { name: '_id', path: ['_id'], type: 'string' } as const;
-  const listed = ids.length === 0 ? none : freezePredicate({ kind: 'in', field, values: ids, ignoreCase: false }); // prettier-ignore
-  return { selections, predicate: share === 1 ? all : listed, rows };
+  const idPredicate = ids.length === 0 ? none : freezePredicate({ kind: 'in', field, values: ids, ignoreCase: false }); // prettier-ignore
+  return { selections, predicate: share === 1 ? all : idPredicate, rows };
 }
 
 /** Returns the answers of the SQL engine to facets. */
@@ -82,9 +82,9 @@ export function computeAnswersByColumns(
   });
   const partials: (readonly FacetPartial[])[] = [];
   for (const { counter } of threads) {
-    const own = counter.partial();
-    if (isUnsupported(own)) return undefined;
-    partials.push(cloneAcrossThreads(own));
+    const partial = counter.partial();
+    if (isUnsupported(partial)) return undefined;
+    partials.push(cloneAcrossThreads(partial));
   }
   return facetJson(facets, partials);
 }

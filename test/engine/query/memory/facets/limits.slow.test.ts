@@ -27,8 +27,14 @@ function termsFacet(type: StoredType, name: string, nested: readonly Facet[] = [
 }
 
 function segmentViewOf(values: ColumnValues, rows: number): SegmentView {
-  const own: MemoryColumn = { rows, offsets: undefined, present: undefined, values, bytes: 0 };
-  return { rows, column: () => own };
+  const memoryColumn: MemoryColumn = {
+    rows,
+    offsets: undefined,
+    present: undefined,
+    values,
+    bytes: 0,
+  };
+  return { rows, column: () => memoryColumn };
 }
 
 describe('columns in memory leave to the SQL engine', () => {
@@ -88,17 +94,17 @@ describe('columns in memory leave to the SQL engine', () => {
 
   test('more distinct strings than a thread may count, or larger ones', () => {
     const strings = Array.from({ length: 200_001 }, (_, i) => `rs${i}`);
-    const long = strings.slice(0, 20_000).map((text) => text.padEnd(4_000, 'x'));
-    const enough = strings.slice(1);
-    for (const [texts, isCounted] of [[strings, false], [long, false], [enough, true]] as const) {
-      const terms = createFacetAccumulator([termsFacet('string', 'x')]);
-      expect(terms.add(viewOfStrings(texts), 'all') === undefined).toBe(isCounted);
+    const longStrings = strings.slice(0, 20_000).map((text) => text.padEnd(4_000, 'x'));
+    const allowedStrings = strings.slice(1);
+    for (const [texts, isCounted] of [[strings, false], [longStrings, false], [allowedStrings, true]] as const) {
+      const accumulator = createFacetAccumulator([termsFacet('string', 'x')]);
+      expect(accumulator.add(viewOfStrings(texts), 'all') === undefined).toBe(isCounted);
       const dictionary = { strings: texts, utf8: utf8Of(texts) };
       const indices = Uint32Array.from(texts, (_, i) => i);
       const values = { kind: 'dictionary', indices, dictionary } as unknown as ColumnValues;
-      const ofDictionary = createFacetAccumulator([termsFacet('string', 'x')]);
-      ofDictionary.add(segmentViewOf(values, texts.length), 'all');
-      expect('unsupported' in ofDictionary.partial()).toBe(!isCounted);
+      const dictionaryAccumulator = createFacetAccumulator([termsFacet('string', 'x')]);
+      dictionaryAccumulator.add(segmentViewOf(values, texts.length), 'all');
+      expect('unsupported' in dictionaryAccumulator.partial()).toBe(!isCounted);
     }
   }); // prettier-ignore
 });
@@ -116,7 +122,7 @@ function viewOfStrings(strings: readonly string[]): SegmentView {
 test(`columns in memory count 150,000 different strings, in several segments and threads (seed ${seed})`, () => {
   const random = new Random(seed);
   const counts = new Map<string, number>();
-  const parts = random.list(2, () => {
+  const partials = random.list(2, () => {
     const counter = createFacetAccumulator([termsFacet('string', 'x')]);
     for (let segment = 0; segment < 2; segment++) {
       const strings = random.list(200_000, () => `rs${random.integerBelow(150_000)}`);
@@ -127,23 +133,23 @@ test(`columns in memory count 150,000 different strings, in several segments and
   });
   const expected = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   expect(expected.length).toBeGreaterThan(130_000);
-  const [answer] = facetJson([termsFacet('string', 'x')], parts);
+  const [answer] = facetJson([termsFacet('string', 'x')], partials);
   expect(answer === JSON.stringify(expected)).toBe(true);
 });
 
 test('more terms than a response may hold are refused like those of the SQL path, naming the facet that is too many (T0)', () => {
-  const half = budgets.facetTerms / 2 + 1;
-  const numbers = Float64Array.from({ length: half }, (_, i) => i);
+  const termCount = budgets.facetTerms / 2 + 1;
+  const numbers = Float64Array.from({ length: termCount }, (_, i) => i);
   const partial: PartialBuckets = {
     kind: 'buckets',
     keys: { kind: 'numbers', numbers },
     keyOf: undefined,
     parents: undefined,
-    counts: new Uint32Array(half).fill(1),
+    counts: new Uint32Array(termCount).fill(1),
     nested: [],
   };
-  const one = facetJson([termsFacet('integer', 'a')], [[partial]]);
-  expect(JSON.parse(one[0]!)).toHaveLength(half);
+  const answers = facetJson([termsFacet('integer', 'a')], [[partial]]);
+  expect(JSON.parse(answers[0]!)).toHaveLength(termCount);
   expect(() =>
     facetJson([termsFacet('integer', 'a'), termsFacet('integer', 'b')], [[partial, partial]]),
   ).toThrow(/^The facet of b has too many terms: .* may have 1000000 at most/);
@@ -156,9 +162,9 @@ test('the answers over no thread are those over no record', () => {
     { kind: 'stats', field: fieldRefOf('double', 'x'), extended: false },
     { kind: 'percentiles', field: fieldRefOf('double', 'x'), percents: [50] },
   ];
-  const wanted = ['[]', '0', '{"count":0,"min":null,"max":null,"avg":null,"sum":null}', '{"50.0":null}']; // prettier-ignore
-  expect(facetJson(facets, [])).toEqual(wanted);
+  const emptyAnswers = ['[]', '0', '{"count":0,"min":null,"max":null,"avg":null,"sum":null}', '{"50.0":null}']; // prettier-ignore
+  expect(facetJson(facets, [])).toEqual(emptyAnswers);
   expect(
     facetJson(facets, [createFacetAccumulator(facets).partial() as readonly FacetPartial[]]),
-  ).toEqual(wanted);
+  ).toEqual(emptyAnswers);
 });

@@ -25,16 +25,19 @@ export function randomSegmentView(
   rows: readonly TestRow[],
   dictionaries: Dictionaries,
 ): SegmentView {
-  const known = new Map<string, MemoryColumn | undefined>();
+  const columnsByPath = new Map<string, MemoryColumn | undefined>();
   return {
     rows: rows.length,
     column: ({ path }: FieldRef) => {
       const key = JSON.stringify(path);
-      if (!known.has(key)) {
-        const found = columnsAlongPath(columns, path);
-        known.set(key, found && randomColumnResult(random, found, path, rows, dictionaries));
+      if (!columnsByPath.has(key)) {
+        const columnsOnPath = columnsAlongPath(columns, path);
+        columnsByPath.set(
+          key,
+          columnsOnPath && randomColumnResult(random, columnsOnPath, path, rows, dictionaries),
+        );
       }
-      return known.get(key);
+      return columnsByPath.get(key);
     },
   };
 }
@@ -43,36 +46,36 @@ function columnsAlongPath(
   columns: Columns,
   path: readonly string[],
 ): readonly Column[] | undefined {
-  const found: Column[] = [];
+  const columnsOnPath: Column[] = [];
   let siblings: Columns | undefined = columns;
   for (const name of path) {
     const next: Column | undefined = siblings?.find((column) => column.name === name);
     if (!next) return undefined;
-    found.push(next);
+    columnsOnPath.push(next);
     siblings = next.children;
   }
-  return found;
+  return columnsOnPath;
 }
 
 function randomColumnResult(
   random: Random,
-  way: readonly Column[],
+  columnsOnPath: readonly Column[],
   path: readonly string[],
   rows: readonly TestRow[],
   dictionaries: Dictionaries,
 ): MemoryColumn {
-  const { type } = way.at(-1)!;
+  const { type } = columnsOnPath.at(-1)!;
   const values = rows.map((row) => valuesOf(row, path));
-  if (way.some(({ isList }) => isList)) {
+  if (columnsOnPath.some(({ isList }) => isList)) {
     const offsets = new Int32Array(rows.length + 1);
     values.forEach((own, row) => (offsets[row + 1] = offsets[row]! + own.length));
-    const all = randomColumnValues(random, type, values.flat(), path, dictionaries);
-    return { rows: rows.length, offsets, present: undefined, values: all, bytes: 0 };
+    const columnValues = randomColumnValues(random, type, values.flat(), path, dictionaries);
+    return { rows: rows.length, offsets, present: undefined, values: columnValues, bytes: 0 };
   }
-  const isWhole = values.every((own) => own.length === 1) && random.chance(0.7);
-  const present = isWhole ? undefined : Uint8Array.from(values, (own) => own.length);
-  const all = randomColumnValues(random, type, values.map(([value]) => value ?? null), path, dictionaries); // prettier-ignore
-  return { rows: rows.length, offsets: undefined, present, values: all, bytes: 0 };
+  const hasOneEach = values.every((own) => own.length === 1) && random.chance(0.7);
+  const present = hasOneEach ? undefined : Uint8Array.from(values, (own) => own.length);
+  const columnValues = randomColumnValues(random, type, values.map(([value]) => value ?? null), path, dictionaries); // prettier-ignore
+  return { rows: rows.length, offsets: undefined, present, values: columnValues, bytes: 0 };
 }
 
 function randomColumnValues(
@@ -147,6 +150,6 @@ function randomStringValues(
     return index;
   });
   const narrowest = strings.length <= 256 ? Uint8Array : strings.length <= 65_536 ? Uint16Array : Uint32Array; // prettier-ignore
-  const Kind = random.chance(0.8) ? narrowest : Uint32Array;
-  return { kind: 'dictionary', indices: Kind.from(indices), dictionary };
+  const IndexArray = random.chance(0.8) ? narrowest : Uint32Array;
+  return { kind: 'dictionary', indices: IndexArray.from(indices), dictionary };
 }

@@ -13,11 +13,11 @@ import { seed } from '../../../../seed.js';
 function exactSum(values: readonly number[]): number {
   const total = values.reduce((sum, value) => sum + scaledInteger(value), 0n);
   const size = total < 0n ? -total : total;
-  const spare = BigInt(Math.max(0, size.toString(2).length - 56));
+  const cutBits = BigInt(Math.max(0, size.toString(2).length - 56));
   // If any of the bits that are cut off is set, the last remaining bit is set too, so that an inexact half is not rounded as an exact one;
   // the conversion to a double then rounds ties to even.
-  const cut = (size >> spare) | (size & ((1n << spare) - 1n) ? 1n : 0n);
-  const number = Number(cut) * 2 ** (Number(spare) - 200);
+  const keptBits = (size >> cutBits) | (size & ((1n << cutBits) - 1n) ? 1n : 0n);
+  const number = Number(keptBits) * 2 ** (Number(cutBits) - 200);
   return total < 0n ? -number : number;
 }
 
@@ -38,14 +38,14 @@ function randomNumbers(random: Random): number[] {
   });
 }
 
-test(`parts keep the exact sum of any numbers (STRANDLAKE_SEED=${seed})`, () => {
+test(`an expansion keeps the exact sum of any numbers (STRANDLAKE_SEED=${seed})`, () => {
   const random = new Random(seed);
   for (let i = 0; i < 500; i++) {
     const values = random.list(random.integerBelow(12), () => (random.next() - 0.5) * 2 ** (random.integerBelow(120) - 60)); // prettier-ignore
     if (random.chance(0.5)) values.push(...values.map((value) => -value * random.pick([1, 0.5])));
-    const parts: Expansion = [];
-    for (const value of values) growExpansion(parts, value);
-    expect(nearestDouble(parts) + 0).toBe(exactSum(values) + 0);
+    const expansion: Expansion = [];
+    for (const value of values) growExpansion(expansion, value);
+    expect(nearestDouble(expansion) + 0).toBe(exactSum(values) + 0);
   }
 });
 
@@ -65,8 +65,8 @@ test(`the sum of doubles is the nearest to the exact one, however they are share
 test(`the sum of whole numbers is exact beyond 2^53 (STRANDLAKE_SEED=${seed})`, () => {
   const random = new Random(seed);
   for (let i = 0; i < 8; i++) {
-    const most = random.pick([2 ** 53, 2 ** 31]);
-    const values = random.list(1 + random.integerBelow(30_000), () => Math.floor(random.next() * most) * random.pick([1, 1, -1])); // prettier-ignore
+    const limit = random.pick([2 ** 53, 2 ** 31]);
+    const values = random.list(1 + random.integerBelow(30_000), () => Math.floor(random.next() * limit) * random.pick([1, 1, -1])); // prettier-ignore
     const sum = values.reduce((all, value) => all + BigInt(value), 0n);
     expect(sumByThreads(random, values, 'long')).toContain(`"sum":${sum}`);
   }
