@@ -30,7 +30,7 @@ for (const paths of declaredPaths.values())
  * Returns how a successful answer differs from what its operation declares: in the schema of its JSON, or in the media type of other
  * content. Returns nothing for failures, and for addresses without an operation, such as those below a path prefix.
  */
-export function undeclaredParts(
+export function differencesFromDeclaration(
   method: string,
   url: string,
   status: number,
@@ -39,22 +39,19 @@ export function undeclaredParts(
 ): readonly string[] {
   if (status < 200 || status > 299) return [];
   const parts = new URL(url).pathname.split('/');
-  const declared = declaredPaths
+  const declaredPath = declaredPaths
     .get(`${method} ${parts.length}`)
     ?.find((one) => one.parts.every((part, i) => part.startsWith(':') || part === parts[i]));
-  if (declared === undefined) return [];
-  const { row, schema } = declared;
+  if (declaredPath === undefined) return [];
+  const { row, schema } = declaredPath;
   const isJson = mediaType === 'application/json';
   // An operation with a schema may have other formats, such as pages of records as CSV, which have none.
   const jsonErrors = schema !== undefined && isJson ? schemaErrors(schema, json) : [];
-  const found = schema === undefined ? undeclaredMediaType(row, mediaType) : jsonErrors;
-  return found.map((text) => `${row.id}: ${text}`);
+  const differences = schema === undefined ? mediaTypeErrors(row, mediaType) : jsonErrors;
+  return differences.map((text) => `${row.id}: ${text}`);
 }
 
-function undeclaredMediaType(
-  { answer }: OperationRow,
-  mediaType: string | null,
-): readonly string[] {
+function mediaTypeErrors({ answer }: OperationRow, mediaType: string | null): readonly string[] {
   const { examples } = answer as { readonly examples: Readonly<Record<string, string>> };
   const [name = ''] = (mediaType ?? '').split(';');
   const isDeclared = Object.keys(examples).length === 0 || Object.hasOwn(examples, name);

@@ -44,21 +44,21 @@ const reasonsNotToRunSql: Readonly<Record<string, string>> = {
 
 /** How an example is tested, by its language. */
 const addExampleByLanguage: Readonly<Record<string, (example: Example) => void>> = {
-  '': (example) => addShellExample({ ...example, text: curlCommands(example.text) }),
+  '': (example) => addShellExample({ ...example, text: curlCommandsIn(example.text) }),
   sh: addShellExample,
   json: (example) => addExample(example, () => sendJson(example)),
   python: (example) => {
-    const missing = importedModules(example.text).filter(
+    const missingModules = importedModulesIn(example.text).filter(
       (name) => !installedPythonModules.has(name),
     );
-    if (missing.length > 0)
-      test.skip(`${exampleTitle(example)} (needs Python with ${missing.join(', ')})`, () => {}); // prettier-ignore
+    if (missingModules.length > 0)
+      test.skip(`${exampleTitleOf(example)} (needs Python with ${missingModules.join(', ')})`, () => {}); // prettier-ignore
     else addExample(example, () => runPython(example));
   },
   sql: (example) => {
     const engine = /^-- (ClickHouse|.* extension)/.exec(example.text)?.[1] ?? '';
     const reason = reasonsNotToRunSql[engine];
-    if (reason !== undefined) test.skip(`${exampleTitle(example)} (${reason})`, () => {});
+    if (reason !== undefined) test.skip(`${exampleTitleOf(example)} (${reason})`, () => {});
     else addExample(example, () => runSql(example));
   },
   Filter: (example) =>
@@ -81,7 +81,7 @@ const installedPythonModules = new Set(
       '-c',
       'import importlib.util as u, sys\nprint(*[n for n in sys.argv[1:] if u.find_spec(n)])',
       ...examples.flatMap(({ language, text }) =>
-        language === 'python' ? importedModules(text) : [],
+        language === 'python' ? importedModulesIn(text) : [],
       ),
     ],
     { encoding: 'utf8' },
@@ -110,12 +110,12 @@ beforeAll(async () => {
   const owner = { email: 'owner@localhost', domain: 'local', token: { name: 'documents' } };
   const createdOwner = await server.catalog.transaction((tx) => createUser(tx, owner, server.key));
   client = clientFor(server.url, createdOwner.user, createdOwner.token?.secret ?? '');
-  const vault = idOf(await client.post('/v2/vaults', { name: 'examples' }));
-  const object = { vault_id: vault, object_type: 'file', filename: 'clinvar.vcf.gz' };
+  const vaultId = idOf(await client.post('/v2/vaults', { name: 'examples' }));
+  const object = { vault_id: vaultId, object_type: 'file', filename: 'clinvar.vcf.gz' };
   const file = await client.post('/v2/objects', object);
   const content = readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz');
   await sendRequest('', 'PUT', String(file.json['upload_url']), content);
-  const dataset = { vault_id: vault, object_type: 'dataset', filename: 'clinvar' };
+  const dataset = { vault_id: vaultId, object_type: 'dataset', filename: 'clinvar' };
   bundledDatasetId = idOf(await client.post('/v2/objects', dataset));
   bundledFileId = idOf(file);
   const importParams = { dataset_id: bundledDatasetId, object_id: bundledFileId };
@@ -136,25 +136,26 @@ describe('the bundled dataset', () => {
     .filter((line) => line !== '' && !line.startsWith('#'))
     .flatMap((line) => {
       const [chromosome, position, , reference = '', alternate = '', , , info = ''] = line.split('\t');
-      const value = (key: string) => new RegExp(`(?:^|;)${key}=([^;]*)`).exec(info)?.[1];
-      const genes = value('GENEINFO')?.split('|').map((one) => one.split(':')[0]) ?? [];
-      const record = { chromosome, start: Number(position), reference, genes, rs: value('RS'), diseases: value('CLNDN')?.split('|') ?? [] };
+      const infoValueOf = (key: string) => new RegExp(`(?:^|;)${key}=([^;]*)`).exec(info)?.[1];
+      const genes = infoValueOf('GENEINFO')?.split('|').map((one) => one.split(':')[0]) ?? [];
+      const record =
+        { chromosome, start: Number(position), reference, genes, rs: infoValueOf('RS'), diseases: infoValueOf('CLNDN')?.split('|') ?? [] };
       return alternate.split(',').map((allele) => ({ ...record, allele }));
     }); // prettier-ignore
-  type Wanted = (typeof sourceRecords)[number];
+  type SourceRecord = (typeof sourceRecords)[number];
 
-  const ask = async (entities: unknown): Promise<readonly [number, ReadonlyMap<string, number>]> => {
+  const queryEntities = async (entities: unknown): Promise<readonly [number, ReadonlyMap<string, number>]> => {
     const body = { entities, facets: { 'info.CLNDN': { limit: 0 } }, limit: 0 };
     const { status, json, text } = await client.post(`/v2/datasets/${bundledDatasetId}/data`, body);
     expect([status, text]).toEqual([200, expect.any(String)]);
     const facet = (json['facets'] as Record<string, [string, number][]>)['info.CLNDN']!;
     return [Number(json['total']), new Map(facet)];
   }; // prettier-ignore
-  const isIn = (from: number, to: number) => ({ chromosome, start, reference }: Wanted) =>
+  const isIn = (from: number, to: number) => ({ chromosome, start, reference }: SourceRecord) =>
     chromosome === '13' && start <= to && start + reference.length > from; // prettier-ignore
-  const brca2 = ({ genes }: Wanted) => genes.includes('BRCA2');
+  const brca2 = ({ genes }: SourceRecord) => genes.includes('BRCA2');
 
-  test.each<[unknown, (record: Wanted) => boolean]>([
+  test.each<[unknown, (record: SourceRecord) => boolean]>([
     [['gene', 'BRCA2'], brca2],
     [['gene', 'FANCD1'], brca2],
     [['variant', 'brca2'], brca2],
@@ -167,7 +168,7 @@ describe('the bundled dataset', () => {
     for (const record of records)
       for (const name of new Set(record.diseases)) diseases.set(name, (diseases.get(name) ?? 0) + 1);
     expect(records.length).toBeGreaterThan(0);
-    expect(await ask([pair])).toEqual([records.length, diseases]);
+    expect(await queryEntities([pair])).toEqual([records.length, diseases]);
   }); // prettier-ignore
 
   test('answers variants and rs ids in every notation', async () => {
@@ -175,10 +176,10 @@ describe('the bundled dataset', () => {
     const samePlaceRecords = sourceRecords.filter(({ chromosome, start, reference, allele }) => chromosome === '13' && start === brca2Record.start && reference === brca2Record.reference && allele === brca2Record.allele);
     const { start, reference, allele } = brca2Record;
     for (const name of [`13-${start}-${reference}-${allele}`, `chr13:${start}:${reference}:${allele}`, `13:g.${start}${reference}>${allele}`, `hg38-13-${start}-${reference}-${allele}`, `GRCH38-13-${start}-${start}-${allele}`])
-      expect([name, (await ask([['variant', name]]))[0]]).toEqual([name, samePlaceRecords.length]);
+      expect([name, (await queryEntities([['variant', name]]))[0]]).toEqual([name, samePlaceRecords.length]);
     const sameRsRecords = sourceRecords.filter(({ rs }) => rs?.split('|').includes(brca2Record.rs!));
-    expect((await ask([['variant', `rs${brca2Record.rs!}`]]))[0]).toBe(sameRsRecords.length);
-    expect((await ask([['variant', `hg19-13-${start}-${reference}-${allele}`]]))[0]).toBe(0);
+    expect((await queryEntities([['variant', `rs${brca2Record.rs!}`]]))[0]).toBe(sameRsRecords.length);
+    expect((await queryEntities([['variant', `hg19-13-${start}-${reference}-${allele}`]]))[0]).toBe(0);
     const query = { entities: [['genomic_region', 'GRCh37:13:1-100']], explain: true };
     const { json } = await client.post(`/v2/datasets/${bundledDatasetId}/data`, query);
     expect(json).toMatchObject({ total: 0, explain: { causes: [{ cause: 'wrong_build', values: ['GRCh38'] }] } });
@@ -202,50 +203,52 @@ test('the documents name no setting that does not exist', () => {
   const flags = new Set(Object.values(settings).map(({ flag }) => `--${flag}`));
   const variables = new Set<string>(Object.values(settings).map(({ env }) => env));
   variables.add(urlVariable); // the variable of commands that work through a server
-  const ofTests = /^(CONTRIBUTING|docs\/(bad-input|threats|decisions\/.*))\.md$/;
-  const wrong = documentFiles.flatMap((file) => {
-    if (ofTests.test(file)) return [];
+  const testDocumentPattern = /^(CONTRIBUTING|docs\/(bad-input|threats|decisions\/.*))\.md$/;
+  const unknownSettings = documentFiles.flatMap((file) => {
+    if (testDocumentPattern.test(file)) return [];
     const text = readFileSync(file, 'utf8');
-    const starts = [...text.matchAll(/(?:npm start --|strandlake serve|ExecStart=\S+ start --) ?([^`\n|]*)/g)]; // prettier-ignore
-    const unknown = starts
+    const startCommands = [...text.matchAll(/(?:npm start --|strandlake serve|ExecStart=\S+ start --) ?([^`\n|]*)/g)]; // prettier-ignore
+    const unknownFlags = startCommands
       .flatMap(([, rest = '']) => rest.match(/--[a-z-]+/g) ?? [])
       .filter((flag) => flag !== '--help' && !flags.has(flag));
     const unknownVariables = (text.match(/\bSTRANDLAKE_[A-Z_]+/g) ?? []).filter((name) => !variables.has(name)); // prettier-ignore
-    return [...unknown, ...unknownVariables].map((name) => `${file}: ${name}`);
+    return [...unknownFlags, ...unknownVariables].map((name) => `${file}: ${name}`);
   });
-  expect(wrong).toEqual([]);
+  expect(unknownSettings).toEqual([]);
 });
 
 /** Returns the code blocks of a Markdown document, and the rows of its tables whose second column is titled "Finds". */
 function examplesOf(file: string): readonly Example[] {
   const lines = readFileSync(file, 'utf8').split('\n');
-  const found: Example[] = [];
+  const fileExamples: Example[] = [];
   for (let at = 0; at < lines.length; at++) {
-    const [, head = ''] = /^\| (\w[\w ]*?) +\| Finds +\|/.exec(lines[at]!) ?? [];
-    const rows = head === '' ? [] : lines.slice(at + 2, lines.indexOf('', at));
-    rows.forEach((text, i) => found.push({ file, line: at + 3 + i, language: head, text }));
+    const [, tableLanguage = ''] = /^\| (\w[\w ]*?) +\| Finds +\|/.exec(lines[at]!) ?? [];
+    const rows = tableLanguage === '' ? [] : lines.slice(at + 2, lines.indexOf('', at));
+    rows.forEach((text, i) =>
+      fileExamples.push({ file, line: at + 3 + i, language: tableLanguage, text }),
+    );
     const [, indent = '', language] = /^( *)```(\w*)$/.exec(lines[at]!) ?? [];
     if (language === undefined) continue;
     const end = lines.indexOf(`${indent}\`\`\``, at + 1);
     if (end < 0) throw new Error(`${file}:${at + 1}: the block has no end`);
     const text = lines.slice(at + 1, end).join('\n');
-    found.push({ file, line: at + 2, language, text });
+    fileExamples.push({ file, line: at + 2, language, text });
     at = end;
   }
-  return found;
+  return fileExamples;
 }
 
-function exampleTitle({ file, line, language, text }: Example): string {
-  const first = text.split('\n').find((one) => !/^(#|--|\s*$)/.test(one)) ?? '';
-  return `${file}:${line} ${language} ${first.slice(0, 60)}`;
+function exampleTitleOf({ file, line, language, text }: Example): string {
+  const firstCodeLine = text.split('\n').find((one) => !/^(#|--|\s*$)/.test(one)) ?? '';
+  return `${file}:${line} ${language} ${firstCodeLine.slice(0, 60)}`;
 }
 
 function addExample(example: Example, run: () => Promise<void> | void): void {
-  test(exampleTitle(example), run);
+  test(exampleTitleOf(example), run);
 }
 
 /** Returns the `curl` commands in the output of a program. */
-function curlCommands(text: string): string {
+function curlCommandsIn(text: string): string {
   return (text.match(/^curl (?:.*\\\n)*.*$/gm) ?? []).join('\n\n');
 }
 
@@ -259,27 +262,27 @@ function addShellExample(example: Example): void {
     if (commands.length === 0) continue;
     if (untestedProgramPattern.test(commands[0]!)) {
       if (example.language === 'sh')
-        test.skip(`${exampleTitle(paragraphExample)} (not run)`, () => {});
+        test.skip(`${exampleTitleOf(paragraphExample)} (not run)`, () => {});
     } else addExample(paragraphExample, () => runShell(paragraphExample));
   }
 }
 
 async function runShell({ file, text }: Example): Promise<void> {
-  const placeholdersKnown = placeholdersOf(file);
-  if (text.includes('<code>') && placeholdersKnown.has('application id'))
-    placeholdersKnown.set(
+  const placeholderValues = placeholdersOf(file);
+  if (text.includes('<code>') && placeholderValues.has('application id'))
+    placeholderValues.set(
       'code',
-      await newAuthorizationCode(Number(placeholdersKnown.get('application id'))),
+      await newAuthorizationCode(Number(placeholderValues.get('application id'))),
     );
   const script = `set -eu
     curl() { command curl --fail-with-body --no-progress-meter "$@"; echo; }
     uuidgen() { cat /proc/sys/kernel/random/uuid; }
     S=${server.url} A="Authorization: Bearer ${client.token}" P="Prefer: handling=strict"
-    ${withServerValues(text, placeholdersKnown)}`;
+    ${withServerValues(text, placeholderValues)}`;
   const output = await runProgram('bash', ['-c', script]);
   for (const line of output.split('\n')) {
     const answer = line.startsWith('{') ? (parseJson(line) as Record<string, unknown>) : {};
-    rememberIds(answer, placeholdersKnown);
+    rememberIds(answer, placeholderValues);
     const isReachable = !text.includes('example.org');
     if (answer['task_id'] && isReachable) await waitForEnd({ json: answer });
   }
@@ -298,7 +301,10 @@ function newAuthorizationCode(applicationId: number): Promise<string> {
 }
 
 /** Stores the ids in an answer for later examples. */
-function rememberIds(answer: Readonly<Record<string, unknown>>, known: Map<string, string>): void {
+function rememberIds(
+  answer: Readonly<Record<string, unknown>>,
+  placeholderValues: Map<string, string>,
+): void {
   const kinds: Readonly<Record<string, string>> = {
     DatasetImport: 'import',
     DatasetExport: 'export',
@@ -316,20 +322,22 @@ function rememberIds(answer: Readonly<Record<string, unknown>>, known: Map<strin
     Object: String(answer['object_type']),
   };
   const kind = kinds[String(answer['class_name'])];
-  if (kind !== undefined) known.set(`${kind} id`, String(answer['id']));
+  if (kind !== undefined) placeholderValues.set(`${kind} id`, String(answer['id']));
   const [newest] = (answer['data'] ?? []) as readonly Readonly<Record<string, unknown>>[];
-  if (newest?.['class_name'] === 'DatasetCommit') rememberIds(newest, known);
-  if (answer['code']) known.set('code', String(answer['code']));
-  if (answer['upload_url']) known.set('upload url', String(answer['upload_url']));
-  if (answer['client_secret']) known.set('client secret', String(answer['client_secret']));
-  if (answer['refresh_token']) known.set('refresh token', String(answer['refresh_token']));
-  if (answer['cursor']) known.set('cursor', String(answer['cursor']));
+  if (newest?.['class_name'] === 'DatasetCommit') rememberIds(newest, placeholderValues);
+  if (answer['code']) placeholderValues.set('code', String(answer['code']));
+  if (answer['upload_url']) placeholderValues.set('upload url', String(answer['upload_url']));
+  if (answer['client_secret'])
+    placeholderValues.set('client secret', String(answer['client_secret']));
+  if (answer['refresh_token'])
+    placeholderValues.set('refresh token', String(answer['refresh_token']));
+  if (answer['cursor']) placeholderValues.set('cursor', String(answer['cursor']));
 }
 
 /** Waits for the task that an answer names, and expects that it succeeds. */
 async function waitForEnd({ json }: { readonly json: Record<string, unknown> }): Promise<void> {
-  const task = await waitForJob(client, `/v2/tasks/${String(json['task_id'])}`);
-  if (task.json['status'] !== 'completed') throw new Error(task.text);
+  const taskAnswer = await waitForJob(client, `/v2/tasks/${String(json['task_id'])}`);
+  if (taskAnswer.json['status'] !== 'completed') throw new Error(taskAnswer.text);
 }
 
 function placeholdersOf(file: string): Map<string, string> {
@@ -346,13 +354,13 @@ function placeholdersOf(file: string): Map<string, string> {
 }
 
 /** Returns an example in which the address, the token, the folder and the ids are those of the test's server. */
-function withServerValues(text: string, known: ReadonlyMap<string, string>): string {
+function withServerValues(text: string, placeholderValues: ReadonlyMap<string, string>): string {
   return text
     .replaceAll('http://127.0.0.1:3000', server.url)
     .replaceAll('<your token>', client.token)
     .replaceAll(/(?<=Bearer )[A-Za-z0-9]{30}/g, client.token)
     .replaceAll(/\b1000000000\d{5}\b/g, String(bundledDatasetId))
-    .replaceAll(/<([a-z ]+)>/g, (whole, name: string) => known.get(name) ?? whole)
+    .replaceAll(/<([a-z ]+)>/g, (whole, name: string) => placeholderValues.get(name) ?? whole)
     .replaceAll(/(?<![\w/])data\/datasets/g, join(server.data.root, 'datasets'));
 }
 
@@ -369,15 +377,15 @@ async function sendJson({ file, text }: Example): Promise<void> {
 /** Tests that the condition in a row of a table finds the records that the row names, ordered by relevance where the row says so. */
 async function sendConditionRow(
   { file, text }: Example,
-  body: (condition: string) => object,
+  bodyOf: (condition: string) => object,
 ): Promise<void> {
-  const [, condition = '', found = '', note = ''] =
+  const [, condition = '', idList = '', note = ''] =
     /^\| `(.*?)` +\| (.*?) +\| (.*?) *\|$/.exec(text) ?? [];
   const path = `/v2/datasets/${placeholdersOf(file).get('dataset id')}/data`;
-  const answer = await client.post(path, { ...body(condition), fields: ['id'] });
+  const answer = await client.post(path, { ...bodyOf(condition), fields: ['id'] });
   const ids = (answer.json['results'] as { id: string }[] | undefined)?.map(({ id }) => id);
   const isOrdered = /relevance|order$/.test(note);
-  const expectedIds = found === 'none' ? [] : found.split(' ');
+  const expectedIds = idList === 'none' ? [] : idList.split(' ');
   expect([answer.status, isOrdered ? ids : ids?.sort()]).toEqual([
     200,
     isOrdered ? expectedIds : expectedIds.sort(),
@@ -426,7 +434,7 @@ function startPython(): PythonInterpreter {
 }
 
 /** Returns the modules that Python code imports. */
-function importedModules(text: string): readonly string[] {
+function importedModulesIn(text: string): readonly string[] {
   return [...text.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => name!);
 }
 
@@ -435,10 +443,10 @@ async function runSql({ file, text }: Example): Promise<void> {
   const connection = await instance.connect();
   try {
     const statements = withServerValues(text, placeholdersOf(file)).split(/;$/m);
-    let rows = 0;
+    let rowCount = 0;
     for (const statement of statements.filter((one) => one.trim() !== ''))
-      rows = (await connection.runAndReadAll(statement)).currentRowCount;
-    expect(rows).toBeGreaterThan(0);
+      rowCount = (await connection.runAndReadAll(statement)).currentRowCount;
+    expect(rowCount).toBeGreaterThan(0);
   } finally {
     connection.closeSync();
     instance.closeSync();

@@ -29,8 +29,8 @@ export function createInterceptedWorker(): HoldableWorker {
   let deliver: (message: MessageToWorker) => void;
   let kindOfHeldResults: string | undefined;
   const heldResults: MessageFromWorker[] = [];
-  const kindByTask = new Map<number, string>();
-  const runs: number[] = [];
+  const kindByTaskId = new Map<number, string>();
+  const runTaskIds: number[] = [];
   let deliverResult: (message: MessageFromWorker) => void;
   return {
     held,
@@ -38,7 +38,7 @@ export function createInterceptedWorker(): HoldableWorker {
     startWorker: (config, heartbeatTimeoutMs, events) => {
       deliverResult = (message) => events.message(message);
       const message = (one: MessageFromWorker): void => {
-        const isHeld = one.type === 'done' && kindByTask.get(one.taskId) === kindOfHeldResults;
+        const isHeld = one.type === 'done' && kindByTaskId.get(one.taskId) === kindOfHeldResults;
         if (isHeld) heldResults.push(one);
         else events.message(one);
       };
@@ -46,8 +46,8 @@ export function createInterceptedWorker(): HoldableWorker {
       deliver = (one) => worker.send(one);
       const send = (message: MessageToWorker): void => {
         if (message.type === 'run') {
-          kindByTask.set(message.taskId, message.kind);
-          runs.push(message.taskId);
+          kindByTaskId.set(message.taskId, message.kind);
+          runTaskIds.push(message.taskId);
         }
         if (message.type === 'run' && message.kind === heldKind) held.push(message);
         else worker.send(message);
@@ -61,7 +61,7 @@ export function createInterceptedWorker(): HoldableWorker {
       heldKind = undefined;
       for (const message of held.splice(0)) deliver(message);
     },
-    countRuns: (taskId) => runs.filter((one) => one === taskId).length,
+    countRuns: (taskId) => runTaskIds.filter((one) => one === taskId).length,
     holdResults(kind) {
       kindOfHeldResults = kind;
     },

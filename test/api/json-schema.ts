@@ -37,7 +37,7 @@ const formatChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /** Returns a check of a condition; `message` follows the path of a value that does not meet it. */
-function requirement(
+function createCheck(
   isMet: (value: unknown) => boolean,
   message: (value: unknown) => string,
 ): CheckValue {
@@ -45,19 +45,19 @@ function requirement(
 }
 
 /** Returns a check of a condition that only lists have to meet. */
-function listRequirement(
+function createListCheck(
   isMet: (list: readonly unknown[]) => boolean,
   message: string,
 ): CheckValue {
-  return requirement((value) => !Array.isArray(value) || isMet(value), () => message); // prettier-ignore
+  return createCheck((value) => !Array.isArray(value) || isMet(value), () => message); // prettier-ignore
 }
 
 /** Returns a check of a condition that only objects have to meet. */
-function objectRequirement(
+function createObjectCheck(
   isMet: (keys: readonly string[]) => boolean,
   message: string,
 ): CheckValue {
-  return requirement((value) => !isObject(value) || isMet(Object.keys(value)), () => message); // prettier-ignore
+  return createCheck((value) => !isObject(value) || isMet(Object.keys(value)), () => message); // prettier-ignore
 }
 
 /** The JSON Schema keywords that the interface and the standards behind its answers use; an unknown keyword throws. */
@@ -68,8 +68,8 @@ const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
     let check: CheckValue | undefined;
     return (value, path) => {
       if (check === undefined) {
-        const found = resolve(ref);
-        check = validatorOf(found.schema, found.resolve);
+        const resolvedReference = resolve(ref);
+        check = validatorOf(resolvedReference.schema, resolvedReference.resolve);
       }
       return check(value, path);
     };
@@ -77,53 +77,53 @@ const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
   type: (expected: string | readonly string[]) => {
     const types = new Set([expected].flat());
     if (types.has('number')) types.add('integer');
-    return requirement(
+    return createCheck(
       (value) => types.has(jsonTypeOf(value)),
       (value) => `is ${formatJson(value)}, not ${String(expected)}`,
     );
   },
   enum: (values: readonly unknown[]) =>
-    requirement(
+    createCheck(
       (value) => values.includes(value),
       (value) => `is ${formatJson(value)}, not one of ${values.join(', ')}`,
     ),
   const: (expected: unknown) =>
-    requirement(
+    createCheck(
       (value) => value === expected,
       (value) => `is ${formatJson(value)}, not ${String(expected)}`,
     ),
   format: (format: string) => {
     const hasFormat = formatChecks[format] ?? throwUnknownSchema(`format ${format}`);
-    return requirement(
+    return createCheck(
       (value) => value === null || hasFormat(value),
       () => `is no ${format}`,
     );
   },
   pattern: (pattern: string) => {
     const expression = new RegExp(pattern);
-    return requirement(
+    return createCheck(
       (value) => typeof value !== 'string' || expression.test(value),
       (value) => `is ${formatJson(value)}, which does not match ${pattern}`,
     );
   },
   minimum: (least: number) =>
-    requirement(
+    createCheck(
       (value) => value === null || Number(value) >= least,
       () => `is below ${least}`,
     ),
   minItems: (least: number) =>
-    listRequirement(({ length }) => length >= least, `has fewer than ${least} items`),
+    createListCheck(({ length }) => length >= least, `has fewer than ${least} items`),
   maxItems: (most: number) =>
-    listRequirement(({ length }) => length <= most, `has more than ${most} items`),
+    createListCheck(({ length }) => length <= most, `has more than ${most} items`),
   uniqueItems: () =>
-    listRequirement(
+    createListCheck(
       (list) => new Set(list.map((one) => JSON.stringify(one))).size === list.length,
       'has an item twice',
     ),
   minProperties: (least: number) =>
-    objectRequirement(({ length }) => length >= least, `has fewer than ${least} keys`),
+    createObjectCheck(({ length }) => length >= least, `has fewer than ${least} keys`),
   maxProperties: (most: number) =>
-    objectRequirement(({ length }) => length <= most, `has more than ${most} keys`),
+    createObjectCheck(({ length }) => length <= most, `has more than ${most} keys`),
   items: (items: Schema, _, resolve) => {
     const check = validatorOf(items, resolve);
     return (value, path) =>
@@ -158,17 +158,19 @@ const keywordCompilers: Readonly<Record<string, CompileKeyword>> = {
   anyOf: (choices: readonly Schema[], _, resolve) => {
     const checks = choices.map((schema) => validatorOf(schema, resolve));
     return (value, path) => {
-      const found = checks.map((check) => check(value, path));
-      return found.some((list) => list.length === 0) ? noErrors : found[0]!;
+      const errorsByChoice = checks.map((check) => check(value, path));
+      return errorsByChoice.some((list) => list.length === 0) ? noErrors : errorsByChoice[0]!;
     };
   },
   oneOf: (choices: readonly Schema[], _, resolve) => {
     const checks = choices.map((schema) => validatorOf(schema, resolve));
     return (value, path) => {
-      const found = checks.map((check) => check(value, path));
-      const fitting = found.filter((list) => list.length === 0).length;
-      if (fitting === 1) return noErrors;
-      return fitting > 1 ? [`${path} satisfies ${fitting} schemas of one`] : found.flat();
+      const errorsByChoice = checks.map((check) => check(value, path));
+      const satisfiedCount = errorsByChoice.filter((list) => list.length === 0).length;
+      if (satisfiedCount === 1) return noErrors;
+      return satisfiedCount > 1
+        ? [`${path} satisfies ${satisfiedCount} schemas of one`]
+        : errorsByChoice.flat();
     };
   },
   allOf: (parts: readonly Schema[], _, resolve) => {
@@ -205,8 +207,8 @@ function compileSchema(schema: Schema, resolve: ResolveReference): CheckValue {
   // If the type of the value, or another keyword, is wrong, the keywords after it are not checked.
   return (value, path) => {
     for (const check of checks) {
-      const found = check(value, path);
-      if (found.length > 0) return found;
+      const errors = check(value, path);
+      if (errors.length > 0) return errors;
     }
     return noErrors;
   };

@@ -61,23 +61,23 @@ test('ends when its supervisor is gone', async () => {
 });
 
 test('refuses for good, with exit code 78, an address that is taken and a folder that another server uses', async () => {
-  const first = startApi(['--port', '0']);
-  const port = await waitForListeningPort(first);
-  const second = startApi(['--port', '0']);
-  const refusal = once(second.child, 'message');
-  expect(await once(second.child, 'exit')).toEqual([78, null]);
+  const firstApi = startApi(['--port', '0']);
+  const port = await waitForListeningPort(firstApi);
+  const secondApi = startApi(['--port', '0']);
+  const refusal = once(secondApi.child, 'message');
+  expect(await once(secondApi.child, 'exit')).toEqual([78, null]);
   expect(await refusal).toMatchObject([
     { type: 'refused', reason: expect.stringContaining('another server') },
   ]);
-  const config = ['--port', String(port), '--data', join(rootFolder, 'other')];
-  const thirdApi = startApi(config);
-  const inUse = once(thirdApi.child, 'message');
+  const thirdArgs = ['--port', String(port), '--data', join(rootFolder, 'other')];
+  const thirdApi = startApi(thirdArgs);
+  const inUseMessage = once(thirdApi.child, 'message');
   expect(await once(thirdApi.child, 'exit')).toEqual([78, null]);
   const reason = expect.stringMatching(`^port ${port} of 127.0.0.1 is in use; .*--port$`);
-  expect(await inUse).toMatchObject([{ type: 'refused', reason }]);
+  expect(await inUseMessage).toMatchObject([{ type: 'refused', reason }]);
   expect(thirdApi.output()).toBe('');
-  first.child.kill('SIGTERM');
-  await once(first.child, 'exit');
+  firstApi.child.kill('SIGTERM');
+  await once(firstApi.child, 'exit');
 });
 
 test('refuses for good a data folder that is a file', async () => {

@@ -32,7 +32,7 @@ const tableReaders: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable
   async arrow(bytes) {
     const table = tableFromIPC(bytes);
     const names = table.schema.fields.map(({ name }) => name);
-    const dates = new Set(
+    const dateColumns = new Set(
       table.schema.fields.flatMap(({ name, type }) =>
         String(type).startsWith('Timestamp') ? [name] : [],
       ),
@@ -40,7 +40,9 @@ const tableReaders: Readonly<Record<string, (bytes: Buffer) => Promise<FileTable
     const rows = table.toArray().map((row: { toJSON(): Row } | null) => {
       const object = row!.toJSON();
       return names.map((name) =>
-        dates.has(name) && object[name] !== null ? new Date(Number(object[name])) : object[name],
+        dateColumns.has(name) && object[name] !== null
+          ? new Date(Number(object[name]))
+          : object[name],
       );
     });
     return { names, rows };
@@ -56,25 +58,27 @@ type Row = Readonly<Record<string, unknown>>;
 export async function findRecordDifferences(
   format: string,
   bytes: Buffer,
-  wanted: readonly Row[],
+  expectedRecords: readonly Row[],
 ): Promise<readonly string[]> {
   const { names, rows } = await tableReaders[format]!(bytes);
-  const found: string[] = [];
-  const keys = fieldsOf(wanted).join(' ');
-  const fields = [...new Set(names.map((name) => name.split('.')[0]!))].join(' ');
+  const differences: string[] = [];
+  const expectedFields = fieldsOf(expectedRecords).join(' ');
+  const fileFields = [...new Set(names.map((name) => name.split('.')[0]!))].join(' ');
   // If there are no records, the JSON does not name the fields.
-  if (wanted.length > 0 && fields !== keys) found.push(`fields: ${fields}, wanted ${keys}`);
-  if (rows.length !== wanted.length) found.push(`${rows.length} records, wanted ${wanted.length}`);
+  if (expectedRecords.length > 0 && fileFields !== expectedFields)
+    differences.push(`fields: ${fileFields}, wanted ${expectedFields}`);
+  if (rows.length !== expectedRecords.length)
+    differences.push(`${rows.length} records, wanted ${expectedRecords.length}`);
   for (const [i, row] of rows.entries()) {
     for (const [c, name] of names.entries()) {
-      const value = memberAt(wanted[i], name.split('.'));
-      const ownText = JSON.stringify(comparableValue(row[c], value));
-      const wantedText = JSON.stringify(normalizedValue(value));
-      if (ownText !== wantedText)
-        found.push(`record ${i}, ${name}: ${ownText}, wanted ${wantedText}`);
+      const expectedValue = memberAt(expectedRecords[i], name.split('.'));
+      const fileText = JSON.stringify(toComparableValue(row[c], expectedValue));
+      const expectedText = JSON.stringify(normalizeValue(expectedValue));
+      if (fileText !== expectedText)
+        differences.push(`record ${i}, ${name}: ${fileText}, wanted ${expectedText}`);
     }
   }
-  return found;
+  return differences;
 }
 
 /** Returns the names of the fields of records, in the order of their first occurrence, except that `_errors` is last. */
@@ -89,26 +93,26 @@ function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {
   return memberAt((value as Row)[name], rest);
 }
 
-/** Converts a value of a file to the form that the JSON has, given the value `wanted` in the JSON. */
-function comparableValue(found: unknown, wanted: unknown): unknown {
-  if (found instanceof Date) return found.toISOString().slice(0, String(wanted).length);
-  if (typeof found !== 'string') return normalizedValue(found);
-  if (wanted === null) return found === '' ? null : found;
-  if (typeof wanted === 'number') return Number(found);
-  if (typeof wanted === 'boolean') return found === 'true';
-  return typeof wanted === 'object' ? normalizedValue(JSON.parse(found)) : found;
+/** Converts a value of a file to the form that the JSON has, given the value that the JSON has. */
+function toComparableValue(fileValue: unknown, jsonValue: unknown): unknown {
+  if (fileValue instanceof Date) return fileValue.toISOString().slice(0, String(jsonValue).length);
+  if (typeof fileValue !== 'string') return normalizeValue(fileValue);
+  if (jsonValue === null) return fileValue === '' ? null : fileValue;
+  if (typeof jsonValue === 'number') return Number(fileValue);
+  if (typeof jsonValue === 'boolean') return fileValue === 'true';
+  return typeof jsonValue === 'object' ? normalizeValue(JSON.parse(fileValue)) : fileValue;
 }
 
 /** Returns a value with numbers for bigints, lists for vectors, and objects with sorted members and without null members. */
-function normalizedValue(value: unknown): unknown {
+function normalizeValue(value: unknown): unknown {
   if (value === undefined || value === null) return null;
   if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'object') return value;
   if (Symbol.iterator in value && !('toJSON' in value && !('toArray' in value)))
-    return Array.from(value as Iterable<unknown>, normalizedValue);
+    return Array.from(value as Iterable<unknown>, normalizeValue);
   const object = 'toJSON' in value ? (value as { toJSON(): object }).toJSON() : value;
   const members = Object.entries(object as Row).map(
-    ([key, one]) => [key, normalizedValue(one)] as const,
+    ([key, one]) => [key, normalizeValue(one)] as const,
   );
   return Object.fromEntries(members.filter(([, one]) => one !== null).sort(([a], [b]) => (a < b ? -1 : 1))); // prettier-ignore
 }
@@ -122,11 +126,11 @@ function parseDelimitedTable(bytes: Buffer, delimiter: string): FileTable {
 async function readWorksheetTable(bytes: Buffer): Promise<FileTable> {
   const workbook = new ExcelJS.Workbook();
   await workbook.xlsx.load(bytes as unknown as ExcelJS.Buffer);
-  const records = workbook.getWorksheet('records')!;
+  const worksheet = workbook.getWorksheet('records')!;
   const rows = Array.from(
-    { length: records.rowCount },
-    (_, row) =>
-    Array.from({ length: records.columnCount }, (_, i) => records.getRow(row + 1).getCell(i + 1).value), // prettier-ignore
+    { length: worksheet.rowCount },
+    (_, rowIndex) =>
+    Array.from({ length: worksheet.columnCount }, (_, i) => worksheet.getRow(rowIndex + 1).getCell(i + 1).value), // prettier-ignore
   );
   return { names: rows[0]!.map(String), rows: rows.slice(1) };
 }

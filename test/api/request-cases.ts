@@ -9,20 +9,23 @@ export function readCaseLines(file: string): readonly string[] {
 }
 
 /**
- * Runs a case of the form `[client] METHOD path [body] ==> status [part of the answer]`, where `$NAME` stands for a value in `names`. If
- * the case names no client, the first client sends the request.
+ * Runs a case of the form `[client] METHOD path [body] ==> status [part of the answer]`, where `$NAME` stands for the value of that name in
+ * `valuesByName`. If the case names no client, the first client sends the request.
  */
 export async function expectRequestCase(
   line: string,
   clients: Readonly<Record<string, Client>>,
-  names: Readonly<Record<string, unknown>>,
+  valuesByName: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const filledLine = line.replaceAll(/\$([A-Z]\w*)/g, (_, name: string) => String(names[name]));
+  const filledLine = line.replaceAll(/\$([A-Z]\w*)/g, (_, name: string) =>
+    String(valuesByName[name]),
+  );
   const match = /^(?:([a-z]+) )?([A-Z]+) (\S+)( .*)? ==> (\d+)(?: (.*))?$/.exec(filledLine)!;
-  const [, name, method, path, body, status, part] = match as unknown as [string, string | undefined, string, string, string | undefined, string, string | undefined]; // prettier-ignore
+  const [, name, method, path, body, status, expectedPart] = match as unknown as [string, string | undefined, string, string, string | undefined, string, string | undefined]; // prettier-ignore
   const client = name === undefined ? Object.values(clients)[0]! : clients[name]!;
   const sentBody: unknown = body === undefined ? undefined : JSON.parse(body);
   const answer = await client.call(method, path, sentBody);
   expect([answer.text.slice(0, 300), answer.status]).toEqual([answer.text.slice(0, 300), Number(status)]); // prettier-ignore
-  if (part !== undefined) expect(JSON.parse(answer.text)).toMatchObject(JSON.parse(part) as object);
+  if (expectedPart !== undefined)
+    expect(JSON.parse(answer.text)).toMatchObject(JSON.parse(expectedPart) as object);
 }

@@ -1,5 +1,5 @@
 /** Returns records with values of several types; some records lack some values. */
-export function sampleRecords<G>(count: number, genes: readonly G[]) {
+export function makeSampleRecords<G>(count: number, genes: readonly G[]) {
   return Array.from({ length: count }, (_, i) => ({
     i,
     gene: genes[(i * 7) % genes.length],

@@ -24,7 +24,7 @@ export async function startServerFixture(options?: TestOptions): Promise<ServerF
   afterAll(() => server.close());
   let ann = await server.user('ann');
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
-  let datasets = 0;
+  let datasetCount = 0;
   return {
     get server() {
       return server;
@@ -38,7 +38,7 @@ export async function startServerFixture(options?: TestOptions): Promise<ServerF
       ann = clientFor(server.url, ann.user, ann.token);
     },
     async newDataset(more = {}) {
-      const name = `d${++datasets}`;
+      const name = `d${++datasetCount}`;
       return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, ...more }));
     },
     async newFile(filename, content) {
@@ -54,9 +54,9 @@ export async function startServerFixture(options?: TestOptions): Promise<ServerF
       return idOf(createdObject);
     },
     async runImport(body) {
-      const created = await ann.post('/v2/dataset_imports', body);
-      expect([created.status, created.text]).toEqual([201, expect.any(String)]);
-      const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
+      const createdImport = await ann.post('/v2/dataset_imports', body);
+      expect([createdImport.status, createdImport.text]).toEqual([201, expect.any(String)]);
+      const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
       expect([json['status'], json['error_message']]).toEqual(['completed', null]);
       return json;
     },

@@ -23,7 +23,7 @@ import {
 } from '../../scheduler/queue/scheduler.js';
 import { spillFolder } from '../../scheduler/worker/messages.js';
 import { startTestWorker } from '../start-test-worker.js';
-import { undeclaredParts } from './declared-answer.js';
+import { differencesFromDeclaration } from './declared-answer.js';
 
 /** The server's answer to a request. */
 export interface Answer {
@@ -97,11 +97,11 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
   );
 }
 
-/** Starts a server on a data folder. `firstUsers` are the domains of the accounts that already have an owner. */
+/** Starts a server on a data folder. `domainsWithOwner` are the domains of the accounts that already have an owner. */
 async function startServerOn(
   { folder, dataFolder }: { readonly folder: string; readonly dataFolder: string },
   options: TestOptions,
-  firstUsers: Set<string>,
+  domainsWithOwner: Set<string>,
 ): Promise<TestServer> {
   const data = await openDataFolder(dataFolder);
   const key = await openSigningKey(data);
@@ -172,10 +172,10 @@ async function startServerOn(
     logs,
     async user(name, { domain = 'acme', role = 'member', scope } = {}) {
       // The first user of an account becomes its owner, but tests need ordinary members.
-      if (!firstUsers.has(domain)) {
-        firstUsers.add(domain);
-        const first = { email: `owner@${domain}.org`, domain };
-        await catalog.transaction((tx) => createUser(tx, first, key));
+      if (!domainsWithOwner.has(domain)) {
+        domainsWithOwner.add(domain);
+        const ownerBody = { email: `owner@${domain}.org`, domain };
+        await catalog.transaction((tx) => createUser(tx, ownerBody, key));
       }
       const token = { name: 'test', ...(scope && { scope }) };
       const email = `${name}@${domain}.org`;
@@ -186,7 +186,7 @@ async function startServerOn(
     },
     async restart() {
       await stop();
-      return startServerOn({ folder, dataFolder }, options, firstUsers);
+      return startServerOn({ folder, dataFolder }, options, domainsWithOwner);
     },
     async close() {
       await stop();
@@ -236,9 +236,9 @@ export async function sendRequest(
   const mediaType = response.headers.get('content-type');
   const isJson = mediaType === 'application/json' && text !== '';
   const json = isJson ? (parseJson(text) as Record<string, unknown>) : {};
-  const undeclared = undeclaredParts(method, address, response.status, mediaType, json);
-  if (undeclared.length > 0)
-    throw new Error(`${method} ${path}: ${undeclared.join('; ')}: ${text.slice(0, 1_000)}`);
+  const differences = differencesFromDeclaration(method, address, response.status, mediaType, json);
+  if (differences.length > 0)
+    throw new Error(`${method} ${path}: ${differences.join('; ')}: ${text.slice(0, 1_000)}`);
   return { status: response.status, headers: response.headers, text, json };
 }
 
@@ -324,17 +324,17 @@ export interface ArchiveTaskIds {
 /** Creates a dataset, archives and restores it; returns the ids of the tasks. */
 export async function makeArchiveTasks(owner: Client, vaultId: number): Promise<ArchiveTaskIds> {
   const datasetId = idOf(await owner.post('/v2/datasets', { vault_id: vaultId, name: 'archived' }));
-  const done: number[] = [];
-  for (const [noun, storage_class] of [
+  const taskIds: number[] = [];
+  for (const [kind, storage_class] of [
     ['snapshot', 'Archive'],
     ['restore', 'Standard'],
   ] as const) {
     await owner.patch(`/v2/datasets/${datasetId}`, { storage_class });
-    const path = `/v2/dataset_${noun}_tasks`;
+    const path = `/v2/dataset_${kind}_tasks`;
     const [row] = listOf(await owner.get(`${path}?dataset_id=${datasetId}`));
-    done.push(idOf(await waitForJob(owner, `${path}/${String(row?.['id'])}`)));
+    taskIds.push(idOf(await waitForJob(owner, `${path}/${String(row?.['id'])}`)));
   }
-  return { snapshot: done[0]!, restore: done[1]! };
+  return { snapshot: taskIds[0]!, restore: taskIds[1]! };
 }
 
 /** Runs a dry run of a migration of a dataset to itself until it has ended; returns the id of the migration. */

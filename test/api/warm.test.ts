@@ -79,28 +79,28 @@ async function warmCachesWith(
 }
 
 test('the datasets used last are warmed, with the small columns first; what is gone is passed over', async () => {
-  const [first, second] = datasetIds as [number, number];
+  const [firstId, secondId] = datasetIds as [number, number];
   requestedColumns.length = 0;
   ownRequests.length = 0;
   const hotList = [
-    { dataset: second, fields: ['gene', 'gone', 'info.AF'] },
+    { dataset: secondId, fields: ['gene', 'gone', 'info.AF'] },
     { dataset: 123, fields: ['gene'] },
-    { dataset: first, fields: [] },
+    { dataset: firstId, fields: [] },
   ];
-  expect(await warmCachesWith(hotList)).toEqual([[second, ['info.AF', 'gene']]]);
-  expect(openedDatasetIds).toEqual([second, first]);
+  expect(await warmCachesWith(hotList)).toEqual([[secondId, ['info.AF', 'gene']]]);
+  expect(openedDatasetIds).toEqual([secondId, firstId]);
   expect(ownRequests.length).toBeGreaterThan(20);
-  expect(new Set(ownRequests.map(String))).toEqual(new Set([`/v2/datasets/${second}/data,HTTP/1.1 200 OK`])); // prettier-ignore
+  expect(new Set(ownRequests.map(String))).toEqual(new Set([`/v2/datasets/${secondId}/data,HTTP/1.1 200 OK`])); // prettier-ignore
   expect(reportedMessages).toEqual([]);
   // Some queries read the first page of a dataset, others look up a value of its first record in one field; none of them counts as use of
   // the columns.
   expect(requestedColumns).toEqual([
-    [second, []],
-    [first, []],
-    [second, []],
-    [second, ['info.AF']],
-    [second, ['gene']],
-    [first, []],
+    [secondId, []],
+    [firstId, []],
+    [secondId, []],
+    [secondId, ['info.AF']],
+    [secondId, ['gene']],
+    [firstId, []],
   ]);
   expect(usedColumns.recentDatasets).toEqual([]);
 });

@@ -17,9 +17,9 @@ const breakingServer = createServer((request, response) => {
 beforeAll(() => once(breakingServer.listen(0, '127.0.0.1'), 'listening'));
 afterAll(() => void breakingServer.close());
 
-const breakingOrigin = (): string =>
+const getBreakingOrigin = (): string =>
   `http://127.0.0.1:${(breakingServer.address() as AddressInfo).port}`;
-const stoppedOrigin = (): string => 'http://127.0.0.1:1';
+const getStoppedOrigin = (): string => 'http://127.0.0.1:1';
 
 async function* yieldBytes(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('ACGT');
@@ -36,10 +36,10 @@ const newClient = (origin: string, signal = new AbortController().signal): Clien
   openClient(origin, 'token', signal);
 
 test.each([
-  ['a download from a server that has stopped', stoppedOrigin, downloadAll],
-  ['a download from a server that stops meanwhile', breakingOrigin, downloadAll],
-  ['an upload to a server that has stopped', stoppedOrigin, uploadBytes],
-  ['an upload to a server that stops meanwhile', breakingOrigin, uploadBytes],
+  ['a download from a server that has stopped', getStoppedOrigin, downloadAll],
+  ['a download from a server that stops meanwhile', getBreakingOrigin, downloadAll],
+  ['an upload to a server that has stopped', getStoppedOrigin, uploadBytes],
+  ['an upload to a server that stops meanwhile', getBreakingOrigin, uploadBytes],
 ])('%s fails with the address of the server', async (_, originOf, transfer) => {
   const origin = originOf();
   await expect(transfer(newClient(origin), `${origin}/content`)).rejects.toMatchObject({
@@ -49,19 +49,19 @@ test.each([
 });
 
 test('an upload of a file that cannot be read fails with the error of the file', async () => {
-  const unreadable = new AppError('input', 'cannot be read');
+  const readError = new AppError('input', 'cannot be read');
   async function* failToYield(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('AC');
-    throw unreadable;
+    throw readError;
   }
-  const origin = breakingOrigin();
+  const origin = getBreakingOrigin();
   const upload = uploadBytes(newClient(origin), `${origin}/content`, failToYield());
-  await expect(upload).rejects.toBe(unreadable);
+  await expect(upload).rejects.toBe(readError);
 });
 
 test('a transfer that is aborted fails with the reason', async () => {
-  const abort = new AbortController();
-  abort.abort(new Error('stopped by the user'));
-  const download = downloadAll(newClient(stoppedOrigin(), abort.signal), `${stoppedOrigin()}/content`); // prettier-ignore
+  const abortController = new AbortController();
+  abortController.abort(new Error('stopped by the user'));
+  const download = downloadAll(newClient(getStoppedOrigin(), abortController.signal), `${getStoppedOrigin()}/content`); // prettier-ignore
   await expect(download).rejects.toThrow('stopped by the user');
 });

@@ -49,34 +49,34 @@ test('the log of all processes goes to the file, which is opened anew on SIGHUP'
   const [, origin = ''] = await pollUntil(
     () => /ready at (http:\S+)/.exec(printedText) ?? undefined,
   );
-  const ask = async (): Promise<string> => {
+  const requestHealth = async (): Promise<string> => {
     const answer = await fetch(`${origin}/healthz`, { headers: { connection: 'close' } });
     return String(answer.headers.get('x-request-id'));
   };
-  const hasLogged = (file: string, id: string): Promise<boolean> =>
+  const waitUntilLogged = (file: string, id: string): Promise<boolean> =>
     pollUntil(() => eventsIn(file).some(({ request }) => request === id));
-  await hasLogged(path, await ask());
+  await waitUntilLogged(path, await requestHealth());
   expect(eventsIn(path).map(({ event }) => event)).toContain('listening');
 
-  const before = `${path}.yesterday`;
-  renameSync(path, before);
+  const rotatedPath = `${path}.yesterday`;
+  renameSync(path, rotatedPath);
   serverProcess.kill('SIGHUP');
   await pollUntil(() => existsSync(path));
-  const second = await ask();
-  await hasLogged(path, second);
-  expect(eventsIn(before).some(({ request }) => request === second)).toBe(false);
+  const secondRequestId = await requestHealth();
+  await waitUntilLogged(path, secondRequestId);
+  expect(eventsIn(rotatedPath).some(({ request }) => request === secondRequestId)).toBe(false);
   expect(printedText).not.toContain('"event"');
 
   // The log also records the death of a process, which the process that restarts it writes.
-  const listeningEvents = eventsIn(path).length;
-  const stat = readFileSync(
+  const eventCount = eventsIn(path).length;
+  const childPids = readFileSync(
     `/proc/${serverProcess.pid}/task/${serverProcess.pid}/children`,
     'utf8',
   );
-  process.kill(Number(stat.trim().split(' ')[0]), 'SIGKILL');
+  process.kill(Number(childPids.trim().split(' ')[0]), 'SIGKILL');
   await pollUntil(() =>
     eventsIn(path)
-      .slice(listeningEvents)
+      .slice(eventCount)
       .some(({ event }) => event === 'listening'),
   );
   expect(eventsIn(path)).toContainEqual(
@@ -86,7 +86,7 @@ test('the log of all processes goes to the file, which is opened anew on SIGHUP'
   expect((await once(serverProcess, 'close'))[0]).toBe(0);
 });
 
-test('a folder that is missing is refused before anything is made', async () => {
+test('a folder that is missing is refused before anything is created', async () => {
   startServer(join(folder, 'missing', 'lake.log'));
   const [code] = (await once(serverProcess, 'close')) as [number];
   expect(code).not.toBe(0);

@@ -60,9 +60,9 @@ describe('login', () => {
       code: 1,
       notes: 'strandlake ls: no server is known; log in first: strandlake login <url>',
     });
-    const wrong = await runCommand('login', server.url, '--token', 'x'.repeat(30));
-    expect(wrong.code).toBe(1);
-    expect(wrong.notes).toContain('the token is unknown, revoked or expired');
+    const wrongTokenRun = await runCommand('login', server.url, '--token', 'x'.repeat(30));
+    expect(wrongTokenRun.code).toBe(1);
+    expect(wrongTokenRun.notes).toContain('the token is unknown, revoked or expired');
     expect((await runCommand('ls')).code).toBe(1);
   });
 
@@ -82,8 +82,13 @@ describe('login', () => {
   });
 
   test('saves address and token for their owner alone', async () => {
-    const done = await runCommand('login', server.url.replace('http://', ''), '--token', ann.token);
-    expect(done).toMatchObject({ code: 0, notes: expect.stringContaining('ann@acme.org') });
+    const loginRun = await runCommand(
+      'login',
+      server.url.replace('http://', ''),
+      '--token',
+      ann.token,
+    );
+    expect(loginRun).toMatchObject({ code: 0, notes: expect.stringContaining('ann@acme.org') });
     const savedStat = await stat(join(folder, '.config', 'strandlake', 'login.json'));
     expect(savedStat.mode & 0o777).toBe(0o600);
     expect((await runCommand('ls')).code).toBe(0);
@@ -102,8 +107,8 @@ describe('files', () => {
   test('go up into folders that are created, come down unchanged, and are listed', async () => {
     const bytes = Buffer.from('ACGT\n'.repeat(1_000));
     await writeFile(localPath('a.txt'), bytes);
-    const up = await runCommand('cp', localPath('a.txt'), 'Lab:/runs/one/');
-    expect(up.lines).toMatchObject([
+    const uploadRun = await runCommand('cp', localPath('a.txt'), 'Lab:/runs/one/');
+    expect(uploadRun.lines).toMatchObject([
       { type: 'file', size: 5_000, path: 'acme:Lab:/runs/one/a.txt' },
     ]);
     expect((await runCommand('cp', localPath('a.txt'), 'Lab:/runs/b.txt')).lines).toMatchObject([
@@ -134,40 +139,47 @@ describe('files', () => {
     [['query', 'Lab:/runs', '--filters', '[['], 2, '--filters is not JSON'],
     [['import', 'a.vcf'], 2, '--into is missing'],
   ] as const)('%j is refused with the reason', async (argv, code, reason) => {
-    const ran = await runCommand(...argv);
-    expect([ran.code, ran.notes]).toEqual([code, expect.stringContaining(reason)]);
+    const failedRun = await runCommand(...argv);
+    expect([failedRun.code, failedRun.notes]).toEqual([code, expect.stringContaining(reason)]);
   });
 });
 
 describe('datasets', () => {
-  const csv = (from: number): string =>
+  const makeCsv = (from: number): string =>
     `gene,n\n${Array.from({ length: 300 }, (_, i) => `G${i % 3},${from + i}`).join('\n')}\n`;
 
   test('are imported, queried and exported', async () => {
-    await writeFile(localPath('one.csv'), csv(0));
-    await writeFile(localPath('two.csv'), csv(300));
+    await writeFile(localPath('one.csv'), makeCsv(0));
+    await writeFile(localPath('two.csv'), makeCsv(300));
     const files = [localPath('one.csv'), localPath('two.csv')];
     const importRun = await runCommand('import', ...files, '--into', 'Lab:/cohort/all');
     expect(importRun.lines).toMatchObject([
       { dataset: 'acme:Lab:/cohort/all', records: 300 },
       { dataset: 'acme:Lab:/cohort/all', records: 300 },
     ]);
-    const importEach = await runCommand('import', ...files, '--into', 'Lab:/each/');
-    expect(importEach.lines.map(({ dataset }) => dataset)).toEqual([
+    const eachImportRun = await runCommand('import', ...files, '--into', 'Lab:/each/');
+    expect(eachImportRun.lines.map(({ dataset }) => dataset)).toEqual([
       'acme:Lab:/each/one',
       'acme:Lab:/each/two',
     ]);
     const [{ dataset_id: id } = {}] = importRun.lines;
-    const all = await runCommand('query', 'Lab:/cohort/all', '--fields', 'n', '--limit', '100000');
-    expect(all.lines.map(({ n }) => n)).toEqual(Array.from({ length: 600 }, (_, i) => i));
+    const queryRun = await runCommand(
+      'query',
+      'Lab:/cohort/all',
+      '--fields',
+      'n',
+      '--limit',
+      '100000',
+    );
+    expect(queryRun.lines.map(({ n }) => n)).toEqual(Array.from({ length: 600 }, (_, i) => i));
     const conditions = ['--filters', '[["n__gte",10]]', '--query', 'gene:G1', '--limit', '2'];
     expect((await runCommand('query', String(id), ...conditions)).lines).toMatchObject([
       { gene: 'G1', n: 10 },
       { gene: 'G1', n: 13 },
     ]);
     const out = localPath('out.csv');
-    const someOptions = ['--filters', '[["n__lt",2]]', '--fields', 'gene,n', '--out', out];
-    expect(await runCommand('export', 'Lab:/cohort/all', ...someOptions)).toMatchObject({
+    const exportOptions = ['--filters', '[["n__lt",2]]', '--fields', 'gene,n', '--out', out];
+    expect(await runCommand('export', 'Lab:/cohort/all', ...exportOptions)).toMatchObject({
       notes: '',
       lines: [{ file: out, records: 2 }],
     });
@@ -176,24 +188,24 @@ describe('datasets', () => {
     expect(lines).toHaveLength(3);
     expect(lines[0]).toMatchObject({ status: 'completed', type: 'Dataset Export' });
     const commits = (await ann.get(`/v2/datasets/${String(id)}/commits`)).json['data'] as { id: number }[]; // prettier-ignore
-    const first = ['--as-of', String(commits.at(-1)?.id)];
-    const before = await runCommand(
+    const asOfOptions = ['--as-of', String(commits.at(-1)?.id)];
+    const asOfRun = await runCommand(
       'query',
       String(id),
       '--fields',
       'n',
       '--limit',
       '100000',
-      ...first,
+      ...asOfOptions,
     );
-    expect(before.lines.map(({ n }) => n)).toEqual(Array.from({ length: 300 }, (_, i) => i));
-    expect(await runCommand('export', String(id), '--out', out, ...first)).toMatchObject({
+    expect(asOfRun.lines.map(({ n }) => n)).toEqual(Array.from({ length: 300 }, (_, i) => i));
+    expect(await runCommand('export', String(id), '--out', out, ...asOfOptions)).toMatchObject({
       lines: [{ file: out, records: 300 }],
     });
   });
 
   test('a file is not imported again, however many imports there were since', async () => {
-    await writeFile(localPath('first.csv'), csv(0));
+    await writeFile(localPath('first.csv'), makeCsv(0));
     const argv = ['import', localPath('first.csv'), '--into', 'Lab:/often'];
     const [{ dataset_id: id } = {}] = (await runCommand(...argv)).lines;
     const path = `/v2/datasets/${String(id)}/imports`;
@@ -201,8 +213,8 @@ describe('datasets', () => {
     const { datasetId, objectId } = (await server.catalog.imports.get(importId))!;
     const { id: userId, accountId } = ann.user;
     for (let i = 0; i < 101; i++) {
-      const other = { datasetId, objectId, userId, accountId, source: 'object' } as const;
-      const { task } = await server.catalog.imports.create(other);
+      const importRow = { datasetId, objectId, userId, accountId, source: 'object' } as const;
+      const { task } = await server.catalog.imports.create(importRow);
       await server.catalog.tasks.cancel(task.id);
     }
     expect((await runCommand(...argv)).lines).toMatchObject([{ dataset_id: id, records: 300 }]);
@@ -211,17 +223,17 @@ describe('datasets', () => {
 
   test('a file that cannot be imported is named, and the others are imported', async () => {
     await writeFile(localPath('bad.vcf'), 'no header\n');
-    await writeFile(localPath('good.csv'), csv(0));
-    const ran = await runCommand(
+    await writeFile(localPath('good.csv'), makeCsv(0));
+    const failedRun = await runCommand(
       'import',
       localPath('bad.vcf'),
       localPath('good.csv'),
       '--into',
       'Lab:/mixed/',
     );
-    expect(ran.code).toBe(1);
-    expect(ran.notes).toMatch(/bad\.vcf was not imported: /);
-    expect(ran.lines).toMatchObject([{ dataset: 'acme:Lab:/mixed/good', records: 300 }]);
+    expect(failedRun.code).toBe(1);
+    expect(failedRun.notes).toMatch(/bad\.vcf was not imported: /);
+    expect(failedRun.lines).toMatchObject([{ dataset: 'acme:Lab:/mixed/good', records: 300 }]);
   });
 });
 
@@ -261,84 +273,84 @@ describe('what is shown', () => {
     ['a program, while a person sees the progress', false, true],
     ['a person', true, true],
     ['a person, while a program reads the progress', true, false],
-  ])('to %s', async (reader, resultsAreSeen, progressIsSeen) => {
+  ])('to %s', async (audience, resultsAreSeen, progressIsSeen) => {
     const name = `${resultsAreSeen}-${progressIsSeen}`;
     const file = localPath(`${name}.csv`);
     await writeFile(file, `n\n${Array.from({ length: 2_000 }, (_, i) => i).join('\n')}\n`);
-    const streams = (): [Sink, Sink] => [new Sink(resultsAreSeen), new Sink(progressIsSeen)];
-    const events = (notes: Sink): readonly unknown[] => [
+    const makeStreams = (): [Sink, Sink] => [new Sink(resultsAreSeen), new Sink(progressIsSeen)];
+    const eventNamesOf = (notes: Sink): readonly unknown[] => [
       ...new Set(linesOf(notes).map(({ event }) => event)),
     ];
 
-    const [imported, importing] = streams();
+    const [importOut, importNotes] = makeStreams();
     // The import may end only after its progress has been shown.
-    const isShown = (): boolean => /\[#+\] +100 %  2,000 records|"percent":100,"records":2000/.test(importing.text); // prettier-ignore
+    const isShown = (): boolean => /\[#+\] +100 %  2,000 records|"percent":100,"records":2000/.test(importNotes.text); // prettier-ignore
     beforeTaskEnd = () => pollUntil(isShown);
-    await runOn(imported, importing, 'import', file, '--into', showFolder);
+    await runOn(importOut, importNotes, 'import', file, '--into', showFolder);
     beforeTaskEnd = async () => undefined;
-    const [exported, exporting] = streams();
-    beforeTaskEnd = () => pollUntil(() => exporting.text.includes('exporting'));
-    const target = ['--out', localPath(`${name}.out.csv`)];
-    await runOn(exported, exporting, 'export', `${showFolder}${name}`, ...target);
+    const [exportOut, exportNotes] = makeStreams();
+    beforeTaskEnd = () => pollUntil(() => exportNotes.text.includes('exporting'));
+    const outOptions = ['--out', localPath(`${name}.out.csv`)];
+    await runOn(exportOut, exportNotes, 'export', `${showFolder}${name}`, ...outOptions);
     beforeTaskEnd = async () => undefined;
-    const [copied, copying] = streams();
-    await runOn(copied, copying, 'cp', file, `Lab:/copied/${name}/`);
-    const [listed, listing] = streams();
-    await runOn(listed, listing, 'tasks', '--limit', '3');
+    const [copyOut, copyNotes] = makeStreams();
+    await runOn(copyOut, copyNotes, 'cp', file, `Lab:/copied/${name}/`);
+    const [listOut, listNotes] = makeStreams();
+    await runOn(listOut, listNotes, 'tasks', '--limit', '3');
 
-    const results = [imported, exported, copied, listed];
+    const outs = [importOut, exportOut, copyOut, listOut];
     if (resultsAreSeen) {
-      expect(imported.text).toMatch(new RegExp(`^acme:Lab:/shown/${name}  \\d+  2000  ${file}$`, 'm')); // prettier-ignore
-      expect(results.map(({ text }) => text.includes('{'))).toEqual(results.map(() => false));
-      expect(listed.text).toMatch(/^\d+ {2}completed {2}Dataset Export {2}/);
+      expect(importOut.text).toMatch(new RegExp(`^acme:Lab:/shown/${name}  \\d+  2000  ${file}$`, 'm')); // prettier-ignore
+      expect(outs.map(({ text }) => text.includes('{'))).toEqual(outs.map(() => false));
+      expect(listOut.text).toMatch(/^\d+ {2}completed {2}Dataset Export {2}/);
     } else {
-      expect(results.map((sink) => linesOf(sink).length)).toEqual([1, 1, 1, 3]);
-      expect(linesOf(imported)).toMatchObject([{ records: 2_000, file }]);
-      expect(linesOf(listed)).toMatchObject([
+      expect(outs.map((sink) => linesOf(sink).length)).toEqual([1, 1, 1, 3]);
+      expect(linesOf(importOut)).toMatchObject([{ records: 2_000, file }]);
+      expect(linesOf(listOut)).toMatchObject([
         { status: 'completed', type: 'Dataset Export' },
         { status: 'completed', type: 'Dataset Commit' },
         { status: 'completed', type: 'Dataset Import' },
       ]);
     }
-    expect(listing.text).toBe('');
+    expect(listNotes.text).toBe('');
     if (progressIsSeen) {
-      const uploaded = `${name}.csv: uploading 100 %\r\x1b[2K`;
-      expect([importing.text, copying.text]).toEqual([expect.stringContaining(uploaded), expect.stringContaining(uploaded)]); // prettier-ignore
-      expect(importing.text).toContain(`${name}.csv  [${'#'.repeat(24)}]  100 %  2,000 records`);
+      const uploadedText = `${name}.csv: uploading 100 %\r\x1b[2K`;
+      expect([importNotes.text, copyNotes.text]).toEqual([expect.stringContaining(uploadedText), expect.stringContaining(uploadedText)]); // prettier-ignore
+      expect(importNotes.text).toContain(`${name}.csv  [${'#'.repeat(24)}]  100 %  2,000 records`);
       // Each line of progress is erased before the next one is printed, and the last one before the result.
-      for (const { text } of [importing, exporting]) expect(text.slice(-5)).toBe('\r\x1b[2K');
-      expect(importing.text + exporting.text + copying.text).not.toContain('{');
+      for (const { text } of [importNotes, exportNotes]) expect(text.slice(-5)).toBe('\r\x1b[2K');
+      expect(importNotes.text + exportNotes.text + copyNotes.text).not.toContain('{');
     } else {
-      expect([importing, exporting, copying].map(events)).toEqual([
+      expect([importNotes, exportNotes, copyNotes].map(eventNamesOf)).toEqual([
         ['uploading', 'importing'],
         ['exporting'],
         ['uploading'],
       ]);
-      expect(linesOf(importing)).toContainEqual(
+      expect(linesOf(importNotes)).toContainEqual(
         expect.objectContaining({ event: 'importing', file: `${name}.csv`, percent: 100, records: 2_000 }), // prettier-ignore
       );
-      expect(importing.text).not.toContain('\x1b');
+      expect(importNotes.text).not.toContain('\x1b');
     }
   });
 });
 
 describe('users', () => {
-  const listedUser = (email: string, state: string): unknown =>
+  const userLine = (email: string, state: string): unknown =>
     expect.objectContaining({ email, role: 'member', account: 'acme', state });
 
   test('are listed and removed in the data folder, owners excepted', async () => {
-    const data = ['--data', server.data.root];
+    const dataOptions = ['--data', server.data.root];
     const ben = await server.user('ben');
     await server.user('eve', { domain: 'other' });
-    const before = await runCommand('user', 'list', ...data);
-    expect(before.lines).toContainEqual(listedUser('ben@acme.org', 'active'));
-    expect(before.lines.map(({ account }) => account)).toContain('other');
-    expect((await runCommand('user', 'remove', 'ben@acme.org', ...data)).code).toBe(0);
+    const listRun = await runCommand('user', 'list', ...dataOptions);
+    expect(listRun.lines).toContainEqual(userLine('ben@acme.org', 'active'));
+    expect(listRun.lines.map(({ account }) => account)).toContain('other');
+    expect((await runCommand('user', 'remove', 'ben@acme.org', ...dataOptions)).code).toBe(0);
     expect((await ben.get('/v1/user')).status).toBe(401);
-    expect((await runCommand('user', 'list', ...data)).lines).toContainEqual(
-      listedUser('ben@acme.org', 'removed'),
+    expect((await runCommand('user', 'list', ...dataOptions)).lines).toContainEqual(
+      userLine('ben@acme.org', 'removed'),
     );
-    expect(await runCommand('user', 'remove', 'owner@acme.org', ...data)).toMatchObject({
+    expect(await runCommand('user', 'remove', 'owner@acme.org', ...dataOptions)).toMatchObject({
       code: 1,
       notes: expect.stringContaining('is the owner of the account'),
     });
@@ -354,20 +366,20 @@ describe('users', () => {
       expect([refusedRun.code, refusedRun.lines]).toEqual([1, []]);
       expect(refusedRun.notes).toContain('403 Only an administrator of the account may do this.');
     }
-    const asAdmin = ['--url', server.url, '--token', admin.token];
-    const { lines } = await runCommand('user', 'list', ...asAdmin);
-    expect(lines).toContainEqual(listedUser('cal@acme.org', 'active'));
+    const adminOptions = ['--url', server.url, '--token', admin.token];
+    const { lines } = await runCommand('user', 'list', ...adminOptions);
+    expect(lines).toContainEqual(userLine('cal@acme.org', 'active'));
     expect(new Set(lines.map(({ account }) => account))).toEqual(new Set(['acme']));
-    expect(await runCommand('user', 'remove', 'CAL@acme.org', ...asAdmin)).toMatchObject({
+    expect(await runCommand('user', 'remove', 'CAL@acme.org', ...adminOptions)).toMatchObject({
       code: 0,
       notes: 'cal@acme.org is removed; their vaults and data stay.',
     });
     expect((await cal.get('/v1/user')).status).toBe(401);
-    expect((await runCommand('user', 'list', ...asAdmin)).lines).toContainEqual(
-      listedUser('cal@acme.org', 'removed'),
+    expect((await runCommand('user', 'list', ...adminOptions)).lines).toContainEqual(
+      userLine('cal@acme.org', 'removed'),
     );
     for (const email of ['cal@acme.org', 'eli@other.org', 'nobody@acme.org']) {
-      const failedRun = await runCommand('user', 'remove', email, ...asAdmin);
+      const failedRun = await runCommand('user', 'remove', email, ...adminOptions);
       expect([failedRun.code, failedRun.notes]).toEqual([1, `strandlake user remove: there is no user ${email}`]); // prettier-ignore
     }
   });

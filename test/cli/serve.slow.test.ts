@@ -19,9 +19,9 @@ interface QueryAnswer {
 /** A server that the command line has started, and its output. */
 interface ServedProcess {
   readonly child: ChildProcess;
-  readonly printed: () => string;
+  readonly getOutput: () => string;
   /** Resolves with the match of a pattern in the output as soon as there is one. */
-  until(pattern: RegExp): Promise<RegExpExecArray>;
+  waitFor(pattern: RegExp): Promise<RegExpExecArray>;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -37,17 +37,17 @@ afterEach(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('serve', () => {
-  const vcf = '##fileformat=VCFv4.3\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
+  const vcfHeader = '##fileformat=VCFv4.3\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
 
   test('the first start prints a token, imports the example and prints three working requests', async () => {
-    const first = startServer('example', []);
-    const [, origin = ''] = await first.until(/ready at (http:\S+)/);
-    const [, token = ''] = await first.until(/shown this once: ([A-Za-z0-9]{30})\n/);
-    await first.until(/local:examples:\/clinvar: 69,302 records imported\n/);
-    await first.until(/dataset_exports[^\n]+\n[^\n]+}'\n/);
+    const firstServer = startServer('example', []);
+    const [, origin = ''] = await firstServer.waitFor(/ready at (http:\S+)/);
+    const [, token = ''] = await firstServer.waitFor(/shown this once: ([A-Za-z0-9]{30})\n/);
+    await firstServer.waitFor(/local:examples:\/clinvar: 69,302 records imported\n/);
+    await firstServer.waitFor(/dataset_exports[^\n]+\n[^\n]+}'\n/);
     const requests = [
-      ...first
-        .printed()
+      ...firstServer
+        .getOutput()
         .matchAll(
           /curl -s (\S+) -H '(.+?): (.+?)' \\\n {2}-H 'Prefer: handling=strict' -d '(.+)'/g,
         ),
@@ -64,42 +64,48 @@ describe('serve', () => {
     expect(answers[0]?.results).toHaveLength(3);
     expect(answers[1]?.facets?.['info.CLNSIG']?.[0]).toEqual(['Uncertain_significance', 21_597]);
     expect(answers[2]).toMatchObject({ class_name: 'DatasetExport', format: 'csv' });
-    expect(await first.stop()).toBe(0);
+    expect(await firstServer.stop()).toBe(0);
 
-    const second = startServer('example', []);
-    await second.until(/To create a token: npm run strandlake -- token add owner@localhost\n/);
-    const [, again = ''] = await second.until(/ready at (http:\S+)/);
-    const user = await fetch(`${again}/v1/user`, { headers: { authorization: `Token ${token}` } });
+    const secondServer = startServer('example', []);
+    await secondServer.waitFor(
+      /To create a token: npm run strandlake -- token add owner@localhost\n/,
+    );
+    const [, secondOrigin = ''] = await secondServer.waitFor(/ready at (http:\S+)/);
+    const user = await fetch(`${secondOrigin}/v1/user`, {
+      headers: { authorization: `Token ${token}` },
+    });
     expect(user.status).toBe(200);
-    const tokens = serveCommand('example', ['token', 'list']);
-    await once(tokens.child, 'close');
-    expect(tokens.printed()).toMatch(/revoked {2}strandlake serve/);
-    expect(second.printed()).not.toMatch(/imported|curl|[A-Za-z0-9]{30}\n/);
-    expect(await second.stop()).toBe(0);
+    const tokenListProcess = serveCommand('example', ['token', 'list']);
+    await once(tokenListProcess.child, 'close');
+    expect(tokenListProcess.getOutput()).toMatch(/revoked {2}strandlake serve/);
+    expect(secondServer.getOutput()).not.toMatch(/imported|curl|[A-Za-z0-9]{30}\n/);
+    expect(await secondServer.stop()).toBe(0);
   });
 
   test('imports the named files into the personal vault once, and reports the error of a bad file', async () => {
-    const [good, bad] = [join(folder, 'good.vcf'), join(folder, 'bad.vcf')];
-    writeFileSync(good, `${vcf}1\t100\t.\tA\tC,G\t.\tPASS\tX=1\n`);
-    writeFileSync(bad, `${vcf}1\tnowhere\t.\tA\tC\t.\tPASS\t.\n`);
-    const missing = join(folder, 'missing.vcf');
-    const first = startServer('files', [bad, missing, good], { STRANDLAKE_EXAMPLES: 'off' });
-    await first.until(/bad\.vcf was not imported: .*bad\.vcf, line 3.*nowhere/);
-    await first.until(/missing\.vcf was not imported: .*is missing/);
-    await first.until(/local:user-1:\/good: 2 records imported/);
-    expect(await first.stop()).toBe(0);
-    const second = startServer('files', [good], { STRANDLAKE_EXAMPLES: 'off' });
-    await second.until(/local:user-1:\/good was imported before \(2 records\)/);
-    expect(await second.stop()).toBe(0);
+    const [goodPath, badPath] = [join(folder, 'good.vcf'), join(folder, 'bad.vcf')];
+    writeFileSync(goodPath, `${vcfHeader}1\t100\t.\tA\tC,G\t.\tPASS\tX=1\n`);
+    writeFileSync(badPath, `${vcfHeader}1\tnowhere\t.\tA\tC\t.\tPASS\t.\n`);
+    const missingPath = join(folder, 'missing.vcf');
+    const firstServer = startServer('files', [badPath, missingPath, goodPath], {
+      STRANDLAKE_EXAMPLES: 'off',
+    });
+    await firstServer.waitFor(/bad\.vcf was not imported: .*bad\.vcf, line 3.*nowhere/);
+    await firstServer.waitFor(/missing\.vcf was not imported: .*is missing/);
+    await firstServer.waitFor(/local:user-1:\/good: 2 records imported/);
+    expect(await firstServer.stop()).toBe(0);
+    const secondServer = startServer('files', [goodPath], { STRANDLAKE_EXAMPLES: 'off' });
+    await secondServer.waitFor(/local:user-1:\/good was imported before \(2 records\)/);
+    expect(await secondServer.stop()).toBe(0);
   });
 
   test('the next start continues an interrupted import of the example', async () => {
-    const first = startServer('killed', []);
-    await first.until(/clinvar_grch38_2026_69k\.vcf\.gz/);
-    await first.stop('SIGKILL');
-    const second = startServer('killed', []);
-    await second.until(/local:examples:\/clinvar: 69,302 records imported/);
-    expect(await second.stop()).toBe(0);
+    const firstServer = startServer('killed', []);
+    await firstServer.waitFor(/clinvar_grch38_2026_69k\.vcf\.gz/);
+    await firstServer.stop('SIGKILL');
+    const secondServer = startServer('killed', []);
+    await secondServer.waitFor(/local:examples:\/clinvar: 69,302 records imported/);
+    expect(await secondServer.stop()).toBe(0);
   });
 
   test('exits with the reason if the port is taken', async () => {
@@ -110,28 +116,28 @@ describe('serve', () => {
     const [code] = (await once(server.child, 'close')) as [number | null];
     expect(code).not.toBe(0);
     const line = `^strandlake serve: port ${port} of 127\\.0\\.0\\.1 is in use; .*--port$`;
-    expect(server.printed().trim()).toMatch(new RegExp(line));
+    expect(server.getOutput().trim()).toMatch(new RegExp(line));
     otherListener.close();
   });
 
   test('a second server on the same data exits with the reason', async () => {
-    const first = startServer('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
-    await first.until(/ready at/);
-    const second = startServer('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
-    const [code] = (await once(second.child, 'close')) as [number | null];
+    const firstServer = startServer('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
+    await firstServer.waitFor(/ready at/);
+    const secondServer = startServer('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
+    const [code] = (await once(secondServer.child, 'close')) as [number | null];
     expect(code).not.toBe(0);
-    expect(second.printed().trim()).toMatch(
+    expect(secondServer.getOutput().trim()).toMatch(
       /^strandlake serve: another server uses .* ready at http.*--data$/,
     );
     const file = join(folder, 'beside.vcf');
-    writeFileSync(file, `${vcf}1\t100\t.\tA\tC\t.\tPASS\tX=1\n`);
+    writeFileSync(file, `${vcfHeader}1\t100\t.\tA\tC\t.\tPASS\tX=1\n`);
     const thirdServer = startServer('twice', [file, join(folder, 'missing.vcf')]);
     expect(await once(thirdServer.child, 'close')).toEqual([1, null]);
-    expect(thirdServer.printed()).toMatch(/\/beside: 1 records imported\n/);
-    expect(thirdServer.printed()).toMatch(
+    expect(thirdServer.getOutput()).toMatch(/\/beside: 1 records imported\n/);
+    expect(thirdServer.getOutput()).toMatch(
       /missing\.vcf was not imported: .*missing\.vcf is missing/,
     );
-    expect(await first.stop('SIGINT')).toBe(0);
+    expect(await firstServer.stop('SIGINT')).toBe(0);
   });
 });
 
@@ -139,17 +145,17 @@ describe('npm start', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     '%s to npm alone ends every process, amid an import, an upload and queries',
     async (signal) => {
-      const [base, large] = [join(folder, 'base.vcf'), join(folder, 'large.vcf')];
-      const row = (i: number): string => `1\t${i + 1}\trs${i}\tA\tG\t.\tPASS\tDP=${i}\n`;
+      const [basePath, largePath] = [join(folder, 'base.vcf'), join(folder, 'large.vcf')];
+      const rowOf = (i: number): string => `1\t${i + 1}\trs${i}\tA\tG\t.\tPASS\tDP=${i}\n`;
       const header = `##fileformat=VCFv4.3\n##contig=<ID=1,length=249250621>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n`;
-      const rows = Array.from({ length: 200_000 }, (_, i) => row(i)).join('');
-      writeFileSync(base, header + rows);
-      writeFileSync(large, header + rows.repeat(10));
+      const rows = Array.from({ length: 200_000 }, (_, i) => rowOf(i)).join('');
+      writeFileSync(basePath, header + rows);
+      writeFileSync(largePath, header + rows.repeat(10));
       const settings = { STRANDLAKE_EXAMPLES: 'off' };
       const name = `npm-${signal}`;
-      const npm = spawnServer('npm', ['start', '--', base, large], name, settings);
-      const [, origin = ''] = await npm.until(/ready at (http:\S+)/);
-      const [, token = ''] = await npm.until(/shown this once: ([A-Za-z0-9]{30})\n/);
+      const npm = spawnServer('npm', ['start', '--', basePath, largePath], name, settings);
+      const [, origin = ''] = await npm.waitFor(/ready at (http:\S+)/);
+      const [, token = ''] = await npm.waitFor(/shown this once: ([A-Za-z0-9]{30})\n/);
       const authorization = `Bearer ${token}`;
       const post = async (path: string, body: object): Promise<string> => {
         const requestOptions = {
@@ -161,12 +167,12 @@ describe('npm start', () => {
       };
       const object = { vault_id: 1, object_type: 'file', filename: 'slow', size: 1_000 };
       const createdObject = JSON.parse(await post('/v2/objects', object)) as { upload_url: string };
-      const stuck = request(createdObject.upload_url, {
+      const stuckUpload = request(createdObject.upload_url, {
         method: 'PUT',
         headers: { 'content-length': 1_000 },
       });
-      stuck.on('error', () => undefined).write('half');
-      await npm.until(/\/base: 200,000 records imported/);
+      stuckUpload.on('error', () => undefined).write('half');
+      await npm.waitFor(/\/base: 200,000 records imported/);
       const facets = { variant: { limit: 10, facets: { 'info.DP': { limit: 10 } } } };
       const queries = Array.from({ length: 100 }, (_, i) => ({
         dataset: 'local:user-1:/base',
@@ -187,29 +193,29 @@ describe('npm start', () => {
         });
         return (await response.text()).includes('datasets.DatasetImport');
       });
-      const processes = processTreeOf(npm.child.pid!, join(folder, name));
-      expect(processes.length).toBeGreaterThanOrEqual(5); // npm, setup, supervisor, API process, worker process
+      const pids = processTreeOf(npm.child.pid!, join(folder, name));
+      expect(pids.length).toBeGreaterThanOrEqual(5); // npm, setup, supervisor, API process, worker process
       npm.child.kill(signal);
-      await pollUntil(() => !processes.some(isProcessAlive));
+      await pollUntil(() => !pids.some(isProcessAlive));
       await pollUntil(() => processTreeOf(npm.child.pid!, join(folder, name)).length === 0);
       await Promise.all(batches);
       expect(answeredCount).toBe(0); // all queries were still running at the signal
-      expect(npm.printed()).not.toMatch(/large: [\d,]+ records imported/); // the import was still running at the signal
-      stuck.destroy();
+      expect(npm.getOutput()).not.toMatch(/large: [\d,]+ records imported/); // the import was still running at the signal
+      stuckUpload.destroy();
     },
   );
 });
 
 /** Returns the processes below a process, and all processes with the data folder in their environment, whatever their current parent is. */
 function processTreeOf(root: number, dataFolder: string): readonly number[] {
-  const list = (columns: string): readonly string[] =>
+  const listProcesses = (columns: string): readonly string[] =>
     execFileSync('ps', ['axeww', '-o', columns], { encoding: 'utf8', maxBuffer: 1 << 28 })
       .trim()
       .split('\n');
-  const parents = list('pid=,ppid=').map((line) => line.trim().split(/ +/).map(Number));
+  const parents = listProcesses('pid=,ppid=').map((line) => line.trim().split(/ +/).map(Number));
   const pidsBelow = (pid: number): number[] =>
     parents.flatMap(([child = 0, parent]) => (parent === pid ? [child, ...pidsBelow(child)] : []));
-  const markedPids = list('pid=,command=')
+  const markedPids = listProcesses('pid=,command=')
     .filter((line) => line.includes(`STRANDLAKE_DATA=${dataFolder}`))
     .map((line) => Number.parseInt(line, 10));
   return [...new Set([...pidsBelow(root), ...markedPids])];
@@ -250,31 +256,31 @@ function spawnServer(
   runningServers.add(child);
   let text = '';
   let onChange = (): void => undefined;
-  const add = (part: string): void => {
+  const appendOutput = (part: string): void => {
     text += part;
     onChange();
   };
-  child.stdout.setEncoding('utf8').on('data', add);
-  child.stderr.setEncoding('utf8').on('data', add);
-  const closedWith = once(child, 'close').then(([code]) => {
+  child.stdout.setEncoding('utf8').on('data', appendOutput);
+  child.stderr.setEncoding('utf8').on('data', appendOutput);
+  const exitCode = once(child, 'close').then(([code]) => {
     runningServers.delete(child);
     onChange();
     return code as number | null;
   });
   return {
     child,
-    printed: () => text,
-    async until(pattern) {
+    getOutput: () => text,
+    async waitFor(pattern) {
       for (;;) {
-        const found = pattern.exec(text);
-        if (found) return found;
+        const match = pattern.exec(text);
+        if (match) return match;
         if (!runningServers.has(child)) throw new Error(`ended without ${pattern}:\n${text}`);
         await new Promise<void>((resolve) => (onChange = resolve));
       }
     },
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
-      return closedWith;
+      return exitCode;
     },
   };
 }

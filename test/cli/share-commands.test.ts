@@ -39,10 +39,10 @@ const fetchBenVaultStatus = async (): Promise<number> =>
 test('vaults are shared with users and groups, and unshared', async () => {
   const permissionRow = (kind: string, holder: string, permission: string): string =>
     JSON.stringify({ kind, holder, permission });
-  const user = permissionRow('user', 'ben@acme.org', 'read');
+  const userRow = permissionRow('user', 'ben@acme.org', 'read');
   expect(await runAsAdmin('vault', 'share', 'acme:lab', 'BEN@acme.org', 'read')).toEqual([
     0,
-    [user],
+    [userRow],
     '',
   ]);
   expect(await fetchBenVaultStatus()).toBe(200);
@@ -51,13 +51,13 @@ test('vaults are shared with users and groups, and unshared', async () => {
 
   expect((await runAsAdmin('group', 'create', 'Cardiology'))[0]).toBe(0);
   expect((await runAsAdmin('group', 'add', 'cardiology', 'ben@acme.org'))[0]).toBe(0);
-  const group = permissionRow('group', 'Cardiology', 'write');
+  const groupRow = permissionRow('group', 'Cardiology', 'write');
   expect(await runAsAdmin('vault', 'share', 'Lab', 'cardiology', 'write')).toEqual([
     0,
-    [group],
+    [groupRow],
     '',
   ]);
-  expect(await runAsAdmin('vault', 'permissions', 'Lab:/')).toEqual([0, [group], '']);
+  expect(await runAsAdmin('vault', 'permissions', 'Lab:/')).toEqual([0, [groupRow], '']);
   expect(await fetchBenVaultStatus()).toBe(200);
   const [, groups] = await runAsAdmin('group', 'list');
   expect(JSON.parse(groups[0]!)).toMatchObject({ name: 'Cardiology', members: 1, vaults: 1 });
@@ -85,8 +85,8 @@ test.each([
   [['user', 'restore', 'ben@acme.org'], 1, 'there is no removed user ben@acme.org'],
   [['user', 'invite', 'ben@acme.org'], 1, 'exists already'],
 ] as const)('%j says what is wrong', async (argv, code, message) => {
-  const [found, printed, notes] = await runAsAdmin(...argv);
-  expect([found, printed, notes]).toEqual([code, [], expect.stringContaining(message)]);
+  const [actualCode, printedLines, notes] = await runAsAdmin(...argv);
+  expect([actualCode, printedLines, notes]).toEqual([code, [], expect.stringContaining(message)]);
 });
 
 test('a vault is given to another user, also by an owner who is no administrator', async () => {

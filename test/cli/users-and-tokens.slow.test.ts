@@ -21,14 +21,19 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the first start', () => {
   test('creates an owner, a personal vault, a token and the vault of the example, once', async () => {
-    const first = await withDataFolder(config.data, (data) => prepareFirstStart(data, config));
-    expect(first.firstSecret).toMatch(/^[A-Za-z0-9]{30}$/);
-    expect(first.user.role).toBe('primary_owner');
-    expect(first.personalVault).toMatchObject({ vaultType: 'user', userId: first.user.id });
-    expect(first.exampleVault?.name).toBe('examples');
-    const second = await withDataFolder(config.data, (data) => prepareFirstStart(data, config));
-    expect(second).toEqual({ ...first, firstSecret: null });
-    expect(await isAuthenticated(first.firstSecret)).toBe(true);
+    const firstStart = await withDataFolder(config.data, (data) => prepareFirstStart(data, config));
+    expect(firstStart.firstSecret).toMatch(/^[A-Za-z0-9]{30}$/);
+    expect(firstStart.user.role).toBe('primary_owner');
+    expect(firstStart.personalVault).toMatchObject({
+      vaultType: 'user',
+      userId: firstStart.user.id,
+    });
+    expect(firstStart.exampleVault?.name).toBe('examples');
+    const secondStart = await withDataFolder(config.data, (data) =>
+      prepareFirstStart(data, config),
+    );
+    expect(secondStart).toEqual({ ...firstStart, firstSecret: null });
+    expect(await isAuthenticated(firstStart.firstSecret)).toBe(true);
   });
 
   test('uses the chosen token, and skips the example if it is switched off', async () => {
@@ -66,12 +71,12 @@ describe('the first start', () => {
     const { firstSecret, user } = await withDataFolder(config.data, (data) =>
       prepareFirstStart(data, config),
     );
-    const work = await withDataFolder(config.data, (data) => createWorkToken(data, user));
+    const workToken = await withDataFolder(config.data, (data) => createWorkToken(data, user));
     for (const name of readdirSync(config.data, { recursive: true, encoding: 'utf8' })) {
       if (!/catalog|key/.test(name) || name === 'keys') continue;
       const text = readFileSync(join(config.data, name), 'latin1');
       expect(text).not.toContain(firstSecret);
-      expect(text).not.toContain(work.secret);
+      expect(text).not.toContain(workToken.secret);
     }
   });
 });
@@ -82,9 +87,9 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
   beforeEach(async () => {
     await withDataFolder(config.data, (data) => prepareFirstStart(data, config));
     // A running server holds the catalogue open, with a lock that excludes a second server.
-    const server =
+    const serverCatalog =
       state === 'running' ? await openCatalog(join(config.data, 'catalog.sqlite')) : null;
-    stop = async () => server?.close();
+    stop = async () => serverCatalog?.close();
   });
   afterEach(() => stop());
 
@@ -92,8 +97,8 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
     const secret = await outputOfCommand('user add ann@example.org --account acme --role admin');
     expect(secret).toMatch(/^[A-Za-z0-9]{30}$/);
     expect(await isAuthenticated(secret)).toBe(true);
-    const bob = await outputOfCommand('user add bob@example.org --account acme');
-    expect(await isAuthenticated(bob)).toBe(true);
+    const bobSecret = await outputOfCommand('user add bob@example.org --account acme');
+    expect(await isAuthenticated(bobSecret)).toBe(true);
     await withDataFolder(config.data, async ({ catalog }) => {
       expect(await catalog.users.byEmail('bob@example.org')).toMatchObject({ role: 'member' });
       expect(await catalog.accounts.byDomain('acme')).toBeDefined();
@@ -149,12 +154,12 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
     });
     const shortRun = await runCommandLine('user password ann@example.org', 1, 'short');
     expect(shortRun.notes.join()).toContain('15 to 256 characters');
-    const unknown = await runCommandLine(
+    const unknownUserRun = await runCommandLine(
       'user password eve@example.org',
       1,
       'correct horse battery',
     );
-    expect(unknown.notes.join()).toContain('no user eve@');
+    expect(unknownUserRun.notes.join()).toContain('no user eve@');
   });
 
   test('user login-link prints an address with a code for one sign-in', async () => {
@@ -198,13 +203,13 @@ test('a folder without a catalogue is refused and left unchanged', async () => {
 
 async function runCommandLine(
   line: string,
-  expected = 0,
+  expectedCode = 0,
   ...secrets: readonly string[]
 ): Promise<ReturnType<typeof collectingTerminal>> {
   const terminal = collectingTerminal();
   terminal.secrets.push(...secrets);
   const code = await main(line.split(' '), { STRANDLAKE_DATA: config.data }, terminal);
-  expect([code, terminal.notes]).toEqual([expected, terminal.notes]);
+  expect([code, terminal.notes]).toEqual([expectedCode, terminal.notes]);
   return terminal;
 }
 

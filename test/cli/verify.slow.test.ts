@@ -47,15 +47,17 @@ async function setOldTimes(path: string): Promise<void> {
 }
 
 test('R7: an intact data folder has no differences and is left unchanged', async () => {
-  const before = await readdir(dataFolderPath, { recursive: true });
+  const namesBefore = await readdir(dataFolderPath, { recursive: true });
   expect(await runVerify()).toMatchObject({
     code: 0,
     lines: [],
     notes: expect.stringContaining('all is well'),
   });
-  const after = await readdir(dataFolderPath, { recursive: true });
+  const namesAfter = await readdir(dataFolderPath, { recursive: true });
   const isLock = (name: string): boolean => /catalog\.sqlite-|\.lock/.test(name);
-  expect(after.filter((name) => !isLock(name))).toEqual(before.filter((name) => !isLock(name)));
+  expect(namesAfter.filter((name) => !isLock(name))).toEqual(
+    namesBefore.filter((name) => !isLock(name)),
+  );
 });
 
 const damageCases: readonly (readonly [string, () => Promise<void> | void, RegExp])[] = [
@@ -71,12 +73,12 @@ const damageCases: readonly (readonly [string, () => Promise<void> | void, RegEx
   ],
   [
     'a torn log entry',
-    () => truncateHalf(() => logEntryPath()),
+    () => truncateTo50Bytes(() => getLogEntryPath()),
     /^datasets\/\d+\/_delta_log: .*00000000000000000000\.json/,
   ],
   [
     'a segment that no version names',
-    async () => addStrayFiles('datasets', `${fixture.datasetId}`, 'abc-0123456789ab-00000.parquet'),
+    async () => addStrayFile('datasets', `${fixture.datasetId}`, 'abc-0123456789ab-00000.parquet'),
     /abc-0123456789ab-00000\.parquet: is named by no version$/,
   ],
   [
@@ -102,17 +104,17 @@ const damageCases: readonly (readonly [string, () => Promise<void> | void, RegEx
   ],
   [
     'an old file in exports',
-    () => addStrayFiles('exports', '7.csv'),
+    () => addStrayFile('exports', '7.csv'),
     /^exports\/7\.csv: is not referenced$/,
   ],
   [
     'an old file in objects',
-    () => addStrayFiles('objects', '7-1'),
+    () => addStrayFile('objects', '7-1'),
     /^objects\/7-1: is not referenced$/,
   ],
   [
     'an old scratch file',
-    () => addStrayFiles('scratch', 'upload-7'),
+    () => addStrayFile('scratch', 'upload-7'),
     /^scratch\/upload-7: is not referenced$/,
   ],
   [
@@ -159,11 +161,11 @@ async function flipBit(path: () => Promise<string> | string): Promise<void> {
   await writeFile(file, bytes);
 }
 
-async function truncateHalf(path: () => string): Promise<void> {
+async function truncateTo50Bytes(path: () => string): Promise<void> {
   await writeFile(path(), (await readFile(path())).subarray(0, 50));
 }
 
-function logEntryPath(): string {
+function getLogEntryPath(): string {
   return join(
     dataFolderPath,
     'datasets',
@@ -173,8 +175,8 @@ function logEntryPath(): string {
   );
 }
 
-async function addStrayFiles(...names: string[]): Promise<void> {
-  const path = join(dataFolderPath, ...names);
+async function addStrayFile(...pathSegments: string[]): Promise<void> {
+  const path = join(dataFolderPath, ...pathSegments);
   await writeFile(path, 'x');
   await setOldTimes(path);
 }

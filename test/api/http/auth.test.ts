@@ -13,9 +13,11 @@ import {
   type TestServer,
 } from '../server.js';
 
-/** Whether an operation has its credential in the body or may be called by anybody; other tests cover these operations. */
-function needsNoToken(operation: string): boolean {
-  return operation === 'passwords.login' || /^(oauth|authorization|ga4ghBeacon)\./.test(operation);
+/** Returns whether an operation takes its credential from the body or may be called by anybody; other tests cover these operations. */
+function needsNoToken(operationId: string): boolean {
+  return (
+    operationId === 'passwords.login' || /^(oauth|authorization|ga4ghBeacon)\./.test(operationId)
+  );
 }
 
 let server: TestServer;
@@ -72,19 +74,19 @@ describe('credentials', () => {
 
   test('that are missing, wrong or odd answer 401 with the reason, after the words that clients know (A9)', async () => {
     const { token } = ann;
-    const wrong = 'x'.repeat(30);
+    const unknownToken = 'x'.repeat(30);
     const forms: readonly (readonly [string | undefined, unknown])[] = [
       [undefined, missingCredentialsBody],
       ['', missingCredentialsBody],
       ['Bearer', malformedCredentialsBody],
-      [`Bearer ${wrong}`, wrongTokenBody],
+      [`Bearer ${unknownToken}`, wrongTokenBody],
       [`Digest ${token}`, malformedCredentialsBody],
       [token, malformedCredentialsBody],
       [`Bearer ${token} x`, malformedCredentialsBody],
       [`Bearer\t${token}`, malformedCredentialsBody],
       [basicHeader('', token), malformedCredentialsBody],
       [basicHeader(token, 'password'), malformedCredentialsBody],
-      [basicHeader(wrong), wrongTokenBody],
+      [basicHeader(unknownToken), wrongTokenBody],
       ['Basic !!!', malformedCredentialsBody],
       [`Bearer ${token}x`, wrongTokenBody],
       [`Bearer ${token.toLowerCase()}x`, wrongTokenBody],
@@ -120,16 +122,20 @@ describe('credentials', () => {
   test('that are revoked, expired, or of somebody who left, no longer work (A9)', async () => {
     const cid = await server.user('cid');
     const { tokens, users } = server.catalog;
-    const expired = await tokens.create(
+    const expiredToken = await tokens.create(
       { userId: cid.user.id, expiresAt: Date.now() - 1 },
       server.key,
     );
-    const headers = { authorization: `Bearer ${expired.secret}` };
-    expect((await sendRequest(server.url, 'GET', '/v1/user', undefined, headers)).status).toBe(401);
-    const second = await tokens.create({ userId: cid.user.id }, server.key);
-    await tokens.revoke(second.row.id);
-    const revoked = { authorization: `Bearer ${second.secret}` };
-    expect((await sendRequest(server.url, 'GET', '/v1/user', undefined, revoked)).status).toBe(401);
+    const expiredTokenHeaders = { authorization: `Bearer ${expiredToken.secret}` };
+    expect(
+      (await sendRequest(server.url, 'GET', '/v1/user', undefined, expiredTokenHeaders)).status,
+    ).toBe(401);
+    const secondToken = await tokens.create({ userId: cid.user.id }, server.key);
+    await tokens.revoke(secondToken.row.id);
+    const revokedTokenHeaders = { authorization: `Bearer ${secondToken.secret}` };
+    expect(
+      (await sendRequest(server.url, 'GET', '/v1/user', undefined, revokedTokenHeaders)).status,
+    ).toBe(401);
     expect((await cid.get('/v1/user')).status).toBe(200);
     await users.update(cid.user.id, { isActive: false });
     expect((await cid.get('/v1/user')).status).toBe(401);
@@ -196,14 +202,15 @@ describe('a token that may only read', () => {
         // Some operations only read, but require more than read access: checking a rollback needs the permission to roll back, and reading
         // permissions needs the permission to change them.
         const isForWriters = ['commits.checkRollback', 'vaultPermissions.list'].includes(id);
-        const reads = (['GET', 'HEAD'].includes(row.method) || readOnlyPostOperations.has(id)) && !isForWriters; // prettier-ignore
+        const isReadOperation =
+          (['GET', 'HEAD'].includes(row.method) || readOnlyPostOperations.has(id)) && !isForWriters; // prettier-ignore
         // If the resource is missing, the answer is another error, but not one about the scope.
-        const isThere = !path.includes(':id') || ids[kind] !== undefined;
-        const isEmpty = ['datasets.batch', 'datasets.beacon', 'datasets.changelogVersion', 'expressions.annotate', 'expressions.evaluate', 'imports.rejected', 'migrations.rejected'].includes(id); // prettier-ignore
-        const refusedStatus = isThere ? 403 : 404;
-        if (!reads)
+        const hasResource = !path.includes(':id') || ids[kind] !== undefined;
+        const mayFail = ['datasets.batch', 'datasets.beacon', 'datasets.changelogVersion', 'expressions.annotate', 'expressions.evaluate', 'imports.rejected', 'migrations.rejected'].includes(id); // prettier-ignore
+        const refusedStatus = hasResource ? 403 : 404;
+        if (!isReadOperation)
           expect([row.method, target, status]).toEqual([row.method, target, refusedStatus]);
-        else if (!isThere || isEmpty) expect([target, status]).not.toEqual([target, 403]);
+        else if (!hasResource || mayFail) expect([target, status]).not.toEqual([target, 403]);
         else expect([row.method, target, status < 400]).toEqual([row.method, target, true]);
       }
     }
@@ -239,18 +246,18 @@ describe('limits', () => {
     const otherServer = await startServer({ rateLimit: 10 });
     try {
       const user = await otherServer.user('ann');
-      const second = await otherServer.user('ben');
+      const otherUser = await otherServer.user('ben');
       const statuses: number[] = [];
       for (let i = 0; i < 12; i++) statuses.push((await user.get('/v1/user')).status);
       expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429, 429]);
       const refusedAnswer = await user.get('/v1/user');
       expect(Number(refusedAnswer.headers.get('retry-after'))).toBeGreaterThan(0);
       expect(refusedAnswer.json).toEqual({ detail: 'Request was throttled.' });
-      expect((await second.get('/v1/user')).status).toBe(200);
-      const anonymous: number[] = [];
+      expect((await otherUser.get('/v1/user')).status).toBe(200);
+      const anonymousStatuses: number[] = [];
       for (let i = 0; i < 12; i++)
-        anonymous.push((await sendRequest(otherServer.url, 'GET', '/v1/user')).status);
-      expect(anonymous.at(-1)).toBe(429);
+        anonymousStatuses.push((await sendRequest(otherServer.url, 'GET', '/v1/user')).status);
+      expect(anonymousStatuses.at(-1)).toBe(429);
     } finally {
       await otherServer.close();
     }

@@ -7,21 +7,21 @@ interface ExpectedOutcome {
   readonly name: string;
   readonly isRefused: boolean;
   readonly message: string;
-  readonly records: number;
+  readonly recordCount: number;
 }
 
 const expectedOutcomes: readonly ExpectedOutcome[] = readFileSync('docs/bad-input.md', 'utf8')
   .split('\n')
   .filter((line) => /^\| (?:vcf|json|csv|tsv|xml|gff3|gtf)/.test(line))
   .map((line) => {
-    const [name, outcome, text, records] = line.slice(2, -2).split(/ +\| /) as [
+    const [name, outcome, text, countText] = line.slice(2, -2).split(/ +\| /) as [
       string,
       string,
       string,
       string,
     ];
     const message = text.replace(/^`|`$/g, '').replaceAll('\\|', '|').replaceAll('<TAB>', '\t');
-    return { name, isRefused: outcome === 'refused', message, records: Number(records) };
+    return { name, isRefused: outcome === 'refused', message, recordCount: Number(countText) };
   });
 
 const extraSamplesFolder = process.env.STRANDLAKE_BAD_SAMPLES;
@@ -52,19 +52,19 @@ test('the page lists every malformed fixture, and they are many', () => {
   );
 });
 
-test.each(presentOutcomes)('$name: $message', async ({ name, isRefused, message, records }) => {
+test.each(presentOutcomes)('$name: $message', async ({ name, isRefused, message, recordCount }) => {
   const bytes = readFileSync(fixturePathOf(name)!);
   const vaultId = idOf(await owner.post('/v2/vaults', { name: `for ${name}` }));
-  const at = { vault_id: vaultId, parent_object_id: null };
-  const file = { ...at, object_type: 'file', filename: name, size: bytes.length };
+  const place = { vault_id: vaultId, parent_object_id: null };
+  const file = { ...place, object_type: 'file', filename: name, size: bytes.length };
   const object = await owner.post('/v2/objects', file);
   const upload = await fetch(object.json.upload_url as string, { method: 'PUT', body: bytes });
   expect(upload.status).toBe(200);
   const datasetId = idOf(
-    await owner.post('/v2/objects', { ...at, object_type: 'dataset', filename: 'd' }),
+    await owner.post('/v2/objects', { ...place, object_type: 'dataset', filename: 'd' }),
   );
-  const before = { dataset_id: datasetId, data_records: [{ kept: 1 }] };
-  expect((await owner.post('/v2/dataset_imports', before)).json.status).toBe('completed');
+  const earlierImport = { dataset_id: datasetId, data_records: [{ kept: 1 }] };
+  expect((await owner.post('/v2/dataset_imports', earlierImport)).json.status).toBe('completed');
 
   const importAnswer = await owner.post('/v2/dataset_imports', {
     dataset_id: datasetId,
@@ -79,7 +79,7 @@ test.each(presentOutcomes)('$name: $message', async ({ name, isRefused, message,
     expect(json.error_message).toContain(name);
   }
   const { json: dataset } = await owner.get(`/v2/datasets/${datasetId}`);
-  expect(dataset.documents_count).toBe(1 + (isRefused ? 0 : records));
+  expect(dataset.documents_count).toBe(1 + (isRefused ? 0 : recordCount));
   const { json: page } = await owner.post(`/v2/datasets/${datasetId}/data`, {
     filters: [['kept', 1]],
   });

@@ -16,7 +16,7 @@ interface Proxy {
 /** Whether a proxy strips the prefix from paths, and which headers it sends to the server. */
 interface ProxyKind {
   readonly name: string;
-  readonly strips: boolean;
+  readonly stripsPrefix: boolean;
   readonly headers: (host: string) => Record<string, string>;
 }
 
@@ -35,8 +35,8 @@ const proxyGroups: readonly {
     name: 'a server with a public URL',
     options: (publicUrl) => ({ publicUrl }),
     kinds: [
-      { name: 'the prefix passed through', strips: false, headers: noForwardedHeaders },
-      { name: 'the prefix stripped', strips: true, headers: noForwardedHeaders },
+      { name: 'the prefix passed through', stripsPrefix: false, headers: noForwardedHeaders },
+      { name: 'the prefix stripped', stripsPrefix: true, headers: noForwardedHeaders },
     ],
   },
   {
@@ -45,12 +45,12 @@ const proxyGroups: readonly {
     kinds: [
       {
         name: 'X-Forwarded-*, and the prefix stripped',
-        strips: true,
+        stripsPrefix: true,
         headers: (host) => ({ 'x-forwarded-for': '192.0.2.9', 'x-forwarded-host': host, 'x-forwarded-proto': 'http', 'x-forwarded-prefix': pathPrefix }), // prettier-ignore
       },
       {
         name: 'Forwarded, and the prefix passed through',
-        strips: false,
+        stripsPrefix: false,
         headers: (host) => ({ forwarded: `for=192.0.2.9;proto=http;host="${host}"`, 'x-forwarded-prefix': pathPrefix }), // prettier-ignore
       },
     ],
@@ -59,11 +59,11 @@ const proxyGroups: readonly {
 
 async function startProxy(kind: ProxyKind): Promise<Proxy> {
   const server = createServer((incoming, outgoing) => {
-    const { strips, headers } = proxy.kind;
+    const { stripsPrefix, headers } = proxy.kind;
     const { url = '/', method } = incoming;
     const isMetadata = url.startsWith(`${metadataPath}${pathPrefix}`);
     if (!url.startsWith(pathPrefix) && !isMetadata) return void outgoing.writeHead(404).end(`not below ${pathPrefix}`); // prettier-ignore
-    const path = strips && !isMetadata ? url.slice(pathPrefix.length) : url;
+    const path = stripsPrefix && !isMetadata ? url.slice(pathPrefix.length) : url;
     const ownHeaders: IncomingHttpHeaders = { ...incoming.headers, host: 'inner.test', ...headers(incoming.headers.host ?? '') }; // prettier-ignore
     const upstream = request({
       port: proxy.port,
@@ -105,8 +105,8 @@ describe.each(proxyGroups)('behind a proxy, $name', ({ options, kinds }) => {
     const config = { threads: 1, workerMemoryMb: 512, ...mail };
     server = await startServer({ ...options(base), scheduler: { config } });
     proxy.port = server.port;
-    const direct = await server.user('ann', { role: 'admin' });
-    ann = clientFor(base, direct.user, direct.token);
+    const directClient = await server.user('ann', { role: 'admin' });
+    ann = clientFor(base, directClient.user, directClient.token);
     // The fixture uploads a file to the `upload_url` that the server returns.
     createdFixture = await makeVaultFixture(ann);
   });
@@ -123,12 +123,12 @@ describe.each(proxyGroups)('behind a proxy, $name', ({ options, kinds }) => {
 
     test('every address in answers is below the prefix, and works', async () => {
       const { vaultId, datasetId, exportId, importId, fieldId, commitId } = createdFixture;
-      const set = idOf(await ann.post('/v2/beacon_sets', { title: 'b', datasets: [] }));
+      const beaconSetId = idOf(await ann.post('/v2/beacon_sets', { title: 'b', datasets: [] }));
       await ann.post('/v2/saved_queries', { name: 'q', dataset: String(datasetId), params: {} });
       await ann.post('/v1/groups', { name: 'g' });
       await ann.post('/v2/applications', { name: 'App', redirect_uris: 'https://apps.test/cb' });
       await ann.post('/v2/dataset_templates', { name: 't' });
-      const found = new Set<string>();
+      const linkedAddresses = new Set<string>();
       const paths = [
         '/v1/user',
         '/v1/users',
@@ -144,7 +144,7 @@ describe.each(proxyGroups)('behind a proxy, $name', ({ options, kinds }) => {
         `/v2/dataset_exports/${exportId}`,
         `/v2/dataset_exports/${exportId}/download?redirect=`,
         `/v2/objects/${createdFixture.fileId}/download`,
-        `/v2/beacon_sets/${set}`,
+        `/v2/beacon_sets/${beaconSetId}`,
         '/v2/saved_queries',
         '/v2/applications',
         '/v2/dataset_templates',
@@ -155,11 +155,11 @@ describe.each(proxyGroups)('behind a proxy, $name', ({ options, kinds }) => {
         const answer = await ann.get(path);
         expect([path, answer.status]).toEqual([path, 200]);
         const addresses = addressesIn(answer.json).filter((one) => !one.includes('apps.test'));
-        for (const address of addresses) found.add(address);
+        for (const address of addresses) linkedAddresses.add(address);
         if (path !== '/v1/user' && path !== '/v1/users') expect([path, addresses.length > 0]).toEqual([path, true]); // prettier-ignore
       }
-      expect(found.size).toBeGreaterThan(30);
-      for (const address of found) {
+      expect(linkedAddresses.size).toBeGreaterThan(30);
+      for (const address of linkedAddresses) {
         expect(address).toMatch(new RegExp(`^${base}/v[12]/`));
         const { status } = await ann.get(address);
         // Queries use POST, and the GA4GH beacon is asked for an allele.
@@ -188,10 +188,10 @@ describe.each(proxyGroups)('behind a proxy, $name', ({ options, kinds }) => {
       expect(String(url)).toMatch(new RegExp(`^${base}/join#`));
       const page = await sendRequest('', 'GET', String(url));
       const [, path] = /fetch\('([^']+)'/.exec(page.text) ?? [];
-      const accept = new URL(path!, String(url));
-      expect(accept.href).toBe(`${base}/v1/invitations/accept`);
+      const acceptUrl = new URL(path!, String(url));
+      expect(acceptUrl.href).toBe(`${base}/v1/invitations/accept`);
       const code = String(url).split('#')[1];
-      const joinAnswer = await sendRequest('', 'POST', accept.href, {
+      const joinAnswer = await sendRequest('', 'POST', acceptUrl.href, {
         code,
         email: `${code}@acme.org`,
       });
@@ -200,15 +200,15 @@ describe.each(proxyGroups)('behind a proxy, $name', ({ options, kinds }) => {
     });
 
     test('the pages and the description of the interface lead below the prefix', async () => {
-      const start = await sendRequest(base, 'GET', '/', undefined, { accept: 'text/html' });
-      const links = [...start.text.matchAll(/href="([^"]+)"/g)].map(([, href]) => new URL(href!, base)); // prettier-ignore
+      const startPage = await sendRequest(base, 'GET', '/', undefined, { accept: 'text/html' });
+      const links = [...startPage.text.matchAll(/href="([^"]+)"/g)].map(([, href]) => new URL(href!, base)); // prettier-ignore
       expect(links.map(({ href }) => href)).toEqual(
         ['/docs', '/openapi.json', '/health'].map((path) => base + path),
       );
       for (const { href } of links) expect((await sendRequest('', 'GET', href)).status).toBe(200);
-      const docs = await sendRequest(base, 'GET', '/docs');
-      const [, described] = /fetch\('([^']+)'/.exec(docs.text) ?? [];
-      expect(new URL(described!, `${base}/docs`).href).toBe(`${base}/openapi.json`);
+      const docsPage = await sendRequest(base, 'GET', '/docs');
+      const [, openapiPath] = /fetch\('([^']+)'/.exec(docsPage.text) ?? [];
+      expect(new URL(openapiPath!, `${base}/docs`).href).toBe(`${base}/openapi.json`);
       expect((await sendRequest(base, 'GET', '/openapi.json')).json['servers']).toEqual([
         { url: base },
       ]);

@@ -106,7 +106,7 @@ test('the OpenAPI document has every operation, and ids at every depth', () => {
   expect(keys.length).toBeGreaterThan(20);
 }); // prettier-ignore
 
-test.each(operationRoutes.filter(({ path }) => path.includes('{')))('$method $path: what is no id is none of its path', async ({ method, path }) => {
+test.each(operationRoutes.filter(({ path }) => path.includes('{')))('$method $path: a value that is no id finds nothing in its path', async ({ method, path }) => {
   const { parameters } = openapi.paths[path]![method.toLowerCase()]!;
   for (const { name } of parameters.filter((one) => one.in === 'path')) {
     for (const value of invalidIds.filter((one) => typeof one !== 'object').map(String)) {
@@ -115,14 +115,14 @@ test.each(operationRoutes.filter(({ path }) => path.includes('{')))('$method $pa
       const { status, text } = await ann.call(method, target, body);
       // An invalid id may still be answered: without a value, the address may be that of a list; a lookup leaves out unknown ids; and
       // versions begin at 0.
-      const isFound = status < 300 && (value === '' || name === 'ids' || name === 'version');
-      expect([target, isFound || [400, 401, 403, 404, 405].includes(status), text]).toEqual([target, true, text]);
+      const mayBeAnswered = status < 300 && (value === '' || name === 'ids' || name === 'version');
+      expect([target, mayBeAnswered || [400, 401, 403, 404, 405].includes(status), text]).toEqual([target, true, text]);
     }
   }
   expect(takeServerErrors()).toEqual([]);
 }); // prettier-ignore
 
-test.each(operationRoutes.filter(({ method }) => method === 'GET'))('$method $path: what is no id is no error of the server in its query', async ({ method, path }) => {
+test.each(operationRoutes.filter(({ method }) => method === 'GET'))('$method $path: a value that is no id causes no error of the server in its query', async ({ method, path }) => {
   const { parameters } = openapi.paths[path]![method.toLowerCase()]!;
   for (const { name } of parameters.filter((one) => one.in === 'query')) {
     const isId = /(?:^|_)id$|^user$/.test(name);
@@ -135,7 +135,7 @@ test.each(operationRoutes.filter(({ method }) => method === 'GET'))('$method $pa
 }); // prettier-ignore
 
 test.each(operationsWithBody)(
-  '$id: what is no id is no error of the server in its body',
+  '$id: a value that is no id causes no error of the server in its body',
   async (row) => {
     const { method, paths } = row;
     const schema = schemaOf(row.body as NamedSchema);
@@ -145,9 +145,9 @@ test.each(operationsWithBody)(
     const leastBody = Object.fromEntries(
       Object.entries(liveBody).filter(([key]) => required.includes(key)),
     );
-    const all = keyPathsOf(schema);
-    const idPaths = new Set(idPathsOf(all));
-    for (const path of all) {
+    const keyPaths = keyPathsOf(schema);
+    const idPaths = new Set(idPathsOf(keyPaths));
+    for (const path of keyPaths) {
       for (const value of idPaths.has(path) ? invalidIds : byTier([], [''])) {
         // Each value is tested in a complete example and in a minimal one, because other keys may hide the error.
         for (const body of [liveBody, leastBody]) {
@@ -163,8 +163,8 @@ test.each(operationsWithBody)(
       const [key] = path;
       if (path.length > 1 || !idPaths.has(path) || !required.includes(String(key))) continue;
       // A required id that is the empty string counts as missing; an optional one would count as absent.
-      const empty = await ann.call(method, target, { ...liveBody, [key!]: '' });
-      expect([empty.status, Object.keys(empty.json)]).toEqual([400, [key]]);
+      const emptyAnswer = await ann.call(method, target, { ...liveBody, [key!]: '' });
+      expect([emptyAnswer.status, Object.keys(emptyAnswer.json)]).toEqual([400, [key]]);
     }
   },
 );
@@ -223,18 +223,18 @@ function schemaOf({ name, schema }: NamedSchema): Json {
 }
 
 /** Returns the paths of all keys that a schema declares; for a list, the paths lead through its first element. */
-function keyPathsOf(schema: Json, path: KeyPath = [], seen: readonly Json[] = []): KeyPath[] {
+function keyPathsOf(schema: Json, path: KeyPath = [], enclosingSchemas: readonly Json[] = []): KeyPath[] {
   const { $ref, properties, items, allOf, anyOf } = schema;
   if (typeof $ref === 'string') {
     const namedSchema = schemas.find(({ name }) => $ref.endsWith(`/${name}`))!.schema as Json;
-    return seen.includes(namedSchema) ? [] : keyPathsOf(namedSchema, path, [...seen, namedSchema]);
+    return enclosingSchemas.includes(namedSchema) ? [] : keyPathsOf(namedSchema, path, [...enclosingSchemas, namedSchema]);
   }
   return [
-    ...[...((allOf ?? []) as Json[]), ...((anyOf ?? []) as Json[])].flatMap((part) => keyPathsOf(part, path, seen)),
-    ...(items === undefined ? [] : keyPathsOf(items as Json, [...path, 0], seen)),
+    ...[...((allOf ?? []) as Json[]), ...((anyOf ?? []) as Json[])].flatMap((part) => keyPathsOf(part, path, enclosingSchemas)),
+    ...(items === undefined ? [] : keyPathsOf(items as Json, [...path, 0], enclosingSchemas)),
     ...Object.entries((properties ?? {}) as Readonly<Record<string, Json>>).flatMap(([key, member]) => [
       [...path, key],
-      ...keyPathsOf(member, [...path, key], seen),
+      ...keyPathsOf(member, [...path, key], enclosingSchemas),
     ]),
   ];
 } // prettier-ignore

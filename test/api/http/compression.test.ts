@@ -58,7 +58,7 @@ function decodeFieldN(type: string, body: Buffer): readonly number[] {
 } // prettier-ignore
 
 describe('an answer', () => {
-  const plainPage = (): Promise<RawAnswer> => fetchPage({});
+  const fetchPlainPage = (): Promise<RawAnswer> => fetchPage({});
   const withoutTime = (body: Buffer): string => body.toString().replace(/"took":\d+/, '');
 
   test.each([
@@ -68,28 +68,31 @@ describe('an answer', () => {
     ['gzip, deflate', 'gzip', gunzipSync],
     ['gzip, deflate, br, zstd', 'zstd', zstdDecompressSync],
     ['gzip;q=1.0, br;q=0.2', 'gzip', gunzipSync],
-  ])('is compressed for Accept-Encoding: %s', async (accepted, encoding, decompress) => {
-    const { headers, body, status } = await fetchPage({ 'Accept-Encoding': accepted });
+  ])('is compressed for Accept-Encoding: %s', async (acceptEncoding, encoding, decompress) => {
+    const { headers, body, status } = await fetchPage({ 'Accept-Encoding': acceptEncoding });
     expect([status, headers['content-encoding']]).toEqual([200, encoding]);
     expect(headers['vary']).toMatch(/accept-encoding/i);
     expect(headers['content-type']).toBe('application/json');
-    const wholeAnswer = await plainPage();
+    const wholeAnswer = await fetchPlainPage();
     expect(withoutTime(decompress(body))).toBe(withoutTime(wholeAnswer.body));
     expect(body.length).toBeLessThan(wholeAnswer.body.length / 3);
   });
 
-  test.each(['identity', 'gzip;q=0', 'compress', ''])('is not, for %j', async (accepted) => {
-    const { headers, body } = await fetchPage({ 'Accept-Encoding': accepted });
-    expect(headers['content-encoding']).toBeUndefined();
-    expect(withoutTime(body)).toBe(withoutTime((await plainPage()).body));
-  });
+  test.each(['identity', 'gzip;q=0', 'compress', ''])(
+    'is not compressed for Accept-Encoding: %j',
+    async (acceptEncoding) => {
+      const { headers, body } = await fetchPage({ 'Accept-Encoding': acceptEncoding });
+      expect(headers['content-encoding']).toBeUndefined();
+      expect(withoutTime(body)).toBe(withoutTime((await fetchPlainPage()).body));
+    },
+  );
 
   test('is compressed as CSV, JSON lines and Arrow, too', async () => {
     for (const type of ['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']) {
-      const ownAnswer = await fetchPage({ Accept: type });
+      const plainAnswer = await fetchPage({ Accept: type });
       const { headers, body } = await fetchPage({ Accept: type, 'Accept-Encoding': 'gzip' });
       expect([type, headers['content-encoding'], headers['x-total']]).toEqual([type, 'gzip', '1300']);
-      expect(gunzipSync(body).equals(ownAnswer.body)).toBe(true);
+      expect(gunzipSync(body).equals(plainAnswer.body)).toBe(true);
     }
   }); // prettier-ignore
 
@@ -99,9 +102,9 @@ describe('an answer', () => {
       const { headers, body } = await fetchPage({ Accept: type }, 1_300);
       expect([headers['content-length'], headers['content-type']]).toEqual([undefined, type]);
       expect(decodeFieldN(type, body)).toEqual(records.map(({ n }) => n));
-      const packedAnswer = await fetchPage({ Accept: type, 'Accept-Encoding': 'gzip' }, 1_300);
-      expect([type, packedAnswer.headers['content-encoding']]).toEqual([type, 'gzip']);
-      expect(withoutTime(gunzipSync(packedAnswer.body))).toBe(withoutTime(body));
+      const gzipAnswer = await fetchPage({ Accept: type, 'Accept-Encoding': 'gzip' }, 1_300);
+      expect([type, gzipAnswer.headers['content-encoding']]).toEqual([type, 'gzip']);
+      expect(withoutTime(gunzipSync(gzipAnswer.body))).toBe(withoutTime(body));
     }
   });
 
@@ -117,30 +120,39 @@ describe.each([
   ['a trusted proxy', ['127.0.0.1']],
 ])('an answer of a server with %s', (_, trustProxies) => {
   /** Asks for a document of more than 100 kB, directly or through a proxy on the same machine that adds headers. */
-  const answerThrough = async (added: Record<string, string> | undefined): Promise<RawAnswer> => {
-    const local = await startServer({ trustProxies });
+  const fetchThroughProxy = async (
+    addedHeaders: Record<string, string> | undefined,
+  ): Promise<RawAnswer> => {
+    const localServer = await startServer({ trustProxies });
     const proxy = createServer((incoming, outgoing) => {
-      const headers = { ...incoming.headers, ...added };
-      const passedOn = request(new URL(incoming.url!, local.url), { headers }, (answer) => {
-        outgoing.writeHead(answer.statusCode!, answer.headers);
-        answer.pipe(outgoing);
-      });
-      passedOn.end();
+      const headers = { ...incoming.headers, ...addedHeaders };
+      const forwardedRequest = request(
+        new URL(incoming.url!, localServer.url),
+        { headers },
+        (answer) => {
+          outgoing.writeHead(answer.statusCode!, answer.headers);
+          answer.pipe(outgoing);
+        },
+      );
+      forwardedRequest.end();
     });
     try {
       await once(proxy.listen(0, '127.0.0.1'), 'listening');
       const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-      const { token } = await local.user('ann');
+      const { token } = await localServer.user('ann');
       const headers = { 'Accept-Encoding': 'gzip, br, zstd', Authorization: `Bearer ${token}` };
-      return await askRaw(new URL('/openapi.json', added ? proxyUrl : local.url).href, headers);
+      return await askRaw(
+        new URL('/openapi.json', addedHeaders ? proxyUrl : localServer.url).href,
+        headers,
+      );
     } finally {
       proxy.close();
-      await local.close();
+      await localServer.close();
     }
   };
 
   test('is not compressed for a client on the same machine', async () => {
-    const { headers, body } = await answerThrough(undefined);
+    const { headers, body } = await fetchThroughProxy(undefined);
     expect([headers['content-encoding'], body.length > 100_000]).toEqual([undefined, true]);
   });
 
@@ -149,7 +161,7 @@ describe.each([
     ['Forwarded', 'for=203.0.113.7'],
     ['Via', '1.1 proxy'],
   ])('is compressed through a proxy on the same machine that sets %s', async (name, value) => {
-    const { headers, body } = await answerThrough({ [name]: value });
+    const { headers, body } = await fetchThroughProxy({ [name]: value });
     expect(headers['content-encoding']).toBe('zstd');
     expect(zstdDecompressSync(body).length).toBeGreaterThan(100_000);
   });
@@ -159,6 +171,9 @@ test('a download is not compressed: its length, ranges and ETag are those of the
   const wholeFile = await askRaw(downloadUrl, { 'Accept-Encoding': 'gzip, br, zstd' });
   expect(wholeFile.headers['content-encoding']).toBeUndefined();
   expect(JSON.parse(wholeFile.body.toString())).toEqual(records);
-  const part = await askRaw(downloadUrl, { 'Accept-Encoding': 'gzip', Range: 'bytes=0-9' });
-  expect([part.status, part.body.toString()]).toEqual([206, JSON.stringify(records).slice(0, 10)]);
+  const rangeAnswer = await askRaw(downloadUrl, { 'Accept-Encoding': 'gzip', Range: 'bytes=0-9' });
+  expect([rangeAnswer.status, rangeAnswer.body.toString()]).toEqual([
+    206,
+    JSON.stringify(records).slice(0, 10),
+  ]);
 });

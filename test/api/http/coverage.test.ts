@@ -19,12 +19,12 @@ interface InterfaceLine {
 
 const servedRoutes: ReadonlySet<string> = new Set(
   (Object.values(operations) as OperationRow[]).flatMap((row) =>
-    row.paths.map((path) => `${row.method} ${pathPattern(path)}`),
+    row.paths.map((path) => `${row.method} ${pathPatternOf(path)}`),
   ),
 );
 
 /** Returns a path with its parameters replaced by `*`: their names may differ, only their positions count. */
-function pathPattern(path: string): string {
+function pathPatternOf(path: string): string {
   return path.replaceAll(/:\w+|\{\w+\}/g, '*');
 }
 
@@ -42,18 +42,18 @@ async function readInterfaceLines(): Promise<readonly InterfaceLine[]> {
 }
 
 function isServed({ method, path }: InterfaceLine): boolean {
-  return servedRoutes.has(`${method} ${pathPattern(path)}`);
+  return servedRoutes.has(`${method} ${pathPatternOf(path)}`);
 }
 
-function coverageText(lines: readonly InterfaceLine[]): string {
-  const works = lines.filter(isServed).length;
+function formatCoverage(lines: readonly InterfaceLine[]): string {
+  const servedCount = lines.filter(isServed).length;
   const sections = [...new Set(lines.map((line) => line.section))].map((section) => {
     const rows = lines
       .filter((line) => line.section === section)
       .map((line) => {
-        const from = line.origin === 'S' ? 'specification' : `contract ${line.origin.slice(1)}`;
+        const source = line.origin === 'S' ? 'specification' : `contract ${line.origin.slice(1)}`;
         const state = isServed(line) ? 'works' : 'not yet';
-        return `| ${line.method} | \`${line.path}\` | ${line.meaning} | ${from} | ${state} |`;
+        return `| ${line.method} | \`${line.path}\` | ${line.meaning} | ${source} | ${state} |`;
       });
     const head = ['| Method | Path | Meaning | From | State |', '|---|---|---|---|---|'];
     return [`## ${section}`, '', ...head, ...rows, ''].join('\n');
@@ -63,7 +63,7 @@ function coverageText(lines: readonly InterfaceLine[]): string {
     '',
     '<!-- Written by test/api/http/coverage.test.ts from test/api/interface.txt and the routes that the server has. -->',
     '',
-    `${works} of ${lines.length} operations work. Whatever is not served yet answers 501 and says what to do instead.`,
+    `${servedCount} of ${lines.length} operations work. Whatever is not served yet answers 501 and says what to do instead.`,
     '',
     ...sections,
   ].join('\n');
@@ -72,28 +72,28 @@ function coverageText(lines: readonly InterfaceLine[]): string {
 test('docs/coverage.md says what the server serves', async () => {
   const lines = await readInterfaceLines();
   expect(lines.length).toBeGreaterThan(120);
-  expectCurrentPage(coveragePage, coverageText(lines));
+  expectCurrentPage(coveragePage, formatCoverage(lines));
 });
 
 test('what is not served is listed with what to do instead, and nothing else is', async () => {
-  const missing = (await readInterfaceLines()).filter((line) => !isServed(line));
+  const unservedLines = (await readInterfaceLines()).filter((line) => !isServed(line));
   const listedRoutes = unservedOperations.flatMap(({ methods, path }) =>
-    methods.map((method) => `${method} ${pathPattern(path)}`),
+    methods.map((method) => `${method} ${pathPatternOf(path)}`),
   );
   expect(listedRoutes.toSorted()).toEqual(
-    missing.map(({ method, path }) => `${method} ${pathPattern(path)}`).toSorted(),
+    unservedLines.map(({ method, path }) => `${method} ${pathPatternOf(path)}`).toSorted(),
   );
 });
 
 test('the interface lists no operation twice', async () => {
   const lines = await readInterfaceLines();
-  const keys = lines.map((line) => `${line.method} ${pathPattern(line.path)}`);
-  expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
+  const routes = lines.map((line) => `${line.method} ${pathPatternOf(line.path)}`);
+  expect(routes.filter((key, index) => routes.indexOf(key) !== index)).toEqual([]);
 });
 
 test('every operation that the server serves stands in the interface, but for its own and for aliases', async () => {
   const listedRoutes = new Set(
-    (await readInterfaceLines()).map((line) => `${line.method} ${pathPattern(line.path)}`),
+    (await readInterfaceLines()).map((line) => `${line.method} ${pathPatternOf(line.path)}`),
   );
   const ownRoutes = [
     'GET /health',
@@ -164,7 +164,7 @@ test('every operation that the server serves stands in the interface, but for it
     'POST /beacon/v2/*/g_variants/*',
   ];
   const unlisted = (Object.values(operations) as OperationRow[])
-    .map((row) => `${row.method} ${pathPattern(row.paths[0])}`)
+    .map((row) => `${row.method} ${pathPatternOf(row.paths[0])}`)
     .filter((key) => !listedRoutes.has(key) && !ownRoutes.includes(key));
   const advice = unlisted.map(
     (key) => `add ${key} to test/api/interface.txt, or to \`ownRoutes\` in this test`,

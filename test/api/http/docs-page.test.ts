@@ -20,7 +20,7 @@ interface FakeElement {
 /** The documentation page of an operation, as shown in the simulated browser. */
 interface ShownOperation {
   readonly name: string;
-  readonly all: readonly FakeElement[];
+  readonly elements: readonly FakeElement[];
 }
 
 let server: TestServer;
@@ -38,19 +38,19 @@ test('every operation has a body to send, with its required keys marked', async 
     paths: Record<string, Record<string, DescribedOperation>>;
     components: { schemas: Record<string, { required?: readonly string[] }> };
   };
-  let bodies = 0;
+  let bodyCount = 0;
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, { deprecated, requestBody, parameters }] of Object.entries(methods)) {
       if (deprecated === true) continue;
       const shownOperation = operations.get(`${method.toUpperCase()} ${path}`);
-      const texts = shownOperation!.all.map(({ textContent }) => textContent).join('\n');
+      const texts = shownOperation!.elements.map(({ textContent }) => textContent).join('\n');
       for (const { name, required } of parameters)
         if (required === true) expect(texts).toContain(`${name} (required)`);
       const content = requestBody?.content['application/json'];
       if (content === undefined) continue;
-      bodies += 1;
+      bodyCount += 1;
       const body = JSON.parse(
-        shownOperation!.all.find(({ tag }) => tag === 'textarea')!.value,
+        shownOperation!.elements.find(({ tag }) => tag === 'textarea')!.value,
       ) as object;
       const { required = [] } =
         document.components.schemas[content.schema.$ref.split('/').at(-1)!]!;
@@ -59,26 +59,26 @@ test('every operation has a body to send, with its required keys marked', async 
       for (const key of required) expect(texts).toMatch(new RegExp(`^${key} \\(required\\)`, 'm'));
     }
   }
-  expect(bodies).toBeGreaterThan(20);
+  expect(bodyCount).toBeGreaterThan(20);
 });
 
 test('keeps the token in the browser until it is cleared', async () => {
   const storage = new Map<string, string>();
-  const first = await openPage(storage);
-  expect(first.token.value).toBe('');
-  enterText(first.token, ann.token);
-  const second = await openPage(storage);
-  expect(second.token.value).toBe(ann.token);
-  enterText(second.token, '');
+  const firstPage = await openPage(storage);
+  expect(firstPage.token.value).toBe('');
+  enterText(firstPage.token, ann.token);
+  const secondPage = await openPage(storage);
+  expect(secondPage.token.value).toBe(ann.token);
+  enterText(secondPage.token, '');
   expect(storage.size).toBe(0);
 });
 
 test('sends headers as headers: a repeated request with an Idempotency-Key creates one vault', async () => {
   const { operations, token } = await openPage(new Map());
   token.value = ann.token;
-  const create = operations.get('POST /v2/vaults')!;
-  fillFields(create, { 'Idempotency-Key': 'once' });
-  const answers = [await pressSendButton(create), await pressSendButton(create)];
+  const createOperation = operations.get('POST /v2/vaults')!;
+  fillFields(createOperation, { 'Idempotency-Key': 'once' });
+  const answers = [await pressSendButton(createOperation), await pressSendButton(createOperation)];
   for (const answer of answers) expect(answer).toMatch(/^POST \/v2\/vaults\n201 /);
   expect(answers[0]).toBe(answers[1]);
 });
@@ -89,10 +89,10 @@ test('uploads a chosen file', async () => {
   const vault_id = idOf(await ann.post('/v2/vaults', { name: 'Uploads' }));
   const object = { vault_id, object_type: 'file', filename: 'a.txt' };
   const createdObject = await ann.post('/v2/objects', object);
-  const upload = operations.get('PUT /v2/uploads/{id}/{revision}')!;
-  fillFields(upload, { upload_url: String(createdObject.json['upload_url']) });
-  upload.all.find(({ type }) => type === 'file')!.files = [new Blob(['chosen'])];
-  expect(await pressSendButton(upload)).toMatch(/^PUT .*\n200 /);
+  const uploadOperation = operations.get('PUT /v2/uploads/{id}/{revision}')!;
+  fillFields(uploadOperation, { upload_url: String(createdObject.json['upload_url']) });
+  uploadOperation.elements.find(({ type }) => type === 'file')!.files = [new Blob(['chosen'])];
+  expect(await pressSendButton(uploadOperation)).toMatch(/^PUT .*\n200 /);
   const download = await ann.get(`/v2/objects/${idOf(createdObject)}/download`);
   const address = download.headers.get('location') ?? String(download.json['download_url']);
   expect((await sendRequest('', 'GET', address)).text).toBe('chosen');
@@ -134,10 +134,10 @@ async function openPage(storage: Map<string, string>): Promise<{
   while (main.children.length === 0) await new Promise((resolve) => setImmediate(resolve));
   const details = descendantsOf(main).filter(({ tag }) => tag === 'details');
   const operations = details.map((one): [string, ShownOperation] => {
-    const all = descendantsOf(one);
-    const [, method, path] = all;
+    const elements = descendantsOf(one);
+    const [, method, path] = elements;
     const name = `${method!.textContent} ${path!.textContent}`;
-    return [name, { name, all }];
+    return [name, { name, elements }];
   });
   return { token, operations: new Map(operations) };
 }
@@ -166,19 +166,19 @@ function enterText(input: FakeElement, value: string): void {
 }
 
 /** Fills in the page's input fields by name. */
-function fillFields({ all }: ShownOperation, values: Readonly<Record<string, string>>): void {
+function fillFields({ elements }: ShownOperation, values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
-    const label = all.find(({ tag, children }) => {
-      const [first] = children;
-      return tag === 'label' && (first as FakeElement).textContent.split(' ')[0] === name;
+    const label = elements.find(({ tag, children }) => {
+      const [firstChild] = children;
+      return tag === 'label' && (firstChild as FakeElement).textContent.split(' ')[0] === name;
     });
     (label!.children[1] as FakeElement).value = value;
   }
 }
 
 /** Presses the page's button; returns what the page then shows. */
-async function pressSendButton({ all }: ShownOperation): Promise<string> {
-  await all.find(({ tag }) => tag === 'button')!.onclick!();
-  return all.find(({ tag, textContent }) => tag === 'pre' && /^[A-Z]+ \//.test(textContent))!
+async function pressSendButton({ elements }: ShownOperation): Promise<string> {
+  await elements.find(({ tag }) => tag === 'button')!.onclick!();
+  return elements.find(({ tag, textContent }) => tag === 'pre' && /^[A-Z]+ \//.test(textContent))!
     .textContent;
 }

@@ -3,29 +3,32 @@ import type { OperationRow } from '../../../api/http/operation-row.js';
 
 /**
  * Returns the query strings in which the examples of an operation's parameters are carried out: the required parameters alone, then each
- * parameter that needs certain values of others with these, and last all other parameters together. `live` has the values that replace
- * examples, by the names of parameters.
+ * parameter that needs certain values of others with these, and last all other parameters together. `liveValues` has the values that
+ * replace examples, by the names of parameters.
  */
 export function exampleUrlQueriesOf(
   row: OperationRow,
-  live: Readonly<Record<string, string | number>>,
+  liveValues: Readonly<Record<string, string | number>>,
 ): readonly string[] {
   const params = Object.entries(queryParamsOf(row)).filter(
     ([, { example }]) => example !== undefined,
   );
-  const queryOf = (chosen: typeof params, more: Readonly<Record<string, string>> = {}): string => {
-    const values = chosen.map(
-      ([name, { example }]) => [name, String(live[name] ?? example)] as const,
+  const queryOf = (
+    chosenParams: typeof params,
+    moreValues: Readonly<Record<string, string>> = {},
+  ): string => {
+    const values = chosenParams.map(
+      ([name, { example }]) => [name, String(liveValues[name] ?? example)] as const,
     );
-    return new URLSearchParams({ ...Object.fromEntries(values), ...more }).toString();
+    return new URLSearchParams({ ...Object.fromEntries(values), ...moreValues }).toString();
   };
-  const required = params.filter(([, param]) => param.required === true);
-  const dependent = params.filter(([, param]) => param.with !== undefined);
-  const others = params.filter(([, param]) => param.with === undefined);
+  const requiredParams = params.filter(([, param]) => param.required === true);
+  const dependentParams = params.filter(([, param]) => param.with !== undefined);
+  const otherParams = params.filter(([, param]) => param.with === undefined);
   const queries = [
-    queryOf(required),
-    ...dependent.map((one) => queryOf([...required, one], one[1].with)),
-    queryOf(others),
+    queryOf(requiredParams),
+    ...dependentParams.map((one) => queryOf([...requiredParams, one], one[1].with)),
+    queryOf(otherParams),
   ];
   return [...new Set(queries)];
 }

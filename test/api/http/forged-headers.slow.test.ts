@@ -6,7 +6,7 @@ import { sendRequest, startServer, type Answer, type TestServer } from '../serve
 const trustProxies = ['127.0.0.1'];
 const rateLimits = { failedLogins: 3 };
 const publicUrl = 'https://lake.test:8443';
-const { server: trusting, ann } = await startServerFixture({
+const { server: trustingServer, ann } = await startServerFixture({
   publicUrl,
   trustProxies,
   limits: rateLimits,
@@ -38,7 +38,7 @@ async function requestWithHeaders(
 describe('the address of an account', () => {
   async function baseFor(headers: Record<string, string>): Promise<unknown> {
     const authorization = `Bearer ${ann.token}`;
-    const { json } = await requestWithHeaders(trusting, '/v2/vaults', {
+    const { json } = await requestWithHeaders(trustingServer, '/v2/vaults', {
       authorization,
       ...headers,
     });
@@ -68,7 +68,7 @@ describe('forged headers (W8)', () => {
     'x-forwarded-proto': 'https',
     'x-forwarded-prefix': '/evil',
   });
-  const wrong = { authorization: `Bearer ${'x'.repeat(30)}` };
+  const wrongTokenHeaders = { authorization: `Bearer ${'x'.repeat(30)}` };
 
   test.each([
     ['without trusted proxies', {}],
@@ -82,7 +82,12 @@ describe('forged headers (W8)', () => {
       const statuses: number[] = [];
       for (let n = 1; n <= 4; n++)
         statuses.push(
-          (await requestWithHeaders(server, '/v1/user', { ...wrong, ...forgedHeaders(n) })).status,
+          (
+            await requestWithHeaders(server, '/v1/user', {
+              ...wrongTokenHeaders,
+              ...forgedHeaders(n),
+            })
+          ).status,
         );
       expect(statuses).toEqual([401, 401, 401, 429]);
       expect(server.logs.join('\n')).not.toContain('198.51.100.');
@@ -93,32 +98,44 @@ describe('forged headers (W8)', () => {
   });
 
   test('of a client behind a trusted proxy do not hide it, and clients are limited one by one', async () => {
-    const as = (address: string, n: number): Record<string, string> => ({ 'x-forwarded-for': `198.51.100.${n}, ${address}` }); // prettier-ignore
+    const forwardedFor = (address: string, n: number): Record<string, string> => ({ 'x-forwarded-for': `198.51.100.${n}, ${address}` }); // prettier-ignore
     const login = async (address: string, n: number): Promise<number> => {
       const body = { email: `user${address}${n}@acme.org`, password: 'wrong' };
-      return (await sendRequest(trusting.url, 'POST', '/v1/auth/token', body, as(address, n)))
-        .status;
+      return (
+        await sendRequest(
+          trustingServer.url,
+          'POST',
+          '/v1/auth/token',
+          body,
+          forwardedFor(address, n),
+        )
+      ).status;
     };
     for (const address of ['192.0.2.1', '192.0.2.2']) {
       const statuses: number[] = [];
       for (let n = 1; n <= 4; n++)
         statuses.push(
-          (await requestWithHeaders(trusting, '/v1/user', { ...wrong, ...as(address, n) })).status,
+          (
+            await requestWithHeaders(trustingServer, '/v1/user', {
+              ...wrongTokenHeaders,
+              ...forwardedFor(address, n),
+            })
+          ).status,
         );
       expect([address, statuses]).toEqual([address, [401, 401, 401, 429]]);
-      expect(trusting.logs.at(-1)).toContain(`"address":"${address}"`);
-      const logins: number[] = [];
-      for (let n = 1; n <= 4; n++) logins.push(await login(address, n));
-      expect([address, logins]).toEqual([address, [400, 400, 400, 429]]);
+      expect(trustingServer.logs.at(-1)).toContain(`"address":"${address}"`);
+      const loginStatuses: number[] = [];
+      for (let n = 1; n <= 4; n++) loginStatuses.push(await login(address, n));
+      expect([address, loginStatuses]).toEqual([address, [400, 400, 400, 429]]);
     }
-    expect(trusting.logs.join('\n')).not.toContain('198.51.100.');
+    expect(trustingServer.logs.join('\n')).not.toContain('198.51.100.');
   });
 });
 
 test('with TLS the cookie is for the host alone, below a prefix for the prefix', async () => {
   const server = await startServer({ trustProxies });
   try {
-    for (const [path, wanted] of [
+    for (const [path, cookiePattern] of [
       ['', /^__Host-strandlake=\w+; Path=\/; .*Secure/],
       ['/genomes/lake', /^__Secure-strandlake=\w+; Path=\/genomes\/lake; .*Secure/],
     ] as const) {
@@ -130,7 +147,7 @@ test('with TLS the cookie is for the host alone, below a prefix for the prefix',
         undefined,
         headers,
       );
-      expect(page.headers.get('set-cookie')).toMatch(wanted);
+      expect(page.headers.get('set-cookie')).toMatch(cookiePattern);
     }
   } finally {
     await server.close();

@@ -67,10 +67,10 @@ const forwardedCases: readonly [Record<string, string>, ForwardedAddress][] = [
 ]; // prettier-ignore
 
 test.each(forwardedCases)('%j from a trusted proxy', (headers, expected) => {
-  const toldParts = Object.entries(readForwarded(headers)).filter(
+  const definedMembers = Object.entries(readForwarded(headers)).filter(
     ([, value]) => value !== undefined,
   );
-  expect(Object.fromEntries(toldParts)).toEqual(expected);
+  expect(Object.fromEntries(definedMembers)).toEqual(expected);
 });
 
 test('any other peer tells nothing, and neither does any without trusted proxies (W8)', () => {

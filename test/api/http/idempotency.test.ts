@@ -32,15 +32,15 @@ function postWithKey(path: string, body: unknown, key: string, client = ann): Pr
 const importBody = (n: number): object => ({ dataset_id: datasetId, records: [{ n }] });
 
 test('every operation that creates something can show it again', () => {
-  const creating = Object.values(operations).filter(({ status }) => status === 201);
-  const replayable = controllers.flatMap(({ prototype }) =>
+  const createOperations = Object.values(operations).filter(({ status }) => status === 201);
+  const replayableIds = controllers.flatMap(({ prototype }) =>
     Object.getOwnPropertyNames(prototype).flatMap((name) => {
       const handler = (prototype as Record<string, object>)[name]!;
       const id = Reflect.getMetadata(operationMetadataKey, handler) as string | undefined;
       return id !== undefined && Reflect.hasMetadata(replayMetadataKey, handler) ? [id] : [];
     }),
   );
-  expect(replayable.toSorted()).toEqual(creating.map(({ id }) => id).toSorted());
+  expect(replayableIds.toSorted()).toEqual(createOperations.map(({ id }) => id).toSorted());
 });
 
 describe('C8: the same key and body', () => {
@@ -61,16 +61,22 @@ describe('C8: the same key and body', () => {
     ['/v1/invitations', () => ({ email: 'once@acme.org' })],
     ['/v2/dataset_exports', () => ({ dataset_id: datasetId, format: 'json' })],
     ['/v2/dataset_migrations', () => ({ source_id: datasetId, target_id: datasetId })],
-  ])('give the first of %s', async (path, body) => {
+  ])('give the first of %s', async (path, bodyOf) => {
     const key = newKey();
     const client = path.startsWith('/v1') ? admin : ann;
-    const first = await postWithKey(path, body(), key, client);
-    const second = await postWithKey(path, body(), key, client);
-    expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
-    expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
-    expect(idOf(second)).toBe(idOf(first));
-    expect(Object.keys(second.json)).toEqual(Object.keys(first.json));
-    if (/exports$|migrations$/.test(path)) await waitForJob(ann, `${path}/${idOf(first)}`);
+    const firstAnswer = await postWithKey(path, bodyOf(), key, client);
+    const secondAnswer = await postWithKey(path, bodyOf(), key, client);
+    expect([firstAnswer.status, firstAnswer.headers.get('idempotent-replayed')]).toEqual([
+      201,
+      null,
+    ]);
+    expect([secondAnswer.status, secondAnswer.headers.get('idempotent-replayed')]).toEqual([
+      201,
+      'true',
+    ]);
+    expect(idOf(secondAnswer)).toBe(idOf(firstAnswer));
+    expect(Object.keys(secondAnswer.json)).toEqual(Object.keys(firstAnswer.json));
+    if (/exports$|migrations$/.test(path)) await waitForJob(ann, `${path}/${idOf(firstAnswer)}`);
   });
 
   test('take a commit back once', async () => {
@@ -81,18 +87,27 @@ describe('C8: the same key and body', () => {
     }[];
     const path = `/v2/dataset_commits/${commit!.id}/rollback`;
     const key = newKey();
-    const [first, second] = [await postWithKey(path, {}, key), await postWithKey(path, {}, key)];
-    expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
-    expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
-    expect([idOf(second), second.json]).toEqual([idOf(first), first.json]);
-    expect(second.json).toMatchObject({ mode: 'rollback', parent_commit_id: commit!.id, records_total: commit!.records_total - 1 }); // prettier-ignore
+    const [firstAnswer, secondAnswer] = [
+      await postWithKey(path, {}, key),
+      await postWithKey(path, {}, key),
+    ];
+    expect([firstAnswer.status, firstAnswer.headers.get('idempotent-replayed')]).toEqual([
+      201,
+      null,
+    ]);
+    expect([secondAnswer.status, secondAnswer.headers.get('idempotent-replayed')]).toEqual([
+      201,
+      'true',
+    ]);
+    expect([idOf(secondAnswer), secondAnswer.json]).toEqual([idOf(firstAnswer), firstAnswer.json]);
+    expect(secondAnswer.json).toMatchObject({ mode: 'rollback', parent_commit_id: commit!.id, records_total: commit!.records_total - 1 }); // prettier-ignore
     expect((await postWithKey(path, {}, newKey())).status).toBe(400);
   });
 
   test('create a second resource when the key is missing', async () => {
-    const first = await ann.post('/v2/dataset_imports', importBody(2));
-    const second = await ann.post('/v2/dataset_imports', importBody(2));
-    expect(idOf(second)).not.toBe(idOf(first));
+    const firstAnswer = await ann.post('/v2/dataset_imports', importBody(2));
+    const secondAnswer = await ann.post('/v2/dataset_imports', importBody(2));
+    expect(idOf(secondAnswer)).not.toBe(idOf(firstAnswer));
   });
 
   test('return the resource in its current state, and 404 when it has been deleted', async () => {
@@ -107,13 +122,13 @@ describe('C8: the same key and body', () => {
 
   test('are one in quotes and without', async () => {
     const key = newKey();
-    const first = await postWithKey('/v2/vaults', { name: 'Quoted' }, `"${key}"`);
-    expect(idOf(await postWithKey('/v2/vaults', { name: 'Quoted' }, key))).toBe(idOf(first));
+    const firstAnswer = await postWithKey('/v2/vaults', { name: 'Quoted' }, `"${key}"`);
+    expect(idOf(await postWithKey('/v2/vaults', { name: 'Quoted' }, key))).toBe(idOf(firstAnswer));
   });
 
-  test('of several at once make one', async () => {
+  test('of several requests at once make one import', async () => {
     const key = newKey();
-    const before = await fetchTotalImports();
+    const importsBefore = await fetchTotalImports();
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => postWithKey('/v2/dataset_imports', importBody(3), key)),
     );
@@ -123,34 +138,35 @@ describe('C8: the same key and body', () => {
       expect([201, 409]).toContain(status);
       if (status === 409) expect(json['detail']).toBe('A request with this Idempotency-Key is being carried out; try again in a moment.'); // prettier-ignore
     }
-    expect(await fetchTotalImports()).toBe(before + 1);
+    expect(await fetchTotalImports()).toBe(importsBefore + 1);
   });
 
   test('of requests whose connection is killed a hundred times make one import', async () => {
-    const next = seededRandom(seed);
+    const random = seededRandom(seed);
     const key = newKey();
-    const before = await fetchTotalImports();
+    const importsBefore = await fetchTotalImports();
     const body = JSON.stringify(importBody(4));
-    const text =
+    const requestText =
       `POST /v2/dataset_imports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
       `Idempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     for (let i = 0; i < 100; i += 1) {
       const socket = connect({ port: server.port, host: '127.0.0.1' });
       socket.on('error', () => undefined);
       await once(socket, 'connect');
-      await new Promise((resolve) => socket.write(text, resolve));
-      const ticks = Math.floor(next() * 50);
+      await new Promise((resolve) => socket.write(requestText, resolve));
+      const ticks = Math.floor(random() * 50);
       for (let tick = 0; tick < ticks; tick += 1) await new Promise(setImmediate);
-      if (next() < 0.5) socket.resetAndDestroy();
+      if (random() < 0.5) socket.resetAndDestroy();
       else socket.destroy();
     }
-    let last = await postWithKey('/v2/dataset_imports', importBody(4), key);
-    while (last.status === 409) last = await postWithKey('/v2/dataset_imports', importBody(4), key);
-    expect([seed, last.status]).toEqual([seed, 201]);
-    await waitForJob(ann, `/v2/dataset_imports/${idOf(last)}`);
-    expect([seed, await fetchTotalImports()]).toEqual([seed, before + 1]);
-    const found = await ann.post(`/v2/datasets/${datasetId}/data`, { filters: [['n', 4]] });
-    expect([seed, found.json['total']]).toEqual([seed, 1]);
+    let lastAnswer = await postWithKey('/v2/dataset_imports', importBody(4), key);
+    while (lastAnswer.status === 409)
+      lastAnswer = await postWithKey('/v2/dataset_imports', importBody(4), key);
+    expect([seed, lastAnswer.status]).toEqual([seed, 201]);
+    await waitForJob(ann, `/v2/dataset_imports/${idOf(lastAnswer)}`);
+    expect([seed, await fetchTotalImports()]).toEqual([seed, importsBefore + 1]);
+    const matchingPage = await ann.post(`/v2/datasets/${datasetId}/data`, { filters: [['n', 4]] });
+    expect([seed, matchingPage.json['total']]).toEqual([seed, 1]);
   });
 });
 
@@ -161,13 +177,15 @@ async function fetchTotalImports(): Promise<number> {
 describe('a key', () => {
   test('that was used for another request is refused, and nothing is created', async () => {
     const key = newKey();
-    const first = await postWithKey('/v2/dataset_imports', importBody(5), key);
-    const before = await fetchTotalImports();
+    const firstAnswer = await postWithKey('/v2/dataset_imports', importBody(5), key);
+    const importsBefore = await fetchTotalImports();
     const otherAnswer = await postWithKey('/v2/dataset_imports', importBody(6), key);
     expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([422, ['detail']]);
     expect((await postWithKey('/v2/vaults', importBody(5), key)).status).toBe(422);
-    expect(await fetchTotalImports()).toBe(before);
-    expect(idOf(await postWithKey('/v2/dataset_imports', importBody(5), key))).toBe(idOf(first));
+    expect(await fetchTotalImports()).toBe(importsBefore);
+    expect(idOf(await postWithKey('/v2/dataset_imports', importBody(5), key))).toBe(
+      idOf(firstAnswer),
+    );
   });
 
   test('of a rollback belongs to its commit and to its mode', async () => {
@@ -179,22 +197,22 @@ describe('a key', () => {
     }
     const [path, otherPath] = rollbackPaths as [string, string];
     const key = newKey();
-    const first = await postWithKey(path, {}, key);
-    expect(first.status).toBe(201);
+    const firstAnswer = await postWithKey(path, {}, key);
+    expect(firstAnswer.status).toBe(201);
     expect((await postWithKey(otherPath, {}, key)).status).toBe(422);
     expect((await postWithKey(`${path}?mode=strict`, {}, key)).status).toBe(422);
     expect((await ann.get(otherPath)).json['is_blocked']).toBe(false);
-    expect(idOf(await postWithKey(path, {}, key))).toBe(idOf(first));
+    expect(idOf(await postWithKey(path, {}, key))).toBe(idOf(firstAnswer));
   });
 
   test('is the same with another token of its user in the query', async () => {
-    const token = async (): Promise<string> => {
+    const createToken = async (): Promise<string> => {
       const { json } = await ann.post('/v2/tokens', { name: `t ${newKey()}` });
       return String(json['token'] ?? json['secret']);
     };
     const key = newKey();
     const ids: number[] = [];
-    for (const secret of [await token(), await token()]) {
+    for (const secret of [await createToken(), await createToken()]) {
       const url = `${server.url}/v2/vaults?access_token=${secret}`;
       const headers = { 'idempotency-key': key, 'content-type': 'application/json' };
       const answer = await fetch(url, { method: 'POST', headers, body: '{"name":"Two tokens"}' });
@@ -207,10 +225,10 @@ describe('a key', () => {
   test('belongs to its user', async () => {
     const bob = await server.user('bob');
     const key = newKey();
-    const first = await postWithKey('/v2/vaults', { name: 'Mine' }, key);
-    const second = await postWithKey('/v2/vaults', { name: 'Yours' }, key, bob);
-    expect([first.status, second.status]).toEqual([201, 201]);
-    expect(idOf(second)).not.toBe(idOf(first));
+    const firstAnswer = await postWithKey('/v2/vaults', { name: 'Mine' }, key);
+    const secondAnswer = await postWithKey('/v2/vaults', { name: 'Yours' }, key, bob);
+    expect([firstAnswer.status, secondAnswer.status]).toEqual([201, 201]);
+    expect(idOf(secondAnswer)).not.toBe(idOf(firstAnswer));
   });
 
   test('of a request that was refused is free again', async () => {
@@ -220,8 +238,10 @@ describe('a key', () => {
   });
 
   test('is not needed to read, and a token with the scope read creates nothing with it', async () => {
-    const reader = await server.user('reader', { scope: 'read' });
-    expect((await postWithKey('/v2/vaults', { name: 'R' }, newKey(), reader)).status).toBe(403);
+    const readOnlyUser = await server.user('reader', { scope: 'read' });
+    expect((await postWithKey('/v2/vaults', { name: 'R' }, newKey(), readOnlyUser)).status).toBe(
+      403,
+    );
     const key = newKey();
     for (let i = 0; i < 2; i += 1) {
       const { status, headers } = await postWithKey(
@@ -297,11 +317,11 @@ describe('the keys of a catalogue', () => {
     await idempotencyKeys.forget(keyRequest);
     await lake.close();
     const reopenedCatalog = await openCatalog(lake.data.catalog);
-    const next = (key: string) =>
+    const beginAgain = (key: string) =>
       reopenedCatalog.idempotencyKeys.begin({ ...request, key, owner: 'second' });
-    expect(await next('made')).toEqual({ kind: 'replay', id: vault.id });
-    expect(await next('k')).toEqual({ kind: 'new' });
-    expect(await next('k')).toEqual({ kind: 'busy' });
+    expect(await beginAgain('made')).toEqual({ kind: 'replay', id: vault.id });
+    expect(await beginAgain('k')).toEqual({ kind: 'new' });
+    expect(await beginAgain('k')).toEqual({ kind: 'busy' });
     await reopenedCatalog.close();
     await (await Lake.open(lake.data.root)).remove();
   });

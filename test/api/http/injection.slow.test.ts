@@ -134,8 +134,8 @@ const listFilters = listOperations.flatMap((row) =>
   Object.keys(row.query ?? {}).map((name) => [row.paths[0].replace(':id', '$D'), name] as const),
 );
 
-/** Returns a digest of the catalogue, which no request of this test may change. */
-async function computeCatalogDigest(): Promise<string> {
+/** Returns lists of the catalogue as text; no request of this test may change them. */
+async function readCatalogLists(): Promise<string> {
   const paths = [
     '/v2/vaults',
     '/v2/objects',
@@ -151,8 +151,8 @@ async function computeCatalogDigest(): Promise<string> {
 describe('odd texts (Q1, Q2)', () => {
   test.each(listFilters)('in %s?%s= find nothing, or are refused', async (path, name) => {
     const { datasetId, vaultId } = fixture;
-    const owners: Readonly<Record<string, number>> = { vaults: vaultId, groups: groupId };
-    const target = path.replace('$D', String(owners[path.split('/')[2]!] ?? datasetId));
+    const ownerIds: Readonly<Record<string, number>> = { vaults: vaultId, groups: groupId };
+    const target = path.replace('$D', String(ownerIds[path.split('/')[2]!] ?? datasetId));
     for (const text of injectionTexts) {
       const { status, text: body } = await ann.get(
         `${target}?${name}=${encodeURIComponent(text.toWellFormed())}`,
@@ -174,7 +174,7 @@ describe('odd texts (Q1, Q2)', () => {
   });
 
   test('in every part of a query are refused, or are values like others', async () => {
-    const before = await computeCatalogDigest();
+    const listsBefore = await readCatalogLists();
     for (const text of injectionTexts) {
       const bodies: readonly object[] = [
         { filters: [[text, 'x']] },
@@ -203,7 +203,7 @@ describe('odd texts (Q1, Q2)', () => {
         expect(answer.text.startsWith('{')).toBe(true);
       }
     }
-    expect(await computeCatalogDigest()).toBe(before);
+    expect(await readCatalogLists()).toBe(listsBefore);
   });
 
   test('as values of bodies are stored as they are or refused, in every position', async () => {

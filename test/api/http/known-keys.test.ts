@@ -28,8 +28,11 @@ const operationsWithBody = operationRows.filter(
 );
 
 /** Returns a long known key and a misspelling of it with two letters swapped. */
-function misspellKey(known: readonly string[]): { readonly word: string; readonly meant: string } {
-  const meant = known.find((key) => /^\w(\w)(?!\1)\w\w/.test(key))!;
+function misspellKey(knownKeys: readonly string[]): {
+  readonly word: string;
+  readonly meant: string;
+} {
+  const meant = knownKeys.find((key) => /^\w(\w)(?!\1)\w\w/.test(key))!;
   return { word: meant[0]! + meant[2]! + meant[1]! + meant.slice(3), meant };
 }
 
@@ -77,8 +80,8 @@ describe('a query', () => {
     ['assembly', 'genome_build'],
     ['aggregations', 'facets'],
   ])('with %s is refused: %s is meant', (key, meant) => {
-    const expected = { [key]: [`Unknown key. Did you mean ${JSON.stringify(meant)}?`] };
-    expect(ignoredKeysOrErrors('datasets.query', { body: { [key]: [] } })).toEqual(expected);
+    const expectedErrors = { [key]: [`Unknown key. Did you mean ${JSON.stringify(meant)}?`] };
+    expect(ignoredKeysOrErrors('datasets.query', { body: { [key]: [] } })).toEqual(expectedErrors);
     expect(ignoredKeysOrErrors('datasets.query', { body: { [key]: null } })).toEqual([key]);
   });
 });
@@ -139,31 +142,31 @@ describe('on the wire', () => {
   let server: TestServer;
   let ann: Client;
   let fixture: VaultFixture;
-  let data: string;
+  let dataPath: string;
   beforeAll(async () => {
     server = await startServer();
     ann = await server.user('ann');
     fixture = await makeVaultFixture(ann);
-    data = `/v2/datasets/${fixture.datasetId}/data`;
+    dataPath = `/v2/datasets/${fixture.datasetId}/data`;
   });
   afterAll(() => server.close());
 
   test('names ignored keys in a header and in the debug log', async () => {
-    const answer = await ann.post(`${data}?mine=1`, { meta: true, workers: 4, limit: 1 });
+    const answer = await ann.post(`${dataPath}?mine=1`, { meta: true, workers: 4, limit: 1 });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('ignored-keys')).toBe('mine, meta, workers');
-    const line = server.logs.map((text) => JSON.parse(text) as Record<string, unknown>).find(({ event }) => event === 'ignored keys'); // prettier-ignore
-    expect(line).toMatchObject({
+    const logEntry = server.logs.map((text) => JSON.parse(text) as Record<string, unknown>).find(({ event }) => event === 'ignored keys'); // prettier-ignore
+    expect(logEntry).toMatchObject({
       request: answer.headers.get('x-request-id'),
       keys: 'mine, meta, workers',
     });
-    const plainAnswer = await ann.post(data, { limit: 1 });
+    const plainAnswer = await ann.post(dataPath, { limit: 1 });
     expect(plainAnswer.headers.has('ignored-keys')).toBe(false);
     expect(plainAnswer.headers.has('preference-applied')).toBe(false);
   });
 
   test('refuses a misspelt key instead of answering with everything', async () => {
-    const answer = await ann.post(data, { filter: [['gene', 'TP53']] });
+    const answer = await ann.post(dataPath, { filter: [['gene', 'TP53']] });
     expect([answer.status, answer.json]).toEqual([
       400,
       { filter: ['Unknown key. Did you mean "filters"?'] },
@@ -176,13 +179,13 @@ describe('on the wire', () => {
   });
 
   test('refuses every unknown key with strict handling, and says that it was applied', async () => {
-    const answer = await ann.call('POST', data, { meta: true }, { prefer: 'respond-async, handling=strict' }); // prettier-ignore
+    const answer = await ann.call('POST', dataPath, { meta: true }, { prefer: 'respond-async, handling=strict' }); // prettier-ignore
     expect(answer.status).toBe(400);
     expect(answer.headers.get('preference-applied')).toBe('handling=strict');
     expect(Object.keys(answer.json)).toEqual(['meta']);
     const lenientAnswer = await ann.call(
       'POST',
-      data,
+      dataPath,
       { meta: true },
       { prefer: 'handling=lenient' },
     );
@@ -190,8 +193,12 @@ describe('on the wire', () => {
   });
 
   test('refuses only the query of a batch that has the mistake', async () => {
-    const dataset = fixture.datasetId;
-    const queries = [{ dataset, filter: [] }, { dataset, limit: 0, mine: 1 }, { dataset_id: dataset, limit: 1 }]; // prettier-ignore
+    const { datasetId } = fixture;
+    const queries = [
+      { dataset: datasetId, filter: [] },
+      { dataset: datasetId, limit: 0, mine: 1 },
+      { dataset_id: datasetId, limit: 1 },
+    ]; // prettier-ignore
     const answer = await ann.post('/v2/batch_query', { queries });
     expect([answer.status, answer.headers.get('ignored-keys')]).toEqual([200, 'queries[1].mine']);
     expect(answer.json).toMatchObject([
@@ -203,7 +210,7 @@ describe('on the wire', () => {
 
   test('checks permissions first', async () => {
     const eve = await server.user('eve', { domain: 'other' });
-    expect((await eve.post(data, { filter: [] })).status).toBe(404);
+    expect((await eve.post(dataPath, { filter: [] })).status).toBe(404);
   });
 
   test.each([
@@ -221,7 +228,7 @@ describe('on the wire', () => {
     [{ facets: { n: { facet_type: 'mean' } } }, 'facets', 'Unknown facet_type: "mean". Did you mean "stats"? (at facets.n)'],
     [{ facets: { gene: { size: 5 } } }, 'facets', 'Unknown facet option: size. Did you mean "limit"? (at facets.gene)'],
   ])('answers %j with a suggestion', async (body, key, message) => {
-    const answer = await ann.post(data, body);
+    const answer = await ann.post(dataPath, body);
     expect([answer.status, answer.json]).toEqual([400, { [key]: [message] }]);
   }); // prettier-ignore
 
@@ -229,7 +236,7 @@ describe('on the wire', () => {
     const records = [{ info: { CLNSIG: 'Benign' } }];
     await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, records });
     for (const name of ['info.clnsig', 'clnsig', 'CLNSIG']) {
-      const answer = await ann.post(data, { filters: [[name, 'x']] });
+      const answer = await ann.post(dataPath, { filters: [[name, 'x']] });
       expect(answer.text).toContain(String.raw`Did you mean \"info.CLNSIG\"?`);
     }
   });
@@ -252,18 +259,18 @@ describe('on the wire', () => {
 
   test('refuses a reader parameter that no reader has, also for records of the request and in manifests', async () => {
     const dataset_id = fixture.datasetId;
-    const inline = { dataset_id, records: [{ n: 1 }], reader_params: { delimeter: ';' } };
-    const general = { dataset_id, manifest: { files: [{ object_id: fixture.fileId }] }, reader_params: { delimeter: ';' } }; // prettier-ignore
-    const inManifest = { dataset_id, manifest: { files: [{ object_id: fixture.fileId, reader_params: { delimeter: ';' } }] } }; // prettier-ignore
-    for (const body of [inline, general, inManifest]) {
+    const inlineBody = { dataset_id, records: [{ n: 1 }], reader_params: { delimeter: ';' } };
+    const generalBody = { dataset_id, manifest: { files: [{ object_id: fixture.fileId }] }, reader_params: { delimeter: ';' } }; // prettier-ignore
+    const manifestBody = { dataset_id, manifest: { files: [{ object_id: fixture.fileId, reader_params: { delimeter: ';' } }] } }; // prettier-ignore
+    for (const body of [inlineBody, generalBody, manifestBody]) {
       const answer = await ann.post('/v2/dataset_imports', body);
       expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('delimeter')]);
     }
-    const forOthers = { ...general, reader_params: { delimiter: ';' } };
-    expect((await ann.post('/v2/dataset_imports', forOthers)).status).toBe(201);
+    const otherBody = { ...generalBody, reader_params: { delimiter: ';' } };
+    expect((await ann.post('/v2/dataset_imports', otherBody)).status).toBe(201);
   });
 
-  test('keeps parameters of fields that were answered when they are sent again', async () => {
+  test('accepts a field as it was answered, and names the keys that it ignores', async () => {
     const [field] = listOf(await ann.get(`/v2/datasets/${fixture.datasetId}/fields?name=gene`));
     const answer = await ann.post('/v2/datasets', { vault_id: fixture.vaultId, name: 'copy', fields: [field] }); // prettier-ignore
     expect([answer.status, answer.text]).toEqual([201, answer.text]);

@@ -51,7 +51,7 @@ const writableKeys: Readonly<Record<string, readonly string[]>> = {
   tasks: [],
 };
 
-/** Returns another value of the same JSON type. */
+/** Returns another value; it has the same JSON type unless the value is null. */
 function differentJson(value: unknown): unknown {
   if (typeof value === 'boolean') return !value;
   if (typeof value === 'number') return value + 1;
@@ -71,29 +71,29 @@ describe.each(Object.keys(writableKeys))('%s (A6)', (kind) => {
     '%s changes no key that is not the user’s to change',
     async (method) => {
       const path = `/v2/${kind}/${fixtureIdOf(kind)}`;
-      const before = (await ann.get(path)).json;
-      for (const [key, value] of Object.entries(before)) {
+      const jsonBefore = (await ann.get(path)).json;
+      for (const [key, value] of Object.entries(jsonBefore)) {
         if (writableKeys[kind]?.includes(key)) continue;
         const answer = await ann.call(method, path, { [key]: differentJson(value) });
         // A key may be refused instead of ignored: a status can only become canceled, and a type cannot change.
         expect([key, answer.status === 200 || answer.status === 400]).toEqual([key, true]);
-        expect(withoutTimes((await ann.get(path)).json)).toEqual(withoutTimes(before));
+        expect(withoutTimes((await ann.get(path)).json)).toEqual(withoutTimes(jsonBefore));
       }
     },
   );
 
   test('PATCH with the whole resource changes nothing', async () => {
     const path = `/v2/${kind}/${fixtureIdOf(kind)}`;
-    const before = (await ann.get(path)).json;
-    const { status: _, ...rest } = before;
+    const jsonBefore = (await ann.get(path)).json;
+    const { status: _, ...rest } = jsonBefore;
     const answer = await ann.patch(path, rest);
-    expect([answer.status, answer.json['id']]).toEqual([200, before['id']]);
-    expect(withoutTimes((await ann.get(path)).json)).toEqual(withoutTimes(before));
+    expect([answer.status, answer.json['id']]).toEqual([200, jsonBefore['id']]);
+    expect(withoutTimes((await ann.get(path)).json)).toEqual(withoutTimes(jsonBefore));
   });
 });
 
 test('a create request cannot set what the server decides (A6)', async () => {
-  const decided = {
+  const serverValues = {
     id: 5,
     user_id: 99,
     account_id: 99,
@@ -113,7 +113,7 @@ test('a create request cannot set what the server decides (A6)', async () => {
     is_valid: true,
     revision: 3,
   };
-  const vault = await ann.post('/v2/vaults', { ...decided, name: 'Mass' });
+  const vault = await ann.post('/v2/vaults', { ...serverValues, name: 'Mass' });
   expect(vault.json).toMatchObject({
     user_id: ann.user.id,
     is_public: false,
@@ -122,10 +122,10 @@ test('a create request cannot set what the server decides (A6)', async () => {
   expect(vault.json).toMatchObject({ is_deleted: false, account_id: ann.user.accountId });
   expect(vault.json['id']).not.toBe(5);
   const place = { vault_id: vault.json['id'], object_type: 'file', filename: 'f' };
-  const file = await ann.post('/v2/objects', { ...decided, ...place });
+  const file = await ann.post('/v2/objects', { ...serverValues, ...place });
   expect(file.json).toMatchObject({ user_id: ann.user.id, availability: 'unverified' });
   expect(file.json).toMatchObject({ documents_count: null, dataset_id: null });
-  const body = { ...decided, dataset_id: fixture.datasetId, name: 'mass' };
+  const body = { ...serverValues, dataset_id: fixture.datasetId, name: 'mass' };
   const field = await ann.post('/v2/dataset_fields', body);
   expect(field.json).toMatchObject({ is_read_only: false, is_valid: false });
 });

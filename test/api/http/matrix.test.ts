@@ -98,8 +98,8 @@ const neededPermissions: Readonly<Record<string, 'read' | 'write' | 'admin' | 'w
 
 const permissionLevels = { none: 0, read: 1, write: 2, 'write or own': 2, admin: 3 } as const;
 const callerRoles = ['owner', 'admin', 'write', 'read', 'member', 'none', 'stranger', 'anonymous'] as const; // prettier-ignore
-type Person = (typeof callerRoles)[number];
-const heldPermissions: Readonly<Record<Person, number>> = {
+type CallerRole = (typeof callerRoles)[number];
+const heldLevels: Readonly<Record<CallerRole, number>> = {
   owner: 3,
   admin: 3,
   write: 2,
@@ -111,7 +111,7 @@ const heldPermissions: Readonly<Record<Person, number>> = {
 };
 
 let server: TestServer;
-let clients: Record<Person, Client>;
+let clients: Record<CallerRole, Client>;
 let fixture: VaultFixture;
 /** An import that has rejected a record. */
 let failedImportId: number;
@@ -165,8 +165,8 @@ afterAll(() => server.close());
 /** Operations that need no token, because their signed address is the credential. */
 const downloadOperations = ['downloads.object', 'downloads.export', 'downloads.rejected'];
 
-/** Returns the id that belongs in the path of an operation. */
-function targetIdOf(path: string, kind: 'right' | 'missing' = 'right'): string {
+/** Returns a path of an operation with the id, ids and version of a resource in it. */
+function targetPathOf(path: string, kind: 'right' | 'missing' = 'right'): string {
   const ids: Readonly<Record<string, number>> = {
     vaults: fixture.vaultId,
     objects: path.endsWith('/beacon') ? fixture.datasetId : fixture.fileId,
@@ -202,48 +202,53 @@ const operationsWithId = (Object.entries(operations) as [string, OperationRow][]
   ([id, row]) => row.paths[0].includes(':id') && neededPermissions[id] !== undefined,
 );
 
-test('the table has every operation on a thing', () => {
-  const ownRoutes = ['uploads.put', 'uploads.part', 'objectCopies.get', ...downloadOperations];
-  const all = (Object.entries(operations) as [string, OperationRow][])
-    .filter(([id, row]) => row.paths[0].includes(':id') && !ownRoutes.includes(id))
+test('the table has every operation on a resource of a vault', () => {
+  const otherOperations = [
+    'uploads.put',
+    'uploads.part',
+    'objectCopies.get',
+    ...downloadOperations,
+  ];
+  const operationIds = (Object.entries(operations) as [string, OperationRow][])
+    .filter(([id, row]) => row.paths[0].includes(':id') && !otherOperations.includes(id))
     .filter(
       ([id]) => !concernsUserResource(id) && !concernsCredentials(id) && !isAccountResource(id),
     )
     .map(([id]) => id);
-  const missing = all.filter((id) => neededPermissions[id] === undefined);
-  const advice = missing.map(
+  const missingIds = operationIds.filter((id) => neededPermissions[id] === undefined);
+  const advice = missingIds.map(
     (id) =>
       `add ${id} to \`neededPermissions\`, or to owned-resources.ts if users or accounts own it`,
   );
   expect(advice).toEqual([]);
-  expect(Object.keys(neededPermissions).toSorted()).toEqual(all.toSorted());
+  expect(Object.keys(neededPermissions).toSorted()).toEqual(operationIds.toSorted());
 });
 
-describe.each(callerRoles)('%s (A2)', (person) => {
+describe.each(callerRoles)('%s (A2)', (role) => {
   // Allowed deletions are left out, because they would destroy the fixture; the tests of each resource cover them.
   const safeRoutes = operationsWithId.filter(
     ([id, row]) =>
       row.method !== 'DELETE' ||
-      heldPermissions[person] < permissionLevels[neededPermissions[id] ?? 'admin'],
+      heldLevels[role] < permissionLevels[neededPermissions[id] ?? 'admin'],
   );
 
   test.each(safeRoutes.map(([id, row]) => [id, row] as const))('%s', async (id, row) => {
     const level = permissionLevels[neededPermissions[id] ?? 'admin'];
     for (const path of row.paths) {
-      const answer = await callRow(clients[person], row, targetIdOf(path));
-      const missing = await callRow(clients[person], row, targetIdOf(path, 'missing'));
-      if (heldPermissions[person] === -1) {
-        expect([answer.status, missing.status]).toEqual([401, 401]);
-      } else if (heldPermissions[person] === 0) {
+      const answer = await callRow(clients[role], row, targetPathOf(path));
+      const missingAnswer = await callRow(clients[role], row, targetPathOf(path, 'missing'));
+      if (heldLevels[role] === -1) {
+        expect([answer.status, missingAnswer.status]).toEqual([401, 401]);
+      } else if (heldLevels[role] === 0) {
         // A resource that the caller may not read has the same answer as a missing one, byte for byte.
         expect([answer.status, answer.text]).toEqual([404, '{"detail":"Not found"}']);
-        expect([missing.status, missing.text]).toEqual([404, '{"detail":"Not found"}']);
-      } else if (heldPermissions[person] < level) {
+        expect([missingAnswer.status, missingAnswer.text]).toEqual([404, '{"detail":"Not found"}']);
+      } else if (heldLevels[role] < level) {
         expect([answer.status, Object.keys(answer.json)]).toEqual([403, ['detail']]);
-        expect(missing.status).toBe(404);
+        expect(missingAnswer.status).toBe(404);
       } else {
         expect([path, [200, 201, 302, 400].includes(answer.status)]).toEqual([path, true]);
-        expect(missing.status).toBe(404);
+        expect(missingAnswer.status).toBe(404);
       }
     }
   });
@@ -254,7 +259,7 @@ describe.each(callerRoles)('%s (A2)', (person) => {
  * unreadable one exists.
  */
 describe('ids in bodies (A2)', () => {
-  const bodies = (ids: { vault: number; folder: number; file: number; dataset: number }) =>
+  const requestsWith = (ids: { vault: number; folder: number; file: number; dataset: number }) =>
     [
       ['POST', '/v2/objects', { vault_id: ids.vault, object_type: 'folder', filename: 'x' }],
       ['POST', '/v2/datasets', { vault_id: ids.vault, name: 'x' }],
@@ -264,23 +269,23 @@ describe('ids in bodies (A2)', () => {
       ['POST', '/v2/dataset_migrations', { source_id: ids.dataset, target_id: ids.dataset }],
     ] as const;
 
-  test.each(['none', 'stranger'] as const)('%s learns nothing from an id', async (person) => {
-    const right = {
+  test.each(['none', 'stranger'] as const)('%s learns nothing from an id', async (role) => {
+    const rightIds = {
       vault: fixture.vaultId,
       folder: fixture.folderId,
       file: fixture.fileId,
       dataset: fixture.datasetId,
     };
-    const missing = {
+    const missingIds = {
       vault: 99_999,
       folder: 98_765_432_111,
       file: 98_765_432_112,
       dataset: 98_765_432_113,
     };
-    const wrong = bodies(missing);
-    for (const [index, [method, path, body]] of bodies(right).entries()) {
-      const answer = await clients[person].call(method, path, body);
-      const otherAnswer = await clients[person].call(method, path, wrong[index]?.[2]);
+    const missingRequests = requestsWith(missingIds);
+    for (const [index, [method, path, body]] of requestsWith(rightIds).entries()) {
+      const answer = await clients[role].call(method, path, body);
+      const otherAnswer = await clients[role].call(method, path, missingRequests[index]?.[2]);
       const withoutIds = (one: Answer): string => one.text.replaceAll(/\d+/g, '#');
       expect([path, answer.status, withoutIds(answer)]).toEqual([
         path,
@@ -292,13 +297,13 @@ describe('ids in bodies (A2)', () => {
   });
 
   test('a reader may export and nothing else', async () => {
-    const right = {
+    const rightIds = {
       vault: fixture.vaultId,
       folder: fixture.folderId,
       file: fixture.fileId,
       dataset: fixture.datasetId,
     };
-    for (const [method, path, body] of bodies(right)) {
+    for (const [method, path, body] of requestsWith(rightIds)) {
       const { status } = await clients.read.call(method, path, body);
       expect([path, status]).toEqual([path, path.endsWith('exports') ? 201 : 403]);
     }
@@ -307,7 +312,7 @@ describe('ids in bodies (A2)', () => {
   test('others are not told apart when moved into, imported from or exported to (A5)', async () => {
     const otherFixture = await makeVaultFixture(clients.stranger, 'Mine');
     const ownClient = clients.stranger;
-    const secret = [
+    const answerPairs = [
       await ownClient.patch(`/v2/objects/${otherFixture.fileId}`, {
         parent_object_id: fixture.folderId,
       }),
@@ -341,33 +346,33 @@ describe('ids in bodies (A2)', () => {
         manifest: { files: [{ object_id: otherFixture.fileId }, { object_id: 98_765_432_111 }] },
       }),
     ].map(({ status, text }) => [status, text.replaceAll(/\d+/g, '#')]);
-    expect(secret[0]).toEqual(secret[1]);
-    expect(secret[2]).toEqual(secret[3]);
-    expect(secret[4]).toEqual(secret[5]);
-    expect(secret[6]).toEqual(secret[7]);
-    expect(secret.map(([status]) => status)).toEqual(secret.map(() => 400));
-    const reader = await clients.read.post('/v2/dataset_exports', {
+    expect(answerPairs[0]).toEqual(answerPairs[1]);
+    expect(answerPairs[2]).toEqual(answerPairs[3]);
+    expect(answerPairs[4]).toEqual(answerPairs[5]);
+    expect(answerPairs[6]).toEqual(answerPairs[7]);
+    expect(answerPairs.map(([status]) => status)).toEqual(answerPairs.map(() => 400));
+    const readerAnswer = await clients.read.post('/v2/dataset_exports', {
       dataset_id: fixture.datasetId,
       format: 'json',
       target_full_path: `${secretWord}:/x`,
     });
-    expect(reader.status).toBe(403);
+    expect(readerAnswer.status).toBe(403);
   });
 });
 
 describe('what may not be read (A3)', () => {
   test.each(['none', 'stranger'] as const)(
     'never shows to %s, in any list or by any filter',
-    async (person) => {
-      const v = fixture.vaultId;
-      const d = fixture.datasetId;
+    async (role) => {
+      const vaultId = fixture.vaultId;
+      const datasetId = fixture.datasetId;
       const paths = [
         '/v2/vaults',
-        `/v2/vaults?id=${v}`,
+        `/v2/vaults?id=${vaultId}`,
         `/v2/vaults?name=${secretWord}`,
         `/v2/vaults?full_path=acme:${secretWord}`,
         '/v2/objects',
-        `/v2/objects?vault_id=${v}`,
+        `/v2/objects?vault_id=${vaultId}`,
         `/v2/objects?ancestor_id=${fixture.folderId}`,
         `/v2/objects?parent_object_id=${fixture.folderId}`,
         `/v2/objects?full_path=acme:${secretWord}:/variants`,
@@ -375,29 +380,29 @@ describe('what may not be read (A3)', () => {
         `/v2/objects?glob=acme:${secretWord}:/**`,
         '/v2/objects?regex=.*',
         `/v2/objects?vault_full_path=acme:${secretWord}`,
-        `/v2/objects?id=${d}`,
+        `/v2/objects?id=${datasetId}`,
         '/v2/datasets',
-        `/v2/datasets?vault_id=${v}`,
+        `/v2/datasets?vault_id=${vaultId}`,
         '/v2/dataset_imports',
-        `/v2/dataset_imports?dataset_id=${d}`,
+        `/v2/dataset_imports?dataset_id=${datasetId}`,
         '/v2/dataset_exports',
-        `/v2/dataset_exports?dataset_id=${d}`,
+        `/v2/dataset_exports?dataset_id=${datasetId}`,
         '/v2/dataset_migrations',
-        `/v2/dataset_migrations?dataset_id=${d}`,
+        `/v2/dataset_migrations?dataset_id=${datasetId}`,
         '/v2/dataset_commits',
-        `/v2/dataset_commits?dataset_id=${d}`,
+        `/v2/dataset_commits?dataset_id=${datasetId}`,
         '/v2/tasks',
-        `/v2/tasks?target_object_id=${d}`,
-        `/v2/tasks?source_object_id=${d}`,
+        `/v2/tasks?target_object_id=${datasetId}`,
+        `/v2/tasks?source_object_id=${datasetId}`,
       ];
       for (const path of paths) {
-        const answer = await clients[person].get(path);
+        const answer = await clients[role].get(path);
         expect(answer.status).toBe(200);
         const restOfAnswer = answer.text.replaceAll(answer.json['url'] as string, '');
         expect([path, restOfAnswer.includes(secretWord)]).toEqual([path, false]);
         if (path.includes('?')) {
-          const isMine = /glob=\*|regex/.test(path);
-          if (!isMine) expect([path, answer.json['total']]).toEqual([path, 0]);
+          const listsOwnObjects = /glob=\*|regex/.test(path);
+          if (!listsOwnObjects) expect([path, answer.json['total']]).toEqual([path, 0]);
         }
       }
     },

@@ -44,17 +44,18 @@ test('every operation with a body has a request example, every one with JSON an 
 
 test('every parameter has an example, unless the server refuses every value', () => {
   const methodsOfPaths = Object.values(document['paths'] as object) as readonly object[];
-  const described = methodsOfPaths.flatMap((methods) => Object.values(methods) as readonly DescribedOperation[]); // prettier-ignore
-  const withoutExample = described.flatMap(({ operationId, parameters }) =>
+  const describedOperations =
+    methodsOfPaths.flatMap((methods) => Object.values(methods) as readonly DescribedOperation[]); // prettier-ignore
+  const paramsWithoutExample = describedOperations.flatMap(({ operationId, parameters }) =>
     parameters
       .filter(({ example }) => typeof example !== 'string')
       .map(({ name, description }) => [operationId, name, description]),
   );
-  const refused = withoutExample.filter(
+  const refusedParams = paramsWithoutExample.filter(
     ([, , text]) => text === 'Not supported: answered with 400.',
   );
-  expect(withoutExample).toEqual(refused);
-  expect(refused).toHaveLength(6);
+  expect(paramsWithoutExample).toEqual(refusedParams);
+  expect(refusedParams).toHaveLength(6);
 });
 
 /** Specification, HTTP operations: deleting these is discouraged, because nothing tells any more where records came from. */
@@ -62,11 +63,11 @@ test.each(['/v2/dataset_imports/{id}', '/v2/dataset_migrations/{id}', '/v2/datas
   'deleting %s is described as discouraged, with the reason',
   (path) => {
     const methods = (document['paths'] as Readonly<Record<string, object>>)[path];
-    const { delete: described } = methods as {
+    const { delete: deleteOperation } = methods as {
       readonly delete?: { readonly summary: string; readonly deprecated?: boolean };
     };
-    expect(described?.summary).toMatch(/^Deletes .* Discouraged: .*nothing tells where /);
-    expect(described?.deprecated).toBeUndefined();
+    expect(deleteOperation?.summary).toMatch(/^Deletes .* Discouraged: .*nothing tells where /);
+    expect(deleteOperation?.deprecated).toBeUndefined();
   },
 );
 

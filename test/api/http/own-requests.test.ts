@@ -11,22 +11,22 @@ test('the server asks itself what a user may read, and counts and records nothin
   const stranger = await server.user('bob');
   const path = `/v2/datasets/${id}/data`;
   const page = { limit: 100, offset: 0 };
-  const recordedUse = async (): Promise<unknown> => ({
+  const readRecordedUse = async (): Promise<unknown> => ({
     audit: (await server.catalog.auditLog.list({ accountId: ann.user.accountId }, page)).total,
     tokens: (await server.catalog.tokens.list({}, page)).rows,
   });
   const linesBefore = server.logs.length;
-  const before = await recordedUse();
+  const useBefore = await readRecordedUse();
   for (let i = 0; i < 5; i++) {
     const answer = await server.app.post(ann.user.id, path, { limit: 0 });
     expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*"total":0,/);
   }
   expect(await server.app.post(stranger.user.id, path, {})).toMatch(/^HTTP\/1.1 404 /);
   expect(await server.app.post(-1, path, {})).toMatch(/^HTTP\/1.1 401 /);
-  const change = { dataset_id: id, data_records: [{ n: 1 }] };
-  expect(await server.app.post(ann.user.id, '/v2/dataset_imports', change)).toMatch(/^HTTP\/1.1 403 /); // prettier-ignore
+  const importBody = { dataset_id: id, data_records: [{ n: 1 }] };
+  expect(await server.app.post(ann.user.id, '/v2/dataset_imports', importBody)).toMatch(/^HTTP\/1.1 403 /); // prettier-ignore
   expect(server.logs.slice(linesBefore).filter((line) => line.includes('"request"'))).toEqual([]);
-  expect(await recordedUse()).toEqual(before);
+  expect(await readRecordedUse()).toEqual(useBefore);
 
   expect((await ann.post(path, { limit: 0 })).status).toBe(200);
   expect((await ann.post(path, { limit: 0 })).status).toBe(429);

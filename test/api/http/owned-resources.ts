@@ -12,17 +12,17 @@ export const ownedResources: readonly string[] = [
   'templates',
 ];
 
-/** Whether an operation concerns a resource of a user, so that `matrix.test.ts` leaves it out. */
-export function concernsUserResource(operation: string): boolean {
-  return ownedResources.includes(operation.split('.')[0]!);
+/** Returns whether an operation concerns a resource of a user, so that `matrix.test.ts` leaves it out. */
+export function concernsUserResource(operationId: string): boolean {
+  return ownedResources.includes(operationId.split('.')[0]!);
 }
 
-/** Whether an operation concerns a resource of an account, so that `matrix.test.ts` leaves it out. */
-export function isAccountResource(operation: string): boolean {
-  return accountResources.includes(operation.split('.')[0]!);
+/** Returns whether an operation concerns a resource of an account, so that `matrix.test.ts` leaves it out. */
+export function isAccountResource(operationId: string): boolean {
+  return accountResources.includes(operationId.split('.')[0]!);
 }
 
-/** Whether an operation concerns credentials of a user; `tokens.test.ts` and `applications.test.ts` test who may do what. */
-export function concernsCredentials(operation: string): boolean {
-  return /^(tokens|applications|applicationSecrets)\./.test(operation);
+/** Returns whether an operation concerns credentials of a user; `tokens.test.ts` and `applications.test.ts` test who may do what. */
+export function concernsCredentials(operationId: string): boolean {
+  return /^(tokens|applications|applicationSecrets)\./.test(operationId);
 }

@@ -26,7 +26,7 @@ describe('a form', () => {
     [2, undefined],
     [null, undefined],
     [[], undefined],
-  ])('reads %j as the boolean %j', (given, wanted) => expect(readBoolean(given)).toBe(wanted));
+  ])('reads %j as the boolean %j', (input, expected) => expect(readBoolean(input)).toBe(expected));
 
   test.each([
     [5, 5],
@@ -42,7 +42,7 @@ describe('a form', () => {
     [2n, undefined],
     [null, undefined],
     [{}, undefined],
-  ])('reads %p as the id %p', (given, wanted) => expect(readId(given)).toBe(wanted));
+  ])('reads %p as the id %p', (input, expected) => expect(readId(input)).toBe(expected));
 
   test('reads a single value as a list, null as absent, and keys of the body only', () => {
     const form = new Form({ tags: 'a', list: ['a', 5], none: null, text: 5 });

@@ -36,8 +36,8 @@ beforeAll(async () => {
   const newFile = (more: object) =>
     ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a.csv', ...more });
   singleUploadUrl = String((await newFile({})).json['upload_url']);
-  const large = await newFile({ filename: 'b.csv', size: uploadExample.length });
-  [{ upload_url: partUploadUrl }] = large.json['presigned_urls'] as [{ upload_url: string }];
+  const largeFile = await newFile({ filename: 'b.csv', size: uploadExample.length });
+  [{ upload_url: partUploadUrl }] = largeFile.json['presigned_urls'] as [{ upload_url: string }];
   const datasetId = await newDataset();
   const records = [{ gene: 'MYH7', variant: 'GRCH38-14-23424840-23424840-T', n: 1 }];
   await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
@@ -45,19 +45,19 @@ beforeAll(async () => {
   const createdExport = await ann.post('/v2/dataset_exports', { ...exportExample, dataset_id: datasetId }); // prettier-ignore
   exportUrl = `/v2/dataset_exports/${idOf(createdExport)}`;
   await waitForJob(ann, exportUrl);
-  const bad = [
+  const badRecords = [
     { n: 'x', gene: 'MYH7' },
     { n: 2, gene: 'MYH7' },
   ];
   const failedImport = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
-    records: bad,
+    records: badRecords,
   });
   rejectedUrl = `/v2/dataset_imports/${idOf(failedImport)}/rejected`;
 });
 
-/** How each operation is carried out for a media type of its answer. */
-const requests: Readonly<Record<string, (mediaType: string) => Promise<Response>>> = {
+/** For each operation, a function that carries it out for a media type of its answer. */
+const senderByOperation: Readonly<Record<string, (mediaType: string) => Promise<Response>>> = {
   'root.head': () => send('/', { method: 'HEAD' }),
   swagger: () => send('/swagger'),
   docs: () => send('/docs'),
@@ -65,8 +65,8 @@ const requests: Readonly<Record<string, (mediaType: string) => Promise<Response>
   metrics: () => send('/metrics'),
   'auditLog.export': (mediaType) => {
     const format = mediaType === 'text/csv' ? 'csv' : 'jsonl';
-    const live = { format, user_id: ada.user.id, subject_id: sharedVaultId };
-    return send(`/v2/audit_log/export?${exampleQueryOf('auditLog.export', live)}`, {
+    const liveValues = { format, user_id: ada.user.id, subject_id: sharedVaultId };
+    return send(`/v2/audit_log/export?${exampleQueryOf('auditLog.export', liveValues)}`, {
       headers: { authorization: `Bearer ${ada.token}` },
     });
   },
@@ -74,15 +74,15 @@ const requests: Readonly<Record<string, (mediaType: string) => Promise<Response>
   'uploads.part': () => send(partUploadUrl, { method: 'PUT', body: exampleBodyOf('uploads.part') }),
   'downloads.object': async () => {
     const [, id] = /uploads\/(\d+)/.exec(singleUploadUrl)!;
-    return send(await downloadUrl(`/v2/objects/${id}/download`));
+    return send(await fetchDownloadUrl(`/v2/objects/${id}/download`));
   },
-  'downloads.export': async () => send(await downloadUrl(`${exportUrl}/download`)),
-  'downloads.rejected': async () => send(await downloadUrl(rejectedUrl)),
+  'downloads.export': async () => send(await fetchDownloadUrl(`${exportUrl}/download`)),
+  'downloads.rejected': async () => send(await fetchDownloadUrl(rejectedUrl)),
   'authorization.page': () => send(authorizePath),
   'authorization.decide': () => submitForm(authorizePath, exampleBodyOf('authorization.decide')),
-  'authorization.linkPage': async () => send(await signInLink()),
+  'authorization.linkPage': async () => send(await createSignInLink()),
   'authorization.useLink': async () =>
-    submitForm(await signInLink(), exampleBodyOf('authorization.useLink')),
+    submitForm(await createSignInLink(), exampleBodyOf('authorization.useLink')),
 };
 
 const isRaw = (content: object | undefined): content is RawContent =>
@@ -99,7 +99,7 @@ test.each(cases)('%s answers as its example of %j shows', async (id, mediaType) 
   const { status, answer, summary } = operations[id]!;
   const { description, examples } = answer as RawContent;
   expect([description, summary]).not.toContain('');
-  const response = await requests[id]!(mediaType);
+  const response = await senderByOperation[id]!(mediaType);
   expect([id, response.status]).toEqual([id, status]);
   const bytes = Buffer.from(await response.arrayBuffer());
   if (mediaType === '') {
@@ -116,7 +116,9 @@ test.each(cases)('%s answers as its example of %j shows', async (id, mediaType) 
 });
 
 test('no operation with such content is left out', () => {
-  expect(rawOperations.map(({ id }) => id).toSorted()).toEqual(Object.keys(requests).toSorted());
+  expect(rawOperations.map(({ id }) => id).toSorted()).toEqual(
+    Object.keys(senderByOperation).toSorted(),
+  );
 });
 
 /**
@@ -131,7 +133,9 @@ function expectShapeOf(example: string, text: string): void {
   if (example.startsWith('<')) expect(text.slice(0, example.length)).toBe(example);
   else if (example.startsWith('{')) expect(keysOf(line)).toEqual(keysOf(shownLine));
   else if (example.startsWith('#'))
-    expect(linesWithoutNumbers(text)).toEqual(expect.arrayContaining(linesWithoutNumbers(example)));
+    expect(linesWithoutNumbersIn(text)).toEqual(
+      expect.arrayContaining(linesWithoutNumbersIn(example)),
+    );
   else expect(line).toBe(shownLine);
 }
 
@@ -139,7 +143,7 @@ function keysOf(line: string): readonly string[] {
   return Object.keys(JSON.parse(line) as object).toSorted();
 }
 
-function linesWithoutNumbers(text: string): string[] {
+function linesWithoutNumbersIn(text: string): string[] {
   return text.split('\n').map((line) => line.replace(/ [\d.e+]+$/, ' 0'));
 }
 
@@ -162,17 +166,17 @@ async function submitForm(path: string, example: string): Promise<Response> {
   return send(path, { method: 'POST', body, headers: { cookie } });
 }
 
-async function signInLink(): Promise<string> {
+async function createSignInLink(): Promise<string> {
   const code = await server.catalog.signIns.create('link', ada.user.id, server.key);
   return `/v1/oauth2/sign_in?${exampleQueryOf('authorization.linkPage', { code })}`;
 }
 
-/** Returns the query string with all examples of an operation's parameters, and `live` in place of those of that name. */
-function exampleQueryOf(id: string, live: Readonly<Record<string, string | number>>): string {
-  return exampleUrlQueriesOf(operations[id]!, live).at(-1)!;
+/** Returns the query string with all examples of an operation's parameters, and `liveValues` in place of those of that name. */
+function exampleQueryOf(id: string, liveValues: Readonly<Record<string, string | number>>): string {
+  return exampleUrlQueriesOf(operations[id]!, liveValues).at(-1)!;
 }
 
-async function downloadUrl(path: string): Promise<string> {
+async function fetchDownloadUrl(path: string): Promise<string> {
   const { json } = await ann.get(`${path}?redirect=`);
   return String(json['download_url']);
 }

@@ -63,19 +63,19 @@ test.each(Object.keys(rightLossEvents))(
 
 test('an export to a vault that is no longer theirs to write leaves no file there (A4, A5)', async () => {
   const ben = await server.user('ben-export');
-  const source = idOf(await ann.post('/v2/vaults', { name: 'From' }));
-  const target = idOf(await ann.post('/v2/vaults', { name: 'To' }));
-  await grantPermission(server, source, ben, 'read');
-  await grantPermission(server, target, ben, 'write');
-  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: source, name: 'd' }));
+  const sourceVaultId = idOf(await ann.post('/v2/vaults', { name: 'From' }));
+  const targetVaultId = idOf(await ann.post('/v2/vaults', { name: 'To' }));
+  await grantPermission(server, sourceVaultId, ben, 'read');
+  await grantPermission(server, targetVaultId, ben, 'write');
+  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: sourceVaultId, name: 'd' }));
   const records = Array.from({ length: 5_000 }, (_, i) => ({ i, t: 'x'.repeat(200) }));
   await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
   const body = { dataset_id: datasetId, format: 'json', target_full_path: 'To:/out' };
   const job = await ben.post('/v2/dataset_exports', body);
   expect(job.status).toBe(201);
-  await server.catalog.vaultPermissions.grant(target, { userId: ben.user.id }, null);
+  await server.catalog.vaultPermissions.grant(targetVaultId, { userId: ben.user.id }, null);
   const endedExport = await waitForJob(ben, `/v2/dataset_exports/${idOf(job)}`);
   // The export may have completed before the permission was revoked; in that case its file may exist.
-  const { total } = (await ann.get(`/v2/objects?vault_id=${target}`)).json;
+  const { total } = (await ann.get(`/v2/objects?vault_id=${targetVaultId}`)).json;
   expect(total).toBe(endedExport.json['status'] === 'completed' ? 1 : 0);
 });

@@ -33,14 +33,9 @@ const routeHandlers: readonly RouteHandler[] = controllers.flatMap((controller) 
 /** Returns the names of all methods of a controller, including inherited ones. */
 function methodNamesOf(prototype: object | null): readonly string[] {
   if (prototype === null || prototype === Object.prototype) return [];
-  const handlerNames = Object.getOwnPropertyNames(prototype).filter(
-    (name) => name !== 'constructor',
-  );
+  const ownNames = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
   return [
-    ...new Set([
-      ...handlerNames,
-      ...methodNamesOf(Object.getPrototypeOf(prototype) as object | null),
-    ]),
+    ...new Set([...ownNames, ...methodNamesOf(Object.getPrototypeOf(prototype) as object | null)]),
   ];
 }
 
@@ -88,19 +83,19 @@ describe('every route (A1)', () => {
   );
 
   test('is public only where it is meant to be', () => {
-    const found = routeHandlers
+    const publicRouteOperations = routeHandlers
       .filter(({ rule }) => rule?.kind === 'public')
       .map((h) => h.operation);
-    expect(found.toSorted()).toEqual(publicOperations.toSorted());
+    expect(publicRouteOperations.toSorted()).toEqual(publicOperations.toSorted());
   });
 
   test('is for anyone, with a token or without, only in the beacons, which only read', () => {
-    const found = routeHandlers
+    const anyoneRouteOperations = routeHandlers
       .filter(({ rule }) => rule?.kind === 'anyone')
       .map((h) => h.operation!);
-    const beacons = Object.keys(operations).filter((id) => id.startsWith('ga4ghBeacon.'));
-    expect(found.toSorted()).toEqual(beacons.toSorted());
-    const methods = new Set(beacons.map((id) => operations[id]!.method));
+    const beaconOperations = Object.keys(operations).filter((id) => id.startsWith('ga4ghBeacon.'));
+    expect(anyoneRouteOperations.toSorted()).toEqual(beaconOperations.toSorted());
+    const methods = new Set(beaconOperations.map((id) => operations[id]!.method));
     expect([...methods].toSorted()).toEqual(['GET', 'POST']);
   });
 
@@ -108,16 +103,17 @@ describe('every route (A1)', () => {
     for (const { operation, rule } of routeHandlers) {
       if (!operation || !rule || rule.kind === 'public' || rule.kind === 'anyone') continue;
       const { method } = operations[operation]!;
-      const reads = method === 'GET' || method === 'HEAD' || readOnlyPostOperations.has(operation);
-      expect([operation, rule.scope]).toEqual([operation, reads ? 'read' : 'write']);
+      const isReadOperation =
+        method === 'GET' || method === 'HEAD' || readOnlyPostOperations.has(operation);
+      expect([operation, rule.scope]).toEqual([operation, isReadOperation ? 'read' : 'write']);
     }
   });
 
   test('with an id in its path looks up what the id names, or belongs to the few that do it themselves', () => {
-    const ownRoutes = ['uploads.put', 'uploads.part', ...downloadOperations];
+    const selfCheckingOperations = ['uploads.put', 'uploads.part', ...downloadOperations];
     for (const { operation, rule } of routeHandlers) {
       const hasId = operation && operations[operation]!.paths[0].includes(':id');
-      if (!hasId || ownRoutes.includes(operation)) continue;
+      if (!hasId || selfCheckingOperations.includes(operation)) continue;
       expect([operation, rule?.kind]).toEqual([operation, 'resource']);
     }
   });
@@ -135,12 +131,12 @@ describe('the running server', () => {
 
   test('routes every path of the table', () => {
     const fastify = server.app.nest.getHttpAdapter().getInstance() as unknown as FastifyInstance;
-    const missing = operationRows.flatMap(([id, row]) =>
+    const unservedRoutes = operationRows.flatMap(([id, row]) =>
       row.paths
         .filter((url) => !fastify.hasRoute({ method: row.method as HTTPMethods, url }))
         .map((url) => `${id} ${row.method} ${url}`),
     );
-    expect(missing).toEqual([]);
+    expect(unservedRoutes).toEqual([]);
   });
 
   test('gives no access to any other spelling of a path (W3)', async () => {

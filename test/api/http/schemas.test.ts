@@ -31,7 +31,7 @@ const operationsWithBody = operationRows.filter(
 );
 const readOperations = jsonOperations.filter(({ method }) => method === 'GET');
 const deleteOperations = jsonOperations.filter(({ method }) => method === 'DELETE');
-/** Operations without parameters or a body. */
+/** Operations that take no body, and neither only read nor delete. */
 const bodylessOperations = jsonOperations.filter(
   ({ method, body }) => !/GET|DELETE/.test(method) && body === undefined,
 );
@@ -48,7 +48,7 @@ interface DescribedParameter {
 
 let server: TestServer;
 let ann: Client;
-/** Ids of the live server, by the keys of request examples and by the first segment of paths. */
+/** Ids of the live server, by the keys of request examples and by the second segment of paths. */
 let liveIds: Record<string, number | string>;
 /** Values of the live server, by the names of query parameters. */
 let liveParams: Readonly<Record<string, number | string>>;
@@ -63,9 +63,9 @@ let holdsMessages = false;
 let heldMessages: MessageToWorker[] = [];
 
 beforeAll(async () => {
-  const foxes = 'The quick brown fox jumps over the lazy dog'; // the OpenAPI examples use the MD5 of this text as an ETag
+  const foxText = 'The quick brown fox jumps over the lazy dog'; // the OpenAPI examples use the MD5 of this text as an ETag
   server = await startServer({
-    limits: { multipartBytes: foxes.length },
+    limits: { multipartBytes: foxText.length },
     scheduler: {
       startWorker: (...args) => {
         const worker = startWorker(...args);
@@ -114,9 +114,14 @@ beforeAll(async () => {
   const bareDataset = { vault_id: createdFixture.vaultId, name: 'empty' };
   emptyDatasetId = idOf(await ann.post('/v2/datasets', bareDataset));
   const fields = [{ name: 'gene', data_type: 'boolean' }];
-  const booleans = idOf(await ann.post('/v2/datasets', { vault_id: createdFixture.vaultId, name: 'booleans', fields })); // prettier-ignore
-  const rejectedImport = await ann.post('/v2/dataset_imports', { dataset_id: booleans, records });
-  const rejectedMigration = await ann.post('/v2/dataset_migrations', { source_id: datasetId, target_id: booleans }); // prettier-ignore
+  const booleanDatasetId =
+    idOf(await ann.post('/v2/datasets', { vault_id: createdFixture.vaultId, name: 'booleans', fields })); // prettier-ignore
+  const rejectedImport = await ann.post('/v2/dataset_imports', {
+    dataset_id: booleanDatasetId,
+    records,
+  });
+  const rejectedMigration =
+    await ann.post('/v2/dataset_migrations', { source_id: datasetId, target_id: booleanDatasetId }); // prettier-ignore
   await waitForJob(ann, `/v2/dataset_migrations/${idOf(rejectedMigration)}`);
   const beacon = { beacon_set_id: setId, vault_object_id: datasetId, title: 'Cohort 2024' };
   const file = await ann.post('/v2/objects', {
@@ -124,29 +129,30 @@ beforeAll(async () => {
     object_type: 'file',
     filename: 'genes.csv',
   });
-  const versioned = (versioning: string) =>
+  const setVersioning = (versioning: string) =>
     ann.patch(`/v2/vaults/${createdFixture.vaultId}`, { versioning });
-  await versioned('enabled');
-  for (const records of ['MYH7,b', 'MYH7,a'])
-    await sendRequest('', 'PUT', String(file.json['upload_url']), `gene,variant\n${records}\n`);
-  await versioned('disabled');
+  await setVersioning('enabled');
+  for (const csvLine of ['MYH7,b', 'MYH7,a'])
+    await sendRequest('', 'PUT', String(file.json['upload_url']), `gene,variant\n${csvLine}\n`);
+  await setVersioning('disabled');
   await ann.post(`/v2/objects/${datasetId}/beacon`, { granularity: 'record' });
   const [{ _id: recordId }] = (await ann.post(`/v2/datasets/${datasetId}/data`, {})).json['results'] as [{ _id: string }]; // prettier-ignore
-  const largeFile = { vault_id: createdFixture.vaultId, object_type: 'file', filename: 'large.bin', size: foxes.length }; // prettier-ignore
+  const largeFile =
+    { vault_id: createdFixture.vaultId, object_type: 'file', filename: 'large.bin', size: foxText.length }; // prettier-ignore
   const { json: upload } = await ann.post('/v2/objects', largeFile);
   const [part] = upload['presigned_urls'] as { upload_url: string }[];
-  await sendRequest('', 'PUT', part!.upload_url, foxes);
-  const patched = {
+  await sendRequest('', 'PUT', part!.upload_url, foxText);
+  const patchedFile = {
     vault_id: createdFixture.vaultId,
     object_type: 'file',
     filename: 'renamed.vcf',
   };
-  const archiving = await makeArchiveTasks(ann, createdFixture.vaultId);
+  const archiveTaskIds = await makeArchiveTasks(ann, createdFixture.vaultId);
   const groupId = idOf(await ann.post('/v1/groups', { name: 'Readers' }));
   await ann.put(`/v1/groups/${groupId}/memberships`, { user_id: ann.user.id });
-  const permissions = `/v2/vaults/${createdFixture.vaultId}/permissions`;
-  await ann.put(permissions, { group_id: groupId, permission: 'read' });
-  const link = await ann.post('/v1/invitations', { group_ids: [groupId] });
+  const permissionsPath = `/v2/vaults/${createdFixture.vaultId}/permissions`;
+  await ann.put(permissionsPath, { group_id: groupId, permission: 'read' });
+  const invitation = await ann.post('/v1/invitations', { group_ids: [groupId] });
   const redirectUri = 'https://apps.example.org/callback';
   const applicationId = idOf(
     await ann.post('/v2/applications', { name: 'Browser', redirect_uris: redirectUri }),
@@ -154,7 +160,7 @@ beforeAll(async () => {
   const grant = { userId: ann.user.id, applicationId, redirectUri, codeChallenge: null };
   liveIds = {
     groups: groupId,
-    invitations: idOf(link),
+    invitations: idOf(invitation),
     // Ids for the second parameter of paths.
     ':user_id': ann.user.id,
     ':account': 'acme',
@@ -162,22 +168,22 @@ beforeAll(async () => {
     ':variant': `${datasetId}:${recordId}`,
     version_id: 1,
     ':permission_id': idOf(
-      await ann.put(permissions, { user_id: ada.user.id, permission: 'write' }),
+      await ann.put(permissionsPath, { user_id: ada.user.id, permission: 'write' }),
     ),
     applications: applicationId,
     client_id: String(applicationId),
     client_secret: String(
       (await ann.get(`/v2/applications/${applicationId}/secret`)).json['client_secret'],
     ),
-    'invitations.accept code': String(link.json['code']),
+    'invitations.accept code': String(invitation.json['code']),
     code: await server.catalog.grants.create({ ...grant, scope: 'read' }, server.key),
-    dataset_snapshot_tasks: archiving.snapshot,
-    dataset_restore_tasks: archiving.restore,
-    patched: idOf(await ann.post('/v2/objects', patched)),
+    dataset_snapshot_tasks: archiveTaskIds.snapshot,
+    dataset_restore_tasks: archiveTaskIds.restore,
+    patched: idOf(await ann.post('/v2/objects', patchedFile)),
     upload_id: String(upload['upload_id']),
     key: Number(upload['id']),
     physical_object_id: Number(upload['id']),
-    total_size: foxes.length,
+    total_size: foxText.length,
     aborted: idOf(await ann.post('/v2/objects', largeFile)),
     users: ann.user.id,
     vaults: createdFixture.vaultId,
@@ -241,7 +247,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /**
- * Operations whose target id does not follow from the first segment of the path, or that must not change resources that other tests read.
+ * Operations whose target id does not follow from the second segment of the path, or that must not change resources that other tests read.
  */
 const specialTargetNames = new Map([
   ['globalBeacons', 'datasets'],
@@ -260,7 +266,7 @@ function liveAddressOf({ paths: [path], id, pathParams = {} }: OperationRow): st
     path.split('/')[2] ??
     '';
   const ownId = liveIds[name];
-  if (ownId === undefined && path.includes(':id')) throw new Error(`add ${name} to \`ids\``);
+  if (ownId === undefined && path.includes(':id')) throw new Error(`add ${name} to \`liveIds\``);
   return path
     .replace(':version', path.includes('/versions/') ? '1' : '0')
     .replaceAll(/:(\w+)/g, (_, name: string) =>
@@ -343,8 +349,8 @@ describe('the live answers', () => {
     '%s: what has ended is not canceled, and what waits is, at each of its addresses',
     async (id, row) => {
       const body = { status: 'canceled' };
-      const endAnswer = await ann.call(row.method, liveAddressOf(row), body);
-      expect([endAnswer.status, Object.keys(endAnswer.json)]).toEqual([400, ['status']]);
+      const endedJobAnswer = await ann.call(row.method, liveAddressOf(row), body);
+      expect([endedJobAnswer.status, Object.keys(endedJobAnswer.json)]).toEqual([400, ['status']]);
       if (id.startsWith('commits.')) {
         // `publish` creates commits, and their tasks, as completed, so no commit can be waiting, and only a request without a status succeeds.
         const answer = await ann.call(row.method, liveAddressOf(row), {});
@@ -356,8 +362,8 @@ describe('the live answers', () => {
       for (const path of row.paths) {
         holdsMessages = true;
         const example = withLiveIds((createOperation.body as NamedSchema).example);
-        const made = await ann.post(createOperation.paths[0], example);
-        const waitingId = id.startsWith('tasks.') ? made.json['task_id'] : idOf(made);
+        const createdJob = await ann.post(createOperation.paths[0], example);
+        const waitingId = id.startsWith('tasks.') ? createdJob.json['task_id'] : idOf(createdJob);
         const answer = await ann.call(row.method, path.replace(':id', String(waitingId)), body);
         holdsMessages = false;
         expect([path, answer.status, answer.json['status']]).toEqual([path, 200, 'canceled']);
@@ -378,14 +384,14 @@ describe('the live answers', () => {
   });
 
   test('every operation that answers JSON is carried out by one of these tests', () => {
-    const carriedOut = new Set([
+    const testedOperations = new Set([
       ...readOperations,
       ...operationsWithBody,
       ...bodylessOperations,
       ...cancelOperations,
       ...deleteOperations,
     ]);
-    expect(jsonOperations.filter((row) => !carriedOut.has(row))).toEqual([]);
+    expect(jsonOperations.filter((row) => !testedOperations.has(row))).toEqual([]);
   });
 
   test.each(deleteOperations.map((row) => [row.id, row] as const))(
@@ -398,13 +404,13 @@ describe('the live answers', () => {
         const body = withLiveIds((createOperation.body as NamedSchema).example) as object;
         // The created resource must be deletable and must not clash with an existing name: a field of a dataset with records cannot be
         // deleted.
-        const unique = {
+        const uniqueBody = {
           ...body,
           ...(name === 'fields' && { dataset_id: emptyDatasetId }),
           ...(['fields', 'vaults', 'groups'].includes(name) && { name: 'other' }),
           ...(name === 'users' && { email: 'leaver@acme.org' }),
         };
-        const answer = await ann.call('POST', createOperation.paths[0], unique);
+        const answer = await ann.call('POST', createOperation.paths[0], uniqueBody);
         path = row.paths[0].replace(':id', String(idOf(answer)));
       }
       const answer = await ann.delete(path);
@@ -414,7 +420,7 @@ describe('the live answers', () => {
   );
 });
 
-/** Returns the keys of an answer, or those of the first element if the answer is a list. */
+/** Returns the keys of an answer, or the number of its elements if the answer is a list. */
 function answerShapeOf(json: unknown): unknown {
   if (Array.isArray(json)) return json.length;
   return Object.keys(json as object).toSorted();

@@ -41,16 +41,16 @@ describe('bodies (W1)', () => {
     'on GET and DELETE are ignored: %j',
     async (body) => {
       const id = idOf(await ann.post('/v2/vaults', { name: `ignored ${Math.random()}` }));
-      const sentAnswer = await sendRaw(
+      const deleteAnswer = await sendRaw(
         `DELETE /v2/vaults/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
           `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       );
-      expect(sentAnswer).toMatch(/^HTTP\/1\.1 200 /);
-      const rawAnswer = await sendRaw(
+      expect(deleteAnswer).toMatch(/^HTTP\/1\.1 200 /);
+      const getAnswer = await sendRaw(
         `GET /v1/user HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
           `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       );
-      expect(rawAnswer).toMatch(/^HTTP\/1\.1 200 /);
+      expect(getAnswer).toMatch(/^HTTP\/1\.1 200 /);
     },
   );
 
@@ -189,23 +189,23 @@ describe('answers', () => {
     const policy = page.headers.get('content-security-policy') ?? '';
     const [, style = ''] = /<style>(.*)<\/style>/s.exec(text) ?? [];
     expect(policy).toContain(createHash('sha256').update(style).digest('base64'));
-    for (const program of ['*/*', 'application/json']) {
-      const answer = await sendRequest(server.url, 'GET', '/', undefined, { accept: program });
-      expect([program, answer.status, answer.json]).toEqual([
-        program,
+    for (const acceptedType of ['*/*', 'application/json']) {
+      const answer = await sendRequest(server.url, 'GET', '/', undefined, { accept: acceptedType });
+      expect([acceptedType, answer.status, answer.json]).toEqual([
+        acceptedType,
         401,
         { detail: 'Authentication credentials were not provided.' },
       ]);
     }
-    const wrong = { authorization: `Bearer ${'x'.repeat(30)}` };
-    const answer = await sendRequest(server.url, 'GET', '/', undefined, wrong);
+    const wrongTokenHeaders = { authorization: `Bearer ${'x'.repeat(30)}` };
+    const answer = await sendRequest(server.url, 'GET', '/', undefined, wrongTokenHeaders);
     expect([answer.status, answer.json['detail']]).toEqual([
       401,
       'Authentication credentials were not accepted: the token is unknown, revoked or expired.',
     ]);
   });
 
-  test('what is not there is 404, what is not done there 405', async () => {
+  test('an unknown path answers 404, a method that a path does not have 405', async () => {
     for (const path of ['/v9/x', '/v2/object_copies', '/v2/vaults/1/share']) {
       const { status, json } = await ann.post(`${path}?a=b`, {});
       const detail = `Not found: this server has no operation POST ${path}; /docs lists them.`;
@@ -353,7 +353,7 @@ describe('the server', () => {
   test('answers an address that has as many connections as it may, and carries out nothing on another one (W2)', async () => {
     const otherServer = await startServer({ limits: { connectionsPerAddress: 2 } });
     const sockets: Socket[] = [];
-    const opened = async (): Promise<Socket> => {
+    const openConnection = async (): Promise<Socket> => {
       const socket = connect(otherServer.port, '127.0.0.1');
       sockets.push(socket);
       await once(socket, 'connect');
@@ -365,7 +365,7 @@ describe('the server', () => {
       const request =
         `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
         `Content-Length: ${body.length}\r\n\r\n${body}`;
-      const [first, second] = [await opened(), await opened()];
+      const [first, second] = [await openConnection(), await openConnection()];
       for (const socket of [first, second])
         expect(await sendAndReceive(socket, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
       const [head = '', text = ''] = (await sendRaw(request, otherServer.port)).split('\r\n\r\n');
@@ -376,20 +376,20 @@ describe('the server', () => {
       });
       // Connections beyond the limit are answered with 503 as long as fewer of them are open than the limit; further ones are closed
       // without an answer.
-      const silent = Array.from({ length: 5 }, () => connect({ port: otherServer.port, host: '127.0.0.1', allowHalfOpen: true })); // prettier-ignore
-      sockets.push(...silent);
-      const answers = await Promise.all(silent.map(receiveToEnd));
+      const silentSockets = Array.from({ length: 5 }, () => connect({ port: otherServer.port, host: '127.0.0.1', allowHalfOpen: true })); // prettier-ignore
+      sockets.push(...silentSockets);
+      const answers = await Promise.all(silentSockets.map(receiveToEnd));
       expect(answers.map((answer) => answer.slice(0, 12)).toSorted()).toEqual(['', '', '', 'HTTP/1.1 503', 'HTTP/1.1 503']); // prettier-ignore
       expect(await sendAndReceive(first, 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /); // prettier-ignore
       first.destroy();
       await pollUntil(async () =>
         (await sendRaw(request, otherServer.port)).startsWith('HTTP/1.1 201 '),
       );
-      const listed = await pollUntil(async () => {
+      const vaults = await pollUntil(async () => {
         const answer = await ann.get('/v2/vaults?name=refused');
         return answer.status === 200 && listOf(answer);
       });
-      expect(listed).toHaveLength(1);
+      expect(vaults).toHaveLength(1);
     } finally {
       for (const socket of sockets) socket.destroy();
       await otherServer.close();

@@ -23,9 +23,9 @@ beforeAll(async () => {
 let nameCount = 0;
 const newName = (): string => `n${(nameCount += 1)}`;
 
-async function newVault(): Promise<{ readonly id: number; readonly permissions: string }> {
+async function newVault(): Promise<{ readonly id: number; readonly permissionsPath: string }> {
   const id = idOf(await ann.post('/v2/vaults', { name: newName() }));
-  return { id, permissions: `/v2/vaults/${id}/permissions` };
+  return { id, permissionsPath: `/v2/vaults/${id}/permissions` };
 }
 
 async function newGroup(...members: readonly Client[]): Promise<number> {
@@ -46,15 +46,19 @@ describe('who may do what with the resources of an account (A2)', () => {
       groups: await newGroup(ben),
       invitations: idOf(await adminClient.post('/v1/invitations')),
     };
-    const [resource = '', reads] = [path.split('/')[2], method === 'GET'] as const;
-    const target = (own: number): string =>
-      path.replace(':id', String(own)).replace(':user_id', String(ben.user.id));
-    const status = async (client: Client, own = ids[resource]!): Promise<number> =>
-      (await client.call(method, target(own), reads ? undefined : {})).status;
-    const member = resource === 'invitations' ? 404 : reads ? 200 : 403;
-    const found = [await status(ann), await status(eve), await status(adminClient, 99_999)];
-    expect([id, ...found]).toEqual([id, member, 404, 404]);
-    if (method !== 'DELETE') expect([200, 400]).toContain(await status(adminClient));
+    const [resource = '', isRead] = [path.split('/')[2], method === 'GET'] as const;
+    const pathWith = (ownId: number): string =>
+      path.replace(':id', String(ownId)).replace(':user_id', String(ben.user.id));
+    const statusOf = async (client: Client, ownId = ids[resource]!): Promise<number> =>
+      (await client.call(method, pathWith(ownId), isRead ? undefined : {})).status;
+    const memberStatus = resource === 'invitations' ? 404 : isRead ? 200 : 403;
+    const statuses = [
+      await statusOf(ann),
+      await statusOf(eve),
+      await statusOf(adminClient, 99_999),
+    ];
+    expect([id, ...statuses]).toEqual([id, memberStatus, 404, 404]);
+    if (method !== 'DELETE') expect([200, 400]).toContain(await statusOf(adminClient));
   });
 });
 
@@ -86,9 +90,9 @@ describe('users', () => {
     await adminClient.patch(path, { is_active: true });
     expect((await oldClient.get('/v1/user')).status).toBe(200);
 
-    const { id: vault, permissions } = await newVault();
-    await ann.put(permissions, { email, permission: 'read' });
-    const group = await newGroup(oldClient);
+    const { id: newVaultId, permissionsPath } = await newVault();
+    await ann.put(permissionsPath, { email, permission: 'read' });
+    const groupId = await newGroup(oldClient);
     await adminClient.delete(path);
     const secondUser = await adminClient.post('/v1/users', { email: email.toUpperCase() });
     expect([secondUser.status, secondUser.json]).toEqual([
@@ -99,13 +103,13 @@ describe('users', () => {
     const returnedClient = clientFor(server.url, user, String(secondUser.json['token']));
     expect((await returnedClient.get('/v1/user')).status).toBe(200);
     expect((await returnedClient.get('/v2/vaults?vault_type=personal')).json['total']).toBe(1);
-    expect((await returnedClient.get(`/v2/vaults/${vault}`)).status).toBe(404);
-    expect((await adminClient.get(`/v1/groups/${group}`)).json['memberships_count']).toBe(0);
+    expect((await returnedClient.get(`/v2/vaults/${newVaultId}`)).status).toBe(404);
+    expect((await adminClient.get(`/v1/groups/${groupId}`)).json['memberships_count']).toBe(0);
   });
 
   test('are refused where the address is taken, no address, or of another account', async () => {
-    const tries = ['ben@acme.org', 'BEN@ACME.ORG', 'eve@other.org', 'x', ''];
-    for (const email of tries)
+    const refusedEmails = ['ben@acme.org', 'BEN@ACME.ORG', 'eve@other.org', 'x', ''];
+    for (const email of refusedEmails)
       expect([email, (await adminClient.post('/v1/users', { email })).json]).toEqual([email, { email: [expect.any(String)] }]); // prettier-ignore
     const createdUser = await adminClient.post('/v1/users', {
       email: 'a@b',
@@ -138,13 +142,13 @@ describe('invitations', () => {
     sendRequest(server.url, 'POST', '/v1/invitations/accept', body);
 
   test('make one user, with role, groups and permissions', async () => {
-    const { id: vault } = await newVault();
-    const group = await newGroup();
+    const { id: grantedVaultId } = await newVault();
+    const groupId = await newGroup();
     const email = `${newName()}@acme.org`;
     const createdInvitation = await adminClient.post('/v1/invitations', {
       email,
-      group_ids: [group],
-      vault_permissions: [{ vault_id: vault, permission: 'write' }],
+      group_ids: [groupId],
+      vault_permissions: [{ vault_id: grantedVaultId, permission: 'write' }],
     });
     expect(createdInvitation.json).toMatchObject({
       status: 'open',
@@ -167,10 +171,10 @@ describe('invitations', () => {
     const user = { ...ann.user, id: Number(json['id']) };
     const client = clientFor(server.url, user, String(json['token']));
     expect((await client.get('/v1/user')).json).toMatchObject({ email, role: 'member' });
-    expect((await client.get(`/v2/vaults/${vault}`)).json).toMatchObject({
+    expect((await client.get(`/v2/vaults/${grantedVaultId}`)).json).toMatchObject({
       permissions: { read: true, write: true, admin: false },
     });
-    expect((await adminClient.get(`/v1/groups/${group}`)).json['memberships_count']).toBe(1);
+    expect((await adminClient.get(`/v1/groups/${groupId}`)).json['memberships_count']).toBe(1);
     expect((await adminClient.get(path)).json).toMatchObject({
       status: 'accepted',
       accepted_by: user.id,
@@ -182,56 +186,71 @@ describe('invitations', () => {
   test('end by revocation, by time, by a newer one, and with the rights of who invites', async () => {
     const otherAdmin = await server.user(newName(), { role: 'admin' });
     const email = `${newName()}@acme.org`;
-    const begin = Date.now();
-    const [first, second, revoked, late, demoted] = [
+    const beginMs = Date.now();
+    const [
+      firstInvitation,
+      secondInvitation,
+      revokedInvitation,
+      lateInvitation,
+      demotedAdminInvitation,
+    ] = [
       await adminClient.post('/v1/invitations', { email }),
       await adminClient.post('/v1/invitations', { email }),
       await adminClient.post('/v1/invitations'),
       await adminClient.post('/v1/invitations', { expires_in_hours: 1 }),
       await otherAdmin.post('/v1/invitations'),
     ];
-    expect((await adminClient.delete(`/v1/invitations/${idOf(revoked!)}`)).json).toMatchObject({ status: 'revoked' }); // prettier-ignore
+    expect((await adminClient.delete(`/v1/invitations/${idOf(revokedInvitation!)}`)).json).toMatchObject({
+      status: 'revoked',
+    }); // prettier-ignore
     await adminClient.patch(`/v1/users/${otherAdmin.user.id}`, { role: 'member' });
     const { invitations } = server.catalog;
-    const row = (await invitations.get(idOf(late!)))!;
-    expect(row.expiresAt - 3_600_000).toBeGreaterThanOrEqual(begin);
+    const row = (await invitations.get(idOf(lateInvitation!)))!;
+    expect(row.expiresAt - 3_600_000).toBeGreaterThanOrEqual(beginMs);
     expect(row.expiresAt - 3_600_000).toBeLessThanOrEqual(Date.now());
     const clock = Date.now;
     try {
       Date.now = () => clock() + 3_600_001;
-      expect((await accept({ code: late!.json['code'], email: 'late@acme.org' })).status).toBe(400);
+      expect(
+        (await accept({ code: lateInvitation!.json['code'], email: 'late@acme.org' })).status,
+      ).toBe(400);
     } finally {
       Date.now = clock;
     }
-    for (const one of [first, revoked, demoted, { json: { code: 'x'.repeat(30) } }]) {
+    for (const one of [
+      firstInvitation,
+      revokedInvitation,
+      demotedAdminInvitation,
+      { json: { code: 'x'.repeat(30) } },
+    ]) {
       const answer = await accept({ code: one!.json['code'], email: 'no@acme.org' });
       expect([answer.status, answer.json]).toEqual([400, { code: [expect.stringContaining('no such invitation')] }]); // prettier-ignore
     }
-    expect((await accept({ code: second!.json['code'] })).status).toBe(200);
+    expect((await accept({ code: secondInvitation!.json['code'] })).status).toBe(200);
     expect((await adminClient.get('/v1/users?email=no@acme.org')).json['total']).toBe(0);
   });
 
-  test('give only what who invites may give, when they are accepted', async () => {
-    const hours = await adminClient.post('/v1/invitations', { expires_in_hours: 721 });
-    expect(hours.json).toHaveProperty('expires_in_hours');
+  test('give only what the inviting user may give, when they are accepted', async () => {
+    const hoursAnswer = await adminClient.post('/v1/invitations', { expires_in_hours: 721 });
+    expect(hoursAnswer.json).toHaveProperty('expires_in_hours');
     const takenAnswer = await adminClient.post('/v1/invitations', { email: 'ben@acme.org' });
     expect(takenAnswer.json).toHaveProperty('email');
-    const group = await adminClient.post('/v1/invitations', { group_ids: [99_999] });
-    expect(group.json).toHaveProperty('group_ids');
+    const groupAnswer = await adminClient.post('/v1/invitations', { group_ids: [99_999] });
+    expect(groupAnswer.json).toHaveProperty('group_ids');
     const vault_permissions = [{ vault_id: 99_999, permission: 'read' }];
-    const vault = await adminClient.post('/v1/invitations', { vault_permissions });
-    expect(vault.json).toHaveProperty('vault_permissions');
+    const vaultAnswer = await adminClient.post('/v1/invitations', { vault_permissions });
+    expect(vaultAnswer.json).toHaveProperty('vault_permissions');
     expect((await ann.post('/v1/invitations')).status).toBe(403);
     expect((await ann.get('/v1/invitations')).status).toBe(403);
 
     const { id } = await newVault();
-    const link = await adminClient.post('/v1/invitations', {
+    const invitation = await adminClient.post('/v1/invitations', {
       vault_permissions: [{ vault_id: id }],
     });
-    expect((await ann.get(`/v1/invitations/${idOf(link)}`)).status).toBe(404);
-    expect((await eve.get(`/v1/invitations/${idOf(link)}`)).status).toBe(404);
+    expect((await ann.get(`/v1/invitations/${idOf(invitation)}`)).status).toBe(404);
+    expect((await eve.get(`/v1/invitations/${idOf(invitation)}`)).status).toBe(404);
     await ann.delete(`/v2/vaults/${id}`);
-    const { code } = link.json;
+    const { code } = invitation.json;
     expect((await accept({ code })).json).toHaveProperty('email');
     // A client without a token cannot make the server store much.
     const largeBody = { code, first_name: 'x'.repeat(20_000) };
@@ -293,104 +312,104 @@ test('the page of an invitation sends the code of its address, and shows the tok
 
 describe('the audit log', () => {
   /** Returns the audit log's entries about a subject, oldest first, each as action, user and details. */
-  async function entries(filter: string): Promise<readonly unknown[]> {
+  async function fetchEntries(filter: string): Promise<readonly unknown[]> {
     const rows = listOf(await adminClient.get(`/v2/audit_log?${filter}&limit=1000`));
     return rows.toReversed().map(({ action, user_id, details }) => [action, user_id, details]);
   }
 
   test('has a row for every change, with who made it', async () => {
     const name = newName();
-    const vault = idOf(await ann.post('/v2/vaults', { name }));
-    const permissions = `/v2/vaults/${vault}/permissions`;
+    const auditedVaultId = idOf(await ann.post('/v2/vaults', { name }));
+    const permissionsPath = `/v2/vaults/${auditedVaultId}/permissions`;
     const holder = { user_id: ben.user.id };
-    await ann.put(permissions, { ...holder, permission: 'read' });
-    await ann.put(permissions, { ...holder, permission: 'read' });
-    const { json } = await adminClient.put(permissions, { ...holder, permission: 'admin' });
-    await ann.delete(`${permissions}/${String(json['id'])}`);
-    await ann.patch(`/v2/vaults/${vault}`, { is_public: true });
-    await ann.patch(`/v2/vaults/${vault}`, { is_public: false, description: 'x' });
-    await ann.patch(`/v2/vaults/${vault}`, { is_public: false });
-    await ann.delete(`/v2/vaults/${vault}`);
-    const [me, other] = [ann.user.id, adminClient.user.id];
-    const who = { user_id: ben.user.id, user: 'ben', email: 'ben@acme.org' };
-    expect(await entries(`subject_type=vault&subject_id=${vault}`)).toEqual([
-      ['permission.grant', me, { ...who, before: null, after: 'read' }],
-      ['permission.change', other, { ...who, before: 'read', after: 'admin' }],
-      ['permission.revoke', me, { ...who, before: 'admin', after: null }],
-      ['vault.publish', me, {}],
-      ['vault.unpublish', me, {}],
-      ['vault.delete', me, {}],
+    await ann.put(permissionsPath, { ...holder, permission: 'read' });
+    await ann.put(permissionsPath, { ...holder, permission: 'read' });
+    const { json } = await adminClient.put(permissionsPath, { ...holder, permission: 'admin' });
+    await ann.delete(`${permissionsPath}/${String(json['id'])}`);
+    await ann.patch(`/v2/vaults/${auditedVaultId}`, { is_public: true });
+    await ann.patch(`/v2/vaults/${auditedVaultId}`, { is_public: false, description: 'x' });
+    await ann.patch(`/v2/vaults/${auditedVaultId}`, { is_public: false });
+    await ann.delete(`/v2/vaults/${auditedVaultId}`);
+    const [annId, adminId] = [ann.user.id, adminClient.user.id];
+    const userDetails = { user_id: ben.user.id, user: 'ben', email: 'ben@acme.org' };
+    expect(await fetchEntries(`subject_type=vault&subject_id=${auditedVaultId}`)).toEqual([
+      ['permission.grant', annId, { ...userDetails, before: null, after: 'read' }],
+      ['permission.change', adminId, { ...userDetails, before: 'read', after: 'admin' }],
+      ['permission.revoke', annId, { ...userDetails, before: 'admin', after: null }],
+      ['vault.publish', annId, {}],
+      ['vault.unpublish', annId, {}],
+      ['vault.delete', annId, {}],
     ]);
     const vaultEntries = listOf(
-      await adminClient.get(`/v2/audit_log?subject_type=vault&subject_id=${vault}`),
+      await adminClient.get(`/v2/audit_log?subject_type=vault&subject_id=${auditedVaultId}`),
     );
     expect(new Set(vaultEntries.map((row) => row['subject_name']))).toEqual(new Set([name]));
 
-    const group = await newGroup(ben);
-    await adminClient.patch(`/v1/groups/${group}`, { description: 'd' });
-    await adminClient.delete(`/v1/groups/${group}/memberships/${ben.user.id}`);
-    await adminClient.delete(`/v1/groups/${group}`);
-    const member = { user_id: ben.user.id, email: 'ben@acme.org' };
-    expect(await entries(`subject_type=group&subject_id=${group}`)).toEqual([
-      ['group.create', other, {}],
-      ['group.add_member', other, member],
-      ['group.update', other, { description: { before: null, after: 'd' } }],
-      ['group.remove_member', other, member],
-      ['group.delete', other, {}],
+    const groupId = await newGroup(ben);
+    await adminClient.patch(`/v1/groups/${groupId}`, { description: 'd' });
+    await adminClient.delete(`/v1/groups/${groupId}/memberships/${ben.user.id}`);
+    await adminClient.delete(`/v1/groups/${groupId}`);
+    const memberDetails = { user_id: ben.user.id, email: 'ben@acme.org' };
+    expect(await fetchEntries(`subject_type=group&subject_id=${groupId}`)).toEqual([
+      ['group.create', adminId, {}],
+      ['group.add_member', adminId, memberDetails],
+      ['group.update', adminId, { description: { before: null, after: 'd' } }],
+      ['group.remove_member', adminId, memberDetails],
+      ['group.delete', adminId, {}],
     ]);
 
-    const user = idOf(await adminClient.post('/v1/users', { email: `${newName()}@acme.org` }));
-    await adminClient.patch(`/v1/users/${user}`, { role: 'admin', first_name: '' });
-    await adminClient.delete(`/v1/users/${user}`);
-    await adminClient.patch(`/v1/users/${user}`, { is_active: true });
-    expect(await entries(`subject_type=user&subject_id=${user}`)).toEqual([
-      ['user.create', other, { role: 'member' }],
-      ['user.update', other, { role: { before: 'member', after: 'admin' } }],
-      ['user.deactivate', other, {}],
-      ['user.reactivate', other, {}],
+    const userId = idOf(await adminClient.post('/v1/users', { email: `${newName()}@acme.org` }));
+    await adminClient.patch(`/v1/users/${userId}`, { role: 'admin', first_name: '' });
+    await adminClient.delete(`/v1/users/${userId}`);
+    await adminClient.patch(`/v1/users/${userId}`, { is_active: true });
+    expect(await fetchEntries(`subject_type=user&subject_id=${userId}`)).toEqual([
+      ['user.create', adminId, { role: 'member' }],
+      ['user.update', adminId, { role: { before: 'member', after: 'admin' } }],
+      ['user.deactivate', adminId, {}],
+      ['user.reactivate', adminId, {}],
     ]);
   });
 
   test('has what was done to credentials, and none of their secrets', async () => {
-    const otherUserId = adminClient.user.id;
+    const adminId = adminClient.user.id;
     const createdToken = await adminClient.post('/v2/tokens', { name: 'laptop', scope: 'read' });
-    const token = idOf(createdToken);
-    await adminClient.delete(`/v2/tokens/${token}`);
-    expect(await entries(`subject_type=token&subject_id=${token}`)).toEqual([
-      ['token.create', otherUserId, { kind: 'token', scope: 'read' }],
-      ['token.revoke', otherUserId, {}],
+    const tokenId = idOf(createdToken);
+    await adminClient.delete(`/v2/tokens/${tokenId}`);
+    expect(await fetchEntries(`subject_type=token&subject_id=${tokenId}`)).toEqual([
+      ['token.create', adminId, { kind: 'token', scope: 'read' }],
+      ['token.revoke', adminId, {}],
     ]);
     const redirect_uris = 'https://apps.example.org/callback';
-    const application = idOf(await adminClient.post('/v2/applications', { name: 'Browser', redirect_uris })); // prettier-ignore
-    const secret = (await adminClient.post(`/v2/applications/${application}/secret`)).json['client_secret']; // prettier-ignore
+    const applicationId = idOf(await adminClient.post('/v2/applications', { name: 'Browser', redirect_uris })); // prettier-ignore
+    const secret = (await adminClient.post(`/v2/applications/${applicationId}/secret`)).json['client_secret']; // prettier-ignore
     const moreUris = `${redirect_uris} https://other.example.org/callback`;
-    await adminClient.patch(`/v2/applications/${application}`, {
+    await adminClient.patch(`/v2/applications/${applicationId}`, {
       redirect_uris: moreUris,
       description: 'd',
     });
-    await adminClient.patch(`/v2/applications/${application}`, { description: 'e' });
-    await adminClient.delete(`/v2/applications/${application}`);
-    expect(await entries(`subject_type=application&subject_id=${application}`)).toEqual([
-      ['application.create', otherUserId, {}],
-      ['application.replace_secret', otherUserId, {}],
+    await adminClient.patch(`/v2/applications/${applicationId}`, { description: 'e' });
+    await adminClient.delete(`/v2/applications/${applicationId}`);
+    expect(await fetchEntries(`subject_type=application&subject_id=${applicationId}`)).toEqual([
+      ['application.create', adminId, {}],
+      ['application.replace_secret', adminId, {}],
       [
         'application.update',
-        otherUserId,
+        adminId,
         { redirect_uris: { before: redirect_uris, after: moreUris } },
       ],
-      ['application.delete', otherUserId, {}],
+      ['application.delete', adminId, {}],
     ]);
     const password = 'a long phrase of the boss';
     await adminClient.put('/v1/user/password', { password });
-    const [last] = await entries(`action=password.set`);
-    expect(last).toEqual(['password.set', otherUserId, {}]);
+    const [lastEntry] = await fetchEntries(`action=password.set`);
+    expect(lastEntry).toEqual(['password.set', adminId, {}]);
     const log = (await adminClient.get('/v2/audit_log?limit=1000')).text;
     for (const text of [String(createdToken.json['token']), String(secret), password])
       expect(log).not.toContain(text);
   });
 
   test('records nothing of a change that is refused', async () => {
-    const before = (await adminClient.get('/v2/audit_log')).json['total'];
+    const totalBefore = (await adminClient.get('/v2/audit_log')).json['total'];
     const [owner] = listOf(await adminClient.get('/v1/users?role=primary_owner'));
     await adminClient.delete(`/v1/users/${String(owner?.['id'])}`);
     await adminClient.patch(`/v1/users/${ben.user.id}`, { role: 'primary_owner' });
@@ -405,7 +424,7 @@ describe('the audit log', () => {
       permission: 'read',
     });
     await ben.patch(`/v2/vaults/${vaultId}`, { is_public: true });
-    expect((await adminClient.get('/v2/audit_log')).json['total']).toBe(before);
+    expect((await adminClient.get('/v2/audit_log')).json['total']).toBe(totalBefore);
   });
 
   test('is for administrators of the account, about their account', async () => {
@@ -426,31 +445,31 @@ describe('the audit log', () => {
   });
 
   test('is filtered by action, user and time, and paged', async () => {
-    const total = async (filter: string): Promise<unknown> =>
+    const fetchTotal = async (filter: string): Promise<unknown> =>
       (await adminClient.get(`/v2/audit_log?${filter}`)).json['total'];
-    const all = listOf(await adminClient.get('/v2/audit_log?limit=1000'));
-    const number = (is: (row: Readonly<Record<string, unknown>>) => boolean): number =>
-      all.filter(is).length;
-    expect(await total('action=user.create,group.create')).toBe(
-      number(({ action }) => action === 'user.create' || action === 'group.create'),
+    const allEntries = listOf(await adminClient.get('/v2/audit_log?limit=1000'));
+    const countEntries = (isCounted: (row: Readonly<Record<string, unknown>>) => boolean): number =>
+      allEntries.filter(isCounted).length;
+    expect(await fetchTotal('action=user.create,group.create')).toBe(
+      countEntries(({ action }) => action === 'user.create' || action === 'group.create'),
     );
-    expect(await total(`user_id=${ann.user.id}`)).toBe(
-      number((row) => row['user_id'] === ann.user.id),
+    expect(await fetchTotal(`user_id=${ann.user.id}`)).toBe(
+      countEntries((row) => row['user_id'] === ann.user.id),
     );
-    const middleTime = String(all[Math.floor(all.length / 2)]!['created_at']);
-    const laterCount = number((row) => String(row['created_at']) >= middleTime);
-    expect([await total(`since=${middleTime}`), await total(`until=${middleTime}`)]).toEqual([
-      laterCount,
-      all.length - laterCount,
-    ]);
-    expect(await total('until=2001-01-01')).toBe(0);
+    const middleTime = String(allEntries[Math.floor(allEntries.length / 2)]!['created_at']);
+    const laterCount = countEntries((row) => String(row['created_at']) >= middleTime);
+    expect([
+      await fetchTotal(`since=${middleTime}`),
+      await fetchTotal(`until=${middleTime}`),
+    ]).toEqual([laterCount, allEntries.length - laterCount]);
+    expect(await fetchTotal('until=2001-01-01')).toBe(0);
     expect((await adminClient.get('/v2/audit_log?since=yesterday')).json).toHaveProperty('since');
     expect((await adminClient.get('/v2/audit_log?action=user.sing')).json).toHaveProperty('action');
-    const pages = [
+    const pagedEntries = [
       ...listOf(await adminClient.get('/v2/audit_log?limit=7')),
       ...listOf(await adminClient.get('/v2/audit_log?limit=7&page=2')),
     ];
-    expect(pages).toEqual(all.slice(0, 14));
+    expect(pagedEntries).toEqual(allEntries.slice(0, 14));
   });
 
   test('is exported as CSV and as JSON lines, all of it', async () => {
@@ -468,17 +487,17 @@ describe('the audit log', () => {
         });
       }
     });
-    const all = listOf(await adminClient.get('/v2/audit_log?limit=10000'));
+    const allEntries = listOf(await adminClient.get('/v2/audit_log?limit=10000'));
     const lines = (await adminClient.get('/v2/audit_log/export')).text.trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(all);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(allEntries);
     const answer = await adminClient.get('/v2/audit_log/export?format=csv&action=group.create');
     expect(answer.headers.get('content-type')).toMatch(/^text\/csv/);
     expect(answer.headers.get('content-disposition')).toContain('audit_log.csv');
-    const table = answer.text.trimEnd().split('\r\n');
-    const createEntries = all.filter(({ action }) => action === 'group.create');
-    expect(table.length).toBe(createEntries.length + 1);
-    expect(table[0]).toBe('id,created_at,action,user_id,user_email,subject_type,subject_id,subject_name,details'); // prettier-ignore
-    expect(table[1]).toContain(`group.create,,,group,1200,"'=HYPERLINK(""x"")",{}`);
+    const csvLines = answer.text.trimEnd().split('\r\n');
+    const createEntries = allEntries.filter(({ action }) => action === 'group.create');
+    expect(csvLines.length).toBe(createEntries.length + 1);
+    expect(csvLines[0]).toBe('id,created_at,action,user_id,user_email,subject_type,subject_id,subject_name,details'); // prettier-ignore
+    expect(csvLines[1]).toContain(`group.create,,,group,1200,"'=HYPERLINK(""x"")",{}`);
     expect((await adminClient.get('/v2/audit_log/export?format=xml')).json).toHaveProperty(
       'format',
     );

@@ -50,35 +50,35 @@ describe('an application', () => {
 
   test('has a secret that only its owner sees, and can replace', async () => {
     const path = `/v2/applications/${idOf(await newApplication())}/secret`;
-    const first = await ann.get(path);
-    const { client_secret: secret, ...application } = first.json;
+    const firstAnswer = await ann.get(path);
+    const { client_secret: secret, ...application } = firstAnswer.json;
     expect(application).toEqual((await ann.get(path.replace(/\/secret$/, ''))).json);
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
-    expect((await ann.get(path)).json).toEqual(first.json);
+    expect((await ann.get(path)).json).toEqual(firstAnswer.json);
     expect([(await bob.get(path)).status, (await eve.get(path)).status]).toEqual([403, 404]);
-    const reader = await ann.post('/v2/tokens', { scope: 'read' });
-    const readOnly = clientFor(server.url, ann.user, String(reader.json['secret']));
-    expect([(await readOnly.get(path)).status, (await readOnly.post(path)).status]).toEqual([403, 403]); // prettier-ignore
+    const readToken = await ann.post('/v2/tokens', { scope: 'read' });
+    const readOnlyClient = clientFor(server.url, ann.user, String(readToken.json['secret']));
+    expect([(await readOnlyClient.get(path)).status, (await readOnlyClient.post(path)).status]).toEqual([403, 403]); // prettier-ignore
     expect((await bob.post(path)).status).toBe(403);
-    const second = await ann.post(path);
-    expect(second.json['client_secret']).not.toBe(secret);
-    expect((await ann.get(path)).json).toEqual(second.json);
+    const secondAnswer = await ann.post(path);
+    expect(secondAnswer.json['client_secret']).not.toBe(secret);
+    expect((await ann.get(path)).json).toEqual(secondAnswer.json);
     const otherSecret = await ann.get(`/v2/applications/${idOf(await newApplication())}/secret`);
     expect(otherSecret.json['client_secret']).not.toBe(secret);
   });
 
   test('is visible to its account, to others if it is public, and changed by its owner (A2)', async () => {
     const path = `/v2/applications/${idOf(await newApplication({ name: 'Ours' }))}`;
-    const statuses = async (): Promise<number[]> => [
+    const fetchStatuses = async (): Promise<number[]> => [
       (await bob.get(path)).status,
       (await eve.get(path)).status,
       (await bob.patch(path, { name: 'x' })).status,
       (await eve.patch(path, { name: 'x' })).status,
       (await bob.delete(path)).status,
     ];
-    expect(await statuses()).toEqual([200, 404, 403, 404, 403]);
+    expect(await fetchStatuses()).toEqual([200, 404, 403, 404, 403]);
     await ann.patch(path, { is_public: true });
-    expect(await statuses()).toEqual([200, 200, 403, 403, 403]);
+    expect(await fetchStatuses()).toEqual([200, 200, 403, 403, 403]);
     expect((await ann.get(path)).json['name']).toBe('Ours');
   });
 
@@ -88,15 +88,15 @@ describe('an application', () => {
       description: 'shows 100% of genes',
       tags: ['panel', 'gene'],
     });
-    const names = async (query: string): Promise<unknown[]> =>
+    const fetchNames = async (query: string): Promise<unknown[]> =>
       listOf(await bob.get(`/v2/applications?${query}`)).map(({ name }) => name);
-    expect(await names('name=Panels')).toEqual(['Panels']);
-    expect(await names('q=PANEL')).toEqual(['Panels']);
-    expect(await names('q=100%25')).toEqual(['Panels']);
-    expect(await names('q=1%25g')).toEqual([]);
-    expect(await names('tags=panel,gene')).toEqual(['Panels']);
-    expect(await names(`user=${bob.user.id}`)).toEqual([]);
-    expect(await names(`user=${ann.user.id}`)).toContain('Panels');
+    expect(await fetchNames('name=Panels')).toEqual(['Panels']);
+    expect(await fetchNames('q=PANEL')).toEqual(['Panels']);
+    expect(await fetchNames('q=100%25')).toEqual(['Panels']);
+    expect(await fetchNames('q=1%25g')).toEqual([]);
+    expect(await fetchNames('tags=panel,gene')).toEqual(['Panels']);
+    expect(await fetchNames(`user=${bob.user.id}`)).toEqual([]);
+    expect(await fetchNames(`user=${ann.user.id}`)).toContain('Panels');
   });
 });
 

@@ -62,17 +62,17 @@ async function newFilledDataset(): Promise<number> {
 }
 
 /**
- * Returns the files of a dataset but for the time of its restore, by path, each as Base64. Without temporary files: a process that reads
- * the dataset may be writing the schema file once more.
+ * Returns the files of a dataset by path, each as Base64, without the file that has the time of its restore and without temporary files: a
+ * process that reads the dataset may be writing the schema file once more.
  */
 async function readDatasetFiles(id: number): Promise<Record<string, string>> {
   const root = server.data.dataset(id);
   const entries = await readdir(root, { withFileTypes: true, recursive: true });
   const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith(temporaryPrefix)).map((entry) => join(entry.parentPath, entry.name)); // prettier-ignore
-  const found: [string, string][] = [];
+  const pathsAndContents: [string, string][] = [];
   for (const file of files.filter((one) => !one.endsWith('/_restored')).toSorted())
-    found.push([file.slice(root.length + 1), (await readFile(file)).toString('base64')]);
-  return Object.fromEntries(found);
+    pathsAndContents.push([file.slice(root.length + 1), (await readFile(file)).toString('base64')]);
+  return Object.fromEntries(pathsAndContents);
 }
 
 async function queryAnswersOf(id: number): Promise<readonly unknown[]> {
@@ -91,10 +91,10 @@ async function queryAnswersOf(id: number): Promise<readonly unknown[]> {
 }
 
 async function fetchAvailability(id: number): Promise<unknown> {
-  const dataset = (await ann.get(`/v2/datasets/${id}`)).json['availability'];
-  const object = (await ann.get(`/v2/objects/${id}`)).json['availability'];
-  expect(object).toBe(dataset);
-  return dataset;
+  const datasetAvailability = (await ann.get(`/v2/datasets/${id}`)).json['availability'];
+  const objectAvailability = (await ann.get(`/v2/objects/${id}`)).json['availability'];
+  expect(objectAvailability).toBe(datasetAvailability);
+  return datasetAvailability;
 }
 
 async function fetchTasks(id: number, kind = ''): Promise<readonly Record<string, unknown>[]> {
@@ -115,9 +115,9 @@ async function changeStorageClass(
 /** Waits until the newest task of a dataset, or the newest of one kind, has ended; returns the answer for the task. */
 async function waitForNewestTask(id: number, kind = ''): Promise<Answer> {
   const [task] = await fetchTasks(id, kind);
-  const done = await waitForJob(ann, `/v2/tasks/${String(task!['id'])}`);
+  const endedTask = await waitForJob(ann, `/v2/tasks/${String(task!['id'])}`);
   await server.scheduler.wait(Number(task!['id'])).catch(() => undefined);
-  return done;
+  return endedTask;
 }
 
 test('an archived dataset is one file, and comes back identical, with its history', async () => {
@@ -182,20 +182,20 @@ test('the tasks are listed, read and not created', async () => {
   await waitForNewestTask(id);
   await changeStorageClass(id, 'Essential');
   await waitForNewestTask(id);
-  for (const [noun, name] of [
+  for (const [kind, className] of [
     ['snapshot', 'DatasetSnapshotTask'],
     ['restore', 'DatasetRestoreTask'],
   ] as const) {
     // prettier-ignore
-    const path = `/v2/dataset_${noun}_tasks`;
+    const path = `/v2/dataset_${kind}_tasks`;
     const [row] = listOf(await ann.get(`${path}?dataset_id=${id}`));
-    expect(row).toMatchObject({ class_name: name, dataset_id: id, status: 'completed' });
+    expect(row).toMatchObject({ class_name: className, dataset_id: id, status: 'completed' });
     const taskAnswer = await ann.get(`${path}/${String(row!['id'])}`);
     expect(taskAnswer.json).toEqual(row);
     expect(String(row!['url'])).toContain(`${path}/${String(row!['id'])}`);
     expect((await ann.get(`/v2/tasks/${String(row!['task_id'])}`)).json['task_id']).toBe(row!['id']); // prettier-ignore
     expect((await ann.post(path, { dataset_id: id })).status).toBe(405);
-    const strangerClient = await server.user(`stranger-${noun}`, { domain: 'other' });
+    const strangerClient = await server.user(`stranger-${kind}`, { domain: 'other' });
     expect((await strangerClient.get(`${path}/${String(row!['id'])}`)).status).toBe(404);
     expect(listOf(await strangerClient.get(path))).toEqual([]);
   }
@@ -205,8 +205,8 @@ test('an archived dataset answers what it is and how to restore it, and the same
   const id = await newFilledDataset();
   await changeStorageClass(id, 'Archive');
   await waitForNewestTask(id);
-  const how = expect.stringMatching(/archived.*storage_class.*Standard/);
-  const refusedAnswers = async (): Promise<readonly unknown[]> => {
+  const restoreAdvice = expect.stringMatching(/archived.*storage_class.*Standard/);
+  const fetchRefusals = async (): Promise<readonly unknown[]> => {
     const query = await ann.post(`/v2/datasets/${id}/data`, {});
     const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' });
     // The number of records that a computed condition finds is unknown until the export runs.
@@ -220,29 +220,29 @@ test('an archived dataset answers what it is and how to restore it, and the same
       dataset_id: id,
       records: [{ n: 1 }],
     });
-    const facets = await ann.get(`/v2/datasets/${id}/beacon?chromosome=1&coordinate=1`);
-    expect([400, 404, 501]).toContain(facets.status);
+    const beaconAnswer = await ann.get(`/v2/datasets/${id}/beacon?chromosome=1&coordinate=1`);
+    expect([400, 404, 501]).toContain(beaconAnswer.status);
     return [query, createdExport, computedExport, importAnswer].map(({ status, json }) => [
       status,
       json,
     ]);
   };
-  expect(await refusedAnswers()).toEqual([
-    [400, { detail: how }],
-    [400, { dataset_id: [how] }],
-    [400, { dataset_id: [how] }],
-    [400, { dataset_id: [how] }],
+  expect(await fetchRefusals()).toEqual([
+    [400, { detail: restoreAdvice }],
+    [400, { dataset_id: [restoreAdvice] }],
+    [400, { dataset_id: [restoreAdvice] }],
+    [400, { dataset_id: [restoreAdvice] }],
   ]);
   await changeStorageClass(id, 'Archive');
   expect(await fetchTasks(id, 'Snapshot')).toHaveLength(1);
   heldTaskKinds.add('restore');
   await changeStorageClass(id, 'Standard');
-  const restoring = expect.stringMatching(/archived and being restored: wait/);
-  expect(await refusedAnswers()).toEqual([
-    [400, { detail: restoring }],
-    [400, { dataset_id: [restoring] }],
-    [400, { dataset_id: [restoring] }],
-    [400, { dataset_id: [restoring] }],
+  const restoringMessage = expect.stringMatching(/archived and being restored: wait/);
+  expect(await fetchRefusals()).toEqual([
+    [400, { detail: restoringMessage }],
+    [400, { dataset_id: [restoringMessage] }],
+    [400, { dataset_id: [restoringMessage] }],
+    [400, { dataset_id: [restoringMessage] }],
   ]);
   releaseMessages();
   await waitForNewestTask(id);
@@ -273,9 +273,11 @@ describe('while a task runs', () => {
     // The worker does not get the messages of this task, so that the task cannot end before it is canceled.
     await changeStorageClass(id, 'Archive');
     await pollUntil(async () => (await fetchAvailability(id)) === 'unavailable');
-    const [second] = await fetchTasks(id, 'Snapshot');
-    const canceled = await ann.patch(`/v2/tasks/${String(second!['id'])}`, { status: 'canceled' });
-    expect(canceled.json['status']).toBe('canceled');
+    const [secondTask] = await fetchTasks(id, 'Snapshot');
+    const cancelAnswer = await ann.patch(`/v2/tasks/${String(secondTask!['id'])}`, {
+      status: 'canceled',
+    });
+    expect(cancelAnswer.json['status']).toBe('canceled');
     heldMessages = [];
     heldTaskKinds.clear();
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'available', storage_class: 'Temporary' }); // prettier-ignore
@@ -288,7 +290,7 @@ describe('while a task runs', () => {
     heldTaskKinds.add('snapshot').add('verify');
     await changeStorageClass(id, 'Archive');
     await pollUntil(() => heldMessages.length === 1);
-    const verifying = ann.post(`/v2/datasets/${id}/verify`);
+    const verification = ann.post(`/v2/datasets/${id}/verify`);
     await pollUntil(() => heldMessages.length === 2);
     heldTaskKinds.clear();
     worker.send(heldMessages.shift()!);
@@ -297,24 +299,25 @@ describe('while a task runs', () => {
     await pollUntil(isArchived);
     releaseMessages();
     const { size: bytes } = await stat(server.data.archive(id));
-    const found = (await verifying).json;
-    expect(found).toMatchObject({ is_whole: true, files: 1, records: 6, bytes, differences: [] });
+    const result = (await verification).json;
+    expect(result).toMatchObject({ is_whole: true, files: 1, records: 6, bytes, differences: [] });
   });
 
   test('verifications that run or wait do not hold it up, and then verify the archive', async () => {
     const id = await newFilledDataset();
     heldTaskKinds.add('verify');
-    const running = [1, 2].map(() => ann.post(`/v2/datasets/${id}/verify`));
+    const runningVerifications = [1, 2].map(() => ann.post(`/v2/datasets/${id}/verify`));
     await pollUntil(() => heldMessages.length === 2);
-    const waiting = await ann.post(`/v2/datasets/${id}/verify`, { wait: false }); // two run at a time
+    const waitingVerification = await ann.post(`/v2/datasets/${id}/verify`, { wait: false }); // two run at a time
     await changeStorageClass(id, 'Archive');
     expect((await waitForNewestTask(id)).json).toMatchObject({ status: 'completed' });
     expect(await fetchAvailability(id)).toBe('archived');
     releaseMessages();
-    const whole = { is_whole: true, files: 1, records: 6, differences: [] };
-    for (const { json } of await Promise.all(running)) expect(json).toMatchObject(whole);
-    const task = await waitForJob(ann, `/v2/tasks/${idOf(waiting)}`);
-    expect(task.json).toMatchObject({ status: 'completed', task_object: { result: whole } });
+    const wholeResult = { is_whole: true, files: 1, records: 6, differences: [] };
+    for (const { json } of await Promise.all(runningVerifications))
+      expect(json).toMatchObject(wholeResult);
+    const task = await waitForJob(ann, `/v2/tasks/${idOf(waitingVerification)}`);
+    expect(task.json).toMatchObject({ status: 'completed', task_object: { result: wholeResult } });
   });
 
   test('a verification during which a dataset is restored, changed and archived anew verifies the new archive', async () => {
@@ -322,7 +325,7 @@ describe('while a task runs', () => {
     await changeStorageClass(id, 'Archive');
     await waitForNewestTask(id);
     heldTaskKinds.add('verify');
-    const verifying = ann.post(`/v2/datasets/${id}/verify`);
+    const verification = ann.post(`/v2/datasets/${id}/verify`);
     await pollUntil(() => heldMessages.length === 1);
     await changeStorageClass(id, 'Standard');
     await waitForNewestTask(id);
@@ -332,7 +335,7 @@ describe('while a task runs', () => {
     await waitForNewestTask(id, 'Snapshot');
     expect(await fetchAvailability(id)).toBe('archived');
     releaseMessages();
-    expect((await verifying).json).toMatchObject({ is_whole: true, files: 1, records: 7, differences: [] }); // prettier-ignore
+    expect((await verification).json).toMatchObject({ is_whole: true, files: 1, records: 7, differences: [] }); // prettier-ignore
   });
 
   test('a canceled restore leaves the dataset archived', async () => {
@@ -407,16 +410,16 @@ describe('a rollback and a snapshot at the same time', () => {
   test('C10: a snapshot that is requested during a rollback waits for it', async () => {
     const id = await newFilledDataset();
     const commit = await lastCommitOf(id);
-    const [written, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [logWrite, catalogGate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const rollback = rollBackCommit(commit, async (work) => {
-      written.resolve();
-      await gate.promise;
+      logWrite.resolve();
+      await catalogGate.promise;
       return server.scheduler.persist(work);
     });
-    await written.promise; // the rollback is in the log, and not in the catalogue
+    await logWrite.promise; // the rollback is in the log, and not in the catalogue
     await changeStorageClass(id, 'Archive');
     await pollUntil(async () => (await fetchTasks(id, 'Snapshot'))[0]!['status'] !== 'queued');
-    gate.resolve();
+    catalogGate.resolve();
     expect(await rollback).toMatchObject({ mode: 'rollback', recordsTotal: 4 });
     expect((await waitForNewestTask(id, 'Snapshot')).json).toMatchObject({ status: 'completed' });
     await changeStorageClass(id, 'Standard');
@@ -440,8 +443,9 @@ describe('a rollback and a snapshot at the same time', () => {
 
 describe('a dataset that is created with the class Archive', () => {
   async function newColdDataset(): Promise<number> {
-    const vault = idOf(await ann.post('/v2/vaults', { name: `Cold ${nameCount++}`, default_storage_class: 'Archive' })); // prettier-ignore
-    return idOf(await ann.post('/v2/datasets', { vault_id: vault, name: 'cold' }));
+    const coldVaultId =
+      idOf(await ann.post('/v2/vaults', { name: `Cold ${nameCount++}`, default_storage_class: 'Archive' })); // prettier-ignore
+    return idOf(await ann.post('/v2/datasets', { vault_id: coldVaultId, name: 'cold' }));
   }
 
   const importInto = (id: number, n: number): Promise<Answer> =>
@@ -470,28 +474,29 @@ describe('a dataset that is created with the class Archive', () => {
   test('takes the imports that were queued before the first had ended', async () => {
     const id = await newColdDataset();
     heldTaskKinds.add('import');
-    const both = [importInto(id, 1), importInto(id, 2)];
+    const bothImports = [importInto(id, 1), importInto(id, 2)];
     await pollUntil(async () => (await fetchTasks(id)).length === 2);
     releaseMessages();
-    for (const { json } of await Promise.all(both)) expect(json['status']).toBe('completed');
+    for (const { json } of await Promise.all(bothImports)) expect(json['status']).toBe('completed');
     await waitForNewestTask(id);
     const task = (await fetchTasks(id, 'Snapshot'))[0]!;
-    const done = await waitForJob(ann, `/v2/tasks/${String(task['id'])}`);
-    expect(done.json).toMatchObject({ status: 'completed', task_object: { version: 1 } });
+    const endedTask = await waitForJob(ann, `/v2/tasks/${String(task['id'])}`);
+    expect(endedTask.json).toMatchObject({ status: 'completed', task_object: { version: 1 } });
     expect((await ann.get(`/v2/datasets/${id}`)).json).toMatchObject({ availability: 'archived', documents_count: 2 }); // prettier-ignore
   });
 
   test('has it from its vault if the request has null, which changes no class', async () => {
-    const vault = idOf(await ann.post('/v2/vaults', { name: `Cold ${nameCount++}`, default_storage_class: 'Archive' })); // prettier-ignore
-    const created = await ann.post('/v2/datasets', { vault_id: vault, name: 'cold', storage_class: null }); // prettier-ignore
-    const path = `/v2/datasets/${idOf(created)}`;
+    const coldVaultId =
+      idOf(await ann.post('/v2/vaults', { name: `Cold ${nameCount++}`, default_storage_class: 'Archive' })); // prettier-ignore
+    const createdDataset = await ann.post('/v2/datasets', { vault_id: coldVaultId, name: 'cold', storage_class: null }); // prettier-ignore
+    const path = `/v2/datasets/${idOf(createdDataset)}`;
     for (const answer of [
-      created,
+      createdDataset,
       await ann.patch(path, { storage_class: null }),
       await ann.get(path),
     ])
       expect(answer.json).toMatchObject({ storage_class: 'Archive', availability: 'available' });
-    expect(await fetchTasks(idOf(created))).toEqual([]);
+    expect(await fetchTasks(idOf(createdDataset))).toEqual([]);
   });
 
   test('gets the class Standard if its snapshot is canceled', async () => {
@@ -539,10 +544,11 @@ test('deleting an archived dataset removes its archive', async () => {
   await changeStorageClass(id, 'Archive');
   await waitForNewestTask(id);
   expect(await readdir(server.data.archives)).toContain(`${id}.tar.zst`);
-  const snapshotTasks = async () => (await ann.get('/v2/dataset_snapshot_tasks?limit=1000')).json;
-  const listed = await snapshotTasks();
+  const fetchSnapshotTasks = async () =>
+    (await ann.get('/v2/dataset_snapshot_tasks?limit=1000')).json;
+  const tasksBefore = await fetchSnapshotTasks();
   expect((await ann.delete(`/v2/datasets/${id}`)).status).toBe(200);
   expect(await readdir(server.data.archives)).not.toContain(`${id}.tar.zst`);
-  expect((await snapshotTasks())['total']).toBe(Number(listed['total']) - 1);
+  expect((await fetchSnapshotTasks())['total']).toBe(Number(tasksBefore['total']) - 1);
   expect(await findFolderInconsistencies(server)).toEqual([]);
 });

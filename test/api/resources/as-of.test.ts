@@ -24,7 +24,7 @@ let datasetId: number;
 let commits: readonly KnownCommit[];
 
 /**
- * The records of each import. `number` has only integers at first, so that its field is widened later; `note` appears in the fourth import,
+ * The records of each import. `n` has only integers at first, so that its field is widened later; `note` appears in the fourth import,
  * and in the sixth `text` is longer than a string may be.
  */
 const importedRecords = Array.from({ length: 30 }, (_, i) => [
@@ -79,7 +79,7 @@ function withoutNulls({ _id, _commit, ...rest }: Record<string, unknown>): unkno
 const lastCommitAt = (time: number): KnownCommit | undefined =>
   commits.findLast((one) => Date.parse(one.time) <= time);
 
-const statusAndJson = (answer: Answer): unknown => [answer.status, answer.json];
+const statusAndJsonOf = (answer: Answer): unknown => [answer.status, answer.json];
 
 describe('a query as of', () => {
   test('a commit sees what had been imported up to it, and says so', async () => {
@@ -94,10 +94,14 @@ describe('a query as of', () => {
       }
     }
     // If merges have followed a commit, the version after the last merge is read.
-    const stored = await Promise.all(commits.map(({ id }) => server.catalog.commits.get(id)));
-    const firsts = stored.flatMap((row) => [row!.logVersion, row!.logVersion]);
-    const ends = [...firsts.slice(2), Infinity, Infinity];
-    expect(versions.every((one, i) => one >= firsts[i]! && one < ends[i]!)).toBe(true);
+    const storedCommits = await Promise.all(
+      commits.map(({ id }) => server.catalog.commits.get(id)),
+    );
+    const firstVersions = storedCommits.flatMap((row) => [row!.logVersion, row!.logVersion]);
+    const endVersions = [...firstVersions.slice(2), Infinity, Infinity];
+    expect(versions.every((one, i) => one >= firstVersions[i]! && one < endVersions[i]!)).toBe(
+      true,
+    );
   });
 
   test('a time sees what had been imported by then', async () => {
@@ -110,8 +114,10 @@ describe('a query as of', () => {
       }
     }
     const { id, time, records } = commits.at(-1)!;
-    const plusTwo = new Date(Date.parse(time) + 2 * 3_600_000).toISOString().replace('Z', '+02:00');
-    for (const as_of of [plusTwo, time.replace('Z', ''), '2999-01-01', '2999-01-01T00:00:00Z']) {
+    const offsetTime = new Date(Date.parse(time) + 2 * 3_600_000)
+      .toISOString()
+      .replace('Z', '+02:00');
+    for (const as_of of [offsetTime, time.replace('Z', ''), '2999-01-01', '2999-01-01T00:00:00Z']) {
       const answer = await queryDataset({ as_of, limit: 0 });
       expect(answer.json).toMatchObject({ total: records.length, as_of: { commit_id: id } });
     }
@@ -144,8 +150,8 @@ describe('a query as of', () => {
         facets: { gene: [], n: { count: 0, sum: null }, note: 0 },
       },
     ]);
-    const empty = await newDataset();
-    expect((await queryDataset({ as_of: '2999-01-01' }, empty)).json).toMatchObject({
+    const emptyDatasetId = await newDataset();
+    expect((await queryDataset({ as_of: '2999-01-01' }, emptyDatasetId)).json).toMatchObject({
       total: 0,
       results: [],
       as_of: { commit_id: null, version: -1 },
@@ -154,20 +160,22 @@ describe('a query as of', () => {
 
   test('knows fields of later commits, without values, and types that were widened since', async () => {
     const { id, records } = commits[2]!;
-    const asOf = async (body: object): Promise<unknown[]> =>
+    const fetchRecordsAsOf = async (body: object): Promise<unknown[]> =>
       recordsOf(await queryDataset({ ...body, as_of: id }));
-    expect(await asOf({ filters: [['note', 'note 3']] })).toEqual([]);
-    expect(await asOf({ filters: [['note', null]] })).toEqual(records);
-    expect(await asOf({ fields: ['note', 'n'] })).toEqual(records.map(({ n }) => ({ n })));
-    expect(await asOf({ ordering: ['note', '-n'] })).toEqual(
+    expect(await fetchRecordsAsOf({ filters: [['note', 'note 3']] })).toEqual([]);
+    expect(await fetchRecordsAsOf({ filters: [['note', null]] })).toEqual(records);
+    expect(await fetchRecordsAsOf({ fields: ['note', 'n'] })).toEqual(
+      records.map(({ n }) => ({ n })),
+    );
+    expect(await fetchRecordsAsOf({ ordering: ['note', '-n'] })).toEqual(
       records.toSorted((a, b) => Number(b['n']) - Number(a['n'])),
     );
     const largeRecords = records.filter(({ n }) => Number(n) > 1.5);
-    expect(await asOf({ filters: [['n__gt', 1.5]] })).toEqual(largeRecords);
-    expect(await asOf({ filters: [['text__contains', 'second']] })).toEqual(
+    expect(await fetchRecordsAsOf({ filters: [['n__gt', 1.5]] })).toEqual(largeRecords);
+    expect(await fetchRecordsAsOf({ filters: [['text__contains', 'second']] })).toEqual(
       records.filter(({ text }) => String(text).includes('second')),
     );
-    expect(await asOf({ query: 'second' })).toHaveLength(3);
+    expect(await fetchRecordsAsOf({ query: 'second' })).toHaveLength(3);
     const facets = { n: { facet_type: 'stats' }, gene: { limit: 1 }, note: { facet_type: 'count' } }; // prettier-ignore
     const sum = records.reduce((all, { n }) => all + Number(n), 0);
     expect((await queryDataset({ facets, as_of: id, limit: 0 })).json['facets']).toMatchObject({
@@ -187,8 +195,8 @@ describe('a query as of', () => {
       spillMb: 64,
     });
     try {
-      for (const known of [undefined, ...commits.slice(0, 7), commits.at(-1)!]) {
-        const version = (await server.catalog.commits.get(known?.id ?? 0))?.logVersion ?? -1;
+      for (const commit of [undefined, ...commits.slice(0, 7), commits.at(-1)!]) {
+        const version = (await server.catalog.commits.get(commit?.id ?? 0))?.logVersion ?? -1;
         const { snapshot, fields } = await loadVisibleVersion(server.catalog, server.store, datasetId, version); // prettier-ignore
         for (const body of [
           {},
@@ -199,10 +207,10 @@ describe('a query as of', () => {
           { facets: { n: { facet_type: 'stats' }, gene: {}, note: {} }, limit: 0 }, // prettier-ignore
         ]) {
           const request = parseQuery(body, fields);
-          const found = await runQuery(engine, snapshot, fields, request);
-          const as_of = known?.id ?? '2001-01-01';
+          const result = await runQuery(engine, snapshot, fields, request);
+          const as_of = commit?.id ?? '2001-01-01';
           const { json } = await queryDataset({ ...body, as_of });
-          expect([found.total, parseJson(found.results), found.facets && parseJson(found.facets)]).toEqual([json['total'], json['results'], json['facets']]); // prettier-ignore
+          expect([result.total, parseJson(result.results), result.facets && parseJson(result.facets)]).toEqual([json['total'], json['results'], json['facets']]); // prettier-ignore
         }
       }
     } finally {
@@ -221,45 +229,50 @@ describe('a query as of', () => {
 
   test('is found in batches, lookups, facets of a field and other formats', async () => {
     const { id, records } = commits[4]!;
-    const items = [{ as_of: id }, {}, { as_of: 'x' }].map((more) => ({ dataset: datasetId, limit: 0, ...more })); // prettier-ignore
-    const batch = await ann.post('/v2/batch_query', { queries: items });
+    const queries = [{ as_of: id }, {}, { as_of: 'x' }].map((more) => ({ dataset: datasetId, limit: 0, ...more })); // prettier-ignore
+    const batch = await ann.post('/v2/batch_query', { queries });
     expect(batch.json).toMatchObject([
       { status_code: 200, total: 10, as_of: { commit_id: id } },
       { status_code: 200, total: 60 },
       { status_code: 400, as_of: [expect.any(String)] },
     ]);
 
-    const all = (await queryDataset({ fields: ['_id'] })).json['results'] as Record<
+    const idRecords = (await queryDataset({ fields: ['_id'] })).json['results'] as Record<
       '_id',
       string
     >[];
-    const wantedIds = [all[0]!['_id'], all.at(-1)!['_id']].join(',');
+    const wantedIds = [idRecords[0]!['_id'], idRecords.at(-1)!['_id']].join(',');
     const path = `/v2/datasets/${datasetId}/data/${wantedIds}`;
-    const found = await ann.get(`${path}?as_of=${id}`);
-    expect(found.json).toMatchObject({ total: 1, as_of: { commit_id: id } });
-    expect(recordsOf(found)).toEqual(records.slice(0, 1));
+    const lookupAnswer = await ann.get(`${path}?as_of=${id}`);
+    expect(lookupAnswer.json).toMatchObject({ total: 1, as_of: { commit_id: id } });
+    expect(recordsOf(lookupAnswer)).toEqual(records.slice(0, 1));
     expect((await ann.get(path)).json['total']).toBe(2);
 
     const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=gene`));
-    const facets = `/v2/dataset_fields/${String(field?.['id'])}/facets`;
-    const count = (gene: string): number => records.filter((one) => one['gene'] === gene).length;
-    expect((await ann.get(`${facets}?as_of=${id}`)).json).toMatchObject({
+    const facetsPath = `/v2/dataset_fields/${String(field?.['id'])}/facets`;
+    const countGene = (gene: string): number =>
+      records.filter((one) => one['gene'] === gene).length;
+    expect((await ann.get(`${facetsPath}?as_of=${id}`)).json).toMatchObject({
       facets: [
         ['TP53', 5],
-        ['KRAS', count('KRAS')],
-        ['EGFR', count('EGFR')],
+        ['KRAS', countGene('KRAS')],
+        ['EGFR', countGene('EGFR')],
       ],
       total: 3,
       as_of: { commit_id: id },
     });
-    const { json: none } = await ann.get(`${facets}?as_of=2001-01-01`);
-    expect(none).toMatchObject({ facets: [], total: 0 });
-    expect(Object.hasOwn((await ann.get(facets)).json, 'as_of')).toBe(false);
+    const { json: emptyFacets } = await ann.get(`${facetsPath}?as_of=2001-01-01`);
+    expect(emptyFacets).toMatchObject({ facets: [], total: 0 });
+    expect(Object.hasOwn((await ann.get(facetsPath)).json, 'as_of')).toBe(false);
 
     for (const as_of of [id, undefined, '2001-01-01']) {
-      const lines = await ann.call('POST', `/v2/datasets/${datasetId}/data`, { as_of }, { accept: 'application/x-ndjson' }); // prettier-ignore
-      const header = (name: string): string | null => lines.headers.get(name);
-      expect([header('x-total'), header('x-as-of-commit'), header('x-as-of-version')]).toEqual(
+      const linesAnswer = await ann.call('POST', `/v2/datasets/${datasetId}/data`, { as_of }, { accept: 'application/x-ndjson' }); // prettier-ignore
+      const headerOf = (name: string): string | null => linesAnswer.headers.get(name);
+      expect([
+        headerOf('x-total'),
+        headerOf('x-as-of-commit'),
+        headerOf('x-as-of-version'),
+      ]).toEqual(
         as_of === id ? ['10', String(id), '4'] : as_of ? ['0', null, '-1'] : ['60', null, null],
       );
     }
@@ -270,40 +283,53 @@ describe('a cursor begun with as_of', () => {
   test('stays on its version, whatever the time names meanwhile', async () => {
     const id = await newDataset();
     for (const records of importedRecords.slice(0, 3)) await addRecords(id, records);
-    const first = await queryDataset({ as_of: '2999-01-01', limit: 4, cursor: true }, id);
-    expect(first.json).toMatchObject({ total: 6, as_of: { version: 2 } });
+    const firstPage = await queryDataset({ as_of: '2999-01-01', limit: 4, cursor: true }, id);
+    expect(firstPage.json).toMatchObject({ total: 6, as_of: { version: 2 } });
     await addRecords(id, importedRecords[3]!);
     for (const as_of of ['2999-01-01', ' 2999-01-01', undefined]) {
-      const next = await queryDataset({ limit: 4, cursor: first.json['cursor'], as_of }, id);
-      expect(next.json).toMatchObject({ total: 6, cursor: null, as_of: first.json['as_of'] });
-      expect(recordsOf(next)).toEqual(importedRecords.slice(0, 3).flat().slice(4));
+      const nextPage = await queryDataset(
+        { limit: 4, cursor: firstPage.json['cursor'], as_of },
+        id,
+      );
+      expect(nextPage.json).toMatchObject({
+        total: 6,
+        cursor: null,
+        as_of: firstPage.json['as_of'],
+      });
+      expect(recordsOf(nextPage)).toEqual(importedRecords.slice(0, 3).flat().slice(4));
     }
-    const newest = await queryDataset({ as_of: '2999-01-01', limit: 0 }, id);
-    expect(newest.json).toMatchObject({ total: 8, as_of: { version: 3 } });
+    const newestPage = await queryDataset({ as_of: '2999-01-01', limit: 0 }, id);
+    expect(newestPage.json).toMatchObject({ total: 8, as_of: { version: 3 } });
   });
 
   test('is refused with another as_of, and one without with any', async () => {
-    const [one, two] = commits;
-    const began = async (more: object): Promise<unknown> =>
+    const [firstCommit, secondCommit] = commits;
+    const beginCursor = async (more: object): Promise<unknown> =>
       (await queryDataset({ limit: 1, cursor: true, ...more })).json['cursor'];
-    for (const [began_, then] of [
-      [{ as_of: one!.id }, two!.id],
-      [{ as_of: one!.id }, one!.time],
-      [{}, one!.id],
+    for (const [cursorBody, asOf] of [
+      [{ as_of: firstCommit!.id }, secondCommit!.id],
+      [{ as_of: firstCommit!.id }, firstCommit!.time],
+      [{}, firstCommit!.id],
     ] as const) {
-      const answer = await queryDataset({ limit: 1, cursor: await began(began_), as_of: then });
-      expect(statusAndJson(answer)).toEqual([
+      const answer = await queryDataset({
+        limit: 1,
+        cursor: await beginCursor(cursorBody),
+        as_of: asOf,
+      });
+      expect(statusAndJsonOf(answer)).toEqual([
         400,
         { as_of: [expect.stringContaining('A cursor stays on the version')] },
       ]);
     }
-    const text = await queryDataset({ limit: 1, cursor: await began({ as_of: one!.id }), as_of: `${one!.id}` }); // prettier-ignore
-    expect(text.json).toMatchObject({ total: 2, as_of: { commit_id: one!.id } });
+    const textAnswer = await queryDataset({
+      limit: 1, cursor: await beginCursor({ as_of: firstCommit!.id }), as_of: `${firstCommit!.id}`,
+    }); // prettier-ignore
+    expect(textAnswer.json).toMatchObject({ total: 2, as_of: { commit_id: firstCommit!.id } });
   });
 });
 
 describe('an export as of', () => {
-  async function exported(body: object, id = datasetId): Promise<Answer> {
+  async function exportRecords(body: object, id = datasetId): Promise<Answer> {
     const createdExport = await ann.post('/v2/dataset_exports', {
       dataset_id: id,
       format: 'json',
@@ -314,9 +340,9 @@ describe('an export as of', () => {
       : createdExport;
   }
 
-  async function contentOf(done: Answer): Promise<unknown[]> {
-    expect([done.status, done.json['error_message']]).toEqual([200, null]);
-    const path = `/v2/dataset_exports/${idOf(done)}/download?redirect=`;
+  async function contentOf(endedExport: Answer): Promise<unknown[]> {
+    expect([endedExport.status, endedExport.json['error_message']]).toEqual([200, null]);
+    const path = `/v2/dataset_exports/${idOf(endedExport)}/download?redirect=`;
     const file = await fetch(String((await ann.get(path)).json['url']));
     const lines = gunzipSync(Buffer.from(await file.arrayBuffer()))
       .toString()
@@ -328,24 +354,24 @@ describe('an export as of', () => {
   test('a commit or a time has what had been imported up to it', async () => {
     const { id, time, records } = commits[7]!;
     const lastCommit = lastCommitAt(Date.parse(time))!;
-    for (const [body, of] of [
+    for (const [body, expected] of [
       [{ as_of: id }, { id, records }],
       [{ params: { as_of: String(id) } }, { id, records }],
       [{ as_of: id, params: { as_of: `${id}`, fields: ['n', 'gene', 'text', 'note'] } }, { id, records }], // prettier-ignore
       [{ params: { as_of: time } }, lastCommit],
     ] as const) {
-      const done = await exported(body);
-      expect(await contentOf(done)).toEqual(of.records);
-      expect(done.json).toMatchObject({
-        documents_count: of.records.length,
-        as_of: { commit_id: of.id, version: 7 },
+      const endedExport = await exportRecords(body);
+      expect(await contentOf(endedExport)).toEqual(expected.records);
+      expect(endedExport.json).toMatchObject({
+        documents_count: expected.records.length,
+        as_of: { commit_id: expected.id, version: 7 },
       });
     }
-    const before = await exported({ as_of: '2001-01-01' });
-    expect(await contentOf(before)).toEqual([]);
-    expect(before.json['as_of']).toEqual({ commit_id: null, version: -1 });
-    const newest = await exported({});
-    expect([newest.json['as_of'], newest.json['documents_count']]).toEqual([null, 60]);
+    const emptyExport = await exportRecords({ as_of: '2001-01-01' });
+    expect(await contentOf(emptyExport)).toEqual([]);
+    expect(emptyExport.json['as_of']).toEqual({ commit_id: null, version: -1 });
+    const newestExport = await exportRecords({});
+    expect([newestExport.json['as_of'], newestExport.json['documents_count']]).toEqual([null, 60]);
   });
 
   test('is fixed when the export is created', async () => {
@@ -354,25 +380,26 @@ describe('an export as of', () => {
     const body = { dataset_id: id, format: 'json', as_of: '2999-01-01' };
     const createdExport = await ann.post('/v2/dataset_exports', body);
     await addRecords(id, importedRecords[1]!);
-    const done = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
-    expect(createdExport.json['as_of']).toEqual(done.json['as_of']);
-    expect(await contentOf(done)).toEqual(importedRecords[0]);
+    const endedExport = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+    expect(createdExport.json['as_of']).toEqual(endedExport.json['as_of']);
+    expect(await contentOf(endedExport)).toEqual(importedRecords[0]);
     expect(await total(id)).toBe(4);
     // The task of the export is prepared a second time, as after a restart.
-    const task = await server.catalog.tasks.get(Number(done.json['task_id']));
+    const task = await server.catalog.tasks.get(Number(endedExport.json['task_id']));
     const { catalog, store } = server;
     const context = { catalog, store, now: Date.now } as unknown as PublishContext;
     expect((await prepareExport(task!, context)).snapshot).toMatchObject({ version: 0, rows: 2 });
   });
 
   test('refuses two versions, and what is none, under the key that has it', async () => {
-    const [one, two] = commits;
-    expect(statusAndJson(await exported({ as_of: one!.id, params: { as_of: two!.id } }))).toEqual([
-      400,
-      { as_of: ['params.as_of is another one: send as_of once.'] },
-    ]);
-    expect(statusAndJson(await exported({ as_of: 'x' }))).toEqual([400, { as_of: [expect.stringContaining('such as 2026')] }]); // prettier-ignore
-    expect(statusAndJson(await exported({ params: { as_of: 'x' } }))).toEqual([
+    const [firstCommit, secondCommit] = commits;
+    expect(
+      statusAndJsonOf(
+        await exportRecords({ as_of: firstCommit!.id, params: { as_of: secondCommit!.id } }),
+      ),
+    ).toEqual([400, { as_of: ['params.as_of is another one: send as_of once.'] }]);
+    expect(statusAndJsonOf(await exportRecords({ as_of: 'x' }))).toEqual([400, { as_of: [expect.stringContaining('such as 2026')] }]); // prettier-ignore
+    expect(statusAndJsonOf(await exportRecords({ params: { as_of: 'x' } }))).toEqual([
       400,
       { params: [{ as_of: [expect.stringContaining('such as 2026')] }] },
     ]);
@@ -380,11 +407,11 @@ describe('an export as of', () => {
 });
 
 test('as_of refuses what is no commit of the dataset and no time, and names the fix', async () => {
-  const otherDataset = await newDataset();
-  await addRecords(otherDataset, importedRecords[0]!);
-  const [foreign] = listOf(await ann.get(`/v2/datasets/${otherDataset}/commits`));
-  for (const id of [foreign!['id'], 1, '123456789', datasetId])
-    expect(statusAndJson(await queryDataset({ as_of: id }))).toEqual([
+  const otherDatasetId = await newDataset();
+  await addRecords(otherDatasetId, importedRecords[0]!);
+  const [foreignCommit] = listOf(await ann.get(`/v2/datasets/${otherDatasetId}/commits`));
+  for (const id of [foreignCommit!['id'], 1, '123456789', datasetId])
+    expect(statusAndJsonOf(await queryDataset({ as_of: id }))).toEqual([
       400,
       {
         as_of: [
@@ -394,7 +421,7 @@ test('as_of refuses what is no commit of the dataset and no time, and names the 
     ]);
   // prettier-ignore
   for (const value of ['yesterday', 0, -1, 1.5, true, {}, [], [1], '2026-13-01', '2026-02-30', '2026-01-01T25:00:00Z', '2026-1-1', '9'.repeat(30)])
-    expect(statusAndJson(await queryDataset({ as_of: value }))).toEqual([
+    expect(statusAndJsonOf(await queryDataset({ as_of: value }))).toEqual([
       400,
       { as_of: [expect.stringMatching(/^Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not /)] },
     ]);
@@ -402,8 +429,8 @@ test('as_of refuses what is no commit of the dataset and no time, and names the 
 
 test('commits show how many records they added, changed and removed', async () => {
   for (const path of [`datasets/${datasetId}/commits`, `dataset_commits?dataset_id=${datasetId}`]) {
-    const found = listOf(await ann.get(`/v2/${path}`));
-    const counts = found.map((commit) =>
+    const listedCommits = listOf(await ann.get(`/v2/${path}`));
+    const counts = listedCommits.map((commit) =>
       ['modified', 'added', 'changed', 'removed'].map((what) => commit[`records_${what}`]),
     );
     expect(counts).toEqual(importedRecords.map(() => [2, 2, 0, 0]));

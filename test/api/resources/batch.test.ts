@@ -57,22 +57,22 @@ test('answers the queries in their order, by id or by full path, as each query a
 });
 
 test('what the caller may not read is missing, for one query of many (A2)', async () => {
-  const query = { queries: [{ dataset: datasetIds[0] }, { dataset: 'acme:Lab:/a' }] };
-  const codes = async (): Promise<unknown[]> =>
-    ((await bob.post('/v2/batch_query', query)).json as unknown as Record<string, unknown>[]).map(
-      (item) => item['status_code'],
-    );
-  expect(await codes()).toEqual([404, 404]);
+  const batchBody = { queries: [{ dataset: datasetIds[0] }, { dataset: 'acme:Lab:/a' }] };
+  const fetchStatusCodes = async (): Promise<unknown[]> =>
+    (
+      (await bob.post('/v2/batch_query', batchBody)).json as unknown as Record<string, unknown>[]
+    ).map((item) => item['status_code']);
+  expect(await fetchStatusCodes()).toEqual([404, 404]);
   await grantPermission(server, vaultId, bob, 'read');
-  expect(await codes()).toEqual([200, 200]);
+  expect(await fetchStatusCodes()).toEqual([200, 200]);
 });
 
 test('takes 100 queries and names the limit for more (T0: batchQueries)', async () => {
-  const queries = (count: number): object =>
+  const batchOf = (count: number): object =>
     ({ queries: Array.from({ length: count }, () => ({ dataset: datasetIds[0], limit: 0 })) }); // prettier-ignore
-  const largestBatch = await ann.post('/v2/batch_query', queries(100));
+  const largestBatch = await ann.post('/v2/batch_query', batchOf(100));
   expect((largestBatch.json as unknown as unknown[]).length).toBe(100);
-  const tooLargeBatch = await ann.post('/v2/batch_query', queries(101));
+  const tooLargeBatch = await ann.post('/v2/batch_query', batchOf(101));
   expect([tooLargeBatch.status, tooLargeBatch.text]).toEqual([
     400,
     expect.stringContaining(

@@ -20,23 +20,23 @@ export class FormBrowser {
 
   async openPage(address: string): Promise<Answer> {
     this.#address = address;
-    const answer = await sendRequest(this.#url, 'GET', address, undefined, this.#headers());
-    return this.#received(answer);
+    const answer = await sendRequest(this.#url, 'GET', address, undefined, this.#makeHeaders());
+    return this.#rememberAnswer(answer);
   }
 
   /** Sends a form of the last page to its address; `fields` replaces values of the form. */
   async submitForm(fields: Readonly<Record<string, string>>): Promise<Answer> {
     const csrf_token = /name="csrf_token" value="(\w+)"/.exec(this.#page)?.[1] ?? '';
     const body = new URLSearchParams({ csrf_token, ...fields }).toString();
-    const headers = { ...this.#headers(), 'content-type': 'application/x-www-form-urlencoded' };
-    return this.#received(await sendRequest(this.#url, 'POST', this.#address, body, headers));
+    const headers = { ...this.#makeHeaders(), 'content-type': 'application/x-www-form-urlencoded' };
+    return this.#rememberAnswer(await sendRequest(this.#url, 'POST', this.#address, body, headers));
   }
 
-  #headers(): Record<string, string> {
+  #makeHeaders(): Record<string, string> {
     return { accept: 'text/html', ...(this.#cookie !== '' && { cookie: this.#cookie }) };
   }
 
-  #received(answer: Answer): Answer {
+  #rememberAnswer(answer: Answer): Answer {
     // The last cookie of an answer wins, as in browsers.
     this.#cookie = answer.headers.getSetCookie().at(-1)?.split(';')[0] ?? this.#cookie;
     if (answer.status !== 303) this.#page = answer.text;

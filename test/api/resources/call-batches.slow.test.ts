@@ -30,18 +30,20 @@ const variants = ['GRCH38-1-100-100-A', 'GRCH38-1-100-101-T', 'GRCH38-2-5-5-C', 
 const longValues = [0, 7, -3, 9007199254740991];
 
 /** Returns random records; all members except `id` may be missing. */
-function randomRecords(rows: number): readonly Record<string, unknown>[] {
+function randomRecords(count: number): readonly Record<string, unknown>[] {
   const optionalKey = (name: string, make: () => unknown, share = 0.85): object =>
     randomNumber() < share ? { [name]: make() } : {};
-  const list = <T>(make: () => T): T[] => Array.from({ length: randomBelow(4) }, make);
-  return Array.from({ length: rows }, (_, id) => ({
+  const makeList = <T>(make: () => T): T[] => Array.from({ length: randomBelow(4) }, make);
+  return Array.from({ length: count }, (_, id) => ({
     id,
     ...optionalKey('word', () => pickRandom(words)),
     ...optionalKey('number', () => pickRandom(longValues)),
-    ...optionalKey('tags', () => list(() => pickRandom(words))),
+    ...optionalKey('tags', () => makeList(() => pickRandom(words))),
     ...optionalKey('gene', () => pickRandom(genes)),
     ...optionalKey('variant', () => pickRandom(variants)),
-    ...optionalKey('parts', () => list(() => ({ name: pickRandom(words), size: randomBelow(3) }))),
+    ...optionalKey('parts', () =>
+      makeList(() => ({ name: pickRandom(words), size: randomBelow(3) })),
+    ),
     ...optionalKey('inner', () => ({ word: pickRandom(words), score: randomBelow(8) / 4 })),
     ...optionalKey('prose', () => `${pickRandom(words)} and ${pickRandom(words)}`),
   }));
@@ -54,8 +56,8 @@ const targetFields = [
   { name: 'prose', data_type: 'text' },
 ];
 
-async function newDataset(client: Client, vault: number, name: string, records: readonly object[]) {
-  const datasetId = idOf(await client.post('/v2/datasets', { vault_id: vault, name }));
+async function newDataset(client: Client, parentVaultId: number, name: string, records: readonly object[]) {
+  const datasetId = idOf(await client.post('/v2/datasets', { vault_id: parentVaultId, name }));
   await addRecords(client, datasetId, records);
   return datasetId;
 } // prettier-ignore
@@ -153,9 +155,12 @@ describe(`answers to calls together are those to the calls alone (seed ${seed})`
     async () => {
       const calls = new Map<string, HostCall>();
       for (let group = 0; group < 12; group++) {
-        const [make, form] = [pickRandom(hostCallCreators), pickRandom(selectionForms)];
+        const [createCall, makeSelection] = [
+          pickRandom(hostCallCreators),
+          pickRandom(selectionForms),
+        ];
         for (let i = 0; i < 8; i++) {
-          const call = make(form());
+          const call = createCall(makeSelection());
           calls.set(call.name + call.args, call);
         }
       }
@@ -190,12 +195,13 @@ describe(`answers to calls that share a template are those to the calls alone (s
   test.each(Array.from({ length: selectionTemplates.length }, (_, i) => i))(
     'template %i',
     async (i) => {
-      for (const make of hostCallCreators) {
-        const hole = 'a text that no value is';
+      for (const createCall of hostCallCreators) {
+        const placeholder = 'a text that no value is';
         const selectionOf = selectionTemplates[i]!;
-        const [before, after] = callText(make(selectionOf(hole))).split(JSON.stringify(hole)) as [string, string]; // prettier-ignore
+        const [before, after] =
+          callText(createCall(selectionOf(placeholder))).split(JSON.stringify(placeholder)) as [string, string]; // prettier-ignore
         const someValues = [...words, ...genes].filter(
-          () => randomNumber() < (make === hostCallCreators[0] ? 1 : 0.5),
+          () => randomNumber() < (createCall === hostCallCreators[0] ? 1 : 0.5),
         );
         const literals = someValues.map((text) => JSON.stringify(text));
         const request = { batch: packStrings(literals), template: { before, after } };
@@ -204,15 +210,15 @@ describe(`answers to calls that share a template are those to the calls alone (s
         );
         expect(answers).toHaveLength(someValues.length);
         for (const [k, text] of someValues.entries())
-        if (answers[k] !== null) expect({ ...make(selectionOf(text)), answer: answers[k] }).toEqual({ ...make(selectionOf(text)), answer: await answerAlone(make(selectionOf(text))) }); // prettier-ignore
+        if (answers[k] !== null) expect({ ...createCall(selectionOf(text)), answer: answers[k] }).toEqual({ ...createCall(selectionOf(text)), answer: await answerAlone(createCall(selectionOf(text))) }); // prettier-ignore
       }
     },
   );
 });
 
 test('records that calls sharing a template look up are read once, as they are in each version', async () => {
-  const target = await newDataset(ann, vaultId, 'looked up', [{ word: 'a', tags: ['x'] }]);
-  const template = { before: `dataset_field_values[${target},"tags",null,null,[["word",`, after: ']],null]' }; // prettier-ignore
+  const targetId = await newDataset(ann, vaultId, 'looked up', [{ word: 'a', tags: ['x'] }]);
+  const template = { before: `dataset_field_values[${targetId},"tags",null,null,[["word",`, after: ']],null]' }; // prettier-ignore
   const ownScope = { ...functionScope, signal: new AbortController().signal };
   const askEach = async (...texts: readonly string[]) => {
     const batch = packStrings(texts.map((text) => JSON.stringify(text)));
@@ -223,31 +229,31 @@ test('records that calls sharing a template look up are read once, as they are i
   expect(await askEach('A', 'b', 'c')).toEqual(['["x"]', '[]', '[]']);
   expect(await askEach('b', 'a')).toEqual(['[]', '["x"]']);
   expect(queryCount).toBe(1);
-  await addRecords(ann, target, [
+  await addRecords(ann, targetId, [
     { word: 'B', tags: ['y', 'z'] },
     { word: 'a', tags: ['w'] },
   ]);
   expect(await askEach('b', 'a')).toEqual(['["y","z"]', '["x","w"]']);
   expect(queryCount).toBe(2);
-  await ann.delete(`/v2/datasets/${target}`);
+  await ann.delete(`/v2/datasets/${targetId}`);
   expect(unpackAnswers((await answerHostRequest(ownScope, { batch: packStrings(['"a"', '"b"']), template })) as PackedAnswers)).toEqual([null, null]); // prettier-ignore
 });
 
 test('calls that differ in one value become one query', async () => {
-  const call = (id: number): HostCall => ({
+  const callFor = (id: number): HostCall => ({
     name: 'dataset_query',
     args: JSON.stringify([datasetId, ['word'], 1, null, [['id', id]], null, null]),
   });
   queryCount = 0;
-  const answers = await answerTogether(Array.from({ length: 1000 }, (_, id) => call(id)));
+  const answers = await answerTogether(Array.from({ length: 1000 }, (_, id) => callFor(id)));
   expect(queryCount).toBe(1);
   expect(answers.filter((answer) => answer !== null && answer.json !== '[]')).toHaveLength(400);
 });
 
 test('calls of every function are answered together, in all forms of equality', async () => {
-  for (const form of [selectionForms[0]!, selectionForms[2]!, selectionForms[6]!, selectionForms[8]!, selectionForms[10]!, selectionForms[16]!, selectionForms[15]!])
-    for (const make of [hostCallCreators[0]!, hostCallCreators.at(-3)!, hostCallCreators.at(-1)!]) {
-      const calls = new Map(Array.from({ length: 30 }, () => make(form())).map((call) => [call.args, call]));
+  for (const makeSelection of [selectionForms[0]!, selectionForms[2]!, selectionForms[6]!, selectionForms[8]!, selectionForms[10]!, selectionForms[16]!, selectionForms[15]!])
+    for (const createCall of [hostCallCreators[0]!, hostCallCreators.at(-3)!, hostCallCreators.at(-1)!]) {
+      const calls = new Map(Array.from({ length: 30 }, () => createCall(makeSelection())).map((call) => [call.args, call]));
       const answers = await answerTogether([...calls.values()]);
       expect([...calls.keys()].filter((_, i) => answers[i] === null)).toEqual([]);
     }
@@ -255,28 +261,28 @@ test('calls of every function are answered together, in all forms of equality', 
 
 test('calls that fail, that nothing is like, and of other functions are left to be made alone', async () => {
   const callOf = (name: string, ...args: readonly unknown[]): HostCall => ({ name, args: JSON.stringify(args) }); // prettier-ignore
-  const filters = (word: string) => [['word', word]];
+  const wordFilter = (word: string) => [['word', word]];
   const answers = await answerTogether([
-    callOf('dataset_count', datasetId, null, filters('a'), null),
+    callOf('dataset_count', datasetId, null, wordFilter('a'), null),
     callOf('dataset_count', datasetId, null, [['nope', 1]], null),
     callOf('dataset_count', datasetId, null, [['nope', 2]], null),
-    callOf('dataset_count', 1, null, filters('a'), null),
-    callOf('dataset_count', 1, null, filters('b'), null),
-    callOf('dataset_field_stats', datasetId, 'number', null, filters('a'), null),
-    callOf('dataset_field_stats', datasetId, 'number', null, filters('b'), null),
-    callOf('dataset_query', datasetId, null, -1, null, filters('a'), null, null),
-    callOf('dataset_query', datasetId, null, -1, null, filters('b'), null, null),
+    callOf('dataset_count', 1, null, wordFilter('a'), null),
+    callOf('dataset_count', 1, null, wordFilter('b'), null),
+    callOf('dataset_field_stats', datasetId, 'number', null, wordFilter('a'), null),
+    callOf('dataset_field_stats', datasetId, 'number', null, wordFilter('b'), null),
+    callOf('dataset_query', datasetId, null, -1, null, wordFilter('a'), null, null),
+    callOf('dataset_query', datasetId, null, -1, null, wordFilter('b'), null, null),
   ]);
   expect(answers).toEqual(answers.map(() => null));
 });
 
 test('a batch has the rights of its caller', async () => {
   const bob = await server.user('bob');
-  const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
-  const secret = await newDataset(bob, vault, 'secret', randomRecords(20));
+  const secretVaultId = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
+  const secretDatasetId = await newDataset(bob, secretVaultId, 'secret', randomRecords(20));
   const calls = [0, 1, 2].map((id) => ({
     name: 'dataset_count',
-    args: JSON.stringify([secret, null, [['id', id]], null]),
+    args: JSON.stringify([secretDatasetId, null, [['id', id]], null]),
   }));
   expect(await answerTogether(calls)).toEqual([null, null, null]);
   const caller = (await loadPrincipal(functionScope.context.catalog, bob.user.id))!;

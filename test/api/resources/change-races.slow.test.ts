@@ -37,8 +37,8 @@ test.each([
       ...(key !== '_id' && commit_mode !== 'append' && { id_fields: [key] }),
     });
   await change('append', [{ key: 'a', n: 1, o: { x: 1 } }, { key: 'b', n: 2 }]); // prettier-ignore
-  const [first] = await fetchRecords(dataset_id, true);
-  const keyOfFirst = { [key]: first![key] };
+  const [firstRecord] = await fetchRecords(dataset_id, true);
+  const keyOfFirst = { [key]: firstRecord![key] };
   holdableWorker.hold('import');
   const changeAnswer = change(mode, [{ ...keyOfFirst, n: 7 }]);
   await pollUntil(() => holdableWorker.held.length === 1);
@@ -47,11 +47,11 @@ test.each([
   expect((await change('upsert', [{ ...keyOfFirst, added: 'x', o: { y: 2 } }])).status).toBe(201);
   holdableWorker.release();
   expect((await changeAnswer).status).toBe(201);
-  const [after, other] = await fetchRecords(dataset_id);
-  expect(Object.fromEntries(Object.entries(after!).filter(([, value]) => value !== null))).toEqual(
-    expected,
-  );
-  expect(other).toMatchObject({ key: 'b', n: 2 });
+  const [changedRecord, otherRecord] = await fetchRecords(dataset_id);
+  expect(
+    Object.fromEntries(Object.entries(changedRecord!).filter(([, value]) => value !== null)),
+  ).toEqual(expected);
+  expect(otherRecord).toMatchObject({ key: 'b', n: 2 });
 });
 
 test.each([
@@ -66,28 +66,28 @@ test.each([
   for (let n = 0; n < 20; n++)
     await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n, more: -1 }] });
   await pollUntil(() => holdableWorker.held.length === 1);
-  const before = await fetchRecords(id, true);
+  const recordsBefore = await fetchRecords(id, true);
   const kind = path === 'dataset_imports' ? 'import' : 'migration';
   holdableWorker.holdResults(kind);
-  const target = kind === 'import' ? { dataset_id: id } : { source_id: id, target_id: id };
-  const answer = ann.post(`/v2/${path}`, { ...target, commit_mode, ...bodyOf(before) });
+  const ids = kind === 'import' ? { dataset_id: id } : { source_id: id, target_id: id };
+  const answer = ann.post(`/v2/${path}`, { ...ids, commit_mode, ...bodyOf(recordsBefore) });
   await pollUntil(() => holdableWorker.heldResults.length === 1);
   const { version } = await server.store.snapshot(id);
   holdableWorker.release();
   await server.scheduler.compacted();
-  const merged = await server.store.snapshot(id);
-  expect([merged.version, merged.segments.length]).toEqual([version + 1, expect.any(Number)]);
-  expect(merged.segments.length).toBeLessThan(20);
+  const mergedSnapshot = await server.store.snapshot(id);
+  expect([mergedSnapshot.version, mergedSnapshot.segments.length]).toEqual([version + 1, expect.any(Number)]);
+  expect(mergedSnapshot.segments.length).toBeLessThan(20);
   holdableWorker.releaseResults();
   const { json } = await waitForJob(ann, `/v2/${path}/${idOf(await answer)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   expect(holdableWorker.countRuns(Number(json['task_id']))).toBe(1);
-  const expected = before.flatMap((record, n) =>
+  const expectedRecords = recordsBefore.flatMap((record, n) =>
     n < 3 || n >= 6 ? [record] : commit_mode === 'delete' ? [] : [{ ...record, more: n, _commit: expect.any(String) }],
   );
-  expect(await fetchRecords(id, true)).toEqual(expected);
-  const verified = await ann.post(`/v2/datasets/${id}/verify`);
-  expect(verified.json['differences']).toEqual([]);
+  expect(await fetchRecords(id, true)).toEqual(expectedRecords);
+  const verification = await ann.post(`/v2/datasets/${id}/verify`);
+  expect(verification.json['differences']).toEqual([]);
 }); // prettier-ignore
 
 test.each([
@@ -105,37 +105,37 @@ test.each([
     return (json['dataset_commits'] as readonly { readonly id: number }[])[0]!.id;
   };
   await change('append', Array.from({ length: 6 }, (_, n) => ({ n, v: 1 })));
-  const append = await change('append', [{ n: 6, v: 1 }]);
+  const appendCommitId = await change('append', [{ n: 6, v: 1 }]);
   holdableWorker.hold('migration');
   const target_fields = [{ name: 'twice', data_type: 'long', expression: 'record.v * 2' }];
   const source_params = { filters: [['v', 1]] };
-  const created = await ann.post('/v2/dataset_migrations', { source_id: id, target_id: id, commit_mode, id_fields, source_params, ...(commit_mode !== 'delete' && { target_fields }) });
-  expect([created.status, created.text]).toEqual([201, expect.any(String)]);
+  const createdMigration = await ann.post('/v2/dataset_migrations', { source_id: id, target_id: id, commit_mode, id_fields, source_params, ...(commit_mode !== 'delete' && { target_fields }) });
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
   await pollUntil(() => holdableWorker.held.length === 1);
   await change('delete', [{ n: 1 }]);
   await change('upsert', [{ n: 3, v: 50 }]);
-  expect((await ann.post(`/v2/dataset_commits/${append}/rollback`, {})).status).toBe(201);
+  expect((await ann.post(`/v2/dataset_commits/${appendCommitId}/rollback`, {})).status).toBe(201);
   holdableWorker.release();
-  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(created)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-  const found = (await fetchRecords(id)).map(({ n, v, twice }) => [n, v, twice ?? null]);
+  const rows = (await fetchRecords(id)).map(({ n, v, twice }) => [n, v, twice ?? null]);
   const isDelete = commit_mode === 'delete';
-  expect(found).toEqual(isDelete ? [[3, 50, null]] : [[0, 1, 2], [2, 1, 2], [3, 50, null], [4, 1, 2], [5, 1, 2]]);
+  expect(rows).toEqual(isDelete ? [[3, 50, null]] : [[0, 1, 2], [2, 1, 2], [3, 50, null], [4, 1, 2], [5, 1, 2]]);
 }); // prettier-ignore
 
 test.each([
   ['an append', 'is blocked by the upsert of a record of it'],
   ['a deletion', 'is blocked by the upsert that has added its record again'],
-])('the check of a rollback of %s %s, also if a merge moves the records meanwhile', async (undone) => {
+])('the check of a rollback of %s %s, also if a merge moves the records meanwhile', async (undoneCommit) => {
   const id = await newDataset();
   const change = async (commit_mode: string, records: readonly object[]) => {
     const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, commit_mode, records });
     return (json['dataset_commits'] as readonly { readonly id: number }[])[0]!.id;
   };
-  const append = await change('append', [{ n: 0 }, { n: 1 }]);
+  const appendCommitId = await change('append', [{ n: 0 }, { n: 1 }]);
   const [{ _id } = {}] = await fetchRecords(id, true);
-  const commit = undone === 'an append' ? append : await change('delete', [{ _id }]);
-  const upsert = await change('upsert', [{ _id, n: 5 }]);
+  const checkedCommitId = undoneCommit === 'an append' ? appendCommitId : await change('delete', [{ _id }]);
+  const upsertCommitId = await change('upsert', [{ _id, n: 5 }]);
   holdableWorker.hold('merge');
   for (let n = 0; n < 20; n++) await change('append', [{ n }]);
   await pollUntil(() => holdableWorker.held.length === 1);
@@ -149,9 +149,9 @@ test.each([
     await server.scheduler.compacted();
     return rollback.apply(store, args);
   };
-  const { status, json } = await ann.get(`/v2/dataset_commits/${commit}/rollback`);
+  const { status, json } = await ann.get(`/v2/dataset_commits/${checkedCommitId}/rollback`);
   expect((await store.snapshot(id)).version).toBeGreaterThan(version);
-  expect([status, json['detail'], json['blocked_records']]).toEqual([200, expect.any(String), [{ commit_id: upsert, records: 1, example_id: _id }]]);
+  expect([status, json['detail'], json['blocked_records']]).toEqual([200, expect.any(String), [{ commit_id: upsertCommitId, records: 1, example_id: _id }]]);
 }); // prettier-ignore
 
 /** Makes commits wait when they are in the log and not yet in the catalogue. */
@@ -183,29 +183,29 @@ const fieldRequests: readonly (readonly [string, readonly object[], (datasetId: 
 describe.each([['an import', 'imports'], ['a migration', 'migrations']])('while %s is being published', (_what, kind) => {
   test.each(fieldRequests)('a request that %s a field which gets its first data waits, and is refused', async (_, fields, send) => {
     const records = [{ gene: 'BRCA2' }];
-    const source = await newDataset();
-    await ann.post('/v2/dataset_imports', { dataset_id: source, records });
-    const target = await newDataset({ fields });
-    const [field] = listOf(await ann.get(`/v2/datasets/${target}/fields`));
+    const sourceId = await newDataset();
+    await ann.post('/v2/dataset_imports', { dataset_id: sourceId, records });
+    const targetId = await newDataset({ fields });
+    const [field] = listOf(await ann.get(`/v2/datasets/${targetId}/fields`));
     const path = `/v2/dataset_${kind}`;
-    const commits = holdLoggedCommits();
+    const heldCommits = holdLoggedCommits();
     try {
-      const body = kind === 'imports' ? { dataset_id: target, records } : { source_id: source, target_id: target };
-      const created = ann.post(path, body);
-      await commits.logged;
-      const answer = send(target, String(field?.['id']));
+      const body = kind === 'imports' ? { dataset_id: targetId, records } : { source_id: sourceId, target_id: targetId };
+      const createdJob = ann.post(path, body);
+      await heldCommits.logged;
+      const answer = send(targetId, String(field?.['id']));
       // A request that did not wait would be answered before several later ones.
-      for (let i = 0; i < 20; i++) await ann.get(`/v2/datasets/${target}`);
-      commits.release();
+      for (let i = 0; i < 20; i++) await ann.get(`/v2/datasets/${targetId}`);
+      heldCommits.release();
       expect((await answer).status).toBe(400);
-      const { json } = await waitForJob(ann, `${path}/${idOf(await created)}`);
+      const { json } = await waitForJob(ann, `${path}/${idOf(await createdJob)}`);
       expect([json['status'], json['error_message']]).toEqual(['completed', null]);
     } finally {
-      commits.release();
+      heldCommits.release();
     }
-    const [after] = listOf(await ann.get(`/v2/datasets/${target}/fields?name=gene`));
-    expect(after).toMatchObject({ data_type: 'string', is_valid: true });
-    const { json } = await ann.post(`/v2/datasets/${target}/data`, { filters: [['gene', 'BRCA2']] });
+    const [fieldAfter] = listOf(await ann.get(`/v2/datasets/${targetId}/fields?name=gene`));
+    expect(fieldAfter).toMatchObject({ data_type: 'string', is_valid: true });
+    const { json } = await ann.post(`/v2/datasets/${targetId}/data`, { filters: [['gene', 'BRCA2']] });
     expect(json['total']).toBe(1);
   });
 }); // prettier-ignore
@@ -218,6 +218,6 @@ test('an invalid request for a field is refused while a commit holds the lock of
     await ann.post('/v2/dataset_fields', { dataset_id, name: 'x', expression: '1', depends_on: ['x'] }),
     await ann.patch(`/v2/dataset_fields/${String(field?.['id'])}`, { name: 'other' }),
   ]);
-  const keys = answers.map(({ status, json }) => [status, Object.keys(json)]);
-  expect(keys).toEqual([[400, ['data_type']], [400, ['depends_on']], [400, ['name']]]);
+  const statusesAndKeys = answers.map(({ status, json }) => [status, Object.keys(json)]);
+  expect(statusesAndKeys).toEqual([[400, ['data_type']], [400, ['depends_on']], [400, ['name']]]);
 }); // prettier-ignore

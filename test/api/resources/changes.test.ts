@@ -62,8 +62,10 @@ test('overwrite replaces whole records in their places, and adds those it does n
   });
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { filters: [['_commit', String(commit!['id'])]] }); // prettier-ignore
   expect((json['results'] as Json[]).map(({ _id }) => _id)).toEqual([ids[1], 'mine']);
-  const { json: field } = await ann.get(`/v2/datasets/${datasetId}/fields`);
-  expect((field['data'] as Json[]).map(({ name }) => name)).not.toContain('_strandlake_given_id');
+  const { json: fieldList } = await ann.get(`/v2/datasets/${datasetId}/fields`);
+  expect((fieldList['data'] as Json[]).map(({ name }) => name)).not.toContain(
+    '_strandlake_given_id',
+  );
 });
 
 test('upsert merges objects member by member, and replaces other values', async () => {
@@ -90,8 +92,8 @@ test('upsert merges objects that are stored as JSON, too', async () => {
   await importRecords(datasetId, { records: [{ n: 1, o: {} }, { n: 2, o: { a: 1, b: { c: [1], d: 2 } } }, { n: 3, o: 'text' }, { n: 4, o: { a: 5 } }] }); // prettier-ignore
   const records = [{ n: 1, o: { a: 7 } }, { n: 2, o: { b: { c: [9] }, a: null } }, { n: 3, o: { a: 1 } }, { n: 4, o: { b: 1 } }]; // prettier-ignore
   await importRecords(datasetId, { commit_mode: 'upsert', id_fields: ['n'], records });
-  const after = (await fetchRecords(datasetId)).map(({ o }) => o);
-  expect(after).toEqual([{ a: 7 }, { a: 1, b: { c: [9], d: 2 } }, { a: 1 }, { a: 5, b: 1 }]);
+  const objectsAfter = (await fetchRecords(datasetId)).map(({ o }) => o);
+  expect(objectsAfter).toEqual([{ a: 7 }, { a: 1, b: { c: [9], d: 2 } }, { a: 1 }, { a: 5, b: 1 }]);
 });
 
 test('id_fields find records by their values, several for one as well', async () => {
@@ -101,9 +103,9 @@ test('id_fields find records by their values, several for one as well', async ()
     id_fields: ['gene'],
     records: [{ gene: 'B', note: 'both' }, { gene: 'Q', pos: 9 }, { pos: 10 }],
   });
-  const after = await fetchRecords(datasetId);
-  expect(after.map(({ _id }) => _id).slice(0, 3)).toEqual(ids);
-  expect(after.map(({ gene, note, pos }) => [gene, note, pos])).toEqual([['A', null, 1], ['B', 'both', 2], ['B', 'both', 3], ['Q', null, 9], [null, null, 10]]); // prettier-ignore
+  const recordsAfter = await fetchRecords(datasetId);
+  expect(recordsAfter.map(({ _id }) => _id).slice(0, 3)).toEqual(ids);
+  expect(recordsAfter.map(({ gene, note, pos }) => [gene, note, pos])).toEqual([['A', null, 1], ['B', 'both', 2], ['B', 'both', 3], ['Q', null, 9], [null, null, 10]]); // prettier-ignore
   // The integer 2 in the JSON is found in a field of doubles, and a key may consist of several fields.
   await importRecords(datasetId, { commit_mode: 'overwrite', id_fields: ['pos', 'gene'], records: [{ pos: 2.0, gene: 'B', n: 1 }] }); // prettier-ignore
   expect((await fetchRecords(datasetId))[1]).toMatchObject({ _id: ids[1], n: 1, note: null });
@@ -118,11 +120,11 @@ test('id_fields find records by their values, several for one as well', async ()
 test.each(['pre_annotation_expression', 'post_annotation_expression'])('a deletion by _id, which reads no records, refuses a %s', async (key) => {
   const { datasetId } = await newDatasetOfThree();
   const body = { commit_mode: 'delete', annotator_params: { [key]: 'record if record.pos > 1 else None' } };
-  const expected = [400, { annotator_params: [expect.stringMatching(`^${key}: Not with commit_mode delete by _id`)] }];
+  const expectedAnswer = [400, { annotator_params: [expect.stringMatching(`^${key}: Not with commit_mode delete by _id`)] }];
   const importAnswer = await ann.post('/v2/dataset_imports', { ...body, dataset_id: datasetId, records: [{ _id: 'x' }] });
-  expect([importAnswer.status, importAnswer.json]).toEqual(expected);
+  expect([importAnswer.status, importAnswer.json]).toEqual(expectedAnswer);
   const migrationAnswer = await ann.post('/v2/dataset_migrations', { ...body, source_id: datasetId, target_id: datasetId });
-  expect([migrationAnswer.status, migrationAnswer.json]).toEqual(expected);
+  expect([migrationAnswer.status, migrationAnswer.json]).toEqual(expectedAnswer);
   expect(await fetchRecords(datasetId)).toHaveLength(3);
 }); // prettier-ignore
 
@@ -149,39 +151,45 @@ test.each<[string, (ids: readonly string[]) => object, RegExp]>([
   ['a list as a key', () => ({ commit_mode: 'upsert', id_fields: ['info.tags'], records: [{ info: { tags: ['x'] } }] }), /^id_fields: "info.tags" is a list/], // prettier-ignore
   ['an object as a key', () => ({ commit_mode: 'upsert', id_fields: ['info'], records: [{ info: { AF: 1 } }] }), /^id_fields: "info" is a list or an object/], // prettier-ignore
   ['a field that there is not', () => ({ commit_mode: 'upsert', id_fields: ['varaint'], records: [{ variant: 'v1' }] }), /^id_fields: no record has a field "varaint"/], // prettier-ignore
-])('%s fails the import, and changes nothing', async (_, body, message) => {
+])('%s fails the import, and changes nothing', async (_, bodyOf, message) => {
   const { datasetId, ids } = await newDatasetOfThree();
-  const before = await fetchRecords(datasetId);
-  const failed = await importRecords(datasetId, body(ids));
-  expect(failed).toMatchObject({ status: 'failed', error_message: expect.stringMatching(message) });
-  expect(failed['dataset_commits']).toEqual([]);
-  expect(await fetchRecords(datasetId)).toEqual(before);
+  const recordsBefore = await fetchRecords(datasetId);
+  const failedImport = await importRecords(datasetId, bodyOf(ids));
+  expect(failedImport).toMatchObject({
+    status: 'failed',
+    error_message: expect.stringMatching(message),
+  });
+  expect(failedImport['dataset_commits']).toEqual([]);
+  expect(await fetchRecords(datasetId)).toEqual(recordsBefore);
 });
 
 test('a record given in two files is named with file, record and line of both', async () => {
   const { datasetId, ids } = await newDatasetOfThree();
-  const first = await newFile('first.csv', `_id,gene\n${ids[1]},X\n${ids[0]},Y\n`);
-  const second = await newFile(
+  const firstFileId = await newFile('first.csv', `_id,gene\n${ids[1]},X\n${ids[0]},Y\n`);
+  const secondFileId = await newFile(
     'second.jsonl',
     `{"gene":"P"}\n{"_id":"${ids[2]}"}\n{"_id":"${ids[0]}"}\n`,
   );
-  const failed = async (files: readonly object[], more: object = {}): Promise<unknown> => {
+  const importAndFetchError = async (
+    files: readonly object[],
+    more: object = {},
+  ): Promise<unknown> => {
     const body = { dataset_id: datasetId, commit_mode: 'upsert', manifest: { files }, ...more };
     const job = await ann.post('/v2/dataset_imports', body);
     const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
     expect(json['status']).toBe('failed');
     return json['error_message'];
   };
-  const rest = 'have the same _id: give each record once';
-  expect(await failed([{ object_id: first }, { object_id: second }])).toBe(`record 2 of first.csv (line 3) and record 3 of second.jsonl ${rest}`); // prettier-ignore
-  expect(await failed([{ object_id: second }, { object_id: first }])).toBe(`record 3 of second.jsonl and record 2 of first.csv (line 3) ${rest}`); // prettier-ignore
+  const messageEnd = 'have the same _id: give each record once';
+  expect(await importAndFetchError([{ object_id: firstFileId }, { object_id: secondFileId }])).toBe(`record 2 of first.csv (line 3) and record 3 of second.jsonl ${messageEnd}`); // prettier-ignore
+  expect(await importAndFetchError([{ object_id: secondFileId }, { object_id: firstFileId }])).toBe(`record 3 of second.jsonl and record 2 of first.csv (line 3) ${messageEnd}`); // prettier-ignore
   // Where records are rejected, those that are stored are counted.
-  const third = await newFile('third.csv', `_id,pos\n${ids[1]},ten\n${ids[0]},5\n`);
-  const rejecting = {
+  const thirdFileId = await newFile('third.csv', `_id,pos\n${ids[1]},ten\n${ids[0]},5\n`);
+  const rejectingParams = {
     target_fields: [{ name: 'pos', data_type: 'long' }],
     validation_params: { on_error: 'reject', max_rejected: 1 },
   };
-  expect(await failed([{ object_id: third }, { object_id: first }], rejecting)).toBe(`record 1 of those stored from third.csv and record 2 of first.csv (line 3) ${rest}`); // prettier-ignore
+  expect(await importAndFetchError([{ object_id: thirdFileId }, { object_id: firstFileId }], rejectingParams)).toBe(`record 1 of those stored from third.csv and record 2 of first.csv (line 3) ${messageEnd}`); // prettier-ignore
 });
 
 test.each(['overwrite', 'upsert'])(
@@ -189,15 +197,15 @@ test.each(['overwrite', 'upsert'])(
   async (commit_mode) => {
     const datasetId = await newDataset();
     await importRecords(datasetId, { target_fields: [{ name: 'pos', data_type: 'long' }], records: [{ pos: 1 }, { pos: 2 }] }); // prettier-ignore
-    const before = await fetchRecords(datasetId);
+    const recordsBefore = await fetchRecords(datasetId);
     const records = [
-      { _id: before[0]!['_id'], pos: 5 },
-      { _id: before[1]!['_id'], pos: 'five' },
+      { _id: recordsBefore[0]!['_id'], pos: 5 },
+      { _id: recordsBefore[1]!['_id'], pos: 'five' },
     ];
-    const failed = await importRecords(datasetId, { commit_mode, records, validation_params: { raise_on_errors: true } }); // prettier-ignore
-    expect(failed).toMatchObject({ status: 'failed', dataset_commits: [], metadata: { validation: { errors_count: 1, error_codes: [301] } } }); // prettier-ignore
-    expect(failed['error_message']).toMatch(/pos/);
-    expect(await fetchRecords(datasetId)).toEqual(before);
+    const failedImport = await importRecords(datasetId, { commit_mode, records, validation_params: { raise_on_errors: true } }); // prettier-ignore
+    expect(failedImport).toMatchObject({ status: 'failed', dataset_commits: [], metadata: { validation: { errors_count: 1, error_codes: [301] } } }); // prettier-ignore
+    expect(failedImport['error_message']).toMatch(/pos/);
+    expect(await fetchRecords(datasetId)).toEqual(recordsBefore);
   },
 );
 
@@ -209,11 +217,11 @@ test.each([
   'the receipt and a dry run of commit_mode %s count what it does',
   async (commit_mode, counts) => {
     const { datasetId, ids } = await newDatasetOfThree();
-    const before = await fetchRecords(datasetId);
+    const recordsBefore = await fetchRecords(datasetId);
     const records = [{ _id: ids[2], gene: 'X' }, { _id: 'other', gene: 'Y' }, { _id: ids[0], gene: 'Z' }]; // prettier-ignore
     const dryRun = await importRecords(datasetId, { commit_mode, records, dry_run: true });
     expect(dryRun).toMatchObject({ status: 'completed', dataset_commits: [], metadata: { dry_run: counts } }); // prettier-ignore
-    expect(await fetchRecords(datasetId)).toEqual(before);
+    expect(await fetchRecords(datasetId)).toEqual(recordsBefore);
     const completedImport = await importRecords(datasetId, { commit_mode, records });
     const key = commit_mode === 'delete' ? 'deletions' : 'changes';
     expect(completedImport).toMatchObject({ status: 'completed', metadata: { [key]: counts } });
@@ -226,14 +234,14 @@ test.each([
 
 test('a dry run tells what would change, and changes nothing', async () => {
   const { datasetId, ids } = await newDatasetOfThree();
-  const before = await fetchRecords(datasetId);
+  const recordsBefore = await fetchRecords(datasetId);
   const records = [
     { _id: ids[1], gene: 'C' },
     { _id: 'mine', more: 1 },
   ];
   const dryRun = await importRecords(datasetId, { commit_mode: 'upsert', records, dry_run: true });
   expect((dryRun['metadata'] as Json)['dry_run']).toMatchObject({ records_added: 1, records_changed: 1 }); // prettier-ignore
-  expect(await fetchRecords(datasetId)).toEqual(before);
+  expect(await fetchRecords(datasetId)).toEqual(recordsBefore);
 });
 
 test.each<[string, (ids: readonly string[]) => object]>([
@@ -257,14 +265,14 @@ test.each<[string, (ids: readonly string[]) => object]>([
 
 test('files replace records as well, with rejected ones, and a rollback puts the earlier ones back', async () => {
   const { datasetId, ids } = await newDatasetOfThree();
-  const before = await fetchRecords(datasetId);
-  const csv = await newFile(
+  const recordsBefore = await fetchRecords(datasetId);
+  const csvFileId = await newFile(
     'changes.csv',
     `_id,gene,pos\n${ids[2]},X,30\n${ids[0]},Y,ten\nmine,Z,40\n`,
   );
   const job = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
-    object_id: csv,
+    object_id: csvFileId,
     commit_mode: 'upsert',
     target_fields: [{ name: 'pos', data_type: 'long' }],
     validation_params: { on_error: 'reject', max_rejected: 1 },
@@ -279,7 +287,7 @@ test('files replace records as well, with rejected ones, and a rollback puts the
     {},
   );
   expect([rollbackAnswer.status, rollbackAnswer.json['records_total']]).toEqual([201, 3]);
-  expect(await fetchRecords(datasetId)).toEqual(before);
+  expect(await fetchRecords(datasetId)).toEqual(recordsBefore);
   expect(listOf(await ann.get(`/v2/dataset_commits?dataset_id=${datasetId}`)).length).toBe(3);
 });
 
@@ -296,21 +304,21 @@ test('changes at the same time are applied one after the other, each as a whole'
       'completed',
       null,
     ]);
-  const after = await fetchRecords(datasetId);
-  expect(after).toHaveLength(6);
-  const last = after[0]!['last'];
-  for (const record of after.slice(0, 3)) {
+  const recordsAfter = await fetchRecords(datasetId);
+  expect(recordsAfter).toHaveLength(6);
+  const last = recordsAfter[0]!['last'];
+  for (const record of recordsAfter.slice(0, 3)) {
     expect(record).toMatchObject({ f0: 0, f1: 1, f2: 2, f3: 3, f4: 4, f5: 5, last });
   }
-  expect(after.slice(0, 3).map(({ _id }) => _id)).toEqual(ids);
+  expect(recordsAfter.slice(0, 3).map(({ _id }) => _id)).toEqual(ids);
 });
 
 test('a commit that writes no records adds no genome build to the dataset', async () => {
   const datasetId = await newDataset();
   await importRecords(datasetId, { records: [{ n: 1 }, { n: 2 }], genome_build: 'GRCh37' });
-  const [first] = await fetchRecords(datasetId);
+  const [firstRecord] = await fetchRecords(datasetId);
   const genome_build = 'GRCh38';
-  await importRecords(datasetId, { records: [{ _id: first!['_id'] }], commit_mode: 'delete', genome_build }); // prettier-ignore
+  await importRecords(datasetId, { records: [{ _id: firstRecord!['_id'] }], commit_mode: 'delete', genome_build }); // prettier-ignore
   await importRecords(datasetId, { records: [{ n: 2 }], commit_mode: 'delete', id_fields: ['n'], genome_build }); // prettier-ignore
   const object_id = await newFile('none.vcf', '##fileformat=VCFv4.2\n##reference=GRCh38\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n'); // prettier-ignore
   const { status } = (await waitForJob(ann, `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id, genome_build }))}`)).json; // prettier-ignore
@@ -322,18 +330,18 @@ test.each([
   ['overwrite', [{ n: 1, word: 'new' }, { n: 9 }], ['a 0', 'new 1', 'undefined 9']],
   ['upsert', [{ n: 1, word: 'new' }, { n: 9 }], ['a 0', 'new 1', 'undefined 9']],
   ['delete', [{ n: 1 }], ['a 0']],
-])('%s with an Idempotency-Key that is sent twice changes the records once', async (commit_mode, records, expected) => {
+])('%s with an Idempotency-Key that is sent twice changes the records once', async (commit_mode, records, expectedTexts) => {
   const datasetId = await newDataset();
   await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ n: 0, word: 'a' }, { n: 1, word: 'b' }] });
   const body = { dataset_id: datasetId, commit_mode, id_fields: ['n'], records };
-  const key = { 'idempotency-key': `${commit_mode} of ${datasetId}` };
-  const first = await ann.call('POST', '/v2/dataset_imports', body, key);
-  const again = await ann.call('POST', '/v2/dataset_imports', body, key);
-  expect([first.status, again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 201, 'true']);
-  expect(again.json['id']).toBe(first.json['id']);
+  const keyHeader = { 'idempotency-key': `${commit_mode} of ${datasetId}` };
+  const firstAnswer = await ann.call('POST', '/v2/dataset_imports', body, keyHeader);
+  const repeatedAnswer = await ann.call('POST', '/v2/dataset_imports', body, keyHeader);
+  expect([firstAnswer.status, repeatedAnswer.status, repeatedAnswer.headers.get('idempotent-replayed')]).toEqual([201, 201, 'true']);
+  expect(repeatedAnswer.json['id']).toBe(firstAnswer.json['id']);
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, {});
-  const found = (json['results'] as { n: number; word?: string | null }[]).map(({ n, word }) => `${String(word ?? undefined)} ${n}`);
-  expect(found).toEqual(expected);
+  const texts = (json['results'] as { n: number; word?: string | null }[]).map(({ n, word }) => `${String(word ?? undefined)} ${n}`);
+  expect(texts).toEqual(expectedTexts);
   expect((await ann.get(`/v2/datasets/${datasetId}/commits`)).json['total']).toBe(2);
 }); // prettier-ignore
 
@@ -359,21 +367,24 @@ test.each([
 
 test('a commit has the fields of its records, not those of the dataset', async () => {
   const datasetId = await newDataset();
-  const commit = async (body: object): Promise<Json> => {
+  const importCommit = async (body: object): Promise<Json> => {
     const completedImport = await importRecords(datasetId, body);
     return (completedImport['dataset_commits'] as Json[])[0]!;
   };
-  const append = await commit({ records: [{ a: 1, b: 2, c: 3 }] });
+  const append = await importCommit({ records: [{ a: 1, b: 2, c: 3 }] });
   expect(append['fields']).toEqual(['a', 'b', 'c'].map((name) => ({ name, is_new: true })));
   const [{ _id } = {}] = await fetchRecords(datasetId);
-  const second = await commit({ records: [{ a: 4 }] });
-  expect(second['fields']).toEqual([{ name: 'a', is_new: false }]);
-  const overwrite = await commit({ commit_mode: 'overwrite', records: [{ _id, b: 5, d: 6 }] });
+  const secondAppend = await importCommit({ records: [{ a: 4 }] });
+  expect(secondAppend['fields']).toEqual([{ name: 'a', is_new: false }]);
+  const overwrite = await importCommit({
+    commit_mode: 'overwrite',
+    records: [{ _id, b: 5, d: 6 }],
+  });
   expect(overwrite['fields']).toEqual([
     { name: 'b', is_new: false },
     { name: 'd', is_new: true },
   ]);
-  const deletion = await commit({ commit_mode: 'delete', records: [{ _id }] });
+  const deletion = await importCommit({ commit_mode: 'delete', records: [{ _id }] });
   expect(deletion['fields']).toEqual([]);
   const rollback = await ann.post(`/v2/dataset_commits/${String(deletion['id'])}/rollback`, {});
   expect([rollback.status, rollback.json['fields']]).toEqual([201, []]);

@@ -1,2 +1,2 @@
-/* Runs `computed-conditions.test.js` with more random queries over computed fields. */
+/* Runs `computed-conditions.test.ts` with more random queries over computed fields. */
 import './computed-conditions.test.js';

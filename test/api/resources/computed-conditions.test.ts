@@ -5,7 +5,7 @@ import { seed } from '../../seed.js';
 import { caseCountByTier } from '../../tier.js';
 import { pollUntil } from '../../until.js';
 import { startServerFixture } from '../server-fixture.js';
-import { sampleComputedFields, sampleRecords } from '../sample-records.js';
+import { sampleComputedFields, makeSampleRecords } from '../sample-records.js';
 import { grantPermission, idOf, waitForJob, type Client } from '../server.js';
 
 /*
@@ -17,12 +17,12 @@ const { server, ann, vaultId, newDataset } = await startServerFixture();
 const genes = ['BRCA1', 'TP53', 'EGFR', 'Kras', null];
 const words = ['stop gained', 'stop lost', 'splice site', 'missense', ''];
 const generatedRecordCount = 600;
-const records = sampleRecords(generatedRecordCount, genes).map((record, i) => ({
+const records = makeSampleRecords(generatedRecordCount, genes).map((record, i) => ({
   ...record,
   note: words[(i * 3 + Math.floor(i / 5)) % 5],
 }));
 
-const fields = [
+const computedFields = [
   ...sampleComputedFields,
   { name: 'label', expression: "(record.gene or 'none').lower() + str(record.i % 7)", data_type: 'string' },
   { name: 'isBig', expression: 'record.i > 300', data_type: 'boolean' },
@@ -43,47 +43,45 @@ beforeAll(async () => {
     expect((await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json['status']).toBe('completed'); // prettier-ignore
   }
   await migrateRecords({ target_id: sourceId, commit_mode: 'delete', source_params: { filters: [['i__range', [40, 60]]] } }); // prettier-ignore
-  await migrateRecords({ target_id: storedTwinId, target_fields: fields });
+  await migrateRecords({ target_id: storedTwinId, target_fields: computedFields });
 });
 
 async function migrateRecords(body: object): Promise<void> {
-  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
     source_id: sourceId,
     ...body,
   });
-  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
-    201,
-    expect.any(String),
-  ]);
-  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
-const query = (body: object, who: Client = ann) => who.post(`/v2/datasets/${sourceId}/data`, body);
-const queryComputed = (body: object, who?: Client) =>
-  query({ target_fields: fields, ...body }, who);
+const query = (body: object, client: Client = ann) =>
+  client.post(`/v2/datasets/${sourceId}/data`, body);
+const queryComputed = (body: object, client?: Client) =>
+  query({ target_fields: computedFields, ...body }, client);
 
 /** Returns the numbers of the records in an answer, and other properties that do not depend on how the answer was computed. */
-function answerSummary({ status, json, text }: Awaited<ReturnType<typeof query>>): object {
+function summaryOf({ status, json, text }: Awaited<ReturnType<typeof query>>): object {
   if (status !== 200) return { status, text };
   const { results, total, offset, facets } = json;
   return { total, offset, facets, rows: (results as readonly { i: number }[]).map(({ i }) => i) };
 }
 
 /** Expects that a query gives the same answer over computed fields as over stored fields. */
-async function expectSameAsStored(body: object, message = ''): Promise<number> {
-  const askedBody = { limit: 20, ...body, fields: ['i'] };
-  const [own, twin] = [
-    await queryComputed(askedBody),
-    await ann.post(`/v2/datasets/${storedTwinId}/data`, askedBody),
+async function expectSameAsStored(body: object, caseName = ''): Promise<number> {
+  const sentBody = { limit: 20, ...body, fields: ['i'] };
+  const [computedAnswer, storedAnswer] = [
+    await queryComputed(sentBody),
+    await ann.post(`/v2/datasets/${storedTwinId}/data`, sentBody),
   ];
-  expect([twin.status, message, askedBody, answerSummary(own)]).toEqual([
+  expect([storedAnswer.status, caseName, sentBody, summaryOf(computedAnswer)]).toEqual([
     200,
-    message,
-    askedBody,
-    answerSummary(twin),
+    caseName,
+    sentBody,
+    summaryOf(storedAnswer),
   ]);
-  return twin.json['total'] as number;
+  return storedAnswer.json['total'] as number;
 }
 
 describe('as if the fields were stored', () => {
@@ -104,18 +102,16 @@ describe('as if the fields were stored', () => {
     [{ ordering: ['-label', '-depth'], offset: 40 }, 500],
     [{ facets: ['symbol', 'note'], filters: [['note', 'missense']] }, 50],
     [{ filters: [['_id', 'none'], ['depth', 1]] }, 0],
-  ])('%j', async (body, least) => {
-    expect(await expectSameAsStored(body)).toBeGreaterThanOrEqual(least);
+  ])('%j', async (body, leastTotal) => {
+    expect(await expectSameAsStored(body)).toBeGreaterThanOrEqual(leastTotal);
   }); // prettier-ignore
 
   test('a stored query ranks the records that a computed field leaves', async () => {
     const body = { query: 'note:stop OR note:gained', filters: [['label__prefix', 'tp']] };
-    const plainResult = answerSummary(
-      await query({ query: body.query, limit: 1000, fields: ['i'] }),
-    );
-    const keptRows = (plainResult as { rows: readonly number[] }).rows.filter((i) => records[i]!.gene === 'TP53'); // prettier-ignore
-    expect(answerSummary(await queryComputed({ ...body, limit: 1000, fields: ['i'] }))).toMatchObject({ rows: keptRows, total: keptRows.length }); // prettier-ignore
-    expect(keptRows.length).toBeGreaterThan(10);
+    const storedSummary = summaryOf(await query({ query: body.query, limit: 1000, fields: ['i'] }));
+    const matchingRows = (storedSummary as { rows: readonly number[] }).rows.filter((i) => records[i]!.gene === 'TP53'); // prettier-ignore
+    expect(summaryOf(await queryComputed({ ...body, limit: 1000, fields: ['i'] }))).toMatchObject({ rows: matchingRows, total: matchingRows.length }); // prettier-ignore
+    expect(matchingRows.length).toBeGreaterThan(10);
   });
 
   test(`random queries (STRANDLAKE_SEED=${seed})`, async () => {
@@ -134,13 +130,16 @@ const textFields = ['label', 'symbol', 'gene', 'tags', 'note'];
 
 function randomFilter(next: Random, depth: number): unknown {
   const kind = Math.floor(next() * (depth > 2 ? 5 : 8));
-  const number = (): number => Math.floor(next() * 40) / 2;
-  const text = (): string => pickRandom(next, ['brca1', 'tp533', 'kras0', 'egfr', 'x1', 'TP53', 'missense', 'none2']); // prettier-ignore
-  if (kind === 0) return [`${pickRandom(next, numericFields)}__${pickRandom(next, ['gt', 'lt', 'gte', 'lte'])}`, number()]; // prettier-ignore
-  if (kind === 1) return [`${pickRandom(next, numericFields)}__range`, [number(), number() + 20]];
-  if (kind === 2) return [`${pickRandom(next, textFields)}${pickRandom(next, ['', '__contains', '__prefix', '__iexact'])}`, text()]; // prettier-ignore
+  const randomNumber = (): number => Math.floor(next() * 40) / 2;
+  const randomText =
+    (): string => pickRandom(next, ['brca1', 'tp533', 'kras0', 'egfr', 'x1', 'TP53', 'missense', 'none2']); // prettier-ignore
+  if (kind === 0) return [`${pickRandom(next, numericFields)}__${pickRandom(next, ['gt', 'lt', 'gte', 'lte'])}`, randomNumber()]; // prettier-ignore
+  if (kind === 1)
+    return [`${pickRandom(next, numericFields)}__range`, [randomNumber(), randomNumber() + 20]];
+  if (kind === 2) return [`${pickRandom(next, textFields)}${pickRandom(next, ['', '__contains', '__prefix', '__iexact'])}`, randomText()]; // prettier-ignore
   if (kind === 3) return [pickRandom(next, [...numericFields, ...textFields]), null];
-  if (kind === 4) return [`${pickRandom(next, textFields)}__in`, [text(), text(), text()]];
+  if (kind === 4)
+    return [`${pickRandom(next, textFields)}__in`, [randomText(), randomText(), randomText()]];
   const items = Array.from({ length: 1 + Math.floor(next() * 3) }, () => randomFilter(next, depth + 1)); // prettier-ignore
   return { [pickRandom(next, ['and', 'or', 'not'])]: items };
 }
@@ -177,14 +176,14 @@ describe('pages', () => {
   test('by cursor are the same as one page', async () => {
     const body = { filters: [['x__lt', 4]], ordering: ['x'], fields: ['i'], target_fields: [x] };
     const wholeAnswer = await query({ ...body, limit: 1000 });
-    const all: unknown[] = [];
+    const pagedResults: unknown[] = [];
     for (let cursor: unknown = true; cursor !== null;) {
       const { json } = await query({ ...body, cursor, limit: 70 });
-      all.push(...(json['results'] as readonly unknown[]));
+      pagedResults.push(...(json['results'] as readonly unknown[]));
       cursor = json['cursor'];
     }
-    expect(all).toEqual(wholeAnswer.json['results']);
-    expect(all).toHaveLength(wholeAnswer.json['total'] as number);
+    expect(pagedResults).toEqual(wholeAnswer.json['results']);
+    expect(pagedResults).toHaveLength(wholeAnswer.json['total'] as number);
   });
 
   test('of JSON lines, in a batch, and after records are made of each', async () => {
@@ -213,9 +212,9 @@ describe('pages', () => {
       target_fields: [x],
     };
     const { json } = await ann.get(`/v2/datasets/${sourceId}/commits`);
-    const first = (json['data'] as readonly { id: number }[]).at(-1)!.id;
-    expect(answerSummary(await query(body))).toMatchObject({ rows: [30, 70] });
-    expect(answerSummary(await query({ ...body, as_of: first }))).toMatchObject({ rows: [30, 40, 50, 60, 70] }); // prettier-ignore
+    const firstCommitId = (json['data'] as readonly { id: number }[]).at(-1)!.id;
+    expect(summaryOf(await query(body))).toMatchObject({ rows: [30, 70] });
+    expect(summaryOf(await query({ ...body, as_of: firstCommitId }))).toMatchObject({ rows: [30, 40, 50, 60, 70] }); // prettier-ignore
   });
 });
 
@@ -234,8 +233,8 @@ describe('costs', () => {
       ],
       target_fields: [x],
     };
-    const first = await costsOf(body);
-    expect(first).toMatchObject({
+    const firstCosts = await costsOf(body);
+    expect(firstCosts).toMatchObject({
       fields: ['x'],
       records: 30,
       is_cached: false,
@@ -266,9 +265,9 @@ describe('costs', () => {
     const userField = { name: 'mine', expression: "user()['name']", data_type: 'string' };
     const body = { filters: [['mine', 'ann']], target_fields: [userField] };
     expect(await costsOf(body)).toMatchObject({ is_cached: false });
-    const folders = readdirSync(server.data.fileTables).length;
+    const tableCount = readdirSync(server.data.fileTables).length;
     expect(await costsOf(body)).toMatchObject({ is_cached: false });
-    expect(readdirSync(server.data.fileTables)).toHaveLength(folders);
+    expect(readdirSync(server.data.fileTables)).toHaveLength(tableCount);
     const bob = await server.user('bob');
     await grantPermission(server, vaultId, bob, 'read');
     expect([(await query(body)).json['total'], (await query(body, bob)).json['total']]).toEqual([579, 0]); // prettier-ignore
@@ -276,19 +275,20 @@ describe('costs', () => {
 
   test('end when the client leaves', async () => {
     const expression = 'len([j for j in range(300000)])';
-    const leave = new AbortController();
+    const abortController = new AbortController();
     const sentQuery = fetch(`${server.url}/v2/datasets/${sourceId}/data`, {
       method: 'POST',
       headers: { authorization: `Bearer ${ann.token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ filters: [['x', 1]], target_fields: [{ name: 'x', expression }] }),
-      signal: leave.signal,
+      signal: abortController.signal,
     }).catch((error: unknown) => (error as Error).name);
-    const working = async (): Promise<number | undefined> => server.scheduler.status().working[0];
-    await pollUntil(async () => (await working()) !== undefined);
-    const task = (await working())!;
-    leave.abort();
+    const findWorkingTaskId = async (): Promise<number | undefined> =>
+      server.scheduler.status().working[0];
+    await pollUntil(async () => (await findWorkingTaskId()) !== undefined);
+    const taskId = (await findWorkingTaskId())!;
+    abortController.abort();
     expect(await sentQuery).toBe('AbortError');
-    await pollUntil(async () => (await server.catalog.tasks.get(task))!.status === 'canceled');
+    await pollUntil(async () => (await server.catalog.tasks.get(taskId))!.status === 'canceled');
   });
 });
 
@@ -302,9 +302,9 @@ describe('400', () => {
     [{ facets: { x: { facet_type: 'histogram', interval: 0 } } }, { facets: [expect.stringContaining('interval')] }],
     [{ filters: [['x', 1]], limit: -1 }, { limit: [expect.stringContaining('-1')] }],
     [{ filters: [['x', 1]], annotator_params: { pre_annotation_expression: 'record' } }, { filters: [expect.stringContaining('pre_annotation_expression')] }],
-  ])('%j', async (body, wanted) => {
+  ])('%j', async (body, expectedErrors) => {
     const { status, json } = await query({ target_fields: [x], ...body });
-    expect([status, json]).toEqual([400, wanted]);
+    expect([status, json]).toEqual([400, expectedErrors]);
   }); // prettier-ignore
 });
 
@@ -317,9 +317,9 @@ test('tables end with their dataset', async () => {
   await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const body = { filters: [['x', 2]], target_fields: [{ name: 'x', expression: 'record.a + 1' }] };
   expect((await ann.post(`/v2/datasets/${id}/data`, body)).json['total']).toBe(1);
-  const ownTables = (): readonly string[] =>
+  const listOwnTables = (): readonly string[] =>
     readdirSync(server.data.fileTables).filter((name) => name.startsWith(`${id}-`));
-  expect(ownTables()).toHaveLength(1);
+  expect(listOwnTables()).toHaveLength(1);
   expect((await ann.delete(`/v2/datasets/${id}`)).status).toBeLessThan(300);
-  expect(ownTables()).toEqual([]);
+  expect(listOwnTables()).toEqual([]);
 });

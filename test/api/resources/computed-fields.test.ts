@@ -25,28 +25,28 @@ const genes = [
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann');
-  const vault = idOf(await ann.post('/v2/vaults', { name: 'shared' }));
+  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'shared' }));
   const newFilledDataset = async (
     name: string,
     rows: readonly object[],
     target_fields: readonly object[],
   ) => {
-    const dataset = idOf(await ann.post('/v2/datasets', { vault_id: vault, name }));
-    const body = { dataset_id: dataset, records: rows, target_fields };
-    const id = idOf(await ann.post('/v2/dataset_imports', body));
-    await pollUntil(async () => (await ann.get(`/v2/dataset_imports/${id}`)).json['status'] === 'completed'); // prettier-ignore
-    return dataset;
+    const createdDatasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
+    const body = { dataset_id: createdDatasetId, records: rows, target_fields };
+    const importId = idOf(await ann.post('/v2/dataset_imports', body));
+    await pollUntil(async () => (await ann.get(`/v2/dataset_imports/${importId}`)).json['status'] === 'completed'); // prettier-ignore
+    return createdDatasetId;
   };
   datasetId = await newFilledDataset('cohort', records, [{ name: 'vaf', data_type: 'double' }]);
   genesDatasetId = await newFilledDataset('genes', genes, []);
 });
 afterAll(() => server.close());
 
-const query = (body: object, who = ann) => who.post(`/v2/datasets/${datasetId}/data`, body);
+const query = (body: object, client = ann) => client.post(`/v2/datasets/${datasetId}/data`, body);
 
 /** Returns the records in the answer to a query. */
-async function fetchResults(body: object, who = ann): Promise<readonly unknown[]> {
-  const { status, json, text } = await query(body, who);
+async function fetchResults(body: object, client = ann): Promise<readonly unknown[]> {
+  const { status, json, text } = await query(body, client);
   if (status !== 200) throw new Error(text);
   return json['results'] as readonly unknown[];
 }
@@ -74,14 +74,14 @@ describe('what expressions see', () => {
     ['value', {}, [null, null, null, null]],
     ['len(record._id) == len(record._commit)', {}, [false, false, false, false]],
     ['user()["name"]', {}, ['ann', 'ann', 'ann', 'ann']],
-  ])('%s', async (expression, more, wanted) => {
-    expect(await fetchComputedValues(expression, more)).toEqual(wanted);
+  ])('%s', async (expression, more, expected) => {
+    expect(await fetchComputedValues(expression, more)).toEqual(expected);
   }); // prettier-ignore
 
   test('variables of data, and the dataset', async () => {
     const target_fields = [{ name: 'x', expression: '[source_dataset, add + 1]' }];
-    const [first] = await fetchResults({ limit: 1, fields: ['variant'], target_fields, annotator_params: { data: { add: 2 } } }); // prettier-ignore
-    expect(first).toEqual({ variant: 'v1', x: [String(datasetId), 3] });
+    const [firstResult] = await fetchResults({ limit: 1, fields: ['variant'], target_fields, annotator_params: { data: { add: 2 } } }); // prettier-ignore
+    expect(firstResult).toEqual({ variant: 'v1', x: [String(datasetId), 3] });
   });
 
   test('results are those of annotate for the same records', async () => {
@@ -94,9 +94,12 @@ describe('what expressions see', () => {
     ];
     const plainResults = await fetchResults({ fields: ['variant', 'gene', 'vaf'] });
     const annotateAnswer = await ann.post('/v1/annotate', { records: plainResults, fields });
-    const found = await fetchResults({ fields: ['variant', 'gene', 'vaf'], target_fields: fields });
-    expect(found).toEqual(annotateAnswer.json['results']);
-    expect(found).toHaveLength(4);
+    const queryResults = await fetchResults({
+      fields: ['variant', 'gene', 'vaf'],
+      target_fields: fields,
+    });
+    expect(queryResults).toEqual(annotateAnswer.json['results']);
+    expect(queryResults).toHaveLength(4);
   });
 });
 
@@ -114,17 +117,17 @@ describe('what the answer has', () => {
     [{ fields: ['info.AF'], target_fields: [{ name: 'y', expression: 'len(record.info)' }] }, { info: { AF: 1, CSQ: ['stop'] }, y: 2 }],
     [{ fields: [], exclude_fields: ['_id', '_commit', 'info.AF', 'vaf', 'ad', 'gene'], target_fields: [{ name: 'y', expression: 'record.info.AF' }] }, { variant: 'v1', info: { CSQ: ['stop'] }, y: 1 }],
     [{ fields: ['variant'], target_fields: [{ name: 'y', expression: '1', is_transient: true }] }, { variant: 'v1' }],
-  ])('%j', async (more, wanted) => {
-    expect((await fetchResults({ limit: 1, target_fields: [x], ...more }))[0]).toEqual(wanted);
+  ])('%j', async (more, expected) => {
+    expect((await fetchResults({ limit: 1, target_fields: [x], ...more }))[0]).toEqual(expected);
   }); // prettier-ignore
 
   test('errors concern one field of one record, and may be left out', async () => {
     const target_fields = [{ name: 'x', expression: '1 / (record.ad[0] - 3)' }];
     const body = { fields: ['variant'], target_fields };
-    const failed = { variant: 'v2', x: null };
+    const failedRecord = { variant: 'v2', x: null };
     expect(await fetchResults(body)).toMatchObject([
       {},
-      { ...failed, _errors: { x: 'division by zero (line 1, column 3)' } },
+      { ...failedRecord, _errors: { x: 'division by zero (line 1, column 3)' } },
       { x: null, _errors: { x: 'list index out of range (line 1, column 15)' } },
       { x: 0.25 },
     ]);
@@ -132,7 +135,7 @@ describe('what the answer has', () => {
       ...body,
       annotator_params: { include_errors: false },
     });
-    expect(quietResults[1]).toEqual(failed);
+    expect(quietResults[1]).toEqual(failedRecord);
   });
 
   test('explode changes the number of records, not total, offset and limit', async () => {
@@ -156,9 +159,9 @@ describe('what the answer has', () => {
 
   test('pages by cursor have the same records', async () => {
     const body = { fields: ['variant'], target_fields: [x], limit: 3 };
-    const first = await query({ ...body, cursor: true });
-    const second = await query({ ...body, cursor: first.json['cursor'] });
-    const bothResults = [first, second].flatMap(
+    const firstPage = await query({ ...body, cursor: true });
+    const secondPage = await query({ ...body, cursor: firstPage.json['cursor'] });
+    const bothResults = [firstPage, secondPage].flatMap(
       ({ json }) => json['results'] as readonly unknown[],
     );
     expect(bothResults).toEqual(await fetchResults({ ...body, limit: 10 }));
@@ -167,25 +170,29 @@ describe('what the answer has', () => {
   test('JSON lines and CSV have them too, with the number of records before expressions change it', async () => {
     const body = { fields: ['variant'], limit: 2, target_fields: [x] };
     const path = `/v2/datasets/${datasetId}/data`;
-    const page = (accept: string, more: object = {}) =>
+    const fetchPage = (accept: string, more: object = {}) =>
       ann.call('POST', path, JSON.stringify({ ...body, ...more }), { accept });
-    const lines = await page('application/x-ndjson');
+    const lines = await fetchPage('application/x-ndjson');
     expect(lines.text).toBe('{"variant":"v1","x":"BRCA1"}\n{"variant":"v2","x":"TP53"}\n');
-    const csv = await page('text/csv', { annotator_params: { post_annotation_expression: '[record] * 2' } }); // prettier-ignore
+    const csv = await fetchPage('text/csv', { annotator_params: { post_annotation_expression: '[record] * 2' } }); // prettier-ignore
     expect(csv.text).toBe('variant,x\r\nv1,BRCA1\r\nv1,BRCA1\r\nv2,TP53\r\nv2,TP53\r\n');
     for (const { headers } of [lines, csv])
       expect([headers.get('x-total'), headers.get('x-next-offset')]).toEqual(['4', '2']);
-    const emptyPage = await page('text/csv', { filters: [['x', 'none']] });
+    const emptyPage = await fetchPage('text/csv', { filters: [['x', 'none']] });
     expect([emptyPage.text, emptyPage.headers.get('x-total')]).toEqual(['variant,x\r\n', '0']);
     for (const more of [{ facets: ['x'] }, { explain: true }]) {
-      const refusedAnswer = await page('text/csv', more);
+      const refusedAnswer = await fetchPage('text/csv', more);
       expect([refusedAnswer.status, Object.keys(refusedAnswer.json)]).toEqual([
         400,
         Object.keys(more),
       ]);
     }
-    const error = await page('text/csv', { target_fields: [{ name: 'x', expression: '1 / len(record.ad[:1])' }], offset: 2, limit: 1 }); // prettier-ignore
-    expect(error.text).toBe('variant,x,_errors.x\r\nv3,,"division by zero (line 1, column 3)"\r\n');
+    const errorPage = await fetchPage('text/csv', {
+      target_fields: [{ name: 'x', expression: '1 / len(record.ad[:1])' }], offset: 2, limit: 1,
+    }); // prettier-ignore
+    expect(errorPage.text).toBe(
+      'variant,x,_errors.x\r\nv3,,"division by zero (line 1, column 3)"\r\n',
+    );
     expect(readdirSync(server.data.fileTables).filter((name) => name.startsWith('page'))).toEqual([]); // prettier-ignore
   });
 
@@ -231,8 +238,8 @@ test('filters, ordering and facets see the stored values of a field that the que
 });
 
 describe('dataset functions', () => {
-  /** Returns the request that `Query.join` of the Python client sends (`query.py` of the client). */
-  const join = (id: number | string) => ({
+  /** Returns the body of the request that `Query.join` of the Python client sends (`query.py` of the client). */
+  const joinBodyOf = (id: number | string) => ({
     fields: ['variant', 'gene'],
     target_fields: [
       {
@@ -265,7 +272,7 @@ describe('dataset functions', () => {
 
   test('join two datasets', async () => {
     const suppressor = 'tumour suppressor';
-    const found = [
+    const expectedRecords = [
       { variant: 'v1', gene: 'BRCA1', role: suppressor },
       { variant: 'v1', gene: 'BRCA1', role: 'repair' },
       { variant: 'v2', gene: 'TP53', role: suppressor },
@@ -273,17 +280,20 @@ describe('dataset functions', () => {
       { variant: 'v4', gene: 'BRCA1', role: suppressor },
       { variant: 'v4', gene: 'BRCA1', role: 'repair' },
     ];
-    expect(await fetchResults(join(genesDatasetId))).toEqual(found);
+    expect(await fetchResults(joinBodyOf(genesDatasetId))).toEqual(expectedRecords);
   });
 
   test('have the rights of the user who queries', async () => {
     const bob = await server.user('bob');
-    const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
-    const secret = idOf(await bob.post('/v2/datasets', { vault_id: vault, name: 'secret' }));
-    const [first] = await fetchResults(join(secret));
-    const [missing] = await fetchResults(join(1));
-    const text = (value: unknown): string => JSON.stringify(value).replace(String(secret), '1');
-    expect(text(first)).toContain('Dataset query failed');
-    expect(text(first)).toBe(text(missing));
+    const secretVaultId = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
+    const secretDatasetId = idOf(
+      await bob.post('/v2/datasets', { vault_id: secretVaultId, name: 'secret' }),
+    );
+    const [secretRecord] = await fetchResults(joinBodyOf(secretDatasetId));
+    const [missingRecord] = await fetchResults(joinBodyOf(1));
+    const textWithoutId = (value: unknown): string =>
+      JSON.stringify(value).replace(String(secretDatasetId), '1');
+    expect(textWithoutId(secretRecord)).toContain('Dataset query failed');
+    expect(textWithoutId(secretRecord)).toBe(textWithoutId(missingRecord));
   });
 });

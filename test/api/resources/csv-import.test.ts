@@ -29,11 +29,11 @@ async function fetchRecords(
   return page.json['results'] as Record<string, unknown>[];
 }
 
-test('a packed CSV file becomes records whose fields keep their order', async () => {
+test('a gzip-compressed CSV file becomes records whose fields keep their order', async () => {
   const datasetId = await newDataset('genes');
   const text = 'symbol,start,note\nBRCA2,32315474,"two\nlines, and ""more"""\nTP53,7668402,\n';
-  const done = await importFile(datasetId, await newFile('genes.csv.gz', gzipSync(text)));
-  expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+  const endedImport = await importFile(datasetId, await newFile('genes.csv.gz', gzipSync(text)));
+  expect([endedImport['status'], endedImport['error_message']]).toEqual(['completed', null]);
   expect(await fetchRecords(datasetId)).toEqual([
     { symbol: 'BRCA2', start: 32315474, note: 'two\nlines, and "more"' },
     { symbol: 'TP53', start: 7668402, note: null },
@@ -66,8 +66,8 @@ test('a large file with cells over many lines comes in whole, in its order', asy
   const datasetId = await newDataset('large');
   const objectId = await newFile('large.csv', `n,cell,late\r\n${rows.join('\r\n')}\r\n`);
   expect((await importFile(datasetId, objectId))['error_message']).toBeNull();
-  const found = await fetchRecords(datasetId, { fields: ['n'], limit: 2000 });
-  expect(found.map(({ n }) => n)).toEqual(rows.map((_, i) => i));
+  const pagedRecords = await fetchRecords(datasetId, { fields: ['n'], limit: 2000 });
+  expect(pagedRecords.map(({ n }) => n)).toEqual(rows.map((_, i) => i));
   expect(await fetchRecords(datasetId, { offset: 7, limit: 1 })).toEqual([
     { n: 7, cell, late: '7' },
   ]);
@@ -79,8 +79,8 @@ test('a large file with cells over many lines comes in whole, in its order', asy
 test('what is wrong is told with file and line, and wrong parameters with the request', async () => {
   const datasetId = await newDataset('odd');
   const objectId = await newFile('odd.csv', 'a,b\n1,2\n1,"2\n');
-  const done = await importFile(datasetId, objectId);
-  expect([done['status'], done['error_message']]).toEqual([
+  const endedImport = await importFile(datasetId, objectId);
+  expect([endedImport['status'], endedImport['error_message']]).toEqual([
     'failed',
     'odd.csv, line 3: a quote that is opened here is never closed',
   ]);
@@ -98,8 +98,8 @@ test('what is wrong is told with file and line, and wrong parameters with the re
 });
 
 async function importInto(datasetId: number, body: object): Promise<Record<string, unknown>> {
-  const created = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...body });
-  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
+  const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...body });
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json['metadata'] as Record<string, unknown>;
 }
@@ -138,25 +138,31 @@ test('the CSV of an export, edited, changes members of objects and lists', async
     { id: 'c', info: { DP: 7 }, mixed: 5 },
   ]; // prettier-ignore
   await importInto(datasetId, { records });
-  const before = await stateOf(datasetId);
+  const stateBefore = await stateOf(datasetId);
   const text = await exportCsv(datasetId);
   const counts = { records_added: 0, records_changed: 3 };
   expect(await upsertFile(datasetId, text)).toMatchObject(counts);
-  expect(await stateOf(datasetId)).toEqual(before);
+  expect(await stateOf(datasetId)).toEqual(stateBefore);
 
-  const edited = text.replace('0.25', '0.75').replace('me, you', 'them').replace('""Y""', '""Z""');
-  expect(await upsertFile(datasetId, edited)).toMatchObject(counts);
-  const [a, b, c] = before.records;
+  const editedText = text
+    .replace('0.25', '0.75')
+    .replace('me, you', 'them')
+    .replace('""Y""', '""Z""');
+  expect(await upsertFile(datasetId, editedText)).toMatchObject(counts);
+  const [a, b, c] = stateBefore.records;
   expect(await stateOf(datasetId)).toEqual({
-    fields: before.fields,
+    fields: stateBefore.fields,
     records: [
       { ...a, info: { AF: 0.5, DP: 10, genes: ['X', 'Z'] } },
       { ...b, info: { AF: 0.75, call: { by: 'them' } } },
       c,
     ],
   });
-  const found = await fetchRecords(datasetId, { filters: [['info.AF__gte', 0.5]], fields: ['id'] });
-  expect(found).toEqual([{ id: 'a' }, { id: 'b' }]);
+  const matchingRecords = await fetchRecords(datasetId, {
+    filters: [['info.AF__gte', 0.5]],
+    fields: ['id'],
+  });
+  expect(matchingRecords).toEqual([{ id: 'a' }, { id: 'b' }]);
 });
 
 test.each([
@@ -171,23 +177,23 @@ test.each([
   const datasetId = await newDataset(name);
   const object_id = await newFile(name, readFileSync(`test/fixtures/${path}`));
   await importInto(datasetId, { object_id });
-  const before = await stateOf(datasetId);
+  const stateBefore = await stateOf(datasetId);
   expect(await upsertFile(datasetId, await exportCsv(datasetId))).toMatchObject({ records_added: 0 }); // prettier-ignore
-  expect(await stateOf(datasetId)).toEqual(before);
+  expect(await stateOf(datasetId)).toEqual(stateBefore);
 });
 
 test('a dotted header of a declared type fills the member that the dataset has', async () => {
   const datasetId = await newDataset('declared');
-  const created = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ id: 'a', info: { AF: 0.5 } }] }); // prettier-ignore
-  await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
-  const later = await ann.post('/v2/dataset_imports', {
+  const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ id: 'a', info: { AF: 0.5 } }] }); // prettier-ignore
+  await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  const laterImport = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
     object_id: await newFile('declared.csv', 'id,info.AF\na,0.25\n'),
     commit_mode: 'upsert',
     id_fields: ['id'],
     target_fields: [{ name: 'info.AF', data_type: 'double' }],
   });
-  await waitForJob(ann, `/v2/dataset_imports/${idOf(later)}`);
+  await waitForJob(ann, `/v2/dataset_imports/${idOf(laterImport)}`);
   expect(await fetchRecords(datasetId)).toEqual([{ id: 'a', info: { AF: 0.25 } }]);
 });
 

@@ -9,7 +9,7 @@ let datasetId: number;
 
 const { server, ann, vaultId } = await startServerFixture();
 /** A server without columns in memory, which reads the records of a page itself. */
-const withoutColumns = await startServerFixture({ queryCacheMb: 0 });
+const columnlessFixture = await startServerFixture({ queryCacheMb: 0 });
 beforeAll(async () => {
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   await addRecords(0, 25);
@@ -31,21 +31,21 @@ const numbersOfPage = (json: Record<string, unknown>): number[] =>
 
 test('a cursor reads one version while records are added, and ends with null (Q8)', async () => {
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
-    const before = numbersOfPage(await fetchDataPage({ ...query, limit: 1_000 }));
-    const found: number[] = [];
+    const expectedNumbers = numbersOfPage(await fetchDataPage({ ...query, limit: 1_000 }));
+    const pagedNumbers: number[] = [];
     let cursor: unknown = true;
-    let pages = 0;
+    let pageCount = 0;
     while (cursor !== null) {
       const json = await fetchDataPage({ ...query, limit: 4, cursor, facets: { even: {} } });
-      expect(json).toMatchObject({ total: before.length, offset: null });
+      expect(json).toMatchObject({ total: expectedNumbers.length, offset: null });
       // Only the first page of a query has facets.
       expect(Object.hasOwn(json, 'facets')).toBe(cursor === true);
-      found.push(...numbersOfPage(json));
+      pagedNumbers.push(...numbersOfPage(json));
       cursor = json['cursor'];
-      if ((pages += 1) === 2) await addRecords(100, 3);
+      if ((pageCount += 1) === 2) await addRecords(100, 3);
     }
-    expect(found).toEqual(before);
-    expect(pages).toBe(Math.ceil(before.length / 4));
+    expect(pagedNumbers).toEqual(expectedNumbers);
+    expect(pageCount).toBe(Math.ceil(expectedNumbers.length / 4));
   }
 });
 
@@ -58,26 +58,29 @@ test.each(['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.str
       if (accept === 'text/csv') return lines.slice(1).map(Number);
       return lines.map((line) => (JSON.parse(line) as { n: number }).n);
     };
-    const computed = { name: 'n', expression: 'record.n', data_type: 'long' };
-    for (const query of [{}, { ordering: ['-n'] }, { target_fields: [computed] }]) {
-      const asked = { ...query, fields: ['n'] };
-      const before = numbersOfPage(await fetchDataPage({ ...asked, limit: 1_000 }));
-      const found: number[] = [];
+    const computedField = { name: 'n', expression: 'record.n', data_type: 'long' };
+    for (const query of [{}, { ordering: ['-n'] }, { target_fields: [computedField] }]) {
+      const queryBody = { ...query, fields: ['n'] };
+      const expectedNumbers = numbersOfPage(await fetchDataPage({ ...queryBody, limit: 1_000 }));
+      const pagedNumbers: number[] = [];
       let cursor: string | true | null = true;
       for (let pages = 1; cursor !== null; pages++) {
         const answer: Response = await fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
           method: 'POST',
           headers: { authorization: `Bearer ${ann.token}`, accept },
-          body: JSON.stringify({ ...asked, limit: 10, cursor }),
+          body: JSON.stringify({ ...queryBody, limit: 10, cursor }),
         });
-        expect([answer.status, answer.headers.get('x-total')]).toEqual([200, `${before.length}`]);
+        expect([answer.status, answer.headers.get('x-total')]).toEqual([
+          200,
+          `${expectedNumbers.length}`,
+        ]);
         expect(answer.headers.get('x-next-offset')).toBeNull();
         expect(answer.headers.get('access-control-expose-headers')).toContain('X-Next-Cursor');
-        found.push(...decode(Buffer.from(await answer.arrayBuffer())));
+        pagedNumbers.push(...decode(Buffer.from(await answer.arrayBuffer())));
         cursor = answer.headers.get('x-next-cursor');
         if (pages === 2) await addRecords(200, 3);
       }
-      expect(found).toEqual(before);
+      expect(pagedNumbers).toEqual(expectedNumbers);
     }
   },
 );
@@ -89,40 +92,43 @@ test('a cursor that is too long for a header is refused, in JSON it is not', asy
   const body = { fields: ['text'], ordering: ['text'], limit: 2, cursor: true };
   const path = `/v2/datasets/${id}/data`;
   const headers = { authorization: `Bearer ${ann.token}`, accept: 'text/csv' };
-  const ask = (more: object): Promise<Response> =>
+  const requestPage = (more: object): Promise<Response> =>
     fetch(server.url + path, {
       method: 'POST',
       headers,
       body: JSON.stringify({ ...body, ...more }),
     });
-  const refused = await ask({});
-  expect([refused.status, await refused.json()]).toEqual([
+  const refusedAnswer = await requestPage({});
+  expect([refusedAnswer.status, await refusedAnswer.json()]).toEqual([
     400,
     { cursor: [expect.stringContaining('too long')] },
   ]);
   const { cursor } = (await ann.post(path, body)).json;
-  const last = await ask({ cursor });
-  expect([last.status, (await last.text()).length]).toEqual([200, 'text\r\n'.length + 4_002]);
+  const lastAnswer = await requestPage({ cursor });
+  expect([lastAnswer.status, (await lastAnswer.text()).length]).toEqual([
+    200,
+    'text\r\n'.length + 4_002,
+  ]);
 });
 
 const testOnLinux = process.platform === 'linux' ? test : test.skip;
 
 testOnLinux('R4: a page that is refused while its records are being read leaves no file open', async () => {
-  const id = await withoutColumns.newDataset();
+  const id = await columnlessFixture.newDataset();
   const texts = Array.from({ length: 1_001 }, (_, i) => `${i + 10_000}`);
   texts[999] += 'x'.repeat(4_000);
-  await withoutColumns.runImport({ dataset_id: id, records: texts.map((text) => ({ text })) });
-  /** The number of files of the dataset that this process has open. */
+  await columnlessFixture.runImport({ dataset_id: id, records: texts.map((text) => ({ text })) });
+  /** Returns the number of files of the dataset that this process has open. */
   const countOpenFiles = async (): Promise<number> => {
     const names = await readdir('/proc/self/fd');
     const links = names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')); // some are closed meanwhile
-    const folder = withoutColumns.server.data.dataset(id);
+    const folder = columnlessFixture.server.data.dataset(id);
     return (await Promise.all(links)).filter((path) => path.startsWith(folder)).length;
   };
   const body = { ordering: ['text'], limit: 1_000, cursor: true };
   const headers = { accept: 'text/csv' };
   for (let i = 0; i < 5; i++) {
-    const { status, json } = await withoutColumns.ann.call('POST', `/v2/datasets/${id}/data`, body, headers);
+    const { status, json } = await columnlessFixture.ann.call('POST', `/v2/datasets/${id}/data`, body, headers);
     expect([status, json]).toEqual([400, { cursor: [expect.stringContaining('too long')] }]);
   }
   await pollUntil(async () => (await countOpenFiles()) === 0);
@@ -136,7 +142,7 @@ test('an answer to a request without a cursor has none, and * begins one too', a
 
 test('refuses a cursor that is made up, altered, or of another query or dataset', async () => {
   const { cursor } = await fetchDataPage({ limit: 2, cursor: true });
-  const text = cursor as string;
+  const cursorText = cursor as string;
   const refusalOf = async (
     body: object,
     path = `/v2/datasets/${datasetId}/data`,
@@ -145,17 +151,27 @@ test('refuses a cursor that is made up, altered, or of another query or dataset'
     expect(status).toBe(400);
     return json;
   };
-  const alteredCursor = `${text.slice(0, 5)}${text[5] === 'A' ? 'B' : 'A'}${text.slice(6)}`;
-  for (const made of ['x', 5, {}, [], alteredCursor, text.slice(0, -1), text.split('.')[0]!])
-    expect(await refusalOf({ limit: 2, cursor: made })).toHaveProperty('cursor');
-  expect(await refusalOf({ limit: 2, cursor: text, ordering: ['n'] })).toEqual({
+  const alteredCursor = `${cursorText.slice(0, 5)}${cursorText[5] === 'A' ? 'B' : 'A'}${cursorText.slice(6)}`;
+  for (const wrongCursor of [
+    'x',
+    5,
+    {},
+    [],
+    alteredCursor,
+    cursorText.slice(0, -1),
+    cursorText.split('.')[0]!,
+  ])
+    expect(await refusalOf({ limit: 2, cursor: wrongCursor })).toHaveProperty('cursor');
+  expect(await refusalOf({ limit: 2, cursor: cursorText, ordering: ['n'] })).toEqual({
     cursor: ['This cursor belongs to another query; only the limit may change.'],
   });
-  expect(await refusalOf({ limit: 2, cursor: text, offset: 2 })).toHaveProperty('offset');
-  expect(await refusalOf({ limit: 0, cursor: text })).toHaveProperty('limit');
+  expect(await refusalOf({ limit: 2, cursor: cursorText, offset: 2 })).toHaveProperty('offset');
+  expect(await refusalOf({ limit: 0, cursor: cursorText })).toHaveProperty('limit');
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Other' }));
-  const otherDataset = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'o' }));
-  expect(await refusalOf({ limit: 2, cursor: text }, `/v2/datasets/${otherDataset}/data`)).toEqual({
+  const otherDatasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'o' }));
+  expect(
+    await refusalOf({ limit: 2, cursor: cursorText }, `/v2/datasets/${otherDatasetId}/data`),
+  ).toEqual({
     cursor: ['This cursor belongs to another dataset.'],
   });
 });

@@ -46,8 +46,8 @@ beforeAll(async () => {
   });
 });
 
-function askBeacon(query: Record<string, string>, dataset = datasetId): Promise<Answer> {
-  return ann.get(`/v2/datasets/${dataset}/beacon?${new URLSearchParams(query)}`);
+function askBeacon(query: Record<string, string>, id = datasetId): Promise<Answer> {
+  return ann.get(`/v2/datasets/${id}/beacon?${new URLSearchParams(query)}`);
 }
 
 describe('the beacon of a dataset', () => {
@@ -63,13 +63,13 @@ describe('the beacon of a dataset', () => {
               one.position === position &&
               (allele === undefined || one.alternate === allele.toUpperCase()),
           ).length;
-          const givenParams = {
+          const beaconParams = {
             chromosome,
             coordinate: String(position),
             ...(allele && { allele }),
           };
-          const { status, json } = await askBeacon(givenParams);
-          expect([givenParams, status, json['exist'], json['total']]).toEqual([givenParams, 200, total > 0, total]); // prettier-ignore
+          const { status, json } = await askBeacon(beaconParams);
+          expect([beaconParams, status, json['exist'], json['total']]).toEqual([beaconParams, 200, total > 0, total]); // prettier-ignore
           counts.push(total);
         }
     expect([...new Set(counts)].toSorted()).toEqual([0, 1, 2, 3]);
@@ -87,27 +87,27 @@ describe('the beacon of a dataset', () => {
       '<A^{2}$>',
       '<A.B>',
     ];
-    const dataset = await newDataset();
+    const symbolicDatasetId = await newDataset();
     await runImport({
-      dataset_id: dataset,
+      dataset_id: symbolicDatasetId,
       records: symbolicAlleles.map((allele) => ({ variant: `GRCH38-14-7-9-${allele}` })),
       target_fields: [{ name: 'variant', data_type: 'string', entity_type: 'variant' }],
     });
     for (const allele of [...symbolicAlleles, '<AB>']) {
-      const { status, json } = await askBeacon({ chromosome: '14', coordinate: '7', allele }, dataset); // prettier-ignore
+      const { status, json } = await askBeacon({ chromosome: '14', coordinate: '7', allele }, symbolicDatasetId); // prettier-ignore
       const total = symbolicAlleles.includes(allele) ? 1 : 0;
       expect([allele, status, json['total']]).toEqual([allele, 200, total]);
     }
   });
 
   test('keeps to a build', async () => {
-    const givenParams = { chromosome: '13', coordinate: '32316461', allele: 'G' };
-    expect((await askBeacon({ ...givenParams, genome_build: 'grch38' })).json).toEqual({
+    const beaconParams = { chromosome: '13', coordinate: '32316461', allele: 'G' };
+    expect((await askBeacon({ ...beaconParams, genome_build: 'grch38' })).json).toEqual({
       query: { chromosome: '13', coordinate: 32316461, allele: 'G', genome_build: 'GRCh38' },
       exist: true,
       total: 2,
     });
-    expect((await askBeacon({ ...givenParams, genome_build: 'GRCh37' })).json['total']).toBe(0);
+    expect((await askBeacon({ ...beaconParams, genome_build: 'GRCh37' })).json['total']).toBe(0);
   });
 
   test.each([
@@ -124,29 +124,29 @@ describe('the beacon of a dataset', () => {
   });
 
   test('needs a field of variants', async () => {
-    const otherDataset = await newDataset();
-    await ann.post('/v2/dataset_imports', { dataset_id: otherDataset, records: [{ n: 1 }] });
-    const { status, json } = await askBeacon({ chromosome: '1', coordinate: '1' }, otherDataset);
+    const otherDatasetId = await newDataset();
+    await ann.post('/v2/dataset_imports', { dataset_id: otherDatasetId, records: [{ n: 1 }] });
+    const { status, json } = await askBeacon({ chromosome: '1', coordinate: '1' }, otherDatasetId);
     expect([status, json]).toEqual([400, { non_field_errors: ['The dataset has no field with the entity type variant.'] }]); // prettier-ignore
   });
 });
 
 describe('the changelog of a dataset', () => {
   test('has an entry for each commit, also when merges came between them', async () => {
-    const dataset = await newDataset();
+    const changedDatasetId = await newDataset();
     for (const n of [1, 2, 3]) {
       await ann.post('/v2/dataset_imports', {
-        dataset_id: dataset,
+        dataset_id: changedDatasetId,
         records: [{ n, [`f${n}`]: n }],
       });
       await server.scheduler.compacted();
     }
-    const first = await ann.post(`/v2/datasets/${dataset}/data`, { limit: 1 });
-    const [{ _id }] = first.json['results'] as [{ _id: string }];
-    await ann.post('/v2/dataset_imports', { dataset_id: dataset, commit_mode: 'delete', records: [{ _id }] }); // prettier-ignore
-    const listedVersions = await ann.get(`/v2/datasets/${dataset}/changelog?limit=3`);
+    const firstPage = await ann.post(`/v2/datasets/${changedDatasetId}/data`, { limit: 1 });
+    const [{ _id }] = firstPage.json['results'] as [{ _id: string }];
+    await ann.post('/v2/dataset_imports', { dataset_id: changedDatasetId, commit_mode: 'delete', records: [{ _id }] }); // prettier-ignore
+    const listedVersions = await ann.get(`/v2/datasets/${changedDatasetId}/changelog?limit=3`);
     expect(listedVersions.json['total']).toBe(4);
-    const commits = listOf(await ann.get(`/v2/datasets/${dataset}/commits`));
+    const commits = listOf(await ann.get(`/v2/datasets/${changedDatasetId}/commits`));
     const entries = listOf(listedVersions);
     expect(entries.map((one) => one['commit_id'])).toEqual(commits.slice(0, 3).map((one) => one['id'])); // prettier-ignore
     const counts = entries.map((one) => [one['mode'], one['records_added'], one['records_removed'], one['records_total'], one['new_fields']]); // prettier-ignore
@@ -156,11 +156,15 @@ describe('the changelog of a dataset', () => {
       ['append', 1, 0, 2, ['f2']],
     ]);
     for (const entry of entries) {
-      const versionAnswer = await ann.get(`/v2/datasets/${dataset}/changelog/${entry['version']}`);
+      const versionAnswer = await ann.get(
+        `/v2/datasets/${changedDatasetId}/changelog/${entry['version']}`,
+      );
       expect([versionAnswer.status, versionAnswer.json]).toEqual([200, entry]);
     }
     for (const version of ['999', '-1', 'x', '0.5'])
-      expect((await ann.get(`/v2/datasets/${dataset}/changelog/${version}`)).status).toBe(404);
+      expect((await ann.get(`/v2/datasets/${changedDatasetId}/changelog/${version}`)).status).toBe(
+        404,
+      );
   });
 });
 

@@ -58,13 +58,13 @@ describe('datasets', () => {
   });
 
   test('change by PUT and PATCH, and answer the whole resource', async () => {
-    const patched = await ann.patch(`/v2/datasets/${datasetId}`, {
+    const patchAnswer = await ann.patch(`/v2/datasets/${datasetId}`, {
       metadata: { a: 1 },
       tags: 'x',
       name: 'd',
       capacity: 'small',
     });
-    expect(patched.json).toMatchObject({
+    expect(patchAnswer.json).toMatchObject({
       metadata: { a: 1 },
       tags: ['x'],
       name: 'd',
@@ -81,11 +81,13 @@ describe('datasets', () => {
   });
 
   test('answer their deletion with the resource, and are gone with their records', async () => {
-    const otherDataset = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'gone' }));
-    await ann.post('/v2/dataset_imports', { dataset_id: otherDataset, records: [{ a: 1 }] });
-    const deletionAnswer = await ann.delete(`/v2/datasets/${otherDataset}`);
-    expect([deletionAnswer.status, deletionAnswer.json['id']]).toEqual([200, otherDataset]);
-    expect((await postQuery({}, `/v2/datasets/${otherDataset}/data`)).status).toBe(404);
+    const otherDatasetId = idOf(
+      await ann.post('/v2/datasets', { vault_id: vaultId, name: 'gone' }),
+    );
+    await ann.post('/v2/dataset_imports', { dataset_id: otherDatasetId, records: [{ a: 1 }] });
+    const deletionAnswer = await ann.delete(`/v2/datasets/${otherDatasetId}`);
+    expect([deletionAnswer.status, deletionAnswer.json['id']]).toEqual([200, otherDatasetId]);
+    expect((await postQuery({}, `/v2/datasets/${otherDatasetId}/data`)).status).toBe(404);
     expect((await ann.get('/v2/dataset_imports')).status).toBe(200);
     expect((await ann.get('/v2/tasks')).status).toBe(200);
   });
@@ -129,10 +131,10 @@ describe('queries', () => {
     expect((await postQuery({ limit: 1, fields: 'gene' })).json['results']).toEqual([
       { gene: 'TP53' },
     ]);
-    const [rest] = (await postQuery({ limit: 1, exclude_fields: ['_id', '_commit', 'info'] })).json[
-      'results'
-    ] as object[];
-    expect(sortedKeysOf(rest)).toEqual(['gene', 'n', 'score', 'tags']);
+    const [remainingRecord] = (
+      await postQuery({ limit: 1, exclude_fields: ['_id', '_commit', 'info'] })
+    ).json['results'] as object[];
+    expect(sortedKeysOf(remainingRecord)).toEqual(['gene', 'n', 'score', 'tags']);
   });
 
   test.each(['/data', '/query'])('are served at %s, under every spelling', async (path) => {
@@ -199,27 +201,29 @@ describe('queries', () => {
   });
 
   test('answer lines of JSON or CSV to those who ask for it, and refuse facets there', async () => {
-    const page = (accept: string, body: object): Promise<Response> =>
+    const fetchPage = (accept: string, body: object): Promise<Response> =>
       fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
         method: 'POST',
         headers: { authorization: `Bearer ${ann.token}`, accept },
         body: JSON.stringify(body),
       });
     const fields = ['gene', 'n', 'tags'];
-    const lines = await page('application/x-ndjson', { limit: 2, fields });
+    const lines = await fetchPage('application/x-ndjson', { limit: 2, fields });
     expect(lines.headers.get('content-type')).toBe('application/x-ndjson');
     expect([lines.headers.get('x-total'), lines.headers.get('x-next-offset')]).toEqual(['3', '2']);
     expect(await lines.text()).toBe(
       '{"gene":"TP53","n":1,"tags":["a","b"]}\n{"gene":"KRAS","n":2,"tags":["a"]}\n',
     );
-    const table = await page('text/csv;q=0.9, application/json;q=0.1', { fields, offset: 1 });
+    const table = await fetchPage('text/csv;q=0.9, application/json;q=0.1', { fields, offset: 1 });
     expect(table.headers.get('content-type')).toBe('text/csv');
     expect(table.headers.get('x-next-offset')).toBeNull();
     expect(await table.text()).toBe('gene,n,tags\r\nKRAS,2,"[""a""]"\r\ntp53,9007199254740993,[]\r\n'); // prettier-ignore
-    expect(await (await page('text/csv', { fields, limit: 0 })).text()).toBe('gene,n,tags\r\n');
-    const jsonPage = await page('application/json, text/csv', { limit: 0 });
+    expect(await (await fetchPage('text/csv', { fields, limit: 0 })).text()).toBe(
+      'gene,n,tags\r\n',
+    );
+    const jsonPage = await fetchPage('application/json, text/csv', { limit: 0 });
     expect(jsonPage.headers.get('content-type')).toBe('application/json');
-    const refusedAnswer = await page('text/csv', { facets: ['gene'] });
+    const refusedAnswer = await fetchPage('text/csv', { facets: ['gene'] });
     expect([refusedAnswer.status, refusedAnswer.headers.get('content-type')]).toEqual([
       400,
       'application/json',
@@ -248,30 +252,32 @@ describe('queries', () => {
   test('look up records in the order asked, without those that are not there', async () => {
     const results = (await postQuery({})).json['results'] as Record<string, unknown>[];
     const ids = results.map((record) => String(record['_id']));
-    const found = await ann.get(`/v2/datasets/${datasetId}/data/${ids[2]},nope,${ids[0]}`);
-    expect(found.json).toMatchObject({ total: 2, dataset_id: datasetId });
+    const lookupAnswer = await ann.get(`/v2/datasets/${datasetId}/data/${ids[2]},nope,${ids[0]}`);
+    expect(lookupAnswer.json).toMatchObject({ total: 2, dataset_id: datasetId });
     expect(
-      (found.json['results'] as Record<string, unknown>[]).map((record) => record['_id']),
+      (lookupAnswer.json['results'] as Record<string, unknown>[]).map((record) => record['_id']),
     ).toEqual([ids[2], ids[0]]);
     expect((await ann.get(`/v2/datasets/${datasetId}/data/nope`)).json['results']).toEqual([]);
   });
 
   test('on an empty dataset find nothing', async () => {
-    const empty = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'empty' }));
-    const { status, json } = await postQuery({}, `/v2/datasets/${empty}/data`);
+    const emptyDatasetId = idOf(
+      await ann.post('/v2/datasets', { vault_id: vaultId, name: 'empty' }),
+    );
+    const { status, json } = await postQuery({}, `/v2/datasets/${emptyDatasetId}/data`);
     expect([status, json['total'], json['results'], json['offset']]).toEqual([200, 0, [], null]);
   });
 
   test('stop when the client goes away (W6)', async () => {
     const controller = new AbortController();
-    const pending = fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
+    const pendingAnswer = fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
       method: 'POST',
       headers: { authorization: `Bearer ${ann.token}` },
       body: '{}',
       signal: controller.signal,
     }).catch((error: unknown) => (error as Error).name);
     controller.abort();
-    expect(await pending).toBe('AbortError');
+    expect(await pendingAnswer).toBe('AbortError');
     expect((await postQuery({})).status).toBe(200);
   });
 });
@@ -304,8 +310,8 @@ describe('fields', () => {
     });
     const fieldAnswer = await ann.get(`/v1/dataset_fields/${idOf(createdField)}`);
     expect(fieldAnswer.json).toEqual(createdField.json);
-    const [listed] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=extra`));
-    expect(listed).toEqual(createdField.json);
+    const [listedField] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=extra`));
+    expect(listedField).toEqual(createdField.json);
   });
 
   test('are found with their types, nested ones and _commit too', async () => {
@@ -331,14 +337,14 @@ describe('fields', () => {
       entity_type: 'gene',
     });
     const path = `/v2/dataset_fields/${idOf(createdField)}`;
-    const all = await ann.put(path, {
+    const putAnswer = await ann.put(path, {
       ...createdField.json,
       title: 'T',
       description: 'D',
       is_hidden: 'TRUE',
       ordering: '3',
     });
-    expect(all.json).toMatchObject({
+    expect(putAnswer.json).toMatchObject({
       title: 'T',
       description: 'D',
       is_hidden: true,
@@ -380,9 +386,9 @@ describe('fields', () => {
       const messages = ['The field is read-only and cannot be changed.'];
       expect([status, json]).toEqual([400, { [key]: messages }]);
     }
-    const repeated = await ann.put(path, field);
-    const same = { ...field, updated_at: expect.any(String) };
-    expect([repeated.status, repeated.json]).toEqual([200, same]);
+    const repeatAnswer = await ann.put(path, field);
+    const sameField = { ...field, updated_at: expect.any(String) };
+    expect([repeatAnswer.status, repeatAnswer.json]).toEqual([200, sameField]);
   });
 
   test.each([
@@ -408,39 +414,43 @@ describe('fields', () => {
   test('with data cannot be deleted, those of an empty dataset can', async () => {
     const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=gene`));
     expect((await ann.delete(`/v2/dataset_fields/${String(field?.['id'])}`)).status).toBe(400);
-    const empty = idOf(
+    const emptyDatasetId = idOf(
       await ann.post('/v2/datasets', {
         vault_id: vaultId,
         name: 'e',
         fields: { a: { data_type: 'long' } },
       }),
     );
-    const [own] = listOf(await ann.get(`/v2/datasets/${empty}/fields`));
-    const path = `/v2/dataset_fields/${String(own?.['id'])}`;
+    const [ownField] = listOf(await ann.get(`/v2/datasets/${emptyDatasetId}/fields`));
+    const path = `/v2/dataset_fields/${String(ownField?.['id'])}`;
     expect((await ann.delete(path)).json).toMatchObject({ name: 'a', data_type: 'long' });
     expect((await ann.get(path)).status).toBe(404);
   });
 
   test('show the facets of their values', async () => {
-    const facets = async (name: string, options = ''): Promise<Answer> => {
+    const fetchFacets = async (name: string, options = ''): Promise<Answer> => {
       const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`));
       return ann.get(`/v2/dataset_fields/${String(field?.['id'])}/facets${options}`);
     };
-    const terms = await facets('gene', '?limit=2');
+    const terms = await fetchFacets('gene', '?limit=2');
     expect(terms.json).toMatchObject({ total: 3, facets: expect.any(Array) });
     expect(terms.json['facets']).toHaveLength(2);
-    expect((await facets('score')).json['facets']).toMatchObject({ count: 2, min: 0.5, max: 1.5 });
-    expect((await facets('gene', '?facet_type=odd')).status).toBe(400);
+    expect((await fetchFacets('score')).json['facets']).toMatchObject({
+      count: 2,
+      min: 0.5,
+      max: 1.5,
+    });
+    expect((await fetchFacets('gene', '?facet_type=odd')).status).toBe(400);
   });
 
   test('take every option of a facet from the address', async () => {
-    const facets = async (name: string, options: string): Promise<unknown> => {
+    const fetchFacets = async (name: string, options: string): Promise<unknown> => {
       const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`));
       const path = `/v2/dataset_fields/${String(field?.['id'])}/facets?${options}`;
       return (await ann.get(path)).json;
     };
     const bins = [[0.5, 1], [1.5, 1]]; // prettier-ignore
-    const answers = {
+    const facetsByOptions = {
       'facet_type=count': 2,
       'facet_type=histogram&interval=0.5': bins,
       'facet_type=histogram&scale=log&interval=1': [[0.1, 1], [1, 1]], // prettier-ignore
@@ -455,19 +465,22 @@ describe('fields', () => {
       ],
       'facet_type=stats&extended=true': expect.objectContaining({ variance: 0.25, sum: 2 }),
     };
-    for (const [options, wanted] of Object.entries(answers))
-      expect([options, await facets('score', options)]).toEqual([
+    for (const [options, expectedFacets] of Object.entries(facetsByOptions))
+      expect([options, await fetchFacets('score', options)]).toEqual([
         options,
-        { facets: wanted, total: 2, took: expect.any(Number) },
+        { facets: expectedFacets, total: 2, took: expect.any(Number) },
       ]);
-    const refusedParams = {
+    const messageByOptions = {
       'facet_type=histogram&interval=-1':
         'interval is a positive number, not "-1" (at facets.score)',
       'facet_type=percentiles&percents=x': 'Expected a number, not "x" (at facets.score)',
       'facets=gene': 'Facets nest only under terms and histogram (at facets.score)',
       'facet_type=terms&facets={': 'Unknown field: { (at facets.score.facets.{)',
     };
-    for (const [options, message] of Object.entries(refusedParams))
-      expect([options, await facets('score', options)]).toEqual([options, { facets: [message] }]);
+    for (const [options, message] of Object.entries(messageByOptions))
+      expect([options, await fetchFacets('score', options)]).toEqual([
+        options,
+        { facets: [message] },
+      ]);
   });
 });

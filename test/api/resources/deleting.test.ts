@@ -19,11 +19,11 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Returns the names of everything in one folder of the data folder. */
+/** Returns the names of everything in one folder of the data folder, except for spill folders. */
 async function listFilesOfServer(
-  part: 'objects' | 'exports' | 'scratch' | 'datasets',
+  folder: 'objects' | 'exports' | 'scratch' | 'datasets',
 ): Promise<readonly string[]> {
-  const names = await readdir(server.data.path(part));
+  const names = await readdir(server.data.path(folder));
   return names.filter((name) => !name.startsWith('spill'));
 }
 
@@ -56,8 +56,8 @@ test('deleting a vault takes its files, exports and jobs along', async () => {
 
 test.each(['dataset', 'vault', 'import'])(
   'C9: deleting the %s of a running import stops it and leaves nothing',
-  async (what) => {
-    const vaultId = idOf(await ann.post('/v2/vaults', { name: `Busy ${what}` }));
+  async (deletedKind) => {
+    const vaultId = idOf(await ann.post('/v2/vaults', { name: `Busy ${deletedKind}` }));
     const createdObject = await ann.post('/v2/objects', {
       vault_id: vaultId,
       object_type: 'file',
@@ -81,7 +81,7 @@ test.each(['dataset', 'vault', 'import'])(
       dataset: `/v2/datasets/${datasetId}`,
       vault: `/v2/vaults/${vaultId}`,
       import: `/v2/dataset_imports/${idOf(job)}`,
-    }[what];
+    }[deletedKind];
     expect((await ann.delete(String(path))).status).toBe(200);
     expect((await ann.get(`/v2/dataset_imports/${idOf(job)}`)).status).toBe(404);
     expect(
@@ -90,10 +90,15 @@ test.each(['dataset', 'vault', 'import'])(
       ),
     ).toEqual([]);
     // The server still works after the deletion.
-    const otherVault = idOf(await ann.post('/v2/vaults', { name: `After ${what}` }));
-    const next = idOf(await ann.post('/v2/datasets', { vault_id: otherVault, name: 'd' }));
-    const after = await ann.post('/v2/dataset_imports', { dataset_id: next, records: [{ a: 1 }] });
-    expect(after.json['status']).toBe('completed');
+    const otherVaultId = idOf(await ann.post('/v2/vaults', { name: `After ${deletedKind}` }));
+    const otherDatasetId = idOf(
+      await ann.post('/v2/datasets', { vault_id: otherVaultId, name: 'd' }),
+    );
+    const importAnswer = await ann.post('/v2/dataset_imports', {
+      dataset_id: otherDatasetId,
+      records: [{ a: 1 }],
+    });
+    expect(importAnswer.json['status']).toBe('completed');
   },
 );
 

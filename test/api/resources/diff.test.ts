@@ -13,8 +13,8 @@ beforeAll(async () => {
   datasetId = await newDataset();
   await addRecords(datasetId, 0, 10);
   await addRecords(datasetId, 10, 1_200);
-  const first = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 4 });
-  const records = (first.json['results'] as { _id: string }[]).map(({ _id }) => ({ _id }));
+  const firstPage = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 4 });
+  const records = (firstPage.json['results'] as { _id: string }[]).map(({ _id }) => ({ _id }));
   await runImport({ dataset_id: datasetId, records, commit_mode: 'delete' });
   await server.scheduler.compacted();
   await addRecords(datasetId, 2_000, 10, { note: { text: 'late' } });
@@ -52,18 +52,23 @@ const expectedChanges = (what: string, from: number, count: number): unknown[] =
 describe('the difference of two versions', () => {
   test('is, without parameters, what the newest commit did', async () => {
     const answer = await askDiff();
-    const [, , deleted, last] = commitIds;
+    const [, , deletionId, lastCommitId] = commitIds;
     const { json } = answer;
     expect(json).toMatchObject({
-      from: { commit_id: deleted },
-      to: { commit_id: last },
+      from: { commit_id: deletionId },
+      to: { commit_id: lastCommitId },
       counts: { added: 10, changed: 0, removed: 0 },
       cursor: null,
     });
     expect(Object.keys(json)).toEqual(['from', 'to', 'counts', 'results', 'cursor']);
     expect((json['results'] as ChangedRecord[])[0]).toEqual({
       change: 'added',
-      record: { _id: expect.any(String), _commit: String(last), n: 2_000, note: { text: 'late' } },
+      record: {
+        _id: expect.any(String),
+        _commit: String(lastCommitId),
+        n: 2_000,
+        note: { text: 'late' },
+      },
       before: null,
       fields: [],
     });
@@ -71,35 +76,40 @@ describe('the difference of two versions', () => {
   });
 
   test('is what a commit did, with the records that it removed as they were', async () => {
-    const [first, second, deleted] = commitIds;
-    const answer = await askDiff({ to: deleted });
+    const [firstCommitId, secondCommitId, deletionId] = commitIds;
+    const answer = await askDiff({ to: deletionId });
     expect(answer.json).toMatchObject({
-      from: { commit_id: second, version: 1 },
-      to: { commit_id: deleted, version: 2 },
+      from: { commit_id: secondCommitId, version: 1 },
+      to: { commit_id: deletionId, version: 2 },
       counts: { added: 0, changed: 0, removed: 4 },
     });
     expect(changedNumbersOf(answer)).toEqual(expectedChanges('removed', 0, 4));
     const [{ record }] = answer.json['results'] as [ChangedRecord];
-    expect(record).toEqual({ _id: expect.any(String), _commit: String(first), n: 0, note: null });
+    expect(record).toEqual({
+      _id: expect.any(String),
+      _commit: String(firstCommitId),
+      n: 0,
+      note: null,
+    });
 
-    const begin = await askDiff({ to: first });
-    expect(begin.json['from']).toEqual({ commit_id: null, version: -1 });
-    expect(changedNumbersOf(begin)).toEqual(expectedChanges('added', 0, 10));
+    const firstDiff = await askDiff({ to: firstCommitId });
+    expect(firstDiff.json['from']).toEqual({ commit_id: null, version: -1 });
+    expect(changedNumbersOf(firstDiff)).toEqual(expectedChanges('added', 0, 10));
   });
 
   test('goes in both directions, by ids and by times', async () => {
-    const [first, , , last] = commitIds;
-    const forth = await askDiff({ from: first, to: last, limit: 10_000 });
-    expect(forth.json['counts']).toEqual({ added: 1_210, changed: 0, removed: 4 });
-    expect(changedNumbersOf(forth)).toEqual([
+    const [firstCommitId, , , lastCommitId] = commitIds;
+    const forwardDiff = await askDiff({ from: firstCommitId, to: lastCommitId, limit: 10_000 });
+    expect(forwardDiff.json['counts']).toEqual({ added: 1_210, changed: 0, removed: 4 });
+    expect(changedNumbersOf(forwardDiff)).toEqual([
       ...expectedChanges('removed', 0, 4),
       ...expectedChanges('added', 10, 1_200),
       ...expectedChanges('added', 2_000, 10),
     ]);
-    const backwardDiff = await askDiff({ from: '2999-01-01', to: first, limit: 10_000 });
+    const backwardDiff = await askDiff({ from: '2999-01-01', to: firstCommitId, limit: 10_000 });
     expect(backwardDiff.json).toMatchObject({
-      from: { commit_id: last },
-      to: { commit_id: first },
+      from: { commit_id: lastCommitId },
+      to: { commit_id: firstCommitId },
     });
     expect(changedNumbersOf(backwardDiff)).toEqual([
       ...expectedChanges('removed', 10, 1_200),
@@ -108,7 +118,7 @@ describe('the difference of two versions', () => {
     ]);
     const wholeDiff = await askDiff({ from: '2001-01-01', limit: 1 });
     expect(wholeDiff.json).toMatchObject({ from: { commit_id: null, version: -1 }, counts: { added: 1_216, removed: 0 } }); // prettier-ignore
-    for (const query of [{ from: last, to: last }, { to: '2001-01-01' }])
+    for (const query of [{ from: lastCommitId, to: lastCommitId }, { to: '2001-01-01' }])
       expect((await askDiff(query)).json).toMatchObject({ results: [], counts: { added: 0, changed: 0, removed: 0 }, cursor: null }); // prettier-ignore
   });
 
@@ -127,10 +137,16 @@ describe('the difference of two versions', () => {
   });
 
   test('of a dataset without a commit is empty', async () => {
-    const nowhere = { commit_id: null, version: -1 };
+    const emptyVersion = { commit_id: null, version: -1 };
     const counts = { added: 0, changed: 0, removed: 0 };
     const { json } = await askDiff({}, await newDataset());
-    expect(json).toEqual({ from: nowhere, to: nowhere, counts, results: [], cursor: null });
+    expect(json).toEqual({
+      from: emptyVersion,
+      to: emptyVersion,
+      counts,
+      results: [],
+      cursor: null,
+    });
   });
 });
 
@@ -138,40 +154,44 @@ describe('a cursor of a difference', () => {
   test('stays on its versions while others come, with any limit', async () => {
     const id = await newDataset();
     await addRecords(id, 0, 30);
-    const found: unknown[] = [];
+    const pagedChanges: unknown[] = [];
     let cursor: unknown = '';
     let limit = 4;
     while (cursor !== null) {
       const answer = await askDiff({ cursor, limit: limit++ }, id);
       expect(answer.json).toMatchObject({ to: { version: 0 }, counts: { added: 30 } });
-      found.push(...changedNumbersOf(answer));
+      pagedChanges.push(...changedNumbersOf(answer));
       cursor = answer.json['cursor'];
       await addRecords(id, 100, 1);
     }
-    expect(found).toEqual(expectedChanges('added', 0, 30));
+    expect(pagedChanges).toEqual(expectedChanges('added', 0, 30));
   });
 
   test('is refused if it is altered, of another dataset or query, or sent with other versions', async () => {
-    const [first, second] = commitIds;
-    const { json } = await askDiff({ from: first, to: second, limit: 5 });
+    const [firstCommitId, secondCommitId] = commitIds;
+    const { json } = await askDiff({ from: firstCommitId, to: secondCommitId, limit: 5 });
     const cursor = String(json['cursor']);
-    const begun = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1, cursor: true });
-    const otherDataset = await newDataset();
-    const page = await askDiff({ cursor, from: ` ${first}`, limit: 5 });
+    const queryPage = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1, cursor: true });
+    const otherDatasetId = await newDataset();
+    const page = await askDiff({ cursor, from: ` ${firstCommitId}`, limit: 5 });
     expect(changedNumbersOf(page)).toEqual(expectedChanges('added', 15, 5));
-    for (const made of ['x', `${cursor.slice(0, 5)}!${cursor.slice(6)}`, cursor.slice(0, -1), begun.json['cursor']]) // prettier-ignore
-      expect(statusAndJson(await askDiff({ cursor: made }))).toEqual([400, { cursor: [expect.stringContaining('Not a cursor of a diff')] }]); // prettier-ignore
-    expect(statusAndJson(await askDiff({ cursor }, otherDataset))).toEqual([400, { cursor: ['This cursor belongs to another dataset.'] }]); // prettier-ignore
-    expect(statusAndJson(await askDiff({ cursor, to: first }))).toEqual([400, { to: [expect.stringContaining('A cursor stays on')] }]); // prettier-ignore
-    const query = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1, cursor });
-    expect(statusAndJson(query)).toEqual([
+    for (const wrongCursor of ['x', `${cursor.slice(0, 5)}!${cursor.slice(6)}`, cursor.slice(0, -1), queryPage.json['cursor']]) // prettier-ignore
+      expect(statusAndJsonOf(await askDiff({ cursor: wrongCursor }))).toEqual([400, { cursor: [expect.stringContaining('Not a cursor of a diff')] }]); // prettier-ignore
+    expect(statusAndJsonOf(await askDiff({ cursor }, otherDatasetId))).toEqual(
+      [400, { cursor: ['This cursor belongs to another dataset.'] }],
+    ); // prettier-ignore
+    expect(statusAndJsonOf(await askDiff({ cursor, to: firstCommitId }))).toEqual(
+      [400, { to: [expect.stringContaining('A cursor stays on')] }],
+    ); // prettier-ignore
+    const queryAnswer = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1, cursor });
+    expect(statusAndJsonOf(queryAnswer)).toEqual([
       400,
       { cursor: [expect.stringContaining('Not a cursor')] },
     ]);
   });
 });
 
-const statusAndJson = ({ status, json }: Answer): unknown => [status, json];
+const statusAndJsonOf = ({ status, json }: Answer): unknown => [status, json];
 
 describe('changed records', () => {
   const idsOf = async (id: number): Promise<readonly string[]> => {
@@ -180,19 +200,21 @@ describe('changed records', () => {
   };
   const upsert = (id: number, records: readonly object[]) =>
     runImport({ dataset_id: id, records, commit_mode: 'upsert' });
-  const newestCommit = async (id: number): Promise<number> =>
+  const newestCommitIdOf = async (id: number): Promise<number> =>
     Number(listOf(await ann.get(`/v2/datasets/${id}/commits`))[0]!['id']);
 
   test('come in insertion order, whatever the order in which they were written', async () => {
     const id = await newDataset();
     await addRecords(id, 0, 12);
-    const first = await newestCommit(id);
+    const firstCommitId = await newestCommitIdOf(id);
     const ids = await idsOf(id);
     for (const n of [10, 5, 7]) await upsert(id, [{ _id: ids[n], n: n + 100 }]);
     await upsert(id, [{ _id: ids[2], n: 102 }, { n: 12 }, { _id: ids[1], n: 101 }]);
-    const forth = await askDiff({ from: first }, id);
-    expect(changedNumbersOf(forth)).toEqual([...[101, 102, 105, 107, 110].map((n) => ['changed', n]), ['added', 12]]); // prettier-ignore
-    const backwardDiff = await askDiff({ from: '2999-01-01', to: first, limit: 2 }, id);
+    const forwardDiff = await askDiff({ from: firstCommitId }, id);
+    expect(changedNumbersOf(forwardDiff)).toEqual(
+      [...[101, 102, 105, 107, 110].map((n) => ['changed', n]), ['added', 12]],
+    ); // prettier-ignore
+    const backwardDiff = await askDiff({ from: '2999-01-01', to: firstCommitId, limit: 2 }, id);
     expect(changedNumbersOf(backwardDiff)).toEqual([
       ['removed', 12],
       ['changed', 1],
@@ -205,10 +227,10 @@ describe('changed records', () => {
     const id = await newDataset();
     await addRecords(id, 0, 3);
     await addRecords(id, 10, 4);
-    const appended = await newestCommit(id);
-    expect((await ann.post(`/v2/dataset_commits/${appended}/rollback`, {})).status).toBe(201);
+    const appendCommitId = await newestCommitIdOf(id);
+    expect((await ann.post(`/v2/dataset_commits/${appendCommitId}/rollback`, {})).status).toBe(201);
     await addRecords(id, 20, 4);
-    const answer = await askDiff({ from: appended }, id);
+    const answer = await askDiff({ from: appendCommitId }, id);
     expect(changedNumbersOf(answer)).toEqual([
       ...expectedChanges('removed', 10, 4),
       ...expectedChanges('added', 20, 4),
@@ -219,23 +241,26 @@ describe('changed records', () => {
     const id = await newDataset();
     for (let n = 0; n < 15; n++) await addRecords(id, n, 1);
     const { rewritten } = server.catalog.datasets;
-    const [merged, mayPublish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [mergeLogged, mayPublish] = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ];
     Object.assign(server.catalog.datasets, {
       rewritten: async (...parameters: Parameters<typeof rewritten>) => {
-        merged.resolve();
+        mergeLogged.resolve();
         await mayPublish.promise;
         return rewritten(...parameters);
       },
     });
-    const expected = { counts: { added: 1, changed: 0, removed: 0 }, results: [{ record: { n: 15 } }] }; // prettier-ignore
+    const expectedDiff = { counts: { added: 1, changed: 0, removed: 0 }, results: [{ record: { n: 15 } }] }; // prettier-ignore
     try {
       await addRecords(id, 15, 1);
-      await merged.promise;
-      const to = await newestCommit(id);
-      expect((await askDiff({ to }, id)).json).toMatchObject(expected);
+      await mergeLogged.promise;
+      const to = await newestCommitIdOf(id);
+      expect((await askDiff({ to }, id)).json).toMatchObject(expectedDiff);
       mayPublish.resolve();
       await server.scheduler.compacted();
-      expect((await askDiff({ to }, id)).json).toMatchObject(expected);
+      expect((await askDiff({ to }, id)).json).toMatchObject(expectedDiff);
     } finally {
       mayPublish.resolve();
       Object.assign(server.catalog.datasets, { rewritten });
@@ -249,20 +274,20 @@ describe('changed records', () => {
     expect(a).toBe(b);
   });
 
-  // Each run compares at most two `_id`s at a time.
+  // The first run compares at most two `_id`s at a time, the second all at once.
   test.each([2, 1 << 20])('T0: are found by _id where they were deleted and added again (comparedIds: %d)', (comparedIds) =>
     withChangedBudgets({ comparedIds }, async () => {
       const id = await newDataset();
       await addRecords(id, 0, 9);
-      const first = await newestCommit(id);
+      const firstCommitId = await newestCommitIdOf(id);
       const ids = await idsOf(id);
       await runImport({ dataset_id: id, records: ids.slice(1, 7).map((_id) => ({ _id })), commit_mode: 'delete' });
       await addRecords(id, 50, 2);
       await upsert(id, [5, 3, 4, 2].map((n) => ({ _id: ids[n], n: 100 + n })));
-      const { json } = await askDiff({ from: first }, id);
+      const { json } = await askDiff({ from: firstCommitId }, id);
       expect(json['counts']).toEqual({ added: 2, changed: 4, removed: 2 });
-      const found = (json['results'] as { change: string; before: { n: number } | null; record: { n: number } }[]).map(({ change, before, record }) => [change, before?.n, record.n]);
-      expect(found).toEqual([
+      const changeRows = (json['results'] as { change: string; before: { n: number } | null; record: { n: number } }[]).map(({ change, before, record }) => [change, before?.n, record.n]);
+      expect(changeRows).toEqual([
         ['removed', undefined, 1], ['removed', undefined, 6],
         ['changed', 5, 105], ['changed', 3, 103], ['changed', 4, 104], ['changed', 2, 102],
         ['added', undefined, 50], ['added', undefined, 51],
@@ -272,17 +297,20 @@ describe('changed records', () => {
 });
 
 test('what is no version of the dataset, and no limit, is a 400 that names the parameter', async () => {
-  const otherDataset = await newDataset();
-  await addRecords(otherDataset, 0, 1);
-  const [foreign] = listOf(await ann.get(`/v2/datasets/${otherDataset}/commits`));
+  const otherDatasetId = await newDataset();
+  await addRecords(otherDatasetId, 0, 1);
+  const [foreignCommit] = listOf(await ann.get(`/v2/datasets/${otherDatasetId}/commits`));
   for (const key of ['from', 'to']) {
-    for (const id of [String(foreign!['id']), '1', String(datasetId)])
-      expect(statusAndJson(await askDiff({ [key]: id }))).toEqual([400, { [key]: [`This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`] }]); // prettier-ignore
+    for (const id of [String(foreignCommit!['id']), '1', String(datasetId)])
+      expect(statusAndJsonOf(await askDiff({ [key]: id }))).toEqual([400, { [key]: [`This dataset has no commit ${id}: GET /v2/datasets/${datasetId}/commits lists its commits.`] }]); // prettier-ignore
     for (const text of ['yesterday', '0', '-1', '1.5', '2026-13-01', '{}'])
-      expect(statusAndJson(await askDiff({ [key]: text }))).toEqual([400, { [key]: [expect.stringMatching(/^Expected the id of a commit, or a time/)] }]); // prettier-ignore
+      expect(statusAndJsonOf(await askDiff({ [key]: text }))).toEqual([400, { [key]: [expect.stringMatching(/^Expected the id of a commit, or a time/)] }]); // prettier-ignore
   }
   for (const limit of ['0', '10001', '-1', 'x'])
-    expect(statusAndJson(await askDiff({ limit }))).toEqual([400, { limit: [expect.any(String)] }]);
+    expect(statusAndJsonOf(await askDiff({ limit }))).toEqual([
+      400,
+      { limit: [expect.any(String)] },
+    ]);
 });
 
 test('is for those who may read the dataset', async () => {
@@ -296,8 +324,8 @@ test('is for those who may read the dataset', async () => {
 test('a changed record has its values before, and the names of the fields that differ', async () => {
   const datasetId = await newDataset();
   await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ n: 1, word: 'a', more: { x: 1, y: 2 } }, { n: 2 }] });
-  const upsert = { commit_mode: 'upsert', id_fields: ['n'], records: [{ n: 1, word: 'b', more: { y: 3 } }] };
-  await ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...upsert });
+  const upsertBody = { commit_mode: 'upsert', id_fields: ['n'], records: [{ n: 1, word: 'b', more: { y: 3 } }] };
+  await ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...upsertBody });
   const { json } = await ann.get(`/v2/datasets/${datasetId}/diff`);
   expect(json['counts']).toEqual({ added: 0, changed: 1, removed: 0 });
   const id = expect.any(String);

@@ -38,31 +38,36 @@ async function fetchDatasetState(datasetId: number): Promise<unknown> {
 
 /** Runs an import first as a dry run and then normally; expects that both report the same, and that the dry run changes nothing. */
 async function expectDryRunMatchesImport(datasetId: number, body: object): Promise<Answer> {
-  const before = await fetchDatasetState(datasetId);
+  const stateBefore = await fetchDatasetState(datasetId);
   const dryRun = await runImport({ ...body, dataset_id: datasetId, dry_run: true });
   expect(dryRun.json['error_message']).toBeNull();
   expect(dryRun.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
-  expect(await fetchDatasetState(datasetId)).toEqual(before);
+  expect(await fetchDatasetState(datasetId)).toEqual(stateBefore);
 
   const countAnswer = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
-  const real = await runImport({ ...body, dataset_id: datasetId });
-  expect(real.json).toMatchObject({ status: 'completed', dry_run: false });
+  const realImport = await runImport({ ...body, dataset_id: datasetId });
+  expect(realImport.json).toMatchObject({ status: 'completed', dry_run: false });
   const offset = Number(countAnswer.json['total']);
-  const page = { limit: 20, offset, exclude_fields: ['_id', '_commit'] };
-  const answer = await ann.post(`/v2/datasets/${datasetId}/data`, page);
+  const pageBody = { limit: 20, offset, exclude_fields: ['_id', '_commit'] };
+  const answer = await ann.post(`/v2/datasets/${datasetId}/data`, pageBody);
   expect(dryRunReportOf(dryRun).sample).toEqual(answer.json['results']);
-  const [one, other] = [dryRun, real].map((answer) => metadataOf(answer));
-  expect(one!['validation']).toEqual(other!['validation']);
-  expect(one!['receipt']).toEqual({ ...(other!['receipt'] as object), is_committed: false });
+  const [dryMetadata, realMetadata] = [dryRun, realImport].map((answer) => metadataOf(answer));
+  expect(dryMetadata!['validation']).toEqual(realMetadata!['validation']);
+  expect(dryMetadata!['receipt']).toEqual({
+    ...(realMetadata!['receipt'] as object),
+    is_committed: false,
+  });
   expect(dryRunReportOf(dryRun).records).toBe(Number(answer.json['total']) - offset);
 
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
   const reportedFields = new Map(
     dryRunReportOf(dryRun).fields.map((field) => [field['name'], field]),
   );
-  const stored = fields.filter(({ name }) => name !== '_commit');
-  expect([...reportedFields.keys()].toSorted()).toEqual(stored.map(({ name }) => name).toSorted());
-  for (const { name, data_type, is_list, entity_type, title } of stored) {
+  const storedFields = fields.filter(({ name }) => name !== '_commit');
+  expect([...reportedFields.keys()].toSorted()).toEqual(
+    storedFields.map(({ name }) => name).toSorted(),
+  );
+  for (const { name, data_type, is_list, entity_type, title } of storedFields) {
     const expectedField = { name, data_type, is_list: is_list ?? false, entity_type, title };
     expect(reportedFields.get(name)).toMatchObject(expectedField);
   }
@@ -85,14 +90,14 @@ describe('a dry run', () => {
   });
 
   test('of a file in many chunks with types that meet in the end shows what would be stored', async () => {
-    const line = (i: number): string =>
+    const lineOf = (i: number): string =>
       JSON.stringify({
         i,
         mixed: i === 49_999 ? 'x' : i,
         big: 9_007_199_254_740_993n.toString(),
         pad: 'y'.repeat(80),
       });
-    const text = Array.from({ length: 50_000 }, (_, i) => `${line(i)}\n`).join('');
+    const text = Array.from({ length: 50_000 }, (_, i) => `${lineOf(i)}\n`).join('');
     const objectId = await newFile('many.json', text.replaceAll(/"big":"(\d+)"/g, '"big":$1'));
     const dryRun = await expectDryRunMatchesImport(await newDataset(), { object_id: objectId });
     const { sample, fields, records } = dryRunReportOf(dryRun);
@@ -127,26 +132,29 @@ describe('a dry run', () => {
   test('fails like the import would, with codes, positions and the rejected records', async () => {
     const datasetId = await newDataset();
     await runImport({ dataset_id: datasetId, records: [{ n: 1 }] });
-    const before = await fetchDatasetState(datasetId);
+    const stateBefore = await fetchDatasetState(datasetId);
     const body = { dataset_id: datasetId, records: [{ n: 2 }, { n: 'x' }] };
-    const [dry, real] = [await runImport({ ...body, dry_run: true }), await runImport(body)];
-    expect(dry.json).toMatchObject({ status: 'failed', dry_run: true });
-    expect(dry.json['error_message']).toBe(real.json['error_message']);
-    expect(metadataOf(dry)['validation']).toEqual(metadataOf(real)['validation']);
-    expect((await ann.get(`/v2/dataset_imports/${idOf(dry)}/rejected`)).status).toBe(302);
-    expect(await fetchDatasetState(datasetId)).toEqual(before);
+    const [dryRun, realImport] = [
+      await runImport({ ...body, dry_run: true }),
+      await runImport(body),
+    ];
+    expect(dryRun.json).toMatchObject({ status: 'failed', dry_run: true });
+    expect(dryRun.json['error_message']).toBe(realImport.json['error_message']);
+    expect(metadataOf(dryRun)['validation']).toEqual(metadataOf(realImport)['validation']);
+    expect((await ann.get(`/v2/dataset_imports/${idOf(dryRun)}/rejected`)).status).toBe(302);
+    expect(await fetchDatasetState(datasetId)).toEqual(stateBefore);
   });
 
   test('shows as many of the first records as the budget has room for (T0)', async () => {
-    const size = budgets.dryRunSampleBytes / 4;
+    const recordBytes = budgets.dryRunSampleBytes / 4;
     const records = Array.from({ length: 6 }, (_, i) => ({
       i,
-      words: Array(Math.floor(size / 1_000)).fill('w'.repeat(997)),
+      words: Array(Math.floor(recordBytes / 1_000)).fill('w'.repeat(997)),
     }));
     const dryRun = await runImport({ dataset_id: await newDataset(), records, dry_run: true });
-    const { sample, sample_left_out: left, sample_budget } = dryRunReportOf(dryRun);
+    const { sample, sample_left_out: leftOut, sample_budget } = dryRunReportOf(dryRun);
     expect(sample).toEqual(records.slice(0, sample.length));
-    expect([sample.length, left]).toEqual([4, 2]);
+    expect([sample.length, leftOut]).toEqual([4, 2]);
     expect(sample_budget).toMatch('The sample holds the first 256 KiB of JSON.');
   });
 

@@ -50,8 +50,8 @@ describe('changes of a dataset', () => {
     const { json } = await ann.get(path);
     const repeatAnswer = await ann.put(path, { ...json, capacity: 'small' });
     expect([repeatAnswer.status, repeatAnswer.text]).toEqual([200, repeatAnswer.text]);
-    const { updated_at: _, last_accessed: __, last_modified: ___, ...same } = json;
-    expect(repeatAnswer.json).toMatchObject(same);
+    const { updated_at: _, last_accessed: __, last_modified: ___, ...sameKeys } = json;
+    expect(repeatAnswer.json).toMatchObject(sameKeys);
     expect((await ann.put(path, { vault_id: String(fixture.vaultId), capacity: null })).status).toBe(200); // prettier-ignore
   });
 });
@@ -98,12 +98,12 @@ test('an address of values needs the place of the value', async () => {
 
 describe('every key that creates a resource changes it, or is refused by its name', () => {
   const patchedResources = Object.values(operations).flatMap(({ method, paths: [path] }) => (method === 'PATCH' ? [path.split('/')[2]!] : []));
-  const withCreate = patchedResources.flatMap((name) => {
-    const create = Object.values(operations).find((one) => one.method === 'POST' && one.paths[0] === `/v2/${name}`);
-    return create === undefined ? [] : [[name, create.body as NamedSchema] as const];
+  const creatableResources = patchedResources.flatMap((name) => {
+    const createOperation = Object.values(operations).find((one) => one.method === 'POST' && one.paths[0] === `/v2/${name}`);
+    return createOperation === undefined ? [] : [[name, createOperation.body as NamedSchema] as const];
   });
 
-  test.each(withCreate)('%s', async (name, { schema, example }) => {
+  test.each(creatableResources)('%s', async (name, { schema, example }) => {
     const { properties, required = [] } = schema as { properties: object; required?: readonly string[] };
     const { vaultId, datasetId, fileId, exportId } = fixture;
     const setId = idOf(await ann.post('/v2/beacon_sets', { title: `of ${name}` }));
@@ -127,25 +127,25 @@ describe('every key that creates a resource changes it, or is refused by its nam
     const getId = idGetters[name] ?? (async () => idOf(await ann.post(`/v2/${name}`, requiredBody)));
     const path = `/v2/${name}/${await getId()}`;
     for (const key of Object.keys(properties)) {
-      const before = (await ann.get(path)).json;
-      const value = differentJson(before[key]);
+      const jsonBefore = (await ann.get(path)).json;
+      const value = differentJson(jsonBefore[key]);
       const answer = await ann.patch(path, { [key]: value });
       if (answer.status === 400) {
         expect([key, Object.keys(answer.json)]).toEqual([key, [key]]);
-        expect((await ann.get(path)).json[key]).toEqual(before[key]);
-        const sameAnswer = await ann.patch(path, { [key]: before[key] ?? null });
+        expect((await ann.get(path)).json[key]).toEqual(jsonBefore[key]);
+        const sameAnswer = await ann.patch(path, { [key]: jsonBefore[key] ?? null });
         expect([key, sameAnswer.status, sameAnswer.text]).toEqual([key, 200, sameAnswer.text]);
       } else {
         // A dataset does not show its `mimetype`, which is a key of the dataset's object.
-        const shownAnswer = (await ann.get(key === 'mimetype' && name === 'datasets' ? `/v2/objects/${datasetId}` : path)).json[key];
+        const shownValue = (await ann.get(key === 'mimetype' && name === 'datasets' ? `/v2/objects/${datasetId}` : path)).json[key];
         const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-        expect([key, answer.status, shownAnswer]).toEqual([key, 200, isObject ? expect.objectContaining(value) : value]);
+        expect([key, answer.status, shownValue]).toEqual([key, 200, isObject ? expect.objectContaining(value) : value]);
       }
     }
   });
 }); // prettier-ignore
 
-/** Returns another value of the same JSON type. */
+/** Returns another value; it has the same JSON type unless the value is null or undefined. */
 function differentJson(value: unknown): unknown {
   if (typeof value === 'number') return value + 1;
   if (typeof value === 'boolean') return !value;
@@ -161,18 +161,18 @@ test('metadata of an import are changed by its user, and those of the server sta
   const path = `/v2/dataset_imports/${idOf(createdImport)}`;
   const { progress, validation, receipt, changes } = createdImport.json['metadata'] as Record<string, unknown>;
   expect(changes).toEqual({ records_added: 1, records_changed: 0 });
-  const server = { progress, validation, receipt, changes };
-  for (const [method, metadata, own] of [
+  const serverMetadata = { progress, validation, receipt, changes };
+  for (const [method, metadata, userMetadata] of [
     ['PATCH', { study: 'B' }, { study: 'B' }],
     ['PUT', { label: ['x'], more: { a: 1 } }, { label: ['x'], more: { a: 1 } }],
     // A client that saves a resource may send back the metadata of the server, possibly in an earlier state.
-    ['PATCH', { ...server, progress: { processed_records: 0 }, study: 'C' }, { study: 'C' }],
+    ['PATCH', { ...serverMetadata, progress: { processed_records: 0 }, study: 'C' }, { study: 'C' }],
     ['PATCH', null, { study: 'C' }],
     ['PATCH', [], {}],
   ] as const) {
     const changedAnswer = await ann.call(method, path, { metadata });
-    expect([changedAnswer.status, changedAnswer.json['metadata']]).toEqual([200, { ...server, ...own }]);
-    expect((await ann.get(path)).json['metadata']).toEqual({ ...server, ...own });
+    expect([changedAnswer.status, changedAnswer.json['metadata']]).toEqual([200, { ...serverMetadata, ...userMetadata }]);
+    expect((await ann.get(path)).json['metadata']).toEqual({ ...serverMetadata, ...userMetadata });
     const isIgnored = metadata !== null && 'progress' in metadata;
     expect(changedAnswer.headers.get('ignored-keys')).toBe(isIgnored ? 'metadata.progress, metadata.validation, metadata.receipt, metadata.changes' : null);
   }
@@ -182,9 +182,13 @@ test('metadata of an import are changed by its user, and those of the server sta
 test('metadata that change while an import runs and what the server reports are both kept', async () => {
   const lines = Array.from({ length: 20_000 }, (_, i) => `{"gene":"g${i}"}\n`).join('');
   const file = { vault_id: fixture.vaultId, object_type: 'file', filename: 'many.json' };
-  const uploaded = await ann.post('/v2/objects', file);
-  await sendRequest('', 'PUT', String(uploaded.json['upload_url']), lines);
-  const body = { dataset_id: fixture.datasetId, object_id: idOf(uploaded), metadata: { n: -1 } };
+  const createdObject = await ann.post('/v2/objects', file);
+  await sendRequest('', 'PUT', String(createdObject.json['upload_url']), lines);
+  const body = {
+    dataset_id: fixture.datasetId,
+    object_id: idOf(createdObject),
+    metadata: { n: -1 },
+  };
   const path = `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', body))}`;
   let status: unknown;
   let n = 0;
@@ -212,9 +216,9 @@ test('metadata given with an import stay beside those of the server', async () =
       receipt: { records_read: 1 },
     },
   });
-  const wrong = { ...body, records: [{ n: 'text' }], metadata: { study: 'B' } };
-  const failed = await ann.post('/v2/dataset_imports', wrong);
-  expect(failed.json).toMatchObject({ status: 'failed', metadata: { study: 'B' } });
+  const wrongBody = { ...body, records: [{ n: 'text' }], metadata: { study: 'B' } };
+  const failedImport = await ann.post('/v2/dataset_imports', wrongBody);
+  expect(failedImport.json).toMatchObject({ status: 'failed', metadata: { study: 'B' } });
   const takenAnswer = await ann.post('/v2/dataset_imports', { ...body, metadata: { progress: 1 } });
   expect([takenAnswer.status, Object.keys(takenAnswer.json)]).toEqual([400, ['metadata']]);
 });
@@ -226,40 +230,43 @@ describe('the documents of an uploaded file are counted', () => {
     await sendRequest('', 'PUT', String(createdObject.json['upload_url']), text);
     return idOf(createdObject);
   }
-  const count = async (id: number): Promise<unknown> =>
+  const fetchCount = async (id: number): Promise<unknown> =>
     (await ann.get(`/v2/objects/${id}`)).json['documents_count'];
 
   test('by a query', async () => {
     const id = await upload('three.csv', 'gene\na\nb\nc\n');
-    expect(await count(id)).toBeNull();
-    const before = (await ann.get(`/v2/objects/${id}`)).json['updated_at'];
+    expect(await fetchCount(id)).toBeNull();
+    const updatedBefore = (await ann.get(`/v2/objects/${id}`)).json['updated_at'];
     await ann.post(`/v2/objects/${id}/data`, { limit: 1 });
-    expect(await count(id)).toBe(3);
-    expect((await ann.get(`/v2/objects/${id}`)).json['updated_at']).toBe(before);
+    expect(await fetchCount(id)).toBe(3);
+    expect((await ann.get(`/v2/objects/${id}`)).json['updated_at']).toBe(updatedBefore);
   });
 
   test('by an import, each file of a manifest', async () => {
-    const [one, two] = [await upload('1.csv', 'gene\na\n'), await upload('2.csv', 'gene\nb\nc\n')];
-    const files = [{ object_id: one }, { object_id: two }];
+    const [firstFileId, secondFileId] = [
+      await upload('1.csv', 'gene\na\n'),
+      await upload('2.csv', 'gene\nb\nc\n'),
+    ];
+    const files = [{ object_id: firstFileId }, { object_id: secondFileId }];
     const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, manifest: { files } }); // prettier-ignore
     await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-    expect([await count(one), await count(two)]).toEqual([1, 2]);
+    expect([await fetchCount(firstFileId), await fetchCount(secondFileId)]).toEqual([1, 2]);
   });
 
   test('by a dry run', async () => {
     const id = await upload('4.csv', 'gene\na\nb\nc\nd\n');
     const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, object_id: id, dry_run: true }); // prettier-ignore
     await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-    expect(await count(id)).toBe(4);
+    expect(await fetchCount(id)).toBe(4);
   });
 });
 
 test('objects inherit the metadata of their vault and folders, the nearest first', async () => {
   const vault = await ann.post('/v2/vaults', { name: 'Heirs', metadata: { study: 'V', owner: 'ann' } }); // prettier-ignore
-  const at = { vault_id: idOf(vault), object_type: 'folder' };
-  const a = await ann.post('/v2/objects', { ...at, filename: 'a', metadata: { study: 'A' } });
-  const b = await ann.post('/v2/objects', { ...at, filename: 'b', parent_object_id: idOf(a), metadata: { run: 2 } }); // prettier-ignore
-  const file = await ann.post('/v2/objects', { ...at, object_type: 'file', filename: 'f', parent_object_id: idOf(b), metadata: { own: 1 } }); // prettier-ignore
+  const place = { vault_id: idOf(vault), object_type: 'folder' };
+  const a = await ann.post('/v2/objects', { ...place, filename: 'a', metadata: { study: 'A' } });
+  const b = await ann.post('/v2/objects', { ...place, filename: 'b', parent_object_id: idOf(a), metadata: { run: 2 } }); // prettier-ignore
+  const file = await ann.post('/v2/objects', { ...place, object_type: 'file', filename: 'f', parent_object_id: idOf(b), metadata: { own: 1 } }); // prettier-ignore
   expect(a.json['inherited_metadata']).toEqual({ study: 'V', owner: 'ann' });
   expect(b.json['inherited_metadata']).toEqual({ study: 'A', owner: 'ann' });
   expect(file.json).toMatchObject({ metadata: { own: 1 }, inherited_metadata: { study: 'A', owner: 'ann', run: 2 } }); // prettier-ignore
@@ -284,8 +291,8 @@ test.each(['numbers', 'texts'])('PubMed ids that are %s are detected, and found'
   const fields = listOf(await ann.get(`/v2/datasets/${dataset_id}/fields`));
   const types = new Map(fields.map((field) => [field['name'], field['entity_type']]));
   expect([types.get('pmid'), types.get('citations')]).toEqual(['literature', null]);
-  const found = await ann.post(`/v2/datasets/${dataset_id}/data`, { entities: [['literature', 'PMID: 28166811']] });
-  expect([found.status, found.json['total']]).toEqual([200, 1]);
+  const queryAnswer = await ann.post(`/v2/datasets/${dataset_id}/data`, { entities: [['literature', 'PMID: 28166811']] });
+  expect([queryAnswer.status, queryAnswer.json['total']]).toEqual([200, 1]);
 }); // prettier-ignore
 
 test.each([['POST', '/v2/vault_sync_tasks']])(
@@ -299,7 +306,7 @@ test.each([['POST', '/v2/vault_sync_tasks']])(
   },
 );
 
-test('other paths and methods are as they were', async () => {
+test('unknown paths answer 404, and methods that a path does not have 405', async () => {
   expect((await ann.get('/v2/dataset_template')).status).toBe(404);
   expect((await ann.get('/v2/objects/7/versions/')).status).toBe(404);
   expect((await ann.post('/v2/vault_sync_tasks/', {})).status).toBe(501);

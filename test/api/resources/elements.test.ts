@@ -32,8 +32,9 @@ beforeAll(async () => {
   expect((await fetch(String(object.json['upload_url']), putRequest)).status).toBe(200);
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'calls' }));
   const importBody = { dataset_id: datasetId, object_id: idOf(object) };
-  const done = await waitForJob(ann, `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', importBody))}`); // prettier-ignore
-  expect(done.json).toMatchObject({ status: 'completed' });
+  const endedImport =
+    await waitForJob(ann, `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', importBody))}`); // prettier-ignore
+  expect(endedImport.json).toMatchObject({ status: 'completed' });
 });
 afterAll(() => server.close());
 
@@ -49,41 +50,41 @@ test.each([{ filters }, { query: queryString }])(
   'pages, cursors and batches of %j',
   async (body) => {
     expect(startsOf(await queryRecords({ ...body, limit: 1000 }))).toEqual(expectedStarts);
-    const paged: number[] = [];
+    const pagedStarts: number[] = [];
     for (let cursor: unknown = true; cursor !== null;) {
       const page = await queryRecords({ ...body, limit: 4, cursor });
       expect(page['total']).toBe(expectedStarts.length);
-      paged.push(...startsOf(page));
+      pagedStarts.push(...startsOf(page));
       cursor = page['cursor'];
     }
-    expect(paged).toEqual(expectedStarts);
+    expect(pagedStarts).toEqual(expectedStarts);
     const queries = [
       { dataset: datasetId, ...body, limit: 0 },
       { dataset: datasetId, filters: { not: filters }, limit: 0 },
     ];
     const { json } = await ann.post('/v2/batch_query', { queries });
-    const records = vcfLines.filter((line) => !line.startsWith('#')).length;
+    const recordCount = vcfLines.filter((line) => !line.startsWith('#')).length;
     expect(json).toMatchObject([
       { total: expectedStarts.length },
-      { total: records - expectedStarts.length },
+      { total: recordCount - expectedStarts.length },
     ]);
   },
 );
 
 test.each([{ filters }, { query: queryString }])('facets and exports of %j', async (body) => {
-  const at = new Set(expectedStarts);
-  const found = vcfLines
+  const startSet = new Set(expectedStarts);
+  const matchingLines = vcfLines
     .map((line) => line.split('\t'))
-    .filter(([, start]) => at.has(Number(start)));
-  const references = new Map<string, number>();
-  for (const [, , , reference = ''] of found)
-    references.set(reference, (references.get(reference) ?? 0) + 1);
+    .filter(([, start]) => startSet.has(Number(start)));
+  const referenceCounts = new Map<string, number>();
+  for (const [, , , reference = ''] of matchingLines)
+    referenceCounts.set(reference, (referenceCounts.get(reference) ?? 0) + 1);
   const { facets } = await queryRecords({
     ...body,
     facets: { reference_allele: { limit: 0 } },
     limit: 0,
   });
-  expect(new Map((facets as Record<string, [string, number][]>)['reference_allele'])).toEqual(references); // prettier-ignore
+  expect(new Map((facets as Record<string, [string, number][]>)['reference_allele'])).toEqual(referenceCounts); // prettier-ignore
   const params = { ...body, fields: ['genomic_coordinates.start'] };
   const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'csv', params }); // prettier-ignore
   await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
@@ -113,15 +114,15 @@ test('saved queries keep it and are checked, beacons are restricted by it', asyn
     expect.stringContaining('Did you mean'),
   ]);
   const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Carriers' }));
-  const [first] = expectedStarts as [number];
+  const [firstStart] = expectedStarts as [number];
   const otherStart = vcfLines.map((line) => Number(line.split('\t')[1])).find((start) => start > 0 && !expectedStarts.includes(start))!; // prettier-ignore
   for (const params of [filters, { filters }, { query: queryString }]) {
     const beacon = { beacon_set_id: setId, title: 'one', vault_object_id: datasetId, params };
     const id = idOf(await ann.post('/v2/beacons', beacon));
-    const total = async (place: string): Promise<unknown> =>
+    const fetchTotal = async (place: string): Promise<unknown> =>
       (await ann.post(`/v2/beacons/${id}/query`, { query: place })).json['total'];
-    expect(await total(`20:${first}`)).toBe(1);
-    expect(await total(`20:${otherStart}`)).toBe(0);
-    expect(await total(`20:1-${Math.max(...expectedStarts)}`)).toBe(expectedStarts.length);
+    expect(await fetchTotal(`20:${firstStart}`)).toBe(1);
+    expect(await fetchTotal(`20:${otherStart}`)).toBe(0);
+    expect(await fetchTotal(`20:1-${Math.max(...expectedStarts)}`)).toBe(expectedStarts.length);
   }
 });

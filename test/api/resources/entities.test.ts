@@ -10,8 +10,8 @@ const detectionsOf = (json: Record<string, unknown>): unknown =>
 
 async function fetchEntities(datasetId: number): Promise<Record<string, unknown>> {
   const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
-  const found = fields.filter((field) => field['entity_type'] !== null);
-  return Object.fromEntries(found.map((field) => [field['name'], field['entity_type']]));
+  const entityFields = fields.filter((field) => field['entity_type'] !== null);
+  return Object.fromEntries(entityFields.map((field) => [field['name'], field['entity_type']]));
 }
 
 const records = [
@@ -56,7 +56,7 @@ describe('a ClinVar file', () => {
 describe('a file of T2T-CHM13', () => {
   test('is imported, found and told as that, whether its header or the request says so', async () => {
     const columns = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
-    const lines = (meta: string) => `##fileformat=VCFv4.2\n${meta}${columns}chr21\t50\t.\tA\tT\t.\t.\t.\n`;
+    const makeVcf = (meta: string) => `##fileformat=VCFv4.2\n${meta}${columns}chr21\t50\t.\tA\tT\t.\t.\t.\n`;
     const variant = 'T2T-CHM13-21-50-50-T';
     for (const [meta, more] of [
       ['##contig=<ID=chr21,length=45090682>\n', {}],
@@ -65,30 +65,30 @@ describe('a file of T2T-CHM13', () => {
     ] as const) {
       const file = { vault_id: vaultId, object_type: 'file', filename: `${Math.random()}.vcf` };
       const object = await ann.post('/v2/objects', file);
-      await fetch(String(object.json['upload_url']), { method: 'PUT', body: lines(meta) });
+      await fetch(String(object.json['upload_url']), { method: 'PUT', body: makeVcf(meta) });
       const datasetId = await newDataset();
       const json = await runImport({ dataset_id: datasetId, object_id: idOf(object), ...more });
       const { receipt } = json['metadata'] as { receipt: { sources: object[] } };
       expect(receipt.sources).toMatchObject([{ genome_build: 'T2T-CHM13' }]);
       const dataset = await ann.get(`/v2/datasets/${datasetId}`);
       expect(dataset.json).toMatchObject({ is_genomic: true, genome_builds: ['T2T-CHM13'] });
-      const total = async (query: object) => {
+      const fetchTotal = async (query: object) => {
         const { status, json: page } = await ann.post(`/v2/datasets/${datasetId}/data`, query);
         return status === 200 ? page['total'] : page;
       };
       for (const value of [variant, '21-50-A-T', 'chm13:21-50-A-T', 'hs1-chr21-50-A-T'])
-        expect([value, await total({ entities: [['variant', value]] })]).toEqual([value, 1]);
+        expect([value, await fetchTotal({ entities: [['variant', value]] })]).toEqual([value, 1]);
       for (const value of ['21:1-100', 'T2T-CHM13:21:1-100', 'T2T-CHM13-chr21-1-100', { build: 'T2T-CHM13', chromosome: '21', start: 1, stop: 100 }])
-        expect([value, await total({ entities: [['genomic_region', value]] })]).toEqual([value, 1]);
-      expect(await total({ entities: [['variant', 'hg38-21-50-A-T']] })).toBe(0);
+        expect([value, await fetchTotal({ entities: [['genomic_region', value]] })]).toEqual([value, 1]);
+      expect(await fetchTotal({ entities: [['variant', 'hg38-21-50-A-T']] })).toBe(0);
       for (const [genome_build, count] of [['T2T-CHM13', 1], ['t2t-chm13', 1], ['GRCh38', 0]] as const)
-        expect([genome_build, await total({ genome_build })]).toEqual([genome_build, count]);
-      const unknown = { genome_build: ['Expected GRCh37, GRCh38 or T2T-CHM13, not "chm13v2.0". Did you mean "T2T-CHM13"?'] };
-      expect(await total({ genome_build: 'chm13v2.0' })).toMatchObject(unknown);
+        expect([genome_build, await fetchTotal({ genome_build })]).toEqual([genome_build, count]);
+      const unknownBuildError = { genome_build: ['Expected GRCh37, GRCh38 or T2T-CHM13, not "chm13v2.0". Did you mean "T2T-CHM13"?'] };
+      expect(await fetchTotal({ genome_build: 'chm13v2.0' })).toMatchObject(unknownBuildError);
     }
     const datasetId = await newDataset();
-    const wrong = { dataset_id: datasetId, data_records: [{ a: 1 }], genome_build: 'hs1' };
-    const { status, json } = await ann.post('/v2/dataset_imports', wrong);
+    const wrongBody = { dataset_id: datasetId, data_records: [{ a: 1 }], genome_build: 'hs1' };
+    const { status, json } = await ann.post('/v2/dataset_imports', wrongBody);
     expect([status, json]).toEqual([400, { genome_build: ['Must be GRCh37, GRCh38 or T2T-CHM13. Did you mean "T2T-CHM13"?'] }]);
   });
 
@@ -136,7 +136,7 @@ describe('an import', () => {
       { apply_detection: false, entity_types: ['variant'] },
       [{ field: 'variant', entity_type: 'variant', sampled: 2, matched: 2 }],
     ],
-  ])('sets nothing with %s', async (_, entity_params, told) => {
+  ])('sets nothing with %s', async (_, entity_params, expectedDetections) => {
     const datasetId = await newDataset();
     const json = await runImport({
       dataset_id: datasetId,
@@ -144,26 +144,26 @@ describe('an import', () => {
       entity_params,
     });
     expect(await fetchEntities(datasetId)).toEqual({});
-    expect(detectionsOf(json)).toEqual(told);
+    expect(detectionsOf(json)).toEqual(expectedDetections);
   });
 
   test('keeps what the dataset, the request and earlier data say', async () => {
     const fields = [{ name: 'gene', data_type: 'string', entity_type: 'sample' }];
     const datasetId = await newDataset({ fields });
     const target_fields = [{ name: 'variant', entity_type: 'dataset' }];
-    const [first, ...others] = records.map(({ gene, variant, state }) => ({
+    const [firstRecord, ...otherRecords] = records.map(({ gene, variant, state }) => ({
       gene,
       variant,
       state,
     }));
     const json = await runImport({
       dataset_id: datasetId,
-      data_records: [first],
+      data_records: [firstRecord],
       target_fields,
     });
     expect(await fetchEntities(datasetId)).toEqual({ gene: 'sample', variant: 'dataset' });
     expect(detectionsOf(json)).toBeNull();
-    const moreRecords = others.map((record) => ({
+    const moreRecords = otherRecords.map((record) => ({
       ...record,
       state: 'GRCH38-7-1-1-T',
       gene2: 'TP53',

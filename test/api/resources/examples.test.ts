@@ -23,12 +23,19 @@ beforeAll(async () => {
   });
   expect(importAnswer.json['status']).toBe('completed');
   const listedFields = listOf(await ann.get(`/v2/datasets/${id}/fields`));
-  const field = (name: string): number => listedFields.find((view) => view['name'] === name)!['id'] as number; // prettier-ignore
+  const fieldIdOf = (name: string): number => listedFields.find((view) => view['name'] === name)!['id'] as number; // prettier-ignore
   const callsId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'calls' }));
-  const calls = (...genotypes: readonly string[]) => ({ sample: genotypes.map((GT, i) => ({ name: `S${i + 1}`, GT })) }); // prettier-ignore
-  const callsImport = await ann.post('/v2/dataset_imports', { dataset_id: callsId, data_records: [calls('0/1', '1/1'), calls('1/1', '0/0')] }); // prettier-ignore
+  const callsRecord =
+    (...genotypes: readonly string[]) => ({ sample: genotypes.map((GT, i) => ({ name: `S${i + 1}`, GT })) }); // prettier-ignore
+  const callsImport = await ann.post('/v2/dataset_imports', { dataset_id: callsId, data_records: [callsRecord('0/1', '1/1'), callsRecord('1/1', '0/0')] }); // prettier-ignore
   expect(callsImport.json['status']).toBe('completed');
-  idsByName = { D: id, G: field('gene'), S: field('stars'), A: field('abstract'), L: callsId };
+  idsByName = {
+    D: id,
+    G: fieldIdOf('gene'),
+    S: fieldIdOf('stars'),
+    A: fieldIdOf('abstract'),
+    L: callsId,
+  };
 });
 
 test.each(readCaseLines('test/api/resources/examples.txt'))('%s', (line) =>

@@ -55,12 +55,12 @@ test('a query, by either address, says what each condition leaves and which segm
 });
 
 test('an empty answer has its likely causes, among them the gene table’s', async () => {
-  const why = async (asked: object): Promise<unknown> => {
-    const { status, json } = await queryData({ ...asked, explain: true });
+  const fetchCauses = async (body: object): Promise<unknown> => {
+    const { status, json } = await queryData({ ...body, explain: true });
     expect([status, json['total']]).toEqual([200, 0]);
     return (json['explain'] as Record<string, unknown>)['causes'];
   };
-  expect(await why({ filters: [['gene', 'ABCC7']] })).toEqual([
+  expect(await fetchCauses({ filters: [['gene', 'ABCC7']] })).toEqual([
     {
       path: 'filters[0]',
       condition: '["gene","ABCC7"]',
@@ -71,10 +71,10 @@ test('an empty answer has its likely causes, among them the gene table’s', asy
       left: 14,
     },
   ]);
-  expect(await why({ filters: [['n', 50]] })).toMatchObject([
+  expect(await fetchCauses({ filters: [['n', 50]] })).toMatchObject([
     { cause: 'nearest_values', values: [9, 100] },
   ]);
-  expect(await why({ query: 'gene:TTM' })).toMatchObject([
+  expect(await fetchCauses({ query: 'gene:TTM' })).toMatchObject([
     { cause: 'similar_values', values: ['TTN'] },
   ]);
 });
@@ -95,11 +95,11 @@ test('every query of a batch is explained if it asks', async () => {
 });
 
 test('every page of a cursor may be explained, or none', async () => {
-  const first = await queryData({ filters, limit: 2, cursor: true, explain: true });
-  expect(first.json).toMatchObject({ total: 3, explain: { nodes: expectedNodes } });
-  const next = await queryData({ filters, limit: 2, cursor: first.json['cursor'] });
-  expect(next.json).toMatchObject({ total: 3, cursor: null });
-  expect(next.json).not.toHaveProperty('explain');
+  const firstPage = await queryData({ filters, limit: 2, cursor: true, explain: true });
+  expect(firstPage.json).toMatchObject({ total: 3, explain: { nodes: expectedNodes } });
+  const nextPage = await queryData({ filters, limit: 2, cursor: firstPage.json['cursor'] });
+  expect(nextPage.json).toMatchObject({ total: 3, cursor: null });
+  expect(nextPage.json).not.toHaveProperty('explain');
 });
 
 test('a saved query may ask for it', async () => {
@@ -137,21 +137,23 @@ test('the query of a file is explained', async () => {
       ],
     },
   });
-  const why = async (pair: readonly unknown[]): Promise<unknown> => {
+  const fetchCauses = async (pair: readonly unknown[]): Promise<unknown> => {
     const answer = await ann.post(`/v2/objects/${idOf(createdObject)}/data`, { filters: [pair], explain: true }); // prettier-ignore
     return (answer.json['explain'] as Record<string, unknown>)['causes'];
   };
-  expect(await why(['n__gt', 99])).toMatchObject([{ cause: 'out_of_range', values: [1, 3] }]);
-  expect(await why(['gene__exact', 'ttn'])).toMatchObject([
+  expect(await fetchCauses(['n__gt', 99])).toMatchObject([
+    { cause: 'out_of_range', values: [1, 3] },
+  ]);
+  expect(await fetchCauses(['gene__exact', 'ttn'])).toMatchObject([
     { cause: 'letter_case', instead: '["gene__iexact","ttn"]', matches: 2, values: ['TTN'] },
   ]);
   // Queries of files have no case-insensitive pattern conditions, so none is suggested.
-  const [cause] = (await why(['gene__contains', 'ftr'])) as readonly object[];
+  const [cause] = (await fetchCauses(['gene__contains', 'ftr'])) as readonly object[];
   expect(cause).toMatchObject({ cause: 'letter_case', matches: 1, values: ['CFTR'] });
   expect(cause).not.toHaveProperty('instead');
 });
 
-test('no part of an answer in another form', async () => {
+test('an answer in another format cannot have an explanation', async () => {
   const answer = await fetch(`${server.url}/v2/datasets/${datasetId}/data`, {
     method: 'POST',
     headers: {
@@ -172,18 +174,18 @@ describe('real records, 50 of ClinVar on GRCh38', () => {
     .toString()
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
-  const count = (pattern: RegExp): number => lines.filter((line) => pattern.test(line)).length;
-  let clinvar: number;
+  const countLines = (pattern: RegExp): number => lines.filter((line) => pattern.test(line)).length;
+  let clinvarId: number;
   beforeAll(async () => {
-    clinvar = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'clinvar' }));
+    clinvarId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'clinvar' }));
     const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'clinvar.vcf.gz' }); // prettier-ignore
     await sendRequest('', 'PUT', String(file.json['upload_url']), readFileSync('test/fixtures/vcf/clinvar_grch38.vcf.gz')); // prettier-ignore
-    const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: clinvar, object_id: idOf(file) }); // prettier-ignore
+    const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: clinvarId, object_id: idOf(file) }); // prettier-ignore
     const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
     expect(json).toMatchObject({ status: 'completed', error_message: null });
   });
   const explain = async (body: object): Promise<Record<string, unknown>> => {
-    const { json } = await ann.post(`/v2/datasets/${clinvar}/data`, { ...body, explain: true });
+    const { json } = await ann.post(`/v2/datasets/${clinvarId}/data`, { ...body, explain: true });
     return json['explain'] as Record<string, unknown>;
   };
 
@@ -192,8 +194,8 @@ describe('real records, 50 of ClinVar on GRCh38', () => {
       filters: [['info.CLNSIG', 'benign'], ['genomic_coordinates.chromosome__in', [2, 'chrX']]],
     }); // prettier-ignore
     expect(nodes).toMatchObject([
-      { matches: count(/CLNSIG=Benign(;|$)/), left: count(/CLNSIG=Benign(;|$)/) },
-      { matches: count(/^(2|X)\t/), left: count(/^(2|X)\t.*CLNSIG=Benign(;|$)/) },
+      { matches: countLines(/CLNSIG=Benign(;|$)/), left: countLines(/CLNSIG=Benign(;|$)/) },
+      { matches: countLines(/^(2|X)\t/), left: countLines(/^(2|X)\t.*CLNSIG=Benign(;|$)/) },
     ]);
   });
 

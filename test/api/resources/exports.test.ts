@@ -24,22 +24,22 @@ describe('exports', () => {
     await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
   });
 
-  async function run(body: object): Promise<Answer> {
+  async function runExport(body: object): Promise<Answer> {
     const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
     if (createdExport.status !== 201) return createdExport;
     return waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
   }
 
-  async function file(id: number): Promise<Response> {
+  async function downloadFile(id: number): Promise<Response> {
     const { json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
     return fetch(String(json['url']));
   }
 
   test('show every key and can be downloaded under the name in their address', async () => {
-    const done = await run({ format: 'json', params: null });
-    const id = idOf(done);
-    expect(sortedKeysOf(done.json)).toEqual(exportKeys);
-    expect(done.json).toMatchObject({
+    const endedExport = await runExport({ format: 'json', params: null });
+    const id = idOf(endedExport);
+    expect(sortedKeysOf(endedExport.json)).toEqual(exportKeys);
+    expect(endedExport.json).toMatchObject({
       class_name: 'DatasetExport',
       status: 'completed',
       documents_count: 3,
@@ -54,7 +54,7 @@ describe('exports', () => {
     expect(String(json['url'])).toContain(
       `?response-content-disposition=attachment%3B%20filename%3Dd1-${id}.json.gz&`,
     );
-    const response = await file(id);
+    const response = await downloadFile(id);
     expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null]);
     const lines = gunzipSync(Buffer.from(await response.arrayBuffer()))
       .toString()
@@ -77,22 +77,33 @@ describe('exports', () => {
         return (json['dataset_commits'] as { readonly id: number }[])[0]!.id;
       };
       const numbers = Array.from({ length: 40 }, (_, n) => n);
-      const first = await change({ records: numbers.map((n) => ({ n, gene: 'TP53' })) });
-      const keyed = { id_fields: ['n'] };
-      await change({ ...keyed, commit_mode: 'delete', records: [{ n: 0 }, { n: 17 }, { n: 39 }] });
-      await change({ ...keyed, commit_mode: 'upsert', records: [{ n: 5, gene: 'KRAS' }] });
-      const differences = async (wanted: readonly object[], body: object): Promise<unknown> => {
+      const firstCommitId = await change({ records: numbers.map((n) => ({ n, gene: 'TP53' })) });
+      const keyParams = { id_fields: ['n'] };
+      await change({
+        ...keyParams,
+        commit_mode: 'delete',
+        records: [{ n: 0 }, { n: 17 }, { n: 39 }],
+      });
+      await change({ ...keyParams, commit_mode: 'upsert', records: [{ n: 5, gene: 'KRAS' }] });
+      const findDifferences = async (
+        expectedRecords: readonly object[],
+        body: object,
+      ): Promise<unknown> => {
         const params = { fields: ['n', 'gene'] };
-        const done = await run({ dataset_id: id, format, params, ...body });
-        expect(done.json['status']).toBe('completed');
-        const bytes = Buffer.from(await (await file(idOf(done))).arrayBuffer());
-        return findRecordDifferences(format, bytes, wanted as readonly Record<string, unknown>[]);
+        const endedExport = await runExport({ dataset_id: id, format, params, ...body });
+        expect(endedExport.json['status']).toBe('completed');
+        const bytes = Buffer.from(await (await downloadFile(idOf(endedExport))).arrayBuffer());
+        return findRecordDifferences(
+          format,
+          bytes,
+          expectedRecords as readonly Record<string, unknown>[],
+        );
       };
-      const left = numbers.filter((n) => ![0, 17, 39].includes(n));
-      const newest = left.map((n) => ({ n, gene: n === 5 ? 'KRAS' : 'TP53' }));
-      expect(await differences(newest, {})).toEqual([]);
-      const earliest = numbers.map((n) => ({ n, gene: 'TP53' }));
-      expect(await differences(earliest, { as_of: first })).toEqual([]);
+      const remainingNumbers = numbers.filter((n) => ![0, 17, 39].includes(n));
+      const newestRecords = remainingNumbers.map((n) => ({ n, gene: n === 5 ? 'KRAS' : 'TP53' }));
+      expect(await findDifferences(newestRecords, {})).toEqual([]);
+      const earliestRecords = numbers.map((n) => ({ n, gene: 'TP53' }));
+      expect(await findDifferences(earliestRecords, { as_of: firstCommitId })).toEqual([]);
     },
   );
 
@@ -104,9 +115,9 @@ describe('exports', () => {
     ['tsv', 'tsv'],
   ])('as %s say where they come from', async (format, extension) => {
     const params = { filters: [['n__gte', 1]] };
-    const done = await run({ format, params, target_full_path: `Lab:/made/${format}` });
-    const id = idOf(done);
-    const bytes = Buffer.from(await (await file(id)).arrayBuffer());
+    const endedExport = await runExport({ format, params, target_full_path: `Lab:/made/${format}` });
+    const id = idOf(endedExport);
+    const bytes = Buffer.from(await (await downloadFile(id)).arrayBuffer());
     const { status, json } = await ann.get(`/v2/dataset_exports/${id}/provenance`);
     expect([status, json]).toEqual([200, expect.objectContaining({
       export_id: id,
@@ -119,12 +130,12 @@ describe('exports', () => {
       bytes: bytes.length,
       sha256: createHash('sha256').update(bytes).digest('hex'),
     })]);
-    const object = await ann.get(`/v2/objects/${String(done.json['target_object_id'])}`);
+    const object = await ann.get(`/v2/objects/${String(endedExport.json['target_object_id'])}`);
     expect(object.json).toMatchObject({ path: `/made/${format}.${extension}`, size: bytes.length, metadata: { provenance: json } });
   }); // prettier-ignore
 
   test('redirect unless told otherwise', async () => {
-    const id = idOf(await run({ format: 'csv' }));
+    const id = idOf(await runExport({ format: 'csv' }));
     for (const query of ['', '?redirect=true', '?redirect=1']) {
       const answer = await ann.get(`/v2/dataset_exports/${id}/download${query}`);
       expect(answer.status).toBe(302);
@@ -133,23 +144,25 @@ describe('exports', () => {
     for (const query of ['?redirect=', '?redirect=False', '?redirect=0']) {
       expect((await ann.get(`/v2/dataset_exports/${id}/download${query}`)).status).toBe(200);
     }
-    expect(await (await file(id)).text()).toContain('"A,""B"');
+    expect(await (await downloadFile(id)).text()).toContain('"A,""B"');
   });
 
   test('hold what their query finds', async () => {
-    const done = await run({
+    const endedExport = await runExport({
       format: 'csv',
       params: { filters: [['gene', 'KRAS']], fields: ['gene'], limit: 5, entities: null },
     });
-    expect(done.json['documents_count']).toBe(1);
-    expect(await (await file(idOf(done))).text()).toBe('gene\r\nKRAS\r\n');
-    expect((await run({ format: 'csv', params: { limit: 2 } })).json['documents_count']).toBe(2);
+    expect(endedExport.json['documents_count']).toBe(1);
+    expect(await (await downloadFile(idOf(endedExport))).text()).toBe('gene\r\nKRAS\r\n');
+    expect((await runExport({ format: 'csv', params: { limit: 2 } })).json['documents_count']).toBe(
+      2,
+    );
   });
 
   test('also become a file where they are told to', async () => {
-    const done = await run({ format: 'csv', target_full_path: 'Lab:/out/deep/copy' });
-    expect(done.json['error_message']).toBeNull();
-    const object = await ann.get(`/v2/objects/${String(done.json['target_object_id'])}`);
+    const endedExport = await runExport({ format: 'csv', target_full_path: 'Lab:/out/deep/copy' });
+    expect(endedExport.json['error_message']).toBeNull();
+    const object = await ann.get(`/v2/objects/${String(endedExport.json['target_object_id'])}`);
     expect(object.json).toMatchObject({
       path: '/out/deep/copy.csv',
       availability: 'available',
@@ -174,12 +187,12 @@ describe('exports', () => {
     [{ format: 'csv', send_email_on_completion: true }, 'send_email_on_completion'],
     [{ format: 'csv', send_email_on_completion: 'soon' }, 'send_email_on_completion'],
   ])('refuse %j and name %s', async (body, key) => {
-    const { status, json } = await run(body);
+    const { status, json } = await runExport(body);
     expect([status, Object.keys(json)]).toEqual([400, [key]]);
   });
 
   test('are gone for good once deleted (D12)', async () => {
-    const id = idOf(await run({ format: 'json' }));
+    const id = idOf(await runExport({ format: 'json' }));
     const url = String((await ann.get(`/v2/dataset_exports/${id}/download?redirect=`)).json['url']);
     expect((await ann.delete(`/v2/dataset_exports/${id}`)).json['id']).toBe(id);
     expect((await fetch(url)).status).toBe(404);
@@ -189,76 +202,80 @@ describe('exports', () => {
   });
 
   test('expire after a day: the server removes the file, and says when it was', async () => {
-    let ahead = 0;
-    const own = await startServer({ scheduler: { now: () => Date.now() + ahead, sweepMs: 10 } });
+    let aheadMs = 0;
+    const ownServer = await startServer({
+      scheduler: { now: () => Date.now() + aheadMs, sweepMs: 10 },
+    });
     try {
-      const ben = await own.user('ben');
+      const ben = await ownServer.user('ben');
       const vault_id = idOf(await ben.post('/v2/vaults', { name: 'Own' }));
       const dataset_id = idOf(await ben.post('/v2/datasets', { vault_id, name: 'd' }));
       await ben.post('/v2/dataset_imports', { dataset_id, records: [{ n: 1 }] });
-      const from = Date.now();
+      const startMs = Date.now();
       const body = { dataset_id, format: 'csv', target_full_path: 'Own:/kept' };
       const id = idOf(await ben.post('/v2/dataset_exports', body));
       const path = `/v2/dataset_exports/${id}`;
-      const done = await waitForJob(ben, path);
-      const expiry = String(done.json['expires_at']);
+      const endedExport = await waitForJob(ben, path);
+      const expiry = String(endedExport.json['expires_at']);
       const day = 24 * 3_600_000;
-      expect(Date.parse(expiry)).toBeGreaterThanOrEqual(from + day);
+      expect(Date.parse(expiry)).toBeGreaterThanOrEqual(startMs + day);
       expect(Date.parse(expiry)).toBeLessThanOrEqual(Date.now() + day);
       const url = String((await ben.get(`${path}/download?redirect=`)).json['url']);
       expect((await fetch(url)).status).toBe(200);
-      expect(await readdir(own.data.exports)).toEqual([`${id}.csv`]);
-      ahead = day + 1000;
-      await pollUntil(async () => (await own.catalog.exports.get(id))?.filename === null);
-      expect(await readdir(own.data.exports)).toEqual([]);
+      expect(await readdir(ownServer.data.exports)).toEqual([`${id}.csv`]);
+      aheadMs = day + 1000;
+      await pollUntil(async () => (await ownServer.catalog.exports.get(id))?.filename === null);
+      expect(await readdir(ownServer.data.exports)).toEqual([]);
       const detail = `The file of the export expired at ${new Date(Date.parse(expiry)).toISOString()}. Export the records again.`;
-      const gone = [await ben.get(`${path}/download`), await sendRequest('', 'GET', url)];
-      expect(gone.map(({ status, json }) => [status, json])).toEqual([
+      const goneAnswers = [await ben.get(`${path}/download`), await sendRequest('', 'GET', url)];
+      expect(goneAnswers.map(({ status, json }) => [status, json])).toEqual([
         [404, { detail }],
         [404, { detail }],
       ]);
       // An expired export remains, with its provenance and the file that it has stored in a vault.
-      const listed = listOf(await ben.get('/v2/dataset_exports'));
-      expect(listed).toEqual([
+      const listedExports = listOf(await ben.get('/v2/dataset_exports'));
+      expect(listedExports).toEqual([
         expect.objectContaining({ id, status: 'completed', expires_at: expiry }),
       ]);
       expect((await ben.get(`${path}/provenance`)).json).toMatchObject({ export_id: id });
-      const kept = await ben.get(`/v2/objects/${String(done.json['target_object_id'])}`);
-      expect(kept.json).toMatchObject({ path: '/kept.csv', availability: 'available' });
+      const storedFile = await ben.get(
+        `/v2/objects/${String(endedExport.json['target_object_id'])}`,
+      );
+      expect(storedFile.json).toMatchObject({ path: '/kept.csv', availability: 'available' });
     } finally {
-      await own.close();
+      await ownServer.close();
     }
   });
 
   test('that have expired are a 404 also by an address that has expired with them (D12)', async () => {
-    const id = idOf(await run({ format: 'json' }));
-    const past = Date.now() - 5_000;
+    const id = idOf(await runExport({ format: 'json' }));
+    const expiryMs = Date.now() - 5_000;
     const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
-    const url = server.url + urlSigner(server.key).sign('GET', path, past);
-    const early = await sendRequest('', 'GET', url);
-    expect([early.status, early.json]).toEqual([
+    const url = server.url + urlSigner(server.key).sign('GET', path, expiryMs);
+    const earlyAnswer = await sendRequest('', 'GET', url);
+    expect([earlyAnswer.status, earlyAnswer.json]).toEqual([
       403,
       { detail: 'The address has expired: ask for another one.' },
     ]);
-    await server.catalog.exports.update(id, { expiresAt: past });
+    await server.catalog.exports.update(id, { expiresAt: expiryMs });
     const { status, json } = await sendRequest('', 'GET', url);
-    const detail = `The file of the export expired at ${new Date(past).toISOString()}. Export the records again.`;
+    const detail = `The file of the export expired at ${new Date(expiryMs).toISOString()}. Export the records again.`;
     expect([status, json]).toEqual([404, { detail }]);
   });
 
   test('of a deleted dataset go with it', async () => {
-    const ownDataset = await newDataset();
+    const ownDatasetId = await newDataset();
     const createdExport = await ann.post('/v2/dataset_exports', {
-      dataset_id: ownDataset,
+      dataset_id: ownDatasetId,
       format: 'json',
     });
-    const done = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+    const endedExport = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     const url = String(
-      (await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`)).json['url'],
+      (await ann.get(`/v2/dataset_exports/${idOf(endedExport)}/download?redirect=`)).json['url'],
     );
-    await ann.delete(`/v2/objects/${ownDataset}`);
+    await ann.delete(`/v2/objects/${ownDatasetId}`);
     expect((await fetch(url)).status).toBe(404);
-    expect((await ann.get(`/v2/dataset_exports/${idOf(done)}`)).status).toBe(404);
+    expect((await ann.get(`/v2/dataset_exports/${idOf(endedExport)}`)).status).toBe(404);
   });
 
   test.each([
@@ -266,7 +283,7 @@ describe('exports', () => {
     '/v2/datasets_exports/$/cancel',
     '/v2/dataset_exports/$',
   ])('that have ended cannot be canceled at %s', async (path) => {
-    const id = idOf(await run({ format: 'json' }));
+    const id = idOf(await runExport({ format: 'json' }));
     const answer = await ann.put(path.replace('$', String(id)), { status: 'canceled' });
     expect([answer.status, Object.keys(answer.json)]).toEqual([400, ['status']]);
   });
@@ -279,11 +296,18 @@ describe('exports', () => {
       { name: 'constant', expression: 7, data_type: 'integer' },
     ];
 
-    async function exported(body: object): Promise<readonly unknown[]> {
-      const done = await run({ format: 'json', ...body });
-      expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
-      const link = await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`);
-      const bytes = Buffer.from(await (await fetch(String(link.json['url']))).arrayBuffer());
+    async function exportRecords(body: object): Promise<readonly unknown[]> {
+      const endedExport = await runExport({ format: 'json', ...body });
+      expect([endedExport.json['status'], endedExport.json['error_message']]).toEqual([
+        'completed',
+        null,
+      ]);
+      const downloadAnswer = await ann.get(
+        `/v2/dataset_exports/${idOf(endedExport)}/download?redirect=`,
+      );
+      const bytes = Buffer.from(
+        await (await fetch(String(downloadAnswer.json['url']))).arrayBuffer(),
+      );
       const lines = gunzipSync(bytes).toString().trimEnd().split('\n');
       return lines.map((line) => JSON.parse(line) as unknown);
     }
@@ -293,7 +317,7 @@ describe('exports', () => {
       const params = { fields: ['n', 'gene'], ordering: ['-n'] };
       const query = { ...params, target_fields, annotator_params };
       const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, query);
-      const records = await exported({ params, target_fields, annotator_params });
+      const records = await exportRecords({ params, target_fields, annotator_params });
       expect(records).toEqual(json['results']);
       expect(records.length).toBeGreaterThan(2);
       expect(JSON.stringify(records)).toContain('division by zero');
@@ -301,9 +325,12 @@ describe('exports', () => {
 
     test('may have more records than they read', async () => {
       const annotator_params = { post_annotation_expression: '[record, record]' };
-      const onceExported = await exported({ params: { fields: ['gene'] } });
-      const twiceExported = await exported({ params: { fields: ['gene'] }, annotator_params });
-      expect(twiceExported).toEqual(onceExported.flatMap((record) => [record, record]));
+      const singleRecords = await exportRecords({ params: { fields: ['gene'] } });
+      const doubledRecords = await exportRecords({
+        params: { fields: ['gene'] },
+        annotator_params,
+      });
+      expect(doubledRecords).toEqual(singleRecords.flatMap((record) => [record, record]));
     });
   });
 });

@@ -26,26 +26,30 @@ test('dataset functions read more records than a request over HTTP may have, up 
     const records = Array.from({ length: 5000 }, (_, i) => ({ n: part * 5000 + i, text }));
     await runImport({ dataset_id, records });
   }
-  const query = `dataset_query(${dataset_id}, limit=100000`;
-  expect(await evaluateOrDetail(`len(${query}, fields=['n']))`)).toBe('15000');
-  const values = `dataset_field_values(${dataset_id}, 'n', limit=12000)`;
-  expect(await evaluateOrDetail(`len(${values})`)).toBe('12000');
-  expect(await evaluateOrDetail(`${query})`)).toBe(
+  const queryCall = `dataset_query(${dataset_id}, limit=100000`;
+  expect(await evaluateOrDetail(`len(${queryCall}, fields=['n']))`)).toBe('15000');
+  const valuesCall = `dataset_field_values(${dataset_id}, 'n', limit=12000)`;
+  expect(await evaluateOrDetail(`len(${valuesCall})`)).toBe('12000');
+  expect(await evaluateOrDetail(`${queryCall})`)).toBe(
     'Dataset query failed: the answer is larger than 16 MB: ask for fewer records or fields (line 1, column 1)',
   );
 });
 
 describe('the threads', () => {
   /** Sends an annotation that runs longer than a request may; resolves once the server has begun the request. */
-  async function spin(key: string, who: Client, client: AbortController): Promise<void> {
+  async function spin(
+    key: string,
+    caller: Client,
+    abortController: AbortController,
+  ): Promise<void> {
     const expression = 'sum(1 for i in range(600000))';
     const fields = Array.from({ length: 1000 }, (_, i) => ({ name: `f${i}`, expression }));
     const records = Array.from({ length: 500 }, () => ({}));
     const abandonedRequest = fetch(`${server.url}/v1/annotate`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${who.token}` },
+      headers: { authorization: `Bearer ${caller.token}` },
       body: JSON.stringify({ records, fields, [key]: 1 }),
-      signal: client.signal,
+      signal: abortController.signal,
     });
     abandonedRequest.catch(() => undefined);
     // The server logs an unknown property of the request body immediately before it handles the request.
@@ -55,16 +59,18 @@ describe('the threads', () => {
   test('other requests are answered while expressions spin; a client that leaves frees its thread', async () => {
     const datasetId = await newDataset();
     await runImport({ dataset_id: datasetId, records: [{ n: 1 }] });
-    const clients = [new AbortController(), new AbortController()];
+    const abortControllers = [new AbortController(), new AbortController()];
     const users = [ann, await server.user('cas')];
-    await Promise.all(clients.map((client, i) => spin(`qqzz${i}`, users[i]!, client)));
+    await Promise.all(
+      abortControllers.map((abortController, i) => spin(`qqzz${i}`, users[i]!, abortController)),
+    );
     const events: string[] = [];
-    const queued = evaluate('1').then(() => events.push('queued'));
+    const queuedRequest = evaluate('1').then(() => events.push('queued'));
     expect((await ann.get('/v2/vaults')).status).toBe(200);
     expect(await total(datasetId)).toBe(1);
     events.push('others');
-    for (const client of clients) client.abort();
-    await queued;
+    for (const abortController of abortControllers) abortController.abort();
+    await queuedRequest;
     expect(events).toEqual(['others', 'queued']);
   });
 

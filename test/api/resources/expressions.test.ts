@@ -32,8 +32,8 @@ const cohortRecords = [
 beforeAll(async () => {
   server = await startServer();
   ann = await server.user('ann');
-  const vault = idOf(await ann.post('/v2/vaults', { name: 'shared' }));
-  datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vault, name: 'cohort' }));
+  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'shared' }));
+  datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'cohort' }));
   const target_fields = [
     { name: 'gene', entity_type: 'gene', data_type: 'string' },
     { name: 'sample', entity_type: 'sample', data_type: 'string' },
@@ -49,13 +49,13 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function evaluate(expression: string, more: object = {}, who = ann): Promise<Answer> {
-  return who.post('/v1/evaluate', { expression, ...more });
+function evaluate(expression: string, more: object = {}, client = ann): Promise<Answer> {
+  return client.post('/v1/evaluate', { expression, ...more });
 }
 
 /** Returns the result of an expression, or the detail of its error. `D` stands for the path of the dataset, `ID` for its id. */
-async function evaluateOrDetail(expression: string, who = ann): Promise<unknown> {
-  const { json } = await evaluate(expression, { data: { D: cohortPath, ID: datasetId } }, who);
+async function evaluateOrDetail(expression: string, client = ann): Promise<unknown> {
+  const { json } = await evaluate(expression, { data: { D: cohortPath, ID: datasetId } }, client);
   return 'result' in json ? json['result'] : `! ${String(json['detail'])}`;
 }
 
@@ -145,10 +145,13 @@ describe('annotate', () => {
       { n: 4, d: 2 },
     ];
     const wholeAnswer = await annotate({ records, fields });
-    const failed = { n: 4, d: 0, q: null, p: 8 };
-    const worked = { n: 4, d: 2, q: 2, p: 8 };
+    const failedRecord = { n: 4, d: 0, q: null, p: 8 };
+    const computedRecord = { n: 4, d: 2, q: 2, p: 8 };
     expect(wholeAnswer.json).toEqual({
-      results: [{ ...failed, _errors: { q: 'division by zero (line 1, column 10)' } }, worked],
+      results: [
+        { ...failedRecord, _errors: { q: 'division by zero (line 1, column 10)' } },
+        computedRecord,
+      ],
       errors: {
         records: 1,
         fields: 1,
@@ -156,25 +159,27 @@ describe('annotate', () => {
       },
     });
     for (const more of [{ include_errors: false }, { annotator_params: { include_errors: false } }])
-      expect((await annotate({ records, fields, ...more })).json['results']).toEqual([failed, worked]); // prettier-ignore
+      expect((await annotate({ records, fields, ...more })).json['results']).toEqual([failedRecord, computedRecord]); // prettier-ignore
   });
 
   test('record-level expressions at the top and in annotator_params', async () => {
     const records = [{ g: ['A', 'B'], i: 1 }];
     const fields = [{ name: 'lower', expression: 'record.g.lower() + x' }];
-    const pre = { pre_annotation_expression: 'explode(record, fields=["g"])' };
+    const preParams = { pre_annotation_expression: 'explode(record, fields=["g"])' };
     const results = [
       { g: 'A', i: 1, lower: 'a!' },
       { g: 'B', i: 1, lower: 'b!' },
     ];
     const data = { x: '!' };
-    expect((await annotate({ records, fields, data, ...pre })).json['results']).toEqual(results);
+    expect((await annotate({ records, fields, data, ...preParams })).json['results']).toEqual(
+      results,
+    );
     const paramsWithin = {
-      annotator_params: { ...pre, data, annotator: 'parallel', pool_size: 10 },
+      annotator_params: { ...preParams, data, annotator: 'parallel', pool_size: 10 },
     };
     expect((await annotate({ records, fields, ...paramsWithin })).json['results']).toEqual(results);
-    const post = { post_annotation_expression: 'None' };
-    expect((await annotate({ records, fields, data, ...post })).json['results']).toEqual([]);
+    const postParams = { post_annotation_expression: 'None' };
+    expect((await annotate({ records, fields, data, ...postParams })).json['results']).toEqual([]);
   });
 
   test('constants, transient fields and floats keep what they are', async () => {
@@ -202,9 +207,9 @@ describe('annotate', () => {
         depends_on: ['j'],
       },
     ];
-    const post = { post_annotation_expression: "explode(record, fields=['b_age'])" };
+    const postParams = { post_annotation_expression: "explode(record, fields=['b_age'])" };
     const records = [{ gene: 'TP53' }, { gene: 'KRAS' }];
-    expect((await annotate({ records, fields, ...post })).json['results']).toEqual([
+    expect((await annotate({ records, fields, ...postParams })).json['results']).toEqual([
       { gene: 'TP53', b_age: 54 },
       { gene: 'TP53', b_age: 61 },
       { gene: 'KRAS', b_age: null },
@@ -220,17 +225,21 @@ describe('annotate', () => {
   });
 
   const oneRecord = { records: [{}] };
-  const field = (name: string, more: object): object => ({ name, expression: '1', ...more });
+  const fieldWith = (name: string, more: object): object => ({ name, expression: '1', ...more });
   test.each<[string, object, string]>([
     ['501 records', { records: Array.from({ length: 501 }, () => ({})) }, 'records'],
     ['no records', { fields: [] }, 'records'],
     ['records that are none', { records: [1] }, 'records'],
-    ['a syntax error', { ...oneRecord, fields: [field('x', { expression: '1 +' })] }, 'x'],
-    ['a circle', { ...oneRecord, fields: [field('a', { depends_on: ['b'] }), field('b', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
-    ['a field that depends on itself', { ...oneRecord, fields: [field('a', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
-    ['an unknown type', { ...oneRecord, fields: [field('a', { data_type: 'number' })] }, 'fields'],
+    ['a syntax error', { ...oneRecord, fields: [fieldWith('x', { expression: '1 +' })] }, 'x'],
+    ['a circle', { ...oneRecord, fields: [fieldWith('a', { depends_on: ['b'] }), fieldWith('b', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
+    ['a field that depends on itself', { ...oneRecord, fields: [fieldWith('a', { depends_on: ['a'] })] }, 'a'], // prettier-ignore
+    [
+      'an unknown type',
+      { ...oneRecord, fields: [fieldWith('a', { data_type: 'number' })] },
+      'fields',
+    ],
     ['a field without a name', { ...oneRecord, fields: [{ expression: '1' }] }, 'fields'],
-    ['1001 fields', { ...oneRecord, fields: Array.from({ length: 1001 }, () => field('a', {})) }, 'fields'], // prettier-ignore
+    ['1001 fields', { ...oneRecord, fields: Array.from({ length: 1001 }, () => fieldWith('a', {})) }, 'fields'], // prettier-ignore
     ['fields that are none', { ...oneRecord, fields: 'a' }, 'fields'],
     ['a syntax error before the fields', { ...oneRecord, pre_annotation_expression: '(' }, 'pre_annotation_expression'], // prettier-ignore
     ['a syntax error in annotator_params', { ...oneRecord, annotator_params: { post_annotation_expression: '(' } }, 'post_annotation_expression'], // prettier-ignore
@@ -249,7 +258,9 @@ describe('annotate', () => {
       expect.stringContaining('expression'),
     ]);
     const strictHeaders = { prefer: 'handling=strict' };
-    const fields = [field('a', { id: 1, title: 'A', description: '', is_hidden: false, url: 'u' })];
+    const fields = [
+      fieldWith('a', { id: 1, title: 'A', description: '', is_hidden: false, url: 'u' }),
+    ];
     const strictAnswer = await ann.call(
       'POST',
       '/v1/annotate',
@@ -277,7 +288,7 @@ describe('annotate', () => {
     const fields = Array.from(
       { length: 1000 },
       (_, i) =>
-      field(`f${i}`, i < 999 ? { expression: `record.f${i + 1} + 1`, depends_on: [`f${i + 1}`] } : {}), // prettier-ignore
+      fieldWith(`f${i}`, i < 999 ? { expression: `record.f${i + 1} + 1`, depends_on: [`f${i + 1}`] } : {}), // prettier-ignore
     );
     const [record] = (await annotate({ ...oneRecord, fields })).json['results'] as [{ f0: number }];
     expect(record.f0).toBe(1000);
@@ -300,21 +311,21 @@ describe('dataset functions', () => {
 
   test('have the rights of the caller: what they may not read is missing', async () => {
     const bob = await server.user('bob');
-    for (const dataset of ['D', 'ID']) {
-      const datasetText = dataset === 'D' ? JSON.stringify(cohortPath) : datasetId;
-      const missing = `! Dataset query failed: there is no dataset ${datasetText} (line 1, column 1)`;
+    for (const datasetVariable of ['D', 'ID']) {
+      const datasetText = datasetVariable === 'D' ? JSON.stringify(cohortPath) : datasetId;
+      const missingMessage = `! Dataset query failed: there is no dataset ${datasetText} (line 1, column 1)`;
       for (const call of [
-        `dataset_count(${dataset})`,
-        `dataset_query(${dataset})`,
-        `dataset_field_values(${dataset}, 'gene')`,
-        `dataset_field_top_terms(${dataset}, 'gene')`,
-        `dataset_field_terms_count(${dataset}, 'gene')`,
-        `dataset_entity_top_terms(${dataset}, 'gene')`,
-        `dataset_field_stats(${dataset}, 'age')`,
-        `dataset_field_percentiles(${dataset}, 'age')`,
-        `prevalence(${dataset}, ('gene', 'BRCA1'), 'sample')`,
+        `dataset_count(${datasetVariable})`,
+        `dataset_query(${datasetVariable})`,
+        `dataset_field_values(${datasetVariable}, 'gene')`,
+        `dataset_field_top_terms(${datasetVariable}, 'gene')`,
+        `dataset_field_terms_count(${datasetVariable}, 'gene')`,
+        `dataset_entity_top_terms(${datasetVariable}, 'gene')`,
+        `dataset_field_stats(${datasetVariable}, 'age')`,
+        `dataset_field_percentiles(${datasetVariable}, 'age')`,
+        `prevalence(${datasetVariable}, ('gene', 'BRCA1'), 'sample')`,
       ])
-        expect([call, await evaluateOrDetail(call, bob)]).toEqual([call, missing]);
+        expect([call, await evaluateOrDetail(call, bob)]).toEqual([call, missingMessage]);
     }
     expect(await evaluateOrDetail("beacon('BRCA1', 'gene')['found_count']", bob)).toBe('0');
     expect(await evaluateOrDetail("beacon('BRCA1', 'gene', datasets=D)['failed_count']", bob)).toBe(
@@ -328,8 +339,8 @@ describe('dataset functions', () => {
     const vault_id = idOf(await ann.post('/v2/vaults', { name: 'large' }));
     const dataset_id = idOf(await ann.post('/v2/datasets', { vault_id, name: 'large' }));
     const records = Array.from({ length: 700 }, () => ({ text: 'x'.repeat(30_000) }));
-    const created = await ann.post('/v2/dataset_imports', { dataset_id, records });
-    await waitForJob(ann, `/v2/dataset_imports/${idOf(created)}`);
+    const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, records });
+    await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
     expect(await evaluateOrDetail(`dataset_query(${dataset_id}, limit=100000)`)).toContain(
       'the answer is larger than 16 MB: ask for fewer records or fields',
     );
@@ -338,11 +349,16 @@ describe('dataset functions', () => {
   test('a beacon set answers by its beacons', async () => {
     const beacon_set_id = idOf(await ann.post('/v2/beacon_sets', { title: 'set' }));
     await ann.post('/v2/beacons', { beacon_set_id, vault_object_id: datasetId, title: 'one' });
-    const call = (gene: string): string => `beacon('${gene}', 'gene', beacon_set=${beacon_set_id})`;
-    expect(await evaluateOrDetail(`repr(${call('TP53')}['found'])`)).toBe(`['${cohortPath}']`);
-    expect(await evaluateOrDetail(`repr(${call('KRAS')}['not_found'])`)).toBe(`['${cohortPath}']`);
+    const beaconCall = (gene: string): string =>
+      `beacon('${gene}', 'gene', beacon_set=${beacon_set_id})`;
+    expect(await evaluateOrDetail(`repr(${beaconCall('TP53')}['found'])`)).toBe(
+      `['${cohortPath}']`,
+    );
+    expect(await evaluateOrDetail(`repr(${beaconCall('KRAS')}['not_found'])`)).toBe(
+      `['${cohortPath}']`,
+    );
     const bob = await server.user('bea');
-    expect(await evaluateOrDetail(call('TP53'), bob)).toBe('! Dataset query failed: there is no such beacon set (line 1, column 1)'); // prettier-ignore
+    expect(await evaluateOrDetail(beaconCall('TP53'), bob)).toBe('! Dataset query failed: there is no such beacon set (line 1, column 1)'); // prettier-ignore
   });
 });
 

@@ -93,11 +93,11 @@ test('W5: an answer that fails after its first bytes breaks off, so that nobody 
   });
   const fastify = adapter.getInstance<FastifyInstance>();
   await installCompression(fastify);
-  async function* failing(): AsyncGenerator<Uint8Array> {
+  async function* failingPieces(): AsyncGenerator<Uint8Array> {
     for (let piece = 0; piece < 3; piece++) yield randomBytes(100_000);
     throw new Error('for a test');
   }
-  fastify.get('/', (_, reply) => void adapter.reply(reply, new ByteStream(failing())));
+  fastify.get('/', (_, reply) => void adapter.reply(reply, new ByteStream(failingPieces())));
   const url = await fastify.listen({ host: '127.0.0.1', port: 0 });
   try {
     for (const encoding of ['identity', 'gzip', 'zstd']) {
@@ -117,11 +117,11 @@ test('W5: an answer that fails after its first bytes breaks off, so that nobody 
 test('W6: a client that leaves in the middle of a long page does no harm', async () => {
   const id = await newLongDataset('Left');
   for (const type of pageMediaTypes) {
-    const leaving = new AbortController();
-    const answer = await fetchPageAs(id, type, leaving.signal);
+    const abortController = new AbortController();
+    const answer = await fetchPageAs(id, type, abortController.signal);
     const { value } = await answer.body!.getReader().read();
     expect(value!.length).toBeGreaterThan(0);
-    leaving.abort();
+    abortController.abort();
     const wholePage = Buffer.from(await (await fetchPageAs(id, type)).arrayBuffer());
     expect(wholePage.length).toBeGreaterThan(1_800 * 4_096);
     const request = answer.headers.get('x-request-id') ?? '';
@@ -132,10 +132,10 @@ test('W6: a client that leaves in the middle of a long page does no harm', async
 test('a missing file, or a link in its place, is never served (D2)', async () => {
   fixture = await makeVaultFixture(ann, 'Lost');
   const { json } = await ann.get(`/v2/objects/${fixture.fileId}/download`);
-  const blob = server.data.object(fixture.fileId, 1);
-  await rm(blob);
+  const contentPath = server.data.object(fixture.fileId, 1);
+  await rm(contentPath);
   await expectInternalError(String(json['download_url']));
-  await symlink('/etc/passwd', blob);
+  await symlink('/etc/passwd', contentPath);
   await expectInternalError(String(json['download_url']));
 });
 

@@ -57,8 +57,8 @@ async function importAndFetchRecords(
   more: object = {},
 ): Promise<readonly Record<string, unknown>[]> {
   await newDataset();
-  const done = await importRecords(source, targetFields, more);
-  expect([done.status, done.error_message]).toEqual(['completed', null]);
+  const endedImport = await importRecords(source, targetFields, more);
+  expect([endedImport.status, endedImport.error_message]).toEqual(['completed', null]);
   return fetchAllRecords();
 }
 
@@ -78,11 +78,13 @@ describe('expressions of target fields', () => {
     ]);
     expect(await fetchFieldType('split_message')).toEqual(['string', true]);
 
-    const dependent = [
+    const dependentFields = [
       { name: 'a', ordering: 0, depends_on: ['b'], expression: 'record.b + 1' },
       { name: 'b', ordering: 5, expression: '1' },
     ];
-    expect(await importAndFetchRecords([{ i: 1 }], dependent)).toEqual([{ i: 1, a: 2, b: 1 }]);
+    expect(await importAndFetchRecords([{ i: 1 }], dependentFields)).toEqual([
+      { i: 1, a: 2, b: 1 },
+    ]);
     expect(await fetchFieldType('a')).toEqual(['long', null]);
   });
 
@@ -127,14 +129,14 @@ describe('expressions of target fields', () => {
       { name: 'x', expression: "'abc'", data_type: 'integer' },
       { name: 'u', expression: 'nobody()', data_type: 'object' },
     ];
-    const done = await importRecords(
+    const endedImport = await importRecords(
       [
         { n: 4, d: 0 },
         { n: 4, d: 2 },
       ],
       fields,
     );
-    expect(done.status).toBe('completed');
+    expect(endedImport.status).toBe('completed');
     expect(await fetchAllRecords()).toEqual([
       {
         n: 4,
@@ -148,7 +150,7 @@ describe('expressions of target fields', () => {
       },
       { n: 4, d: 2, q: 2, p: 8, _errors: { x: expect.any(String), u: expect.any(String) } },
     ]);
-    const { warnings } = done.metadata.validation;
+    const { warnings } = endedImport.metadata.validation;
     const counts = warnings.map(({ code, field, count }) => [code, field, count]);
     expect(counts.filter(([code]) => code === 500)).toEqual([
       [500, 'q', 1],
@@ -168,16 +170,21 @@ describe('expressions of target fields', () => {
 
   test('leave no _errors without errors, and none with include_errors false', async () => {
     const fields = [{ name: 'q', expression: '1 / record.d' }];
-    const zero = [{ d: 0 }, { d: 1 }];
+    const divisorRecords = [{ d: 0 }, { d: 1 }];
     expect(await importAndFetchRecords([{ d: 1 }], fields)).toEqual([{ d: 1, q: 1 }]);
-    expect(await importAndFetchRecords(zero, fields, { include_errors: false })).toEqual([
+    expect(await importAndFetchRecords(divisorRecords, fields, { include_errors: false })).toEqual([
       { d: 0 },
       { d: 1, q: 1 },
     ]);
     const params = { annotator_params: { include_errors: false } };
-    expect(await importAndFetchRecords(zero, fields, params)).toEqual([{ d: 0 }, { d: 1, q: 1 }]);
+    expect(await importAndFetchRecords(divisorRecords, fields, params)).toEqual([
+      { d: 0 },
+      { d: 1, q: 1 },
+    ]);
     expect(
-      await importAndFetchRecords(zero, fields, { validation_params: { strict_validation: true } }),
+      await importAndFetchRecords(divisorRecords, fields, {
+        validation_params: { strict_validation: true },
+      }),
     ).toEqual([
       { d: 0, _errors: { q: 'division by zero (line 1, column 3)' } },
       { d: 1, q: 1 },
@@ -193,8 +200,8 @@ describe('expressions of target fields', () => {
       { name: 'typo', expression: 'record.nope' },
     ];
     const params = { annotator_params: { data: { build: 'GRCh38' } } };
-    const [made] = await importAndFetchRecords([{ i: 1 }], fields, params);
-    expect(made).toEqual({
+    const [storedRecord] = await importAndFetchRecords([{ i: 1 }], fields, params);
+    expect(storedRecord).toEqual({
       i: 1,
       y: 'none',
       keys: ['about', 'i', 'typo', 'x', 'y'],
@@ -233,13 +240,13 @@ describe('expressions of target fields', () => {
   });
 
   test('compute from a table: values are replaced, columns of numbers hold doubles', async () => {
-    const file = await newFile('a.csv', 'place,n\nchr1:100,1\nchr2:200,2\nbad,3\n');
+    const fileId = await newFile('a.csv', 'place,n\nchr1:100,1\nchr2:200,2\nbad,3\n');
     const fields = [
       { name: 'chrom', expression: "record.place.split(':')[0]" },
       { name: 'place', data_type: 'integer', expression: "int(value.split(':')[1])", ordering: 1 },
       { name: 'text', expression: 'str(record.n) + source_filename' },
     ];
-    expect(await importAndFetchRecords(file, fields)).toEqual([
+    expect(await importAndFetchRecords(fileId, fields)).toEqual([
       { n: 1, chrom: 'chr1', place: 100, text: '1.0a.csv' },
       { n: 2, chrom: 'chr2', place: 200, text: '2.0a.csv' },
       {
@@ -257,7 +264,7 @@ describe('expressions of target fields', () => {
       '##fileformat=VCFv4.2\n##INFO=<ID=DP,Number=1,Type=Integer,Description="d">\n##INFO=<ID=AF,Number=A,Type=Float,Description="d">\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
     const lines =
       '1\t100\trs1\tA\tC,G\t50\tPASS\tDP=14;AF=0.5,0.25\n1\t200\t.\tT\tC\t.\tq10\tAF=0.1\n';
-    const file = await newFile('a.vcf', header + lines);
+    const fileId = await newFile('a.vcf', header + lines);
     const fields = [
       { name: 'info', is_transient: true },
       { name: 'depth', expression: 'record.info.DP or 0', data_type: 'long' },
@@ -265,7 +272,7 @@ describe('expressions of target fields', () => {
       { name: 'af', expression: 'max(record.info.AF)', data_type: 'float' },
       { name: 'passed', expression: 'not record.filter' },
     ];
-    const storedRows = await importAndFetchRecords(file, fields, { genome_build: 'GRCh38' });
+    const storedRows = await importAndFetchRecords(fileId, fields, { genome_build: 'GRCh38' });
     expect(storedRows.map(({ depth, start, af, passed }) => [depth, start, af, passed])).toEqual([
       [14, 99, 0.5, true],
       [14, 99, 0.5, true],
@@ -275,19 +282,19 @@ describe('expressions of target fields', () => {
   });
 
   test('are limited for each record, and the import ends', async () => {
-    const endless = 'sum(i for j in range(1000000) for i in range(1000000))';
+    const endlessExpression = 'sum(i for j in range(1000000) for i in range(1000000))';
     const storedRows = await importAndFetchRecords(
       [{ i: 1 }, { i: 2 }],
-      [{ name: 'x', expression: endless }],
+      [{ name: 'x', expression: endlessExpression }],
     );
-    const limit = { x: expect.stringContaining('Expression limit exceeded') };
+    const limitError = { x: expect.stringContaining('Expression limit exceeded') };
     expect(storedRows).toEqual([
-      { i: 1, _errors: limit },
-      { i: 2, _errors: limit },
+      { i: 1, _errors: limitError },
+      { i: 2, _errors: limitError },
     ]);
     const largeFields = [{ name: 'x', expression: "['a' * 9000000 for i in range(100)]" }];
     expect(await importAndFetchRecords([{ i: 1 }], largeFields)).toEqual([
-      { i: 1, _errors: limit },
+      { i: 1, _errors: limitError },
     ]);
   });
 
@@ -298,15 +305,17 @@ describe('expressions of target fields', () => {
       { name: 'twice', expression: 'record.n * 2' },
     ];
     const source = [{ n: 1 }, { n: 'x' }, { n: 3 }, { n: null }];
-    const rules = { validation_params: { on_error: 'reject' } };
-    const dryRun = await importRecords(source, fields, { ...rules, dry_run: true });
+    const rejectParams = { validation_params: { on_error: 'reject' } };
+    const dryRun = await importRecords(source, fields, { ...rejectParams, dry_run: true });
     expect(dryRun.metadata['dry_run']).toMatchObject({});
     expect(JSON.stringify(dryRun.metadata['dry_run'])).toContain('twice');
     expect(await fetchAllRecords()).toEqual([]);
-    const done = await importRecords(source, fields, rules);
+    const endedImport = await importRecords(source, fields, rejectParams);
     expect(await fetchAllRecords()).toMatchObject([{ n: 1, twice: 2 }, { n: 3, twice: 6 }, {}]);
-    const [error] = done.metadata.validation.warnings.filter(({ code }) => code === 500);
-    expect(error).toMatchObject({ field: 'twice', line: 4 });
+    const [expressionWarning] = endedImport.metadata.validation.warnings.filter(
+      ({ code }) => code === 500,
+    );
+    expect(expressionWarning).toMatchObject({ field: 'twice', line: 4 });
   });
 
   test('compute from records that replace others', async () => {
@@ -318,8 +327,12 @@ describe('expressions of target fields', () => {
     for (const commit_mode of ['upsert', 'overwrite'])
       await importRecords([{ _id: id, k: 'b', n: 5 }], fields, { commit_mode });
     expect(await fetchAllRecords()).toEqual([{ k: 'b', n: 5, m: 15 }]);
-    const keyed = { commit_mode: 'upsert', id_fields: ['k'] };
-    await importRecords([{ name: 'B' }], [{ name: 'k', expression: 'record.name.lower()' }], keyed);
+    const keyParams = { commit_mode: 'upsert', id_fields: ['k'] };
+    await importRecords(
+      [{ name: 'B' }],
+      [{ name: 'k', expression: 'record.name.lower()' }],
+      keyParams,
+    );
     expect(await fetchAllRecords()).toEqual([{ k: 'b', n: 5, m: 15, name: 'B' }]);
   });
 
@@ -348,11 +361,14 @@ describe('expressions of target fields', () => {
 
   test('are shown, and refused with their place when they are wrong', async () => {
     await newDataset();
-    const done = await importRecords(
+    const endedImport = await importRecords(
       [{ a: 1 }],
       [{ name: 'x', expression: 'record.a' }, { name: 'y' }],
     );
-    expect(done.target_fields.map(({ expression }) => expression)).toEqual(['record.a', null]);
+    expect(endedImport.target_fields.map(({ expression }) => expression)).toEqual([
+      'record.a',
+      null,
+    ]);
     const refusalOf = async (target_fields: unknown) => {
       const body = { dataset_id: datasetId, data_records: [{}], target_fields };
       const { status, json } = await ann.post('/v2/dataset_imports', body);
@@ -362,10 +378,10 @@ describe('expressions of target fields', () => {
     expect(await refusalOf([{ name: 'ok' }, { name: 'x', expression: '1 +\n* 2' }])).toEqual([
       expect.stringMatching(/^Field 2 "x", expression: Syntax error: .* \(line 2, column \d+\)$/),
     ]);
-    const circle = [
+    const circularFields = [
       { name: 'a', expression: 'record.b', depends_on: ['b'] },
       { name: 'b', expression: 'record.a', depends_on: ['a'] },
     ];
-    expect(await refusalOf(circle)).toEqual([expect.stringContaining('circle: a → b → a')]);
+    expect(await refusalOf(circularFields)).toEqual([expect.stringContaining('circle: a → b → a')]);
   });
 });

@@ -58,25 +58,25 @@ const tableRows: readonly TableRow[] = Array.from({ length: 700 }, (_, i) => ({
 }));
 const quoteCell = (cell: string | null): string =>
   /[",\t]/.test(cell ?? '') ? `"${cell!.replaceAll('"', '""')}"` : (cell ?? '');
-const tableText = (delimiter: string): string =>
+const tableTextOf = (delimiter: string): string =>
   [[...columnNames], ...tableRows.map((row) => columnNames.map((name) => quoteCell(row[name]!)))]
     .map((line) => `${line.join(delimiter)}\n`)
     .join('');
-const lowerCase = (value: string | null): string | undefined => value?.toLowerCase();
+const toLowerCase = (value: string | null): string | undefined => value?.toLowerCase();
 /** Returns the number in a cell; undefined if the cell does not contain a number. */
 const numberOfCell = (cell: string | null): number | undefined =>
   cell === null || !Number.isFinite(Number(cell)) ? undefined : Number(cell);
 
 describe('the whole file', () => {
   test.each([
-    ['a.csv', () => tableText(',')],
-    ['a.tsv', () => tableText('\t')],
-    ['a.txt', () => tableText('\t')],
-    ['a.bed', () => tableText('\t')],
-    ['a.CSV.gz', () => gzipSync(tableText(','))],
-    ['a.txt.gz', () => gzipSync(tableText('\t'))],
-  ] as const)(`%s has texts, in the file’s order (seed ${seed})`, async (name, bytes) => {
-    const id = await uploadFile(name, bytes());
+    ['a.csv', () => tableTextOf(',')],
+    ['a.tsv', () => tableTextOf('\t')],
+    ['a.txt', () => tableTextOf('\t')],
+    ['a.bed', () => tableTextOf('\t')],
+    ['a.CSV.gz', () => gzipSync(tableTextOf(','))],
+    ['a.txt.gz', () => gzipSync(tableTextOf('\t'))],
+  ] as const)(`%s has texts, in the file’s order (seed ${seed})`, async (name, makeBytes) => {
+    const id = await uploadFile(name, makeBytes());
     expect(await fetchFieldsOfFile(id)).toEqual(columnNames);
     const { status, json } = await queryFile(id, { limit: 1_000 });
     expect(status).toBe(200);
@@ -121,51 +121,56 @@ describe('the whole file', () => {
     ]);
     const { json } = await queryFile(id);
     expect(json['results']).toEqual(records.map((record) => ({ more: null, ...record })));
-    const found = await queryFile(id, { filters: [['n__gt', 1]], fields: ['deep.gene'] });
-    expect(found.json).toMatchObject({ total: 1, results: [{ deep: { gene: 'KRAS' } }] });
+    const filteredAnswer = await queryFile(id, { filters: [['n__gt', 1]], fields: ['deep.gene'] });
+    expect(filteredAnswer.json).toMatchObject({ total: 1, results: [{ deep: { gene: 'KRAS' } }] });
   });
 
   test('a header line of BED may begin with #, and a file of a header has no records', async () => {
-    const bed = await uploadFile('x.bed', '#chrom\tstart\nchr1\t5\n');
-    expect(await fetchFieldsOfFile(bed)).toEqual(['#chrom', 'start']);
-    expect((await queryFile(bed)).json['results']).toEqual([{ '#chrom': 'chr1', start: '5' }]);
-    const emptyTable = await uploadFile('none.csv', 'a,b\n');
-    expect(await fetchFieldsOfFile(emptyTable)).toEqual(['a', 'b']);
-    expect((await queryFile(emptyTable)).json).toMatchObject({
+    const bedFileId = await uploadFile('x.bed', '#chrom\tstart\nchr1\t5\n');
+    expect(await fetchFieldsOfFile(bedFileId)).toEqual(['#chrom', 'start']);
+    expect((await queryFile(bedFileId)).json['results']).toEqual([
+      { '#chrom': 'chr1', start: '5' },
+    ]);
+    const headerFileId = await uploadFile('none.csv', 'a,b\n');
+    expect(await fetchFieldsOfFile(headerFileId)).toEqual(['a', 'b']);
+    expect((await queryFile(headerFileId)).json).toMatchObject({
       results: [],
       total: 0,
       offset: null,
     });
-    const empty = await uploadFile('empty.csv', '');
-    expect(await fetchFieldsOfFile(empty)).toEqual([]);
-    expect((await queryFile(empty)).json).toMatchObject({ results: [], total: 0 });
+    const emptyFileId = await uploadFile('empty.csv', '');
+    expect(await fetchFieldsOfFile(emptyFileId)).toEqual([]);
+    expect((await queryFile(emptyFileId)).json).toMatchObject({ results: [], total: 0 });
   });
 });
 
 describe('filters, fields and pages', () => {
   let id: number;
   beforeAll(async () => {
-    id = await uploadFile('filters.csv', tableText(','));
+    id = await uploadFile('filters.csv', tableTextOf(','));
   });
 
-  const gene = (row: TableRow): string | null => row['gene']!;
-  const score = (row: TableRow): number => numberOfCell(row['score']!) ?? Number.NaN;
+  const geneOf = (row: TableRow): string | null => row['gene']!;
+  const scoreOf = (row: TableRow): number => numberOfCell(row['score']!) ?? Number.NaN;
   const cases: readonly (readonly [unknown, (row: TableRow) => boolean])[] = [
-    [[['gene', 'tp53']], (row) => lowerCase(gene(row)) === 'tp53'],
-    [[['gene', null]], (row) => gene(row) === null],
-    [[['gene__iexact', 'KRAS']], (row) => lowerCase(gene(row)) === 'kras'],
-    [[['gene__exact', 'TP53']], (row) => gene(row) === 'TP53'],
-    [[['gene__in', ['BRCA2', 'kras']]], (row) => ['brca2', 'kras'].includes(lowerCase(gene(row))!)],
-    [[['gene__contains', 'P5']], (row) => gene(row)?.includes('P5') === true],
-    [[['gene__prefix', 'TP']], (row) => gene(row)?.startsWith('TP') === true],
+    [[['gene', 'tp53']], (row) => toLowerCase(geneOf(row)) === 'tp53'],
+    [[['gene', null]], (row) => geneOf(row) === null],
+    [[['gene__iexact', 'KRAS']], (row) => toLowerCase(geneOf(row)) === 'kras'],
+    [[['gene__exact', 'TP53']], (row) => geneOf(row) === 'TP53'],
+    [
+      [['gene__in', ['BRCA2', 'kras']]],
+      (row) => ['brca2', 'kras'].includes(toLowerCase(geneOf(row))!),
+    ],
+    [[['gene__contains', 'P5']], (row) => geneOf(row)?.includes('P5') === true],
+    [[['gene__prefix', 'TP']], (row) => geneOf(row)?.startsWith('TP') === true],
     [[['score', '1']], (row) => row['score'] === '1'],
-    [[['score__gt', 1]], (row) => score(row) > 1],
-    [[['score__gte', '1']], (row) => score(row) >= 1],
-    [[['score__lt', 1]], (row) => score(row) < 1],
-    [[['score__lte', 1]], (row) => score(row) <= 1],
-    [[['score__range', [-2.5, 7]]], (row) => score(row) >= -2.5 && score(row) <= 7],
+    [[['score__gt', 1]], (row) => scoreOf(row) > 1],
+    [[['score__gte', '1']], (row) => scoreOf(row) >= 1],
+    [[['score__lt', 1]], (row) => scoreOf(row) < 1],
+    [[['score__lte', 1]], (row) => scoreOf(row) <= 1],
+    [[['score__range', [-2.5, 7]]], (row) => scoreOf(row) >= -2.5 && scoreOf(row) <= 7],
     [[['id__between', [10, 600]]], (row) => Number(row['id']) > 10 && Number(row['id']) < 600],
-    [[{ not: [['score__gt', 1]] }], (row) => !(score(row) > 1)],
+    [[{ not: [['score__gt', 1]] }], (row) => !(scoreOf(row) > 1)],
     [
       [
         {
@@ -181,7 +186,7 @@ describe('filters, fields and pages', () => {
         },
       ],
       (row) =>
-        lowerCase(gene(row)) === 'kras' || (row['note'] === 'plain' && Number(row['id']) < 300),
+        toLowerCase(geneOf(row)) === 'kras' || (row['note'] === 'plain' && Number(row['id']) < 300),
     ],
   ];
 
@@ -195,20 +200,27 @@ describe('filters, fields and pages', () => {
 
   test('numbers are compared where a cell spells one in digits, and nowhere else', async () => {
     const cells = ['12', '1_2', 'inf', '-Infinity', 'nan', ' 12 ', '+12', '12.', '1.2e1', '.5', '1e999', '0x0c', '1,2', '']; // prettier-ignore
-    const numbers = await uploadFile('numbers.csv', `id,v\n${cells.map((cell, i) => `${i},"${cell}"`).join('\n')}\n`); // prettier-ignore
-    const found = async (filters: unknown): Promise<unknown[]> => {
-      const { json } = await queryFile(numbers, { filters });
+    const numbersFileId =
+      await uploadFile('numbers.csv', `id,v\n${cells.map((cell, i) => `${i},"${cell}"`).join('\n')}\n`); // prettier-ignore
+    const fetchMatchingCells = async (filters: unknown): Promise<unknown[]> => {
+      const { json } = await queryFile(numbersFileId, { filters });
       return (json['results'] as TableRow[]).map(({ v }) => v);
     };
-    expect(await found([['v__range', [11, 13]]])).toEqual(['12', ' 12 ', '+12', '12.', '1.2e1']);
-    expect(await found([['v__lt', 1]])).toEqual(['.5']);
-    expect(await found([['v__gt', 13]])).toEqual([]);
+    expect(await fetchMatchingCells([['v__range', [11, 13]]])).toEqual([
+      '12',
+      ' 12 ',
+      '+12',
+      '12.',
+      '1.2e1',
+    ]);
+    expect(await fetchMatchingCells([['v__lt', 1]])).toEqual(['.5']);
+    expect(await fetchMatchingCells([['v__gt', 13]])).toEqual([]);
   });
 
   test('pages together are all rows, and each has the exact total', async () => {
     const filters = [['gene__in', ['TP53', 'KRAS']]];
     const expectedRows = tableRows.filter((row) =>
-      ['tp53', 'kras'].includes(lowerCase(gene(row))!),
+      ['tp53', 'kras'].includes(toLowerCase(geneOf(row))!),
     );
     const walkedRows: unknown[] = [];
     let offset: number | null = 0;
@@ -253,12 +265,12 @@ describe('filters, fields and pages', () => {
       limit: 1_000,
       fields: ['note', 'id'],
     });
-    const cell = (value: string | null): string => {
+    const formatCell = (value: string | null): string => {
       const isQuoted = value?.includes('"') || value?.includes(delimiter);
       return isQuoted ? `"${value!.replaceAll('"', '""')}"` : (value ?? '');
     };
     expect(json['results']).toEqual(
-      tableRows.map((row) => [row['note']!, row['id']!].map(cell).join(delimiter)),
+      tableRows.map((row) => [row['note']!, row['id']!].map(formatCell).join(delimiter)),
     );
     expect(json['total']).toBe(tableRows.length);
   });
@@ -291,19 +303,19 @@ describe('refusals', () => {
   });
 
   test('regular expressions are named', async () => {
-    const { text: answer } = await queryFile(id, { filters: [['b__regexp', 'x']] });
-    expect(answer).toContain('regexp');
+    const { text } = await queryFile(id, { filters: [['b__regexp', 'x']] });
+    expect(text).toContain('regexp');
   });
 
   test('files that cannot be queried say why', async () => {
     const postObject = (object: object): Promise<Answer> =>
       ann.post('/v2/objects', { vault_id: vaultId, ...object });
-    const vcf = await uploadFile('x.vcf.gz', gzipSync('##fileformat=VCFv4.2\n'));
-    expect((await queryFile(vcf)).text).toContain('.json, .jsonl, .csv, .txt, .tsv, .bed');
-    const folder = idOf(await postObject({ object_type: 'folder', filename: 'f' }));
-    const dataset = idOf(await postObject({ object_type: 'dataset', filename: 'd' }));
+    const vcfId = await uploadFile('x.vcf.gz', gzipSync('##fileformat=VCFv4.2\n'));
+    expect((await queryFile(vcfId)).text).toContain('.json, .jsonl, .csv, .txt, .tsv, .bed');
+    const folderId = idOf(await postObject({ object_type: 'folder', filename: 'f' }));
+    const datasetId = idOf(await postObject({ object_type: 'dataset', filename: 'd' }));
     const waitingId = idOf(await postObject({ object_type: 'file', filename: 'w.csv' }));
-    for (const one of [vcf, folder, dataset, waitingId]) {
+    for (const one of [vcfId, folderId, datasetId, waitingId]) {
       const fields = await ann.get(`/v2/objects/${one}/fields`);
       expect([(await queryFile(one)).status, fields.status]).toEqual([400, 400]);
     }
@@ -311,8 +323,8 @@ describe('refusals', () => {
   });
 
   test('cells beyond the header are texts in columns named by position', async () => {
-    const wideFile = await uploadFile('wide.csv', 'a,b\n1,2\n\n1,2,3\n');
-    const { json } = await queryFile(wideFile);
+    const wideFileId = await uploadFile('wide.csv', 'a,b\n1,2\n\n1,2,3\n');
+    const { json } = await queryFile(wideFileId);
     expect(json['results']).toMatchObject([{ a: '1', b: '2' }, { a: '1', b: '2', column_2: '3' }]);
   }); // prettier-ignore
 
@@ -321,18 +333,18 @@ describe('refusals', () => {
     ['bad.json', '{"a":1}\n{"a":\n', 'bad.json, line 2: '],
     ['not.csv.gz', 'PK\u0003\u0004', 'not.csv.gz'],
   ])('%s is a 400 with file, line and reason', async (name, bytes, reason) => {
-    const badFile = await uploadFile(name, bytes);
+    const badFileId = await uploadFile(name, bytes);
     for (let i = 0; i < 2; i++) {
-      const { status, json } = await queryFile(badFile);
+      const { status, json } = await queryFile(badFileId);
       expect([status, String(json['detail'])]).toEqual([400, expect.stringContaining(reason)]);
     }
-    expect(tableFilesOf(badFile)).toEqual([]);
+    expect(tableFilesOf(badFileId)).toEqual([]);
   });
 });
 
 describe('tables are created once', () => {
   test('a second query reads the table that the first has created', async () => {
-    const id = await uploadFile('once.csv', tableText(','));
+    const id = await uploadFile('once.csv', tableTextOf(','));
     await queryFile(id);
     const tableFiles = tableFilesOf(id);
     expect(tableFiles.length).toBeGreaterThan(1);
@@ -342,21 +354,21 @@ describe('tables are created once', () => {
   });
 
   test('administrators see the task with class=background; members see it in no list', async () => {
-    const id = await uploadFile('task.csv', tableText(','));
+    const id = await uploadFile('task.csv', tableTextOf(','));
     await queryFile(id);
-    const typesFor = async (client: Client, query: string): Promise<readonly unknown[]> => {
+    const fetchTaskTypes = async (client: Client, query: string): Promise<readonly unknown[]> => {
       const { json } = await client.get(`/v2/tasks?source_object_id=${id}${query}`);
       return (json['data'] as { task_type: string }[]).map((task) => task.task_type);
     };
     const admin = await server.user('boss', { role: 'admin' });
-    expect(await typesFor(admin, '&class=background')).toEqual(['objects.FileTable']);
+    expect(await fetchTaskTypes(admin, '&class=background')).toEqual(['objects.FileTable']);
     for (const query of ['', '&class=background', '&task_type=objects.FileTable'])
-      expect([query, await typesFor(ann, query)]).toEqual([query, []]);
-    expect(await typesFor(admin, '')).toEqual([]);
+      expect([query, await fetchTaskTypes(ann, query)]).toEqual([query, []]);
+    expect(await fetchTaskTypes(admin, '')).toEqual([]);
   });
 
   test('two at once share one', async () => {
-    const id = await uploadFile('both.csv', tableText(','));
+    const id = await uploadFile('both.csv', tableTextOf(','));
     const answers = await Promise.all([
       queryFile(id),
       queryFile(id),
@@ -384,27 +396,30 @@ describe('tables are created once', () => {
   });
 
   test('those used longest ago go when the budget is reached', async () => {
-    const [first, second] = [
-      await uploadFile('1.csv', tableText(',')),
-      await uploadFile('2.csv', tableText(',')),
+    const [firstFileId, secondFileId] = [
+      await uploadFile('1.csv', tableTextOf(',')),
+      await uploadFile('2.csv', tableTextOf(',')),
     ];
     const changedBudgets = budgets as unknown as Record<string, number>;
-    const before = budgets.fileTableBytes;
+    const budgetBefore = budgets.fileTableBytes;
     changedBudgets['fileTableBytes'] = 2.5 * (1 << 20); // space for two small tables
     try {
-      await queryFile(first);
-      await queryFile(second);
-      await queryFile(first);
-      await queryFile(await uploadFile('3.csv', tableText(',')));
-      expect([tableFilesOf(first).length > 0, tableFilesOf(second)]).toEqual([true, []]);
-      expect((await queryFile(second)).json['total']).toBe(tableRows.length);
+      await queryFile(firstFileId);
+      await queryFile(secondFileId);
+      await queryFile(firstFileId);
+      await queryFile(await uploadFile('3.csv', tableTextOf(',')));
+      expect([tableFilesOf(firstFileId).length > 0, tableFilesOf(secondFileId)]).toEqual([
+        true,
+        [],
+      ]);
+      expect((await queryFile(secondFileId)).json['total']).toBe(tableRows.length);
     } finally {
-      changedBudgets['fileTableBytes'] = before;
+      changedBudgets['fileTableBytes'] = budgetBefore;
     }
   });
 
   test('whoever waits gets the table though the worker dies', async () => {
-    const id = await uploadFile('dies.csv', tableText(','));
+    const id = await uploadFile('dies.csv', tableTextOf(','));
     const pendingAnswer = queryFile(id);
     const pid = server.scheduler.status().workerPid!;
     process.kill(pid, 'SIGKILL');
@@ -412,13 +427,13 @@ describe('tables are created once', () => {
   });
 
   test('when no request waits any longer, the creation stops and leaves no files', async () => {
-    const id = await uploadFile('left.csv', tableText(','));
+    const id = await uploadFile('left.csv', tableTextOf(','));
     const file = { objectId: id, revision: 1, filename: 'left.csv' };
-    const abort = new AbortController();
+    const abortController = new AbortController();
     const { fileTables } = server.scheduler;
-    const usesLeft = fileTables.use(file, abort.signal, async () => 'never');
-    abort.abort();
-    await expect(usesLeft).rejects.toMatchObject({ code: 'canceled' });
+    const abandonedUse = fileTables.use(file, abortController.signal, async () => 'never');
+    abortController.abort();
+    await expect(abandonedUse).rejects.toMatchObject({ code: 'canceled' });
     expect((await queryFile(id)).json).toMatchObject({ total: tableRows.length });
     const folders = new Set(tableFilesOf(id).map((path) => path.split('/').at(-2)));
     expect(folders.size).toBe(1);
@@ -428,14 +443,14 @@ describe('tables are created once', () => {
 test('a file that is too large as a table is refused, and the budget is named (T0)', async () => {
   const ownServer = await startServer({ scheduler: { startWorker: startWorkerInProcess } });
   const changedBudgets = budgets as unknown as Record<string, number>;
-  const before = budgets.fileTableBytes;
+  const budgetBefore = budgets.fileTableBytes;
   changedBudgets['fileTableBytes'] = 1_000;
   try {
     const ben = await ownServer.user('ben');
-    const vault = idOf(await ben.post('/v2/vaults', { name: 'Ben' }));
-    const file = { vault_id: vault, object_type: 'file', filename: 'large.csv' };
+    const benVaultId = idOf(await ben.post('/v2/vaults', { name: 'Ben' }));
+    const file = { vault_id: benVaultId, object_type: 'file', filename: 'large.csv' };
     const createdObject = await ben.post('/v2/objects', file);
-    await sendRequest('', 'PUT', String(createdObject.json['upload_url']), tableText(','));
+    await sendRequest('', 'PUT', String(createdObject.json['upload_url']), tableTextOf(','));
     const { status, json } = await ben.post(`/v2/objects/${idOf(createdObject)}/data`, {});
     expect([status, json['detail']]).toEqual([
       400,
@@ -445,18 +460,18 @@ test('a file that is too large as a table is refused, and the budget is named (T
     ]);
     expect(readdirSync(ownServer.data.fileTables)).toEqual([]);
   } finally {
-    changedBudgets['fileTableBytes'] = before;
+    changedBudgets['fileTableBytes'] = budgetBefore;
     await ownServer.close();
   }
 });
 
 test(`damaged files are refused or read, by the worker alone (F18, seed ${seed})`, async () => {
   const pid = server.scheduler.status().workerPid;
-  const json = tableRows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const jsonLines = tableRows.map((row) => `${JSON.stringify(row)}\n`).join('');
   const sources: readonly (readonly [string, Uint8Array])[] = [
-    ['m.csv', Buffer.from(tableText(','))],
-    ['m.tsv.gz', gzipSync(tableText('\t'))],
-    ['m.json', Buffer.from(json)],
+    ['m.csv', Buffer.from(tableTextOf(','))],
+    ['m.tsv.gz', gzipSync(tableTextOf('\t'))],
+    ['m.json', Buffer.from(jsonLines)],
     ['m.tsv.bz2', readFileSync('test/fixtures/files/regions.tsv.bz2')],
   ];
   for (let i = 0; i < 24; i++) {
@@ -466,9 +481,9 @@ test(`damaged files are refused or read, by the worker alone (F18, seed ${seed})
       damagedBytes[Math.floor(randomNumber() * damagedBytes.length)] = Math.floor(
         randomNumber() * 256,
       );
-    const { status, json: answer } = await queryFile(await uploadFile(name, damagedBytes));
-    const isTold = status === 200 || String(answer['detail']).startsWith('m');
-    expect([name, [200, 400].includes(status), isTold]).toEqual([name, true, true]);
+    const { status, json: answerJson } = await queryFile(await uploadFile(name, damagedBytes));
+    const namesFile = status === 200 || String(answerJson['detail']).startsWith('m');
+    expect([name, [200, 400].includes(status), namesFile]).toEqual([name, true, true]);
   }
   expect(server.scheduler.status().workerPid).toBe(pid);
 });

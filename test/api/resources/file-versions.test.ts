@@ -20,11 +20,11 @@ const { server, ann, newDataset } = await startServerFixture({ limits: uploadLim
 let readerClient: Client;
 let strangerClient: Client;
 let vaultId: number;
-let plainFileId: number;
+let plainVaultId: number;
 
 beforeAll(async () => {
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Versions', versioning: 'enabled' }));
-  plainFileId = idOf(await ann.post('/v2/vaults', { name: 'Plain' }));
+  plainVaultId = idOf(await ann.post('/v2/vaults', { name: 'Plain' }));
   readerClient = await server.user('reader');
   strangerClient = await server.user('stranger', { domain: 'other' });
   await grantPermission(server, vaultId, readerClient, 'read');
@@ -44,19 +44,19 @@ async function putFile(
   return createdObject;
 }
 
-function uploadContent(made: Answer, content: string): Promise<Answer> {
-  return sendRequest('', 'PUT', String(made.json['upload_url']), content);
+function uploadContent(createdObject: Answer, content: string): Promise<Answer> {
+  return sendRequest('', 'PUT', String(createdObject.json['upload_url']), content);
 }
 
-async function downloadPath(path: string, who: Client = ann): Promise<string> {
-  const { json } = await who.get(path);
+async function downloadPath(path: string, client: Client = ann): Promise<string> {
+  const { json } = await client.get(path);
   return (await sendRequest('', 'GET', String(json['download_url']))).text;
 }
 
 const downloadCurrentContent = (id: number): Promise<string> =>
   downloadPath(`/v2/objects/${id}/download`);
 
-/** Returns the number, deletion and content of each version in the list of a file's versions. */
+/** Returns, for each version in the list of a file's versions, its number and whether it is deleted and current. */
 async function fetchVersions(
   id: number,
   query = '?show_deleted=True',
@@ -70,30 +70,40 @@ async function listStoredContentNames(id: number): Promise<readonly string[]> {
   return names.filter((name) => name.startsWith(`${id}-`)).toSorted();
 }
 
-async function fetchFileBytes(vault = vaultId): Promise<number> {
+async function fetchFileBytes(id = vaultId): Promise<number> {
   const { vaults } = (await ann.get('/v2/usage')).json as { vaults: { vault_id: number; file_bytes: number }[] }; // prettier-ignore
-  return vaults.find((one) => one.vault_id === vault)!.file_bytes;
+  return vaults.find((one) => one.vault_id === id)!.file_bytes;
 }
 
 describe('a file that is created under an existing name', () => {
   test('gets a version, which is current once its content is there', async () => {
     const id = idOf(await putFile('a.txt', 'first'));
     const secondVersion = await putFile('A.TXT', null, { size: 6, md5: md5Of('second') });
-    const announced = { size: 6, md5: md5Of('second'), availability: 'unverified' };
+    const announcedContent = { size: 6, md5: md5Of('second'), availability: 'unverified' };
     expect(secondVersion.json).toMatchObject({
       id,
       filename: 'a.txt',
       version_count: 2,
-      ...announced,
+      ...announcedContent,
     });
-    const before = { size: 5, md5: md5Of('first'), availability: 'available', upload_url: null };
-    expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(before);
+    const stateBefore = {
+      size: 5,
+      md5: md5Of('first'),
+      availability: 'available',
+      upload_url: null,
+    };
+    expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(stateBefore);
     expect(await downloadCurrentContent(id)).toBe('first');
     expect((await uploadContent(secondVersion, 'wrong!')).status).toBe(400);
     expect(await downloadCurrentContent(id)).toBe('first');
     expect((await uploadContent(secondVersion, 'second')).status).toBe(200);
-    const after = { size: 6, md5: md5Of('second'), version_count: 2, availability: 'available' };
-    expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(after);
+    const stateAfter = {
+      size: 6,
+      md5: md5Of('second'),
+      version_count: 2,
+      availability: 'available',
+    };
+    expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject(stateAfter);
     expect(await downloadCurrentContent(id)).toBe('second');
     expect(await fetchVersions(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
     expect(await downloadPath(`/v2/objects/${id}/versions/1`)).toBe('first');
@@ -101,12 +111,12 @@ describe('a file that is created under an existing name', () => {
   });
 
   test('is another file where the vault keeps no versions, or another kind of object has the name', async () => {
-    const plainVault = { vault_id: plainFileId };
-    const first = await putFile('b.txt', 'first', plainVault);
+    const plainVault = { vault_id: plainVaultId };
+    const firstAnswer = await putFile('b.txt', 'first', plainVault);
     expect((await putFile('b.txt', null, plainVault)).json).toMatchObject({ filename: 'b-1.txt', version_count: 1 }); // prettier-ignore
-    await ann.patch(`/v2/vaults/${plainFileId}`, { versioning: 'suspended' });
+    await ann.patch(`/v2/vaults/${plainVaultId}`, { versioning: 'suspended' });
     expect((await putFile('b.txt', null, plainVault)).json).toMatchObject({ filename: 'b-2.txt' });
-    expect((await ann.get(`/v2/objects/${idOf(first)}`)).json['version_count']).toBe(1);
+    expect((await ann.get(`/v2/objects/${idOf(firstAnswer)}`)).json['version_count']).toBe(1);
     const folder = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'kinds' }); // prettier-ignore
     expect((await putFile('kinds', null)).json).toMatchObject({ filename: 'kinds-1' });
     expect((await putFile('a.txt', null, { parent_object_id: idOf(folder) })).json['version_count']).toBe(1); // prettier-ignore
@@ -130,22 +140,25 @@ describe('a file that is created under an existing name', () => {
     const id = idOf(await putFile('repeated.txt', 'x'));
     const body = { vault_id: vaultId, object_type: 'file', filename: 'repeated.txt', md5: md5Of('y') }; // prettier-ignore
     const headers = { 'Idempotency-Key': 'version of repeated.txt' };
-    const [made, again] = [
+    const [firstAnswer, repeatedAnswer] = [
       await ann.call('POST', '/v2/objects', body, headers),
       await ann.call('POST', '/v2/objects', body, headers),
     ];
-    expect([idOf(again), again.json['version_count']]).toEqual([id, 2]);
-    expect(again.json).toMatchObject({ md5: md5Of('y'), availability: 'unverified' });
-    expect(made.json['version_count']).toBe(2);
-    expect((await uploadContent(again, 'y')).status).toBe(200);
+    expect([idOf(repeatedAnswer), repeatedAnswer.json['version_count']]).toEqual([id, 2]);
+    expect(repeatedAnswer.json).toMatchObject({ md5: md5Of('y'), availability: 'unverified' });
+    expect(firstAnswer.json['version_count']).toBe(2);
+    expect((await uploadContent(repeatedAnswer, 'y')).status).toBe(200);
     expect(await fetchVersions(id)).toEqual([[2, false, true], [1, false, false]]); // prettier-ignore
   });
 
   test('gets versions in the order in which they were begun', async () => {
     const id = idOf(await putFile('order.txt', '1'));
-    const [second, third] = [await putFile('order.txt', null), await putFile('order.txt', null)];
-    await uploadContent(third, '3');
-    await uploadContent(second, '2');
+    const [secondVersion, thirdVersion] = [
+      await putFile('order.txt', null),
+      await putFile('order.txt', null),
+    ];
+    await uploadContent(thirdVersion, '3');
+    await uploadContent(secondVersion, '2');
     expect(await downloadCurrentContent(id)).toBe('3');
     expect(await downloadPath(`/v2/objects/${id}/versions/2`)).toBe('2');
   });
@@ -164,14 +177,14 @@ describe('an upload to the address of a file that has content', () => {
   });
 
   test('replaces the content in a vault that keeps no versions', async () => {
-    const firstVersion = await putFile('replaced.txt', 'first', { vault_id: plainFileId });
+    const firstVersion = await putFile('replaced.txt', 'first', { vault_id: plainVaultId });
     const id = idOf(firstVersion);
-    const before = await fetchFileBytes(plainFileId);
+    const bytesBefore = await fetchFileBytes(plainVaultId);
     const { download_url: url } = (await ann.get(`/v2/objects/${id}/download`)).json;
     await uploadContent(firstVersion, 'another');
     expect(await fetchVersions(id)).toEqual([[2, false, true]]);
     expect(await listStoredContentNames(id)).toEqual([`${id}-2`]);
-    expect(await fetchFileBytes(plainFileId)).toBe(before + 2);
+    expect(await fetchFileBytes(plainVaultId)).toBe(bytesBefore + 2);
     expect((await sendRequest('', 'GET', String(url))).status).toBe(404);
   });
 });
@@ -198,20 +211,23 @@ describe('a version', () => {
 
   test('that has no content yet can be deleted, and then takes none', async () => {
     const id = idOf(await putFile('waiting.txt', null));
-    const second = await putFile('waiting.txt', null);
+    const secondVersion = await putFile('waiting.txt', null);
     expect((await ann.get(`/v2/objects/${id}/versions/2`)).status).toBe(400);
     expect((await ann.delete(`/v2/objects/${id}/versions/2`)).status).toBe(200);
     expect((await ann.delete(`/v2/objects/${id}/versions/1`)).status).toBe(409);
-    expect((await uploadContent(second, 'late')).status).toBe(404);
+    expect((await uploadContent(secondVersion, 'late')).status).toBe(404);
     expect(await listStoredContentNames(id)).toEqual([]);
   });
 
   test('becomes current again as a new version with the same content', async () => {
     const id = idOf(await putFile('restored.txt', 'first', { mimetype: 'text/plain' }));
     await putFile('restored.txt', 'second', { mimetype: 'text/csv' });
-    const restored = await ann.post(`/v2/objects/${id}/versions/current`, { version_id: 1 });
+    const restoreAnswer = await ann.post(`/v2/objects/${id}/versions/current`, { version_id: 1 });
     const shownVersion = { id: 3, object_id: id, md5: md5Of('first'), size: 5, is_current: true };
-    expect([restored.status, restored.json]).toEqual([200, expect.objectContaining(shownVersion)]);
+    expect([restoreAnswer.status, restoreAnswer.json]).toEqual([
+      200,
+      expect.objectContaining(shownVersion),
+    ]);
     expect(await downloadCurrentContent(id)).toBe('first');
     expect((await ann.get(`/v2/objects/${id}`)).json).toMatchObject({ mimetype: 'text/plain', version_count: 3 }); // prettier-ignore
     expect(await downloadPath(`/v2/objects/${id}/versions/2`)).toBe('second');
@@ -224,11 +240,13 @@ describe('a version', () => {
   });
 
   test('is kept where versions are suspended, and a restored one is added there', async () => {
-    const vault = idOf(await ann.post('/v2/vaults', { name: 'Suspended', versioning: 'enabled' }));
-    const firstVersion = await putFile('s.txt', 'first', { vault_id: vault });
+    const suspendedVaultId = idOf(
+      await ann.post('/v2/vaults', { name: 'Suspended', versioning: 'enabled' }),
+    );
+    const firstVersion = await putFile('s.txt', 'first', { vault_id: suspendedVaultId });
     const id = idOf(firstVersion);
-    await putFile('s.txt', 'second', { vault_id: vault });
-    await ann.patch(`/v2/vaults/${vault}`, { versioning: 'suspended' });
+    await putFile('s.txt', 'second', { vault_id: suspendedVaultId });
+    await ann.patch(`/v2/vaults/${suspendedVaultId}`, { versioning: 'suspended' });
     await uploadContent(firstVersion, 'third');
     expect(await fetchVersions(id)).toEqual([[3, false, true], [1, false, false]]); // prettier-ignore
     await ann.post(`/v2/objects/${id}/versions/current`, { version_id: 1 });
@@ -243,12 +261,12 @@ describe('a version', () => {
     const bytes = await fetchFileBytes(vault_id);
     const { json } = await ann.delete(`/v2/objects/${id}/versions/2`);
     expect(await fetchFileBytes(vault_id)).toBe(bytes);
-    const at = Date.parse(String(json['updated_at']));
+    const deletedMs = Date.parse(String(json['updated_at']));
     const options = { keepVersionsMs: 5000, report: (): void => undefined };
     const sweep = (now: number): Promise<void> => sweepExpired(server.catalog, server.data, { ...options, now }); // prettier-ignore
-    await sweep(at + 5000);
+    await sweep(deletedMs + 5000);
     expect(await listStoredContentNames(id)).toEqual([`${id}-1`, `${id}-2`]);
-    await sweep(at + 5001);
+    await sweep(deletedMs + 5001);
     expect(await listStoredContentNames(id)).toEqual([`${id}-1`]);
     expect(await fetchFileBytes(vault_id)).toBe(bytes - 6);
     expect((await ann.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
@@ -269,19 +287,19 @@ describe('a version', () => {
   test('is for those who may read or write the vault', async () => {
     const id = idOf(await putFile('rights.txt', 'first'));
     await putFile('rights.txt', 'second');
-    const version = `/v2/objects/${id}/versions/1`;
-    const restore = `/v2/objects/${id}/versions/current`;
-    expect(await downloadPath(version, readerClient)).toBe('first');
+    const versionPath = `/v2/objects/${id}/versions/1`;
+    const restorePath = `/v2/objects/${id}/versions/current`;
+    expect(await downloadPath(versionPath, readerClient)).toBe('first');
     for (const [method, path] of [
-      ['PUT', version],
-      ['DELETE', version],
-      ['POST', restore],
+      ['PUT', versionPath],
+      ['DELETE', versionPath],
+      ['POST', restorePath],
     ] as const) {
       // prettier-ignore
       expect((await readerClient.call(method, path, { version_id: 1 })).status).toBe(403);
       expect((await strangerClient.call(method, path, { version_id: 1 })).status).toBe(404);
     }
-    expect((await strangerClient.get(version)).status).toBe(404);
+    expect((await strangerClient.get(versionPath)).status).toBe(404);
     expect((await strangerClient.get(`/v2/objects/${id}/versions`)).status).toBe(404);
     expect((await ann.get(`/v2/objects/${id}/versions/7`)).status).toBe(404);
     const folder = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'f' }); // prettier-ignore
@@ -297,14 +315,14 @@ describe('the rest of the server', () => {
   test('keeps a media type that is changed, for the version that is shown', async () => {
     const typedFile = await putFile('typed.txt', null, { mimetype: 'text/plain' });
     const path = `/v2/objects/${idOf(typedFile)}`;
-    const mimetypeOf = async (): Promise<unknown> => (await ann.get(path)).json['mimetype'];
+    const fetchMimetype = async (): Promise<unknown> => (await ann.get(path)).json['mimetype'];
     await ann.patch(path, { mimetype: 'text/csv' });
     await uploadContent(typedFile, 'first');
-    expect(await mimetypeOf()).toBe('text/csv');
+    expect(await fetchMimetype()).toBe('text/csv');
     await putFile('typed.txt', 'second', { mimetype: 'text/x-log' });
-    expect(await mimetypeOf()).toBe('text/x-log');
+    expect(await fetchMimetype()).toBe('text/x-log');
     await ann.delete(`${path}/versions/2`);
-    expect(await mimetypeOf()).toBe('text/csv');
+    expect(await fetchMimetype()).toBe('text/csv');
   });
 
   test('uploads versions in parts', async () => {
@@ -323,11 +341,11 @@ describe('the rest of the server', () => {
         const partAnswer = await sendRequest('', 'PUT', String(part['upload_url']), piece);
         parts.push({ part_number: part['part_number'], etag: partAnswer.headers.get('etag') });
       }
-      const previous = number === 2 ? 'small' : 'x'.repeat(900) + '2'.repeat(150);
-      expect(await downloadCurrentContent(id)).toBe(previous);
+      const previousContent = number === 2 ? 'small' : 'x'.repeat(900) + '2'.repeat(150);
+      expect(await downloadCurrentContent(id)).toBe(previousContent);
       const { upload_id, upload_key: physical_object_id } = json;
-      const done = await ann.post('/v2/complete_multi_part', { upload_id, physical_object_id, parts }); // prettier-ignore
-      expect([done.status, await downloadCurrentContent(id)]).toEqual([200, content]);
+      const completeAnswer = await ann.post('/v2/complete_multi_part', { upload_id, physical_object_id, parts }); // prettier-ignore
+      expect([completeAnswer.status, await downloadCurrentContent(id)]).toEqual([200, content]);
     }
     const { json } = await putFile('parts.bin', null, { size: 2000 });
     const [part] = json['presigned_urls'] as Record<string, string>[];
@@ -340,12 +358,13 @@ describe('the rest of the server', () => {
 
   test('queries the current version', async () => {
     const id = idOf(await putFile('table.csv', 'a\n1\n'));
-    const ask = async (): Promise<unknown> => (await ann.post(`/v2/objects/${id}/data`, {})).json['results']; // prettier-ignore
-    expect(await ask()).toEqual([{ a: '1' }]);
+    const queryCurrentVersion =
+      async (): Promise<unknown> => (await ann.post(`/v2/objects/${id}/data`, {})).json['results']; // prettier-ignore
+    expect(await queryCurrentVersion()).toEqual([{ a: '1' }]);
     await putFile('table.csv', 'b\n2\n');
-    expect(await ask()).toEqual([{ b: '2' }]);
+    expect(await queryCurrentVersion()).toEqual([{ b: '2' }]);
     await ann.delete(`/v2/objects/${id}/versions/2`);
-    expect(await ask()).toEqual([{ a: '1' }]);
+    expect(await queryCurrentVersion()).toEqual([{ a: '1' }]);
   });
 
   test('copies the current version, to another name where the name is taken', async () => {
@@ -361,19 +380,19 @@ describe('the rest of the server', () => {
   test('exports to the path of a file as its next version', async () => {
     const dataset_id = await newDataset();
     await ann.post('/v2/dataset_imports', { dataset_id, records: [{ a: 1 }] });
-    const found: unknown[] = [];
+    const outcomes: unknown[] = [];
     for (let i = 0; i < 2; i++) {
       const body = { dataset_id, format: 'csv', target_full_path: 'Versions:/out/a.csv' };
       const { json } = await waitForJob(ann, `/v2/dataset_exports/${idOf(await ann.post('/v2/dataset_exports', body))}`); // prettier-ignore
       const [file] = listOf(await ann.get(`/v2/objects?vault_id=${vaultId}&path=/out/a.csv`));
-      found.push([
+      outcomes.push([
         json['status'],
         file!['version_count'],
         await downloadCurrentContent(Number(file!['id'])),
       ]);
     }
     const text = expect.stringMatching(/,a\r?\n.*,1\r?\n$/);
-    expect(found).toEqual([['completed', 1, text], ['completed', 2, text]]); // prettier-ignore
+    expect(outcomes).toEqual([['completed', 1, text], ['completed', 2, text]]); // prettier-ignore
     expect(listOf(await ann.get(`/v2/objects?vault_id=${vaultId}&path=/out/a-1.csv`))).toEqual([]);
   });
 

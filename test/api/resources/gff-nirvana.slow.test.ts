@@ -39,14 +39,14 @@ test('GFF3 is imported by its extension and found by attributes and coordinates'
   const { json, datasetId } = await importFile('ensembl.gff3.gz', gzipSync(content));
   expect(json).toMatchObject({ status: 'completed', error_message: null, genome_build: 'GRCh38' });
   expect((await queryDataset(datasetId, { limit: 0 }))['total']).toBe(82);
-  const parents = [['attributes.Parent', 'transcript:ENST00000456328']];
-  expect((await queryDataset(datasetId, { filters: parents, limit: 0 }))['total']).toBe(3);
-  const places = [
+  const parentFilters = [['attributes.Parent', 'transcript:ENST00000456328']];
+  expect((await queryDataset(datasetId, { filters: parentFilters, limit: 0 }))['total']).toBe(3);
+  const placeFilters = [
     ['genomic_coordinates.chromosome', 'chr1'],
     ['genomic_coordinates.start__lte', 12_227],
     ['genomic_coordinates.stop__gte', 11_869],
   ];
-  const body = { genome_build: 'GRCh38', filters: places, limit: 0 };
+  const body = { genome_build: 'GRCh38', filters: placeFilters, limit: 0 };
   expect((await queryDataset(datasetId, body))['total']).toBe(7);
 });
 
@@ -80,9 +80,9 @@ test('sequences behind ##FASTA are no records, in however many chunks a worker r
 
 test('Nirvana JSON is imported when it is asked for by name, and keeps its header', async () => {
   const header = { annotator: 'Nirvana 3.12.0', genomeAssembly: 'GRCh38', schemaVersion: 6 };
-  const position = (i: number) =>
+  const positionText = (i: number) =>
     JSON.stringify({ chromosome: 'chr7', position: 100 + i, refAllele: 'A', altAlleles: ['C'] });
-  const positions = Array.from({ length: 50 }, (_, i) => position(i)).join(',\n');
+  const positions = Array.from({ length: 50 }, (_, i) => positionText(i)).join(',\n');
   const text = `{"header":${JSON.stringify(header)},"positions":[\n${positions}\n],"genes":[\n{"name":"X"}\n]}\n`;
   const { json, datasetId } = await importFile('a.json.gz', gzipSync(text), { reader: 'Nirvana' });
   expect(json).toMatchObject({ status: 'completed', metadata: { source: header } });
@@ -90,9 +90,9 @@ test('Nirvana JSON is imported when it is asked for by name, and keeps its heade
 
   const cutImport = await importFile('cut.json', text.slice(0, 1000), { reader: 'nirvana' });
   expect(cutImport.json['status']).toBe('failed');
-  const wholeText = text.slice(0, text.lastIndexOf(',\n{"chromosome"'));
-  const atLine = await importFile('line.json', wholeText, { reader: 'nirvana' });
-  expect(atLine.json).toMatchObject({
+  const lineCutText = text.slice(0, text.lastIndexOf(',\n{"chromosome"'));
+  const lineCutImport = await importFile('line.json', lineCutText, { reader: 'nirvana' });
+  expect(lineCutImport.json).toMatchObject({
     status: 'failed',
     error_message:
       'line.json: the bracket that closes the positions is missing: the file was cut off',
@@ -106,7 +106,7 @@ test('Nirvana JSON is imported when it is asked for by name, and keeps its heade
 test('a name that stands for another format than the content is no obstacle, and is told', async () => {
   const vcf =
     '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n1\t5\t.\tA\tC\t.\t.\t.\n';
-  for (const [name, text, found] of [
+  for (const [name, text, detectedFormat] of [
     ['variants.txt', vcf, 'vcf'],
     ['table.csv', '{"a":1,"b":"x"}\n{"a":2}\n', 'json'],
     ['features.gff', 'chr1\tx\tgene\t5\t9\t.\t+\t.\tgene_id "g"; gene_name "N";\n', 'gtf'],
@@ -115,8 +115,13 @@ test('a name that stands for another format than the content is no obstacle, and
   ] as const) {
     const { json } = await importFile(name, text);
     expect(json).toMatchObject({ status: 'completed', error_message: null });
-    expect(JSON.stringify(json['metadata'])).toContain(`the content is ${found}: read as ${found}`);
+    expect(JSON.stringify(json['metadata'])).toContain(
+      `the content is ${detectedFormat}: read as ${detectedFormat}`,
+    );
   }
-  const page = await importFile('page.csv', '<!DOCTYPE html>\n<html><body>Not found</body></html>');
-  expect(page.json['error_message']).toContain('this is an HTML page');
+  const pageImport = await importFile(
+    'page.csv',
+    '<!DOCTYPE html>\n<html><body>Not found</body></html>',
+  );
+  expect(pageImport.json['error_message']).toContain('this is an HTML page');
 });

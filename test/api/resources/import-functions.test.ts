@@ -56,12 +56,12 @@ test('give each record what a query gives', async () => {
   const rows = await fetchStoredRecords(datasetId);
   expect(rows).toHaveLength(records.length);
   for (const [i, row] of rows.entries()) {
-    const sameGene = knownRecords.filter(({ gene }) => gene === records[i]!.gene);
-    const best = Math.max(...sameGene.map(({ score }) => score));
+    const sameGeneRecords = knownRecords.filter(({ gene }) => gene === records[i]!.gene);
+    const best = Math.max(...sameGeneRecords.map(({ score }) => score));
     expect(row).toMatchObject({
       i,
-      count: sameGene.length,
-      best: sameGene.length > 0 ? best : null,
+      count: sameGeneRecords.length,
+      best: sameGeneRecords.length > 0 ? best : null,
     });
   }
 });
@@ -82,34 +82,34 @@ describe('are answered together', () => {
     const keys = [key, link].filter((one) => one !== null);
     return { i, link, far: link === null ? -1 : countOfKey(link), counts: keys.map(countOfKey), both: linkOf(link) };
   });
-  let linksId: number;
+  let linksDatasetId: number;
 
   beforeAll(async () => {
-    linksId = await newDataset('links');
-    await importRecords(linksId, links, []);
+    linksDatasetId = await newDataset('links');
+    await importRecords(linksDatasetId, links, []);
   });
 
   /** Returns a record in a form in which an empty list and a missing one are equal. */
-  const shownRow = ({ i, link, far, counts, both }: Record<string, unknown>) => ({ i, link: link ?? null, far, counts: counts ?? [], both: both ?? null });
+  const toShownRow = ({ i, link, far, counts, both }: Record<string, unknown>) => ({ i, link: link ?? null, far, counts: counts ?? [], both: both ?? null });
 
   test.each([{}, { post_annotation_expression: 'record' }])('in an import with %j', async (more) => {
     const datasetId = await newDataset(`together ${JSON.stringify(more)}`);
-    await importRecords(datasetId, records, fields, { annotator_params: { data: { D: linksId }, ...more } });
+    await importRecords(datasetId, records, fields, { annotator_params: { data: { D: linksDatasetId }, ...more } });
     const rows = await fetchStoredRecords(datasetId);
-    expect(rows.map(shownRow)).toEqual(expectedRows);
-    const failed = rows.filter((row) => row['_errors'] !== undefined && row['_errors'] !== null);
-    expect(failed).toHaveLength(expectedRows.filter(({ both }) => both === null).length);
+    expect(rows.map(toShownRow)).toEqual(expectedRows);
+    const failedRows = rows.filter((row) => row['_errors'] !== undefined && row['_errors'] !== null);
+    expect(failedRows).toHaveLength(expectedRows.filter(({ both }) => both === null).length);
   });
 
   test('in the annotation of a request, and in a query', async () => {
-    const data = { D: linksId };
+    const data = { D: linksDatasetId };
     const { json } = await ann.post('/v1/annotate', { records: records.slice(0, 400), fields, data });
-    expect((json['results'] as Record<string, unknown>[]).map(shownRow)).toEqual(expectedRows.slice(0, 400));
+    expect((json['results'] as Record<string, unknown>[]).map(toShownRow)).toEqual(expectedRows.slice(0, 400));
     const datasetId = await newDataset('queried');
     await importRecords(datasetId, records, []);
     const body = { limit: 1200, target_fields: fields, annotator_params: { data } };
     const answer = await ann.post(`/v2/datasets/${datasetId}/data`, body);
-    expect((answer.json['results'] as Record<string, unknown>[]).map(shownRow)).toEqual(expectedRows);
+    expect((answer.json['results'] as Record<string, unknown>[]).map(toShownRow)).toEqual(expectedRows);
   });
 }); // prettier-ignore
 
@@ -119,32 +119,38 @@ test('have the time of the request and the user of the import', async () => {
     { name: 'mail', expression: "user()['email']" },
     { name: 'at', expression: "now('UTC')" },
   ];
-  const before = Date.now();
+  const startMs = Date.now();
   await importRecords(datasetId, [{ i: 1 }, { i: 2 }], fields);
-  const after = Date.now();
+  const endMs = Date.now();
   const rows = await fetchStoredRecords(datasetId);
   expect(new Set(rows.map(({ mail }) => mail))).toEqual(new Set(['ann@acme.org']));
   expect(new Set(rows.map(({ at }) => at)).size).toBe(1);
   // The text of the time ends with the second.
   const atMs = Date.parse(`${String(rows[0]!['at'])}Z`);
-  expect(atMs).toBeGreaterThan(before - 1000);
-  expect(atMs).toBeLessThanOrEqual(after);
+  expect(atMs).toBeGreaterThan(startMs - 1000);
+  expect(atMs).toBeLessThanOrEqual(endMs);
 });
 
 test('reach what their user may read, and nothing else', async () => {
   const bob = await server.user('bob');
-  const vault = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
-  const secret = idOf(await bob.post('/v2/datasets', { vault_id: vault, name: 'secret' }));
+  const secretVaultId = idOf(await bob.post('/v2/vaults', { name: 'secret' }));
+  const secretDatasetId = idOf(
+    await bob.post('/v2/datasets', { vault_id: secretVaultId, name: 'secret' }),
+  );
   const datasetId = await newDataset('rights');
-  const count = (id: number) => ({ name: `n${id}`, expression: `dataset_count(${id})` });
-  const mistake = {
+  const countField = (id: number) => ({ name: `n${id}`, expression: `dataset_count(${id})` });
+  const failingField = {
     name: 'bad',
     expression: `dataset_count(${knownDatasetId}, filters=[['nope', 1]])`,
   };
-  await importRecords(datasetId, [{ i: 1 }], [count(secret), count(1), mistake]);
+  await importRecords(
+    datasetId,
+    [{ i: 1 }],
+    [countField(secretDatasetId), countField(1), failingField],
+  );
   const [row] = await fetchStoredRecords(datasetId);
   const errors = row!['_errors'] as Record<string, string>;
-  expect(errors[`n${secret}`]).toBe(errors['n1']!.replace('1', String(secret)));
+  expect(errors[`n${secretDatasetId}`]).toBe(errors['n1']!.replace('1', String(secretDatasetId)));
   expect(errors['n1']).toMatch(/^Dataset query failed: /);
   expect(errors['bad']).toContain('nope');
 });

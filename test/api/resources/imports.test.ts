@@ -75,53 +75,56 @@ describe('imports', () => {
       logical_object: objectId,
       source_object: { id: objectId },
     });
-    const done = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-    expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
+    const endedImport = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+    expect([endedImport.json['status'], endedImport.json['error_message']]).toEqual([
+      'completed',
+      null,
+    ]);
     expect(await total(datasetId)).toBe(2);
   });
 
   test.each(['of the request', 'of a file', 'of a table'])(
     'replace an _id given with a record %s by a new one, also that of a stored record (contract 10.4)',
-    async (place) => {
+    async (sourceKind) => {
       const datasetId = await newDataset();
       await runImport({ dataset_id: datasetId, records: [{ n: 1 }] });
       const fetchRecords = async (): Promise<readonly Readonly<Record<string, unknown>>[]> => {
         const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { ordering: ['n'] });
         return json['results'] as readonly Readonly<Record<string, unknown>>[];
       };
-      const [stored] = await fetchRecords();
-      const storedId = String(stored!['_id']);
+      const [storedRecord] = await fetchRecords();
+      const storedId = String(storedRecord!['_id']);
       // Two records have the same `_id`, which is no error, because it names no record.
-      const given = [
+      const givenRecords = [
         { _id: storedId, _commit: '7', n: 2 },
         { _id: 'mine', _commit: '7', n: 3 },
         { _id: 'mine', _commit: '7', n: 4 },
       ];
-      const lines = given.map((record) => `${JSON.stringify(record)}\n`).join('');
-      const rows = given.map(({ _id, _commit, n }) => `${_id},${_commit},${n}\n`).join('');
+      const lines = givenRecords.map((record) => `${JSON.stringify(record)}\n`).join('');
+      const rows = givenRecords.map(({ _id, _commit, n }) => `${_id},${_commit},${n}\n`).join('');
       const source =
-        place === 'of the request'
-          ? { records: given }
+        sourceKind === 'of the request'
+          ? { records: givenRecords }
           : {
-              object_id: await (place === 'of a file'
+              object_id: await (sourceKind === 'of a file'
                 ? newFile('given-ids.json', lines)
                 : newFile('given-ids.csv', `_id,_commit,n\n${rows}`)),
             };
-      const done = await runImport({ dataset_id: datasetId, ...source });
-      const [commit] = done['dataset_commits'] as readonly { readonly id: number }[];
+      const endedImport = await runImport({ dataset_id: datasetId, ...source });
+      const [commit] = endedImport['dataset_commits'] as readonly { readonly id: number }[];
       expect(commit).toMatchObject({ mode: 'append', records_added: 3, records_changed: 0 });
-      const [first, ...added] = await fetchRecords();
-      expect(first).toEqual(stored);
-      expect(added.map(({ n, _commit }) => [n, _commit])).toEqual(
+      const [firstRecord, ...addedRecords] = await fetchRecords();
+      expect(firstRecord).toEqual(storedRecord);
+      expect(addedRecords.map(({ n, _commit }) => [n, _commit])).toEqual(
         [2, 3, 4].map((n) => [n, String(commit!.id)]),
       );
-      const ids = added.map(({ _id }) => String(_id));
+      const ids = addedRecords.map(({ _id }) => String(_id));
       for (const id of ids) expect(id).toMatch(/^[0-9a-z]{19}$/);
       expect(new Set([...ids, storedId]).size).toBe(4);
-      const found = await ann.post(`/v2/datasets/${datasetId}/data`, {
+      const queryAnswer = await ann.post(`/v2/datasets/${datasetId}/data`, {
         filters: [['_id', 'mine']],
       });
-      expect(found.json['total']).toBe(0);
+      expect(queryAnswer.json['total']).toBe(0);
     },
   );
 
@@ -146,47 +149,47 @@ describe('imports', () => {
   });
 
   test('tell all that is wrong at once, and make no task of it', async () => {
-    const before = (await ann.get('/v2/tasks')).json['total'];
-    const wrong = await ann.post('/v2/dataset_imports', {
+    const tasksBefore = (await ann.get('/v2/tasks')).json['total'];
+    const refusedAnswer = await ann.post('/v2/dataset_imports', {
       dataset_id: 1,
       manifest: { files: [{}] },
       commit_mode: 'odd',
       target_fields: ['x'],
     });
-    expect(wrong.status).toBe(400);
-    expect(Object.keys(wrong.json).toSorted()).toEqual([
+    expect(refusedAnswer.status).toBe(400);
+    expect(Object.keys(refusedAnswer.json).toSorted()).toEqual([
       'commit_mode',
       'dataset_id',
       'manifest',
       'target_fields',
     ]);
-    expect(wrong.json['dataset_id']).toEqual([expect.stringContaining('Invalid dataset')]);
-    expect(wrong.json['manifest']).toEqual([expect.stringContaining('Each file must')]);
-    expect((await ann.get('/v2/tasks')).json['total']).toBe(before);
+    expect(refusedAnswer.json['dataset_id']).toEqual([expect.stringContaining('Invalid dataset')]);
+    expect(refusedAnswer.json['manifest']).toEqual([expect.stringContaining('Each file must')]);
+    expect((await ann.get('/v2/tasks')).json['total']).toBe(tasksBefore);
   });
 
   test('refuse every source that is none', async () => {
     const datasetId = await newDataset();
-    const folder = idOf(
+    const folderId = idOf(
       await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'f' }),
     );
     const waitingId = idOf(
       await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'w.json' }),
     );
-    const oddFile = await newFile('z.unknown', 'x');
-    const goodFile = await newFile('z.json', '{}');
+    const oddFileId = await newFile('z.unknown', 'x');
+    const goodFileId = await newFile('z.json', '{}');
     const cases: readonly (readonly [object, string])[] = [
       [{}, 'non_field_errors'],
-      [{ records: [], object_id: goodFile }, 'non_field_errors'],
-      [{ object_id: folder }, 'object_id'],
+      [{ records: [], object_id: goodFileId }, 'non_field_errors'],
+      [{ object_id: folderId }, 'object_id'],
       [{ object_id: waitingId }, 'object_id'],
-      [{ object_id: oddFile }, 'object_id'],
+      [{ object_id: oddFileId }, 'object_id'],
       [{ object_id: 'x' }, 'object_id'],
       [{ records: 'x' }, 'records'],
       [{ records: [1] }, 'records'],
       [{ data_records: [[]] }, 'data_records'],
       [{ data_records: Array.from({ length: 5001 }, () => ({})) }, 'data_records'],
-      [{ object_id: goodFile, reader_params: { reader: 'odd' } }, 'reader_params'],
+      [{ object_id: goodFileId, reader_params: { reader: 'odd' } }, 'reader_params'],
       [{ records: [{}], commit_mode: 'replace' }, 'commit_mode'],
       [{ records: [{}], id_fields: ['a'] }, 'id_fields'],
       [{ records: [{}], commit_mode: 'upsert', id_fields: ['a', 'a'] }, 'id_fields'],
@@ -197,7 +200,7 @@ describe('imports', () => {
       [{ records: [{}], annotator_params: { pre_annotation_expression: '(' } }, 'annotator_params'],
       [{ records: [{}], priority: 'x' }, 'priority'],
       [{ records: [{}], genome_build: 'hg19' }, 'genome_build'],
-      [{ object_id: goodFile, reader_params: { genome_build: 'GRCh39' } }, 'reader_params'],
+      [{ object_id: goodFileId, reader_params: { genome_build: 'GRCh39' } }, 'reader_params'],
     ];
     for (const [body, key] of cases) {
       const { status, json } = await ann.post('/v2/dataset_imports', {
@@ -240,26 +243,29 @@ describe('imports', () => {
 
   test('are listed, newest first, in both lists; deleting one keeps its records', async () => {
     const datasetId = await newDataset();
-    const first = idOf(
+    const firstImportId = idOf(
       await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] }),
     );
-    const second = idOf(
+    const secondImportId = idOf(
       await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 2 }] }),
     );
     for (const path of [
       `/v2/dataset_imports?dataset_id=${datasetId}`,
       `/v2/datasets/${datasetId}/imports`,
     ]) {
-      expect(listOf(await ann.get(path)).map((row) => row['id'])).toEqual([second, first]);
+      expect(listOf(await ann.get(path)).map((row) => row['id'])).toEqual([
+        secondImportId,
+        firstImportId,
+      ]);
     }
     expect(
       (await ann.get(`/v2/dataset_imports?dataset_id=${datasetId}&status=failed,canceled`)).json[
         'total'
       ],
     ).toBe(0);
-    const deletionAnswer = await ann.delete(`/v2/dataset_imports/${first}`);
-    expect([deletionAnswer.status, deletionAnswer.json['id']]).toEqual([200, first]);
-    expect((await ann.get(`/v2/dataset_imports/${first}`)).status).toBe(404);
+    const deletionAnswer = await ann.delete(`/v2/dataset_imports/${firstImportId}`);
+    expect([deletionAnswer.status, deletionAnswer.json['id']]).toEqual([200, firstImportId]);
+    expect((await ann.get(`/v2/dataset_imports/${firstImportId}`)).status).toBe(404);
     expect(await total(datasetId)).toBe(2);
   });
 

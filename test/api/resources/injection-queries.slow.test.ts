@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 /** Functions that return a query with a text, one for each part of a query that takes text. */
-const queryParts: readonly ((text: string) => object)[] = [
+const queryMakers: readonly ((text: string) => object)[] = [
   (text) => ({ filters: [[text, text]] }),
   (text) => ({ filters: [{ [text]: [['gene', text]] }] }),
   (text) => ({ filters: [[`gene__${text}`, text]] }),
@@ -67,7 +67,7 @@ describe('hostile texts (Q1, Q2)', () => {
         { dataset_id: text },
         { dataset: `acme:Lab:/${text}` },
         { dataset: datasetId, [text]: text, limit: 1 },
-        ...queryParts.map((part) => ({ dataset: datasetId, ...part(text) })),
+        ...queryMakers.map((makeQuery) => ({ dataset: datasetId, ...makeQuery(text) })),
         { dataset: datasetId, limit: 1 },
       ];
       const { status, json } = await ann.post('/v2/batch_query', { queries });
@@ -80,9 +80,9 @@ describe('hostile texts (Q1, Q2)', () => {
 
   test('in saved queries are kept as they are, or refused with the dataset that they are for', async () => {
     for (const [turn, text] of injectionTexts.entries()) {
-      for (const [i, part] of queryParts.entries()) {
+      for (const [i, makeQuery] of queryMakers.entries()) {
         if ((i + turn) % 3 > 0) continue;
-        const params = part(text);
+        const params = makeQuery(text);
         const isChecked = i % 2 === 0;
         const body = { name: text || 'x', description: text, params, ...(isChecked && { dataset: datasetId }) }; // prettier-ignore
         const { status, json } = await ann.post('/v2/saved_queries', body);
@@ -106,9 +106,9 @@ describe('hostile texts (Q1, Q2)', () => {
       expect([text.slice(0, 60), [201, 400].includes(createdBeaconSet.status)]).toEqual([text.slice(0, 60), true]); // prettier-ignore
       if (createdBeaconSet.status === 201)
         expect(createdBeaconSet.json).toMatchObject({ title: text, description: text });
-      for (const [i, part] of queryParts.entries()) {
+      for (const [i, makeQuery] of queryMakers.entries()) {
         if ((i + turn) % 4 > 0) continue;
-        const params = part(text);
+        const params = makeQuery(text);
         const beacon = await ann.post('/v2/beacons', { beacon_set_id: beaconSetId, title: text || 'x', vault_object_id: datasetId, params }); // prettier-ignore
         expect([201, 400]).toContain(beacon.status);
         if (beacon.status !== 201) continue;
@@ -123,21 +123,22 @@ describe('hostile texts (Q1, Q2)', () => {
   });
 
   test.each(['query', 'entity_type'] as const)('as the %s of a beacon query', async (key) => {
-    const body = (text: string): object =>
+    const bodyOf = (text: string): object =>
       key === 'query' ? { query: text, entity_type: 'gene' } : { query: 'G1', entity_type: text };
     for (const path of [`/v2/beacon_sets/${beaconSetId}/query`, `/v2/beacons/${beaconId}/query`]) {
-      await askEachText(async (text) => ann.post(path, body(text)), [200, 400]);
+      await askEachText(async (text) => ann.post(path, bodyOf(text)), [200, 400]);
       await askEachText(async (text) => ann.post(path, { query: [text, 'G1'] }), [200, 400]);
     }
   });
 
   test('as a cursor, whole or in part, are refused', async () => {
-    const [data, signature] = cursor.split('.') as [string, string?];
-    const ask = (made: string): ReturnType<Client['post']> => ann.post(`/v2/datasets/${datasetId}/data`, { limit: 2, cursor: made }); // prettier-ignore
-    const begins = new Set(['', '*', 'true']);
-    await askEachText(async (text) => (begins.has(text) ? ask('x') : ask(text)), [400]);
+    const [payload, signature] = cursor.split('.') as [string, string?];
+    const ask = (wrongCursor: string): ReturnType<Client['post']> =>
+      ann.post(`/v2/datasets/${datasetId}/data`, { limit: 2, cursor: wrongCursor }); // prettier-ignore
+    const beginningTexts = new Set(['', '*', 'true']);
+    await askEachText(async (text) => (beginningTexts.has(text) ? ask('x') : ask(text)), [400]);
     await askEachText(async (text) => ask(`${Buffer.from(text).toString('base64url')}.${signature ?? ''}`), [400]); // prettier-ignore
-    await askEachText(async (text) => ask(`${data}.${text}`), [400]);
+    await askEachText(async (text) => ask(`${payload}.${text}`), [400]);
     expect((await ask(cursor)).status).toBe(200);
   });
 

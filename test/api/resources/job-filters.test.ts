@@ -16,13 +16,16 @@ interface ImportedDataset {
 async function newImportedDataset(): Promise<ImportedDataset> {
   const id = await newDataset();
   const { json } = await ann.get(`/v2/datasets/${id}`);
-  const run = async (record: object): Promise<number> => {
+  const importRecord = async (record: object): Promise<number> => {
     const body = { dataset_id: id, data_records: [record], target_fields: [{ name: 'n', data_type: 'long' }] }; // prettier-ignore
     const importId = idOf(await ann.post('/v2/dataset_imports', body));
     await waitForJob(ann, `/v2/dataset_imports/${importId}`);
     return importId;
   };
-  const imports = [await run({ n: 1 }), await run({ n: 'not a number' })] as const;
+  const imports = [
+    await importRecord({ n: 1 }),
+    await importRecord({ n: 'not a number' }),
+  ] as const;
   return { id, vaultId: json['vault_id'] as number, imports };
 }
 
@@ -31,17 +34,18 @@ beforeAll(async () => {
   datasets = [await newImportedDataset(), await newImportedDataset(), await newImportedDataset()];
 });
 
-async function idsOf(path: string, key = 'id'): Promise<ReadonlySet<unknown>> {
+async function fetchIds(path: string, key = 'id'): Promise<ReadonlySet<unknown>> {
   return new Set(listOf(await ann.get(`/v2/${path}`)).map((one) => one[key]));
 }
 
 test('jobs and tasks are listed for any of several datasets', async () => {
   const [a, , c] = datasets as readonly [ImportedDataset, ImportedDataset, ImportedDataset];
   for (const several of [`${a.id},${c.id}`, null]) {
-    const query = (name: string): string => several === null ? `${name}=${a.id}&${name}=${c.id}` : `${name}=${several}`; // prettier-ignore
-    expect(await idsOf(`dataset_imports?${query('dataset_id')}`)).toEqual(new Set([...a.imports, ...c.imports])); // prettier-ignore
-    expect(await idsOf(`dataset_commits?${query('dataset_id')}`, 'dataset_id')).toEqual(new Set([a.id, c.id])); // prettier-ignore
-    const targets = listOf(await ann.get(`/v2/tasks?${query('target_object_id')}`)).map((one) => one['target_object'] as { id: number }); // prettier-ignore
+    const queryOf =
+      (name: string): string => several === null ? `${name}=${a.id}&${name}=${c.id}` : `${name}=${several}`; // prettier-ignore
+    expect(await fetchIds(`dataset_imports?${queryOf('dataset_id')}`)).toEqual(new Set([...a.imports, ...c.imports])); // prettier-ignore
+    expect(await fetchIds(`dataset_commits?${queryOf('dataset_id')}`, 'dataset_id')).toEqual(new Set([a.id, c.id])); // prettier-ignore
+    const targets = listOf(await ann.get(`/v2/tasks?${queryOf('target_object_id')}`)).map((one) => one['target_object'] as { id: number }); // prettier-ignore
     expect(new Set(targets.map(({ id }) => id))).toEqual(new Set([a.id, c.id]));
   }
 });
@@ -49,18 +53,18 @@ test('jobs and tasks are listed for any of several datasets', async () => {
 test('jobs are listed for any of several vaults', async () => {
   const vaultIds = new Set(datasets.map(({ vaultId }) => vaultId));
   const everyImport = new Set(datasets.flatMap(({ imports }) => imports));
-  expect(await idsOf(`dataset_imports?vault_id=999999999,${[...vaultIds].join(',')}`)).toEqual(everyImport); // prettier-ignore
-  expect(await idsOf('dataset_imports?vault_id=999999999,999999998')).toEqual(new Set());
+  expect(await fetchIds(`dataset_imports?vault_id=999999999,${[...vaultIds].join(',')}`)).toEqual(everyImport); // prettier-ignore
+  expect(await fetchIds('dataset_imports?vault_id=999999999,999999998')).toEqual(new Set());
 });
 
 test('the jobs of one dataset are filtered as those of all', async () => {
   const { id, imports } = datasets[0]!;
   const path = `datasets/${id}/imports`;
-  expect(await idsOf(path)).toEqual(new Set(imports));
-  expect(await idsOf(`${path}?status=failed`)).toEqual(new Set([imports[1]]));
-  expect(await idsOf(`${path}?status=failed&status=completed`)).toEqual(new Set(imports));
-  expect(await idsOf(`${path}?id=${imports[0]},${datasets[1]!.imports[0]}`)).toEqual(new Set([imports[0]])); // prettier-ignore
+  expect(await fetchIds(path)).toEqual(new Set(imports));
+  expect(await fetchIds(`${path}?status=failed`)).toEqual(new Set([imports[1]]));
+  expect(await fetchIds(`${path}?status=failed&status=completed`)).toEqual(new Set(imports));
+  expect(await fetchIds(`${path}?id=${imports[0]},${datasets[1]!.imports[0]}`)).toEqual(new Set([imports[0]])); // prettier-ignore
   // The dataset of the path counts, whatever the query says.
-  expect(await idsOf(`${path}?dataset_id=${datasets[1]!.id}`)).toEqual(new Set(imports));
-  expect(await idsOf(`datasets/${id}/commits?status=failed`)).toEqual(new Set());
+  expect(await fetchIds(`${path}?dataset_id=${datasets[1]!.id}`)).toEqual(new Set(imports));
+  expect(await fetchIds(`datasets/${id}/commits?status=failed`)).toEqual(new Set());
 });

@@ -63,19 +63,19 @@ async function openFetchFixture(limits: Partial<FetchLimits> = {}): Promise<Fetc
 const md5Of = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
 
 let datasetCount = 0;
-async function newDataset(at = fetchFixture): Promise<number> {
+async function newDataset(fixture = fetchFixture): Promise<number> {
   datasetCount += 1;
-  const body = { vault_id: at.vaultId, name: `d${datasetCount}` };
-  return idOf(await at.ann.post('/v2/datasets', body));
+  const body = { vault_id: fixture.vaultId, name: `d${datasetCount}` };
+  return idOf(await fixture.ann.post('/v2/datasets', body));
 }
 
 async function newFile(
   filename: string,
   body: string | Uint8Array,
-  at = fetchFixture,
+  fixture = fetchFixture,
 ): Promise<number> {
-  const file = { vault_id: at.vaultId, object_type: 'file', filename };
-  const createdObject = await at.ann.post('/v2/objects', file);
+  const file = { vault_id: fixture.vaultId, object_type: 'file', filename };
+  const createdObject = await fixture.ann.post('/v2/objects', file);
   await sendRequest('', 'PUT', String(createdObject.json['upload_url']), body);
   return idOf(createdObject);
 }
@@ -94,18 +94,23 @@ function serveFiles(
   };
 }
 
-async function runManifest(datasetId: number, files: unknown, at = fetchFixture) {
+async function runManifest(datasetId: number, files: unknown, fixture = fetchFixture) {
   const body = { dataset_id: datasetId, manifest: { files } };
-  const createdImport = await at.ann.post('/v2/dataset_imports', body);
+  const createdImport = await fixture.ann.post('/v2/dataset_imports', body);
   if (createdImport.status !== 201)
     throw new Error(`${createdImport.status} ${createdImport.text}`);
-  await at.server.scheduler.wait(Number(createdImport.json['task_id'])); // resolves after the scratch folder has been deleted too
-  return (await waitForJob(at.ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
+  await fixture.server.scheduler.wait(Number(createdImport.json['task_id'])); // resolves after the scratch folder has been deleted too
+  return (await waitForJob(fixture.ann, `/v2/dataset_imports/${idOf(createdImport)}`)).json;
 }
 
-async function fetchRecords(datasetId: number, at = fetchFixture): Promise<readonly unknown[]> {
+async function fetchRecords(
+  datasetId: number,
+  fixture = fetchFixture,
+): Promise<readonly unknown[]> {
   const body = { limit: 10_000, exclude_fields: ['_id', '_commit'] };
-  return (await at.ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'] as unknown[];
+  return (await fixture.ann.post(`/v2/datasets/${datasetId}/data`, body)).json[
+    'results'
+  ] as unknown[];
 }
 
 const vcfText = [
@@ -128,39 +133,39 @@ const sampleFiles: Readonly<Record<string, string | Uint8Array>> = {
 describe('a manifest', () => {
   test('of URLs of several formats comes to the same as the uploaded files', async () => {
     serveFiles(sampleFiles);
-    const params = (path: string): object =>
+    const paramsOf = (path: string): object =>
       path === '/c.csv' ? { reader_params: { delimiter: ';' } } : { reader_params: null };
     const paths = Object.keys(sampleFiles);
-    const byUrl = await newDataset();
-    const fetched = await runManifest(
-      byUrl,
+    const urlDatasetId = await newDataset();
+    const urlImport = await runManifest(
+      urlDatasetId,
       paths.map((path) => {
         const bytes = Buffer.from(sampleFiles[path]!);
         return {
           url: sourceHost.url(path),
           size: bytes.length,
           md5: md5Of(bytes),
-          ...params(path),
+          ...paramsOf(path),
         };
       }),
     );
-    expect([fetched['status'], fetched['error_message']]).toEqual(['completed', null]);
-    const byUpload = await newDataset();
+    expect([urlImport['status'], urlImport['error_message']]).toEqual(['completed', null]);
+    const uploadDatasetId = await newDataset();
     const files: object[] = [];
     for (const path of paths) {
       const id = await newFile(path.slice(1), sampleFiles[path]!);
-      files.push({ object_id: id, md5: md5Of(sampleFiles[path]!), ...params(path) });
+      files.push({ object_id: id, md5: md5Of(sampleFiles[path]!), ...paramsOf(path) });
     }
-    expect((await runManifest(byUpload, files))['status']).toBe('completed');
-    const found = await fetchRecords(byUrl);
-    expect(found).toHaveLength(3 + 2 + 1 + 1 + 1 + 1);
-    expect(found).toEqual(await fetchRecords(byUpload));
-    expect(fetched['manifest']).toMatchObject({
+    expect((await runManifest(uploadDatasetId, files))['status']).toBe('completed');
+    const urlRecords = await fetchRecords(urlDatasetId);
+    expect(urlRecords).toHaveLength(3 + 2 + 1 + 1 + 1 + 1);
+    expect(urlRecords).toEqual(await fetchRecords(uploadDatasetId));
+    expect(urlImport['manifest']).toMatchObject({
       files: [{ url: sourceHost.url('/a.vcf.gz') }, {}, {}, {}, {}, {}],
     });
-    expect(fetched['source']).toBe('manifest');
+    expect(urlImport['source']).toBe('manifest');
     // All files of a manifest are imported by one commit.
-    const commits = await ann.get(`/v2/datasets/${byUrl}/commits`);
+    const commits = await ann.get(`/v2/datasets/${urlDatasetId}/commits`);
     expect(commits.json['total']).toBe(1);
   });
 
@@ -187,8 +192,8 @@ describe('a manifest', () => {
 
   test('names each file that is wrong, all of them at once, and makes no task', async () => {
     const datasetId = await newDataset();
-    const before = (await ann.get('/v2/tasks')).json['total'];
-    const file = await newFile('ok.json', '{}\n');
+    const tasksBefore = (await ann.get('/v2/tasks')).json['total'];
+    const fileId = await newFile('ok.json', '{}\n');
     const url = 'https://example.org/a.json';
     const cases: readonly (readonly [object, string])[] = [
       [{ name: 'n' }, 'Each file must have a url or an object_id; File 1 "n" has neither.'],
@@ -196,7 +201,7 @@ describe('a manifest', () => {
         { url: null, object_id: '' },
         'Each file must have a url or an object_id; File 1 has neither.',
       ],
-      [{ url, object_id: file }, 'File 1, url: Give only one of url and object_id.'],
+      [{ url, object_id: fileId }, 'File 1, url: Give only one of url and object_id.'],
       [{ url: 'ftp://x/a.json' }, 'File 1, url: The url must begin with http or https.'],
       [{ url: 'http://u:p@x/a.json' }, 'File 1, url: The url must not hold credentials.'],
       [
@@ -245,13 +250,13 @@ describe('a manifest', () => {
       expect([entry, status, Object.keys(json)]).toEqual([entry, 400, ['manifest']]);
       expect((json['manifest'] as string[]).join()).toContain(expected);
     }
-    const all = cases.map(([entry]) => entry);
-    const wrong = await ann.post('/v2/dataset_imports', {
+    const allEntries = cases.map(([entry]) => entry);
+    const refusedAnswer = await ann.post('/v2/dataset_imports', {
       dataset_id: datasetId,
-      manifest: { files: all },
+      manifest: { files: allEntries },
     });
-    const manifestErrors = (wrong.json['manifest'] as string[]).join('\n');
-    for (let i = 1; i <= all.length; i += 1) expect(manifestErrors).toContain(`File ${i}`);
+    const manifestErrors = (refusedAnswer.json['manifest'] as string[]).join('\n');
+    for (let i = 1; i <= allEntries.length; i += 1) expect(manifestErrors).toContain(`File ${i}`);
     for (const files of [undefined, null, [], {}, 'x', [1], [[]], [null]]) {
       const manifest = { files, other: 1 };
       const { status, json } = await ann.post('/v2/dataset_imports', {
@@ -260,18 +265,18 @@ describe('a manifest', () => {
       });
       expect([files, status, Object.keys(json)]).toEqual([files, 400, ['manifest']]);
     }
-    expect((await ann.get('/v2/tasks')).json['total']).toBe(before);
+    expect((await ann.get('/v2/tasks')).json['total']).toBe(tasksBefore);
   });
 
   test('T0: has a thousand files at most (manifestFiles)', async () => {
     const datasetId = await newDataset();
-    const ask = (count: number) =>
+    const postManifest = (count: number) =>
       ann.post('/v2/dataset_imports', {
         dataset_id: datasetId,
         manifest: { files: Array.from({ length: count }, () => ({ url: 'ftp://x/' })) },
       });
-    expect((await ask(budgets.manifestFiles)).text).toContain('File 1000, url');
-    expect((await ask(budgets.manifestFiles + 1)).json).toEqual({
+    expect((await postManifest(budgets.manifestFiles)).text).toContain('File 1000, url');
+    expect((await postManifest(budgets.manifestFiles + 1)).json).toEqual({
       manifest: ['A manifest takes at most 1000 files, not 1001: split them over several imports.'],
     });
   });
@@ -294,20 +299,20 @@ describe('a manifest', () => {
       expect(endedImport['error_message']).toContain(expected);
     }
     expect(await fetchRecords(datasetId)).toEqual([]);
-    const right = { object_id: id, md5: goodMd5.toUpperCase(), base64_md5: base64, size: '8' };
-    expect((await runManifest(datasetId, [right]))['status']).toBe('completed');
+    const rightEntry = { object_id: id, md5: goodMd5.toUpperCase(), base64_md5: base64, size: '8' };
+    expect((await runManifest(datasetId, [rightEntry]))['status']).toBe('completed');
   });
 });
 
 describe('N8: an encoding on top of the file', () => {
   const text = '{"n":1}\n{"n":2}\n';
-  const gz = gzipSync(text);
+  const gzipBytes = gzipSync(text);
   test.each([
     ['/a.json', text, []],
-    ['/a.json.gz', gz, []],
-    ['/a.json', gz, ['Content-Encoding: gzip']],
-    ['/a.json.gz', gzipSync(gz), ['Content-Encoding: gzip']],
-    ['/a.json.gz', gz, ['Content-Encoding: x-gzip']],
+    ['/a.json.gz', gzipBytes, []],
+    ['/a.json', gzipBytes, ['Content-Encoding: gzip']],
+    ['/a.json.gz', gzipSync(gzipBytes), ['Content-Encoding: gzip']],
+    ['/a.json.gz', gzipBytes, ['Content-Encoding: x-gzip']],
     ['/a.json', brotliCompressSync(text), ['Content-Encoding: br']],
   ] as const)('%s gives the same records (%#)', async (path, body, headers) => {
     serveFiles({ [path]: body }, headers);
@@ -318,7 +323,7 @@ describe('N8: an encoding on top of the file', () => {
   });
 
   test('but no third layer is removed', async () => {
-    serveFiles({ '/a.json.gz': gzipSync(gzipSync(gz)) }, ['Content-Encoding: gzip']);
+    serveFiles({ '/a.json.gz': gzipSync(gzipSync(gzipBytes)) }, ['Content-Encoding: gzip']);
     const datasetId = await newDataset();
     const endedImport = await runManifest(datasetId, [{ url: sourceHost.url('/a.json.gz') }]);
     expect(endedImport['status']).toBe('failed');
@@ -342,14 +347,14 @@ describe('N6, N9: a host that fails leaves nothing', () => {
       /its host sent no further bytes within 0.3 s, the longest/,
       { idleMs: 300 },
     ],
-  ])('when it %s', async (_, bad, expected, limits) => {
+  ])('when it %s', async (_, respondBadly, expected, limits) => {
     // On a busy machine, even a good host may exceed so short a limit, so this server fetches only from the bad host.
-    const shortLab = await openFetchFixture(limits);
+    const impatientFixture = await openFetchFixture(limits);
     try {
-      const goodId = await newFile('good.json', goodText, shortLab);
-      await expectNothing(shortLab, { object_id: goodId }, bad, expected);
+      const goodId = await newFile('good.json', goodText, impatientFixture);
+      await expectNothing(impatientFixture, { object_id: goodId }, respondBadly, expected);
     } finally {
-      await shortLab.server.close();
+      await impatientFixture.server.close();
     }
   });
 
@@ -398,36 +403,42 @@ describe('N6, N9: a host that fails leaves nothing', () => {
       /its answer is not HTTP/,
     ],
   ];
-  test.each(cases)('when it %s', (_, bad, expected, more = {}) =>
-    expectNothing(fetchFixture, { url: sourceHost.url('/good.json') }, bad, expected, more),
+  test.each(cases)('when it %s', (_, respondBadly, expected, more = {}) =>
+    expectNothing(
+      fetchFixture,
+      { url: sourceHost.url('/good.json') },
+      respondBadly,
+      expected,
+      more,
+    ),
   );
 
   /** Imports a good file and a file of a bad host: the import fails with the expected message and stores nothing. */
   async function expectNothing(
-    at: FetchServerFixture,
+    fixture: FetchServerFixture,
     goodFile: object,
-    bad: RespondToRequest,
+    respondBadly: RespondToRequest,
     expected: RegExp,
     more: object = {},
   ): Promise<void> {
-    const datasetId = await newDataset(at);
-    const version = (await at.server.store.snapshot(datasetId)).version;
+    const datasetId = await newDataset(fixture);
+    const version = (await fixture.server.store.snapshot(datasetId)).version;
     hostScript = (socket, text, nth) => {
       if (text.includes('/good.json')) socket.end(httpResponse(goodText));
-      else bad(socket, text, nth);
+      else respondBadly(socket, text, nth);
     };
     const files = [goodFile, { url: sourceHost.url('/bad.json?secret=of-the-user'), ...more }];
-    const endedImport = await runManifest(datasetId, files, at);
+    const endedImport = await runManifest(datasetId, files, fixture);
     expect(endedImport['status']).toBe('failed');
     expect(endedImport['error_message']).toMatch(expected);
     expect(endedImport['error_message']).toMatch(/^bad\.json: /);
-    expect((await at.server.store.snapshot(datasetId)).version).toBe(version);
-    expect(await fetchRecords(datasetId, at)).toEqual([]);
+    expect((await fixture.server.store.snapshot(datasetId)).version).toBe(version);
+    expect(await fetchRecords(datasetId, fixture)).toEqual([]);
     const seenTexts = [
-      (await at.ann.get('/v2/tasks')).text,
-      (await at.ann.get(`/v2/tasks/${String(endedImport['task_id'])}`)).text,
+      (await fixture.ann.get('/v2/tasks')).text,
+      (await fixture.ann.get(`/v2/tasks/${String(endedImport['task_id'])}`)).text,
       JSON.stringify(endedImport),
-      at.server.logs.join('\n'),
+      fixture.server.logs.join('\n'),
     ].join('\n');
     for (const secret of [marker, '10.9.8.7', '127.0.0.1:1']) {
       // The import itself names the host of the manifest, because the user wrote it.
@@ -436,25 +447,25 @@ describe('N6, N9: a host that fails leaves nothing', () => {
   }
 
   test('N1: when its address is nobody’s public host, of a name or a number', async () => {
-    const before = sourceHost.connections;
-    for (const at of ['127.0.0.2', 'localhost', '2130706434', '[::1]', '10.0.0.1']) {
+    const connectionsBefore = sourceHost.connections;
+    for (const host of ['127.0.0.2', 'localhost', '2130706434', '[::1]', '10.0.0.1']) {
       const datasetId = await newDataset();
       const endedImport = await runManifest(datasetId, [
-        { url: `http://${at}:${sourceHost.port + 1}/a.json` },
+        { url: `http://${host}:${sourceHost.port + 1}/a.json` },
       ]);
-      expect([at, endedImport['status'], endedImport['error_message']]).toEqual([
-        at,
+      expect([host, endedImport['status'], endedImport['error_message']]).toEqual([
+        host,
         'failed',
         'a.json: address not allowed',
       ]);
     }
-    expect(sourceHost.connections).toBe(before);
+    expect(sourceHost.connections).toBe(connectionsBefore);
   });
 });
 
 test('a canceled import stops fetching at once', async () => {
   let hasEnded = false;
-  const began = new Promise<void>((resolve) => {
+  const fetchBegin = new Promise<void>((resolve) => {
     hostScript = (socket) => {
       socket.on('close', () => (hasEnded = true));
       socket.write(`${responseHead(200, ['Content-Length: 1000000'])}{`, () => resolve());
@@ -463,9 +474,9 @@ test('a canceled import stops fetching at once', async () => {
   const datasetId = await newDataset();
   const manifest = { files: [{ url: sourceHost.url('/a.json') }] };
   const id = idOf(await ann.post('/v2/dataset_imports', { dataset_id: datasetId, manifest }));
-  await began;
-  const canceled = await ann.put(`/v2/dataset_imports/${id}`, { status: 'canceled' });
-  expect([canceled.status, canceled.json['status']]).toEqual([200, 'canceled']);
+  await fetchBegin;
+  const cancelAnswer = await ann.put(`/v2/dataset_imports/${id}`, { status: 'canceled' });
+  expect([cancelAnswer.status, cancelAnswer.json['status']]).toEqual([200, 'canceled']);
   expect(hasEnded).toBe(true);
 });
 

@@ -29,15 +29,12 @@ async function newDataset(name: string): Promise<number> {
 } // prettier-ignore
 
 async function migrateRecords(body: object): Promise<Record<string, unknown>> {
-  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
     source_id: sourceId,
     ...body,
   });
-  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
-    201,
-    expect.any(String),
-  ]);
-  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json;
 }
@@ -68,9 +65,9 @@ test('are stored with the fields that the query selects, and see all of the sour
       { name: 'from', expression: 'source_dataset + target_dataset' },
     ],
   }); // prettier-ignore
-  const found = await fetchStoredRecords(target_id);
-  expect(found).toHaveLength(2500);
-  for (const [n, row] of found.entries()) {
+  const storedRecords = await fetchStoredRecords(target_id);
+  expect(storedRecords).toHaveLength(2500);
+  for (const [n, row] of storedRecords.entries()) {
     const { i, gene, ad, info } = records[n]!;
     const depth = ad[0]! + ad[1]!;
     expect(row).toEqual({
@@ -86,38 +83,38 @@ test('are stored with the fields that the query selects, and see all of the sour
     });
     expect(row['_errors'] ?? null).toEqual(depth === 0 ? { vaf: 'division by zero (line 1, column 14)' } : null);
   }
-  const zero = records.slice(0, 2500).filter(({ ad }) => ad[0] === 0 && ad[1] === 0).length;
+  const zeroDepthCount = records.slice(0, 2500).filter(({ ad }) => ad[0] === 0 && ad[1] === 0).length;
   const { warnings } = (metadata as { validation: { warnings: Record<string, unknown>[] } }).validation;
   expect(warnings.filter(({ code }) => code === 500)).toMatchObject([
-    { field: 'vaf', count: zero, line: 1, message: 'division by zero (line 1, column 14)' },
+    { field: 'vaf', count: zeroDepthCount, line: 1, message: 'division by zero (line 1, column 14)' },
   ]);
   expect(await fetchFieldTypes(target_id)).toMatchObject({ depth: 'integer', vaf: 'double', late: 'string', gene: 'string' });
 }); // prettier-ignore
 
 test('that fail are noted beside the errors that records of the source have', async () => {
-  const failing = { name: 'q', expression: '1 / record.i', data_type: 'double' };
+  const sourceField = { name: 'q', expression: '1 / record.i', data_type: 'double' };
   const source_id = await newDataset('failed');
   const data_records = [0, 1, 2].map((i) => ({ i, n: i === 1 ? 0 : i }));
-  const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: source_id, data_records, target_fields: [failing] });
+  const createdImport = await ann.post('/v2/dataset_imports', { dataset_id: source_id, data_records, target_fields: [sourceField] });
   await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-  const failingField = { name: 'r', expression: '1 / (record.i - 2)', data_type: 'double' };
+  const targetField = { name: 'r', expression: '1 / (record.i - 2)', data_type: 'double' };
   const target_id = await newDataset('failed again');
-  await migrateRecords({ source_id, target_id, target_fields: [failingField] });
+  await migrateRecords({ source_id, target_id, target_fields: [targetField] });
   const expectedRecords = [
     { i: 0, n: 0, q: null, r: -0.5, _errors: { q: 'division by zero (line 1, column 3)' } },
     { i: 1, n: 0, q: 1, r: -1, _errors: null },
     { i: 2, n: 2, q: 0.5, r: null, _errors: { r: 'division by zero (line 1, column 3)' } },
   ];
   expect(await fetchStoredRecords(target_id)).toEqual(expectedRecords);
-  const selectedTarget = await newDataset('failed selected');
-  await migrateRecords({ source_id, target_id: selectedTarget, source_params: { fields: ['i'] }, target_fields: [failingField] });
-  expect((await fetchStoredRecords(selectedTarget))[0]).toEqual({ i: 0, r: -0.5, _errors: null });
-  expect((await fetchStoredRecords(selectedTarget))[2]).toEqual({ i: 2, r: null, _errors: expectedRecords[2]!['_errors'] });
-  // Without them, the target has no field of errors, whatever the source has.
-  const unnotedTarget = await newDataset('failed, not noted');
-  const selected = { source_params: { fields: ['i'] }, target_fields: [failingField] };
-  await migrateRecords({ source_id, target_id: unnotedTarget, ...selected, include_errors: false });
-  expect(await fetchStoredRecords(unnotedTarget)).toEqual([{ i: 0, r: -0.5 }, { i: 1, r: -1 }, { i: 2, r: null }]);
+  const selectedTargetId = await newDataset('failed selected');
+  await migrateRecords({ source_id, target_id: selectedTargetId, source_params: { fields: ['i'] }, target_fields: [targetField] });
+  expect((await fetchStoredRecords(selectedTargetId))[0]).toEqual({ i: 0, r: -0.5, _errors: null });
+  expect((await fetchStoredRecords(selectedTargetId))[2]).toEqual({ i: 2, r: null, _errors: expectedRecords[2]!['_errors'] });
+  // With `include_errors: false`, the target has no field of errors, whatever the source has.
+  const unnotedTargetId = await newDataset('failed, not noted');
+  const selectionParams = { source_params: { fields: ['i'] }, target_fields: [targetField] };
+  await migrateRecords({ source_id, target_id: unnotedTargetId, ...selectionParams, include_errors: false });
+  expect(await fetchStoredRecords(unnotedTargetId)).toEqual([{ i: 0, r: -0.5 }, { i: 1, r: -1 }, { i: 2, r: null }]);
 }); // prettier-ignore
 
 test('are those that a query computes', async () => {
@@ -130,9 +127,9 @@ test('are those that a query computes', async () => {
   await migrateRecords({ target_id, source_params: { fields: ['i'] }, target_fields: target_fields.slice(0, 2) });
   const expectedRecords = await fetchStoredRecords(sourceId, { fields: ['i'], exclude_fields: [], target_fields: target_fields.slice(0, 2) });
   expect(await fetchStoredRecords(target_id)).toEqual(expectedRecords);
-  const wholeTarget = await newDataset('whole');
-  await migrateRecords({ target_id: wholeTarget, source_params: { fields: ['i'], limit: 2 }, target_fields: target_fields.slice(2) });
-  expect((await fetchStoredRecords(wholeTarget))[0]).toEqual({ i: 0, whole: '_commit,_id,ad,gene,i,info' });
+  const wholeTargetId = await newDataset('whole');
+  await migrateRecords({ target_id: wholeTargetId, source_params: { fields: ['i'], limit: 2 }, target_fields: target_fields.slice(2) });
+  expect((await fetchStoredRecords(wholeTargetId))[0]).toEqual({ i: 0, whole: '_commit,_id,ad,gene,i,info' });
 }); // prettier-ignore
 
 test('that only rename fields give every value of the old name to the new one', async () => {
@@ -158,23 +155,26 @@ test('that only rename fields give every value of the old name to the new one', 
   const types = await fetchFieldTypes(target_id);
   expect(types).toMatchObject({ symbol: 'string', depths: 'long', consequences: 'string' });
   for (const name of ['gene', 'ad', 'info.csq']) expect(Object.keys(types)).not.toContain(name);
-  const found = await fetchStoredRecords(target_id, { filters: [['symbol', 'TP53']], fields: ['i'] }); // prettier-ignore
-  expect(found.map(({ i }) => i)).toEqual(Array.from({ length: 500 }, (_, n) => 3 * n + 1));
+  const matchingRecords = await fetchStoredRecords(target_id, { filters: [['symbol', 'TP53']], fields: ['i'] }); // prettier-ignore
+  expect(matchingRecords.map(({ i }) => i)).toEqual(
+    Array.from({ length: 500 }, (_, n) => 3 * n + 1),
+  );
 });
 
 test('replace fields of the dataset itself, by _id', async () => {
-  const ownTarget = await newDataset('own');
-  await migrateRecords({ target_id: ownTarget, source_params: { limit: 1500 } });
-  const before = await fetchStoredRecords(ownTarget);
+  const ownDatasetId = await newDataset('own');
+  await migrateRecords({ target_id: ownDatasetId, source_params: { limit: 1500 } });
+  const recordsBefore = await fetchStoredRecords(ownDatasetId);
   await migrateRecords({
-    source_id: ownTarget,
-    target_id: ownTarget,
+    source_id: ownDatasetId,
+    target_id: ownDatasetId,
     commit_mode: 'upsert',
     source_params: { filters: [['i__gte', 100]], fields: ['i'] },
     target_fields: [{ name: 'twice', expression: 'record.i * 2', data_type: 'long' }],
   });
-  const expectedRecords = before.map((record) => ({ ...record, twice: Number(record['i']) >= 100 ? 2 * Number(record['i']) : null })); // prettier-ignore
-  expect(await fetchStoredRecords(ownTarget)).toEqual(expectedRecords);
+  const expectedRecords =
+    recordsBefore.map((record) => ({ ...record, twice: Number(record['i']) >= 100 ? 2 * Number(record['i']) : null })); // prettier-ignore
+  expect(await fetchStoredRecords(ownDatasetId)).toEqual(expectedRecords);
 });
 
 test('a dry run reports them and changes nothing', async () => {

@@ -13,22 +13,19 @@ async function fetchRecords(datasetId: number): Promise<readonly Json[]> {
 }
 
 async function migrate(source_id: number, target_id: number, body: object): Promise<Json> {
-  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
     source_id,
     target_id,
     ...body,
   });
-  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
-    201,
-    expect.any(String),
-  ]);
-  return (await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`)).json;
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  return (await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`)).json;
 }
 
-async function migrateInto(source: number, target: number, body: object): Promise<Json> {
-  const done = await migrate(source, target, body);
-  expect([done['error_message'], done['status']]).toEqual([null, 'completed']);
-  return done;
+async function migrateInto(sourceId: number, targetId: number, body: object): Promise<Json> {
+  const migration = await migrate(sourceId, targetId, body);
+  expect([migration['error_message'], migration['status']]).toEqual([null, 'completed']);
+  return migration;
 }
 
 async function newSourceDataset(): Promise<number> {
@@ -39,106 +36,130 @@ async function newSourceDataset(): Promise<number> {
 }
 
 test('overwrite gives the target the same records under the same ids, and later only what has changed', async () => {
-  const [source, target] = [await newSourceDataset(), await newDataset()];
-  const first = await migrateInto(source, target, { commit_mode: 'overwrite' });
-  expect((first['metadata'] as Json)['changes']).toEqual({ records_added: 30, records_changed: 0 });
-  expect(await fetchRecords(target)).toEqual(await fetchRecords(source));
-  const ids = (await fetchRecords(source)).map(({ _id }) => _id);
+  const [sourceId, targetId] = [await newSourceDataset(), await newDataset()];
+  const firstMigration = await migrateInto(sourceId, targetId, { commit_mode: 'overwrite' });
+  expect((firstMigration['metadata'] as Json)['changes']).toEqual({
+    records_added: 30,
+    records_changed: 0,
+  });
+  expect(await fetchRecords(targetId)).toEqual(await fetchRecords(sourceId));
+  const ids = (await fetchRecords(sourceId)).map(({ _id }) => _id);
   const changes = [{ _id: ids[7], n: 700, word: 'new' }, { _id: ids[3], n: 300, word: 'other' }, { n: 31, word: 'added' }]; // prettier-ignore
-  await runImport({ dataset_id: source, commit_mode: 'upsert', records: changes });
-  const second = await migrateInto(source, target, { commit_mode: 'overwrite', source_params: { filters: [['n__gt', 30]] } }); // prettier-ignore
-  expect(second).toMatchObject({ documents_count: 3, metadata: { changes: { records_added: 1, records_changed: 2 } } }); // prettier-ignore
-  expect(await fetchRecords(target)).toEqual(await fetchRecords(source));
-  const [commit] = second['dataset_commits'] as Json[];
+  await runImport({ dataset_id: sourceId, commit_mode: 'upsert', records: changes });
+  const secondMigration = await migrateInto(sourceId, targetId, { commit_mode: 'overwrite', source_params: { filters: [['n__gt', 30]] } }); // prettier-ignore
+  expect(secondMigration).toMatchObject({
+    documents_count: 3, metadata: { changes: { records_added: 1, records_changed: 2 } },
+  }); // prettier-ignore
+  expect(await fetchRecords(targetId)).toEqual(await fetchRecords(sourceId));
+  const [commit] = secondMigration['dataset_commits'] as Json[];
   expect(commit).toMatchObject({ mode: 'overwrite', records_added: 1, records_changed: 2, records_total: 31 }); // prettier-ignore
   const rollbackAnswer = await ann.post(
     `/v2/dataset_commits/${String(commit!['id'])}/rollback`,
     {},
   );
   expect([rollbackAnswer.status, rollbackAnswer.json['records_total']]).toEqual([201, 30]);
-  expect((await fetchRecords(target)).map(({ word }) => word)).toEqual(Array.from({ length: 30 }, (_, n) => `w${n}`)); // prettier-ignore
+  expect((await fetchRecords(targetId)).map(({ word }) => word)).toEqual(Array.from({ length: 30 }, (_, n) => `w${n}`)); // prettier-ignore
 });
 
 test('upsert by id_fields adds fields to the records of the target, which keep their ids', async () => {
-  const [source, target] = [await newDataset(), await newSourceDataset()];
-  await runImport({ dataset_id: source, records: [{ key: 5, n: 5, score: 0.5 }, { key: 99, n: 99, score: 1 }, { key: 8, n: 8, info: { a: -8 } }] }); // prettier-ignore
-  const before = await fetchRecords(target);
+  const [sourceId, targetId] = [await newDataset(), await newSourceDataset()];
+  await runImport({ dataset_id: sourceId, records: [{ key: 5, n: 5, score: 0.5 }, { key: 99, n: 99, score: 1 }, { key: 8, n: 8, info: { a: -8 } }] }); // prettier-ignore
+  const recordsBefore = await fetchRecords(targetId);
   const body = { commit_mode: 'upsert', id_fields: ['n'], source_params: { exclude_fields: ['key'] } }; // prettier-ignore
-  const dryRun = await migrate(source, target, { ...body, dry_run: true });
+  const dryRun = await migrate(sourceId, targetId, { ...body, dry_run: true });
   expect((dryRun['metadata'] as Json)['dry_run']).toMatchObject({ records_added: 1, records_changed: 2 }); // prettier-ignore
-  expect(await fetchRecords(target)).toEqual(before);
-  await migrateInto(source, target, body);
-  const after = await fetchRecords(target);
-  expect(after[5]).toEqual({ ...before[5], score: 0.5 });
-  expect(after[8]).toEqual({ ...before[8], score: null, info: { a: -8, b: ['x'] } });
-  expect(after[30]).toMatchObject({ n: 99, word: null, score: 1 });
-  expect(after.map(({ _id }) => _id).slice(0, 30)).toEqual(before.map(({ _id }) => _id));
+  expect(await fetchRecords(targetId)).toEqual(recordsBefore);
+  await migrateInto(sourceId, targetId, body);
+  const recordsAfter = await fetchRecords(targetId);
+  expect(recordsAfter[5]).toEqual({ ...recordsBefore[5], score: 0.5 });
+  expect(recordsAfter[8]).toEqual({ ...recordsBefore[8], score: null, info: { a: -8, b: ['x'] } });
+  expect(recordsAfter[30]).toMatchObject({ n: 99, word: null, score: 1 });
+  expect(recordsAfter.map(({ _id }) => _id).slice(0, 30)).toEqual(
+    recordsBefore.map(({ _id }) => _id),
+  );
 });
 
 test.each(['overwrite', 'upsert'])('the sample of a dry run of %s has the records that the migration then writes, in the order of the target', async (commit_mode) => {
-  const [source, target] = [await newDataset(), await newSourceDataset()];
-  await runImport({ dataset_id: source, records: [{ n: 99, score: 1 }, { n: 8, info: { a: -8 } }, { n: 5, score: 0.5 }] });
+  const [sourceId, targetId] = [await newDataset(), await newSourceDataset()];
+  await runImport({ dataset_id: sourceId, records: [{ n: 99, score: 1 }, { n: 8, info: { a: -8 } }, { n: 5, score: 0.5 }] });
   const body = { commit_mode, id_fields: ['n'] };
-  const dryRun = await migrate(source, target, { ...body, dry_run: true });
+  const dryRun = await migrate(sourceId, targetId, { ...body, dry_run: true });
   const { sample } = (dryRun['metadata'] as { dry_run: Json }).dry_run;
-  const [commit] = (await migrateInto(source, target, body))['dataset_commits'] as Json[];
+  const [commit] = (await migrateInto(sourceId, targetId, body))['dataset_commits'] as Json[];
   const query = { filters: [['_commit', String(commit!['id'])]], exclude_fields: ['_id', '_commit'] };
-  const { json } = await ann.post(`/v2/datasets/${target}/data`, query);
+  const { json } = await ann.post(`/v2/datasets/${targetId}/data`, query);
   expect((json['results'] as Json[]).map(({ n }) => n)).toEqual([5, 8, 99]);
   expect(sample).toEqual(json['results']);
 }); // prettier-ignore
 
 test('a dataset overwrites its own records, without some of their fields', async () => {
-  const dataset = await newSourceDataset();
-  const before = await fetchRecords(dataset);
+  const datasetId = await newSourceDataset();
+  const recordsBefore = await fetchRecords(datasetId);
   const source_params = { filters: [['n__lt', 3]], exclude_fields: ['word'] };
-  await migrateInto(dataset, dataset, { commit_mode: 'overwrite', source_params });
-  expect(await fetchRecords(dataset)).toEqual(
-    before.map((record, n) => (n < 3 ? { ...record, word: null } : record)),
+  await migrateInto(datasetId, datasetId, { commit_mode: 'overwrite', source_params });
+  expect(await fetchRecords(datasetId)).toEqual(
+    recordsBefore.map((record, n) => (n < 3 ? { ...record, word: null } : record)),
   );
 });
 
 test('deletes by id_fields what another dataset lists, several times as well', async () => {
-  const [source, target] = [await newDataset(), await newSourceDataset()];
+  const [sourceId, targetId] = [await newDataset(), await newSourceDataset()];
   await runImport({
-    dataset_id: source,
+    dataset_id: sourceId,
     records: ['w1', 'w2', 'nobody', 'w1', 'nobody'].map((word) => ({ word })),
   });
-  const done = await migrateInto(source, target, { commit_mode: 'delete', id_fields: ['word'] });
-  expect((done['metadata'] as Json)['deletions']).toEqual({ records_deleted: 2, ids_not_found: 1 });
-  expect((await fetchRecords(target)).map(({ n }) => n)).toEqual([0, ...Array.from({ length: 27 }, (_, i) => i + 3)]); // prettier-ignore
+  const migration = await migrateInto(sourceId, targetId, {
+    commit_mode: 'delete',
+    id_fields: ['word'],
+  });
+  expect((migration['metadata'] as Json)['deletions']).toEqual({
+    records_deleted: 2,
+    ids_not_found: 1,
+  });
+  expect((await fetchRecords(targetId)).map(({ n }) => n)).toEqual([0, ...Array.from({ length: 27 }, (_, i) => i + 3)]); // prettier-ignore
 });
 
 describe('two records with the same key fail the migration, which names both,', () => {
   test('and change nothing', async () => {
-    const [source, target] = [await newDataset(), await newSourceDataset()];
-    await runImport({ dataset_id: source, records: [{ n: 1 }, { n: 2 }, { n: 1 }] });
-    const before = await fetchRecords(target);
-    const failed = await migrate(source, target, { commit_mode: 'upsert', id_fields: ['n'] });
-    const message = `record 1 of dataset ${source} and record 3 of dataset ${source} have the same n: give each record once`;
-    expect([failed['status'], failed['error_message']]).toEqual(['failed', message]);
-    expect(await fetchRecords(target)).toEqual(before);
+    const [sourceId, targetId] = [await newDataset(), await newSourceDataset()];
+    await runImport({ dataset_id: sourceId, records: [{ n: 1 }, { n: 2 }, { n: 1 }] });
+    const recordsBefore = await fetchRecords(targetId);
+    const failedMigration = await migrate(sourceId, targetId, {
+      commit_mode: 'upsert',
+      id_fields: ['n'],
+    });
+    const message = `record 1 of dataset ${sourceId} and record 3 of dataset ${sourceId} have the same n: give each record once`;
+    expect([failedMigration['status'], failedMigration['error_message']]).toEqual([
+      'failed',
+      message,
+    ]);
+    expect(await fetchRecords(targetId)).toEqual(recordsBefore);
   });
 
   test('and keeps its report and its rejected records', async () => {
-    const [source, target] = [await newDataset(), await newSourceDataset()];
+    const [sourceId, targetId] = [await newDataset(), await newSourceDataset()];
     const records = [{ n: 1, day: 'x' }, { n: 2, day: '5' }, { n: 3, day: '6' }, { n: 2, day: '7' }]; // prettier-ignore
-    await runImport({ dataset_id: source, records });
-    const failed = await migrate(source, target, {
+    await runImport({ dataset_id: sourceId, records });
+    const failedMigration = await migrate(sourceId, targetId, {
       commit_mode: 'upsert',
       id_fields: ['n'],
       target_fields: [{ name: 'day', data_type: 'long' }],
       validation_params: { on_error: 'reject', max_rejected: 1 },
     });
-    const message = `record 1 of those stored from dataset ${source} and record 3 of those stored from dataset ${source} have the same n: give each record once`;
-    expect([failed['status'], failed['error_message']]).toEqual(['failed', message]);
-    expect(failed['metadata']).toMatchObject({
+    const message = `record 1 of those stored from dataset ${sourceId} and record 3 of those stored from dataset ${sourceId} have the same n: give each record once`;
+    expect([failedMigration['status'], failedMigration['error_message']]).toEqual([
+      'failed',
+      message,
+    ]);
+    expect(failedMigration['metadata']).toMatchObject({
       progress: { processed_records: 4 },
       validation: { errors_count: 1, error_codes: [301] },
       receipt: { records_read: 4, records_stored: 3, records_rejected: 1, is_committed: false },
     });
-    const rejected = await ann.get(`/v2/dataset_migrations/${String(failed['id'])}/rejected`);
-    expect(rejected.status).toBe(302);
+    const rejectedAnswer = await ann.get(
+      `/v2/dataset_migrations/${String(failedMigration['id'])}/rejected`,
+    );
+    expect(rejectedAnswer.status).toBe(302);
   });
 });
 
@@ -167,23 +188,23 @@ describe('a dry run counts what the migration then does, and writes nothing:', (
     ['upserts its own records', true, { commit_mode: 'upsert', source_params: above25, target_fields: [{ name: 'twice', data_type: 'long', expression: '2 * record.n' }] }, { records_added: 0, records_changed: 3 }],
     ['changes nothing', true, { commit_mode: 'upsert', source_params: { filters: [['n', -1]] } }, { records_added: 0, records_changed: 0 }],
   ])('%s', async (_, isOwn, body, counts) => {
-    const target = await newSourceDataset();
-    const source = isOwn ? target : await newDataset();
+    const targetId = await newSourceDataset();
+    const sourceId = isOwn ? targetId : await newDataset();
     if (!isOwn) {
-      await migrateInto(target, source, { commit_mode: 'overwrite' });
-      await runImport({ dataset_id: source, records: [{ n: 31, word: 'a' }, { n: 32, more: 1 }] });
+      await migrateInto(targetId, sourceId, { commit_mode: 'overwrite' });
+      await runImport({ dataset_id: sourceId, records: [{ n: 31, word: 'a' }, { n: 32, more: 1 }] });
     }
-    const [removed] = await fetchRecords(target);
-    const id = (await fetchRecords(target))[28]!['_id'];
-    await runImport({ dataset_id: target, commit_mode: 'delete', records: [{ _id: id }, { _id: removed!['_id'] }] });
-    const [before, sourceBefore] = [await fetchState(target), await fetchState(source)];
-    const dryRun = await migrate(source, target, { ...body, dry_run: true });
+    const [removedRecord] = await fetchRecords(targetId);
+    const id = (await fetchRecords(targetId))[28]!['_id'];
+    await runImport({ dataset_id: targetId, commit_mode: 'delete', records: [{ _id: id }, { _id: removedRecord!['_id'] }] });
+    const [targetBefore, sourceBefore] = [await fetchState(targetId), await fetchState(sourceId)];
+    const dryRun = await migrate(sourceId, targetId, { ...body, dry_run: true });
     expect(dryRun).toMatchObject({ status: 'completed', error_message: null, dry_run: true, dataset_commits: [], metadata: { dry_run: counts } });
-    expect([await fetchState(target), await fetchState(source)]).toEqual([before, sourceBefore]);
-    const real = await migrateInto(source, target, body);
-    const { receipt, ...realCounts } = real['metadata'] as Readonly<Record<string, Json>>;
+    expect([await fetchState(targetId), await fetchState(sourceId)]).toEqual([targetBefore, sourceBefore]);
+    const realMigration = await migrateInto(sourceId, targetId, body);
+    const { receipt, ...realCounts } = realMigration['metadata'] as Readonly<Record<string, Json>>;
     expect(realCounts['deletions'] ?? realCounts['changes']).toEqual(counts);
     expect((dryRun['metadata'] as Json)['receipt']).toEqual({ ...receipt, is_committed: false });
-    expect(dryRun['documents_count']).toBe(real['documents_count']);
+    expect(dryRun['documents_count']).toBe(realMigration['documents_count']);
   }); // prettier-ignore
 });

@@ -80,139 +80,140 @@ async function migrate(
   meanwhile: () => Promise<unknown> = async () => {},
 ): Promise<Answer> {
   holdsMessages = true;
-  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', body);
-  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
-    201,
-    expect.any(String),
-  ]);
+  const createdMigration = await ann.post('/v2/dataset_migrations', body);
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
   await pollUntil(() => heldMessages.length > 0);
   await meanwhile();
   holdsMessages = false;
   for (const message of heldMessages.splice(0)) deliverMessage(message);
-  const done = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
-  expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
-  return done;
+  const migration = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
+  expect([migration.json['error_message'], migration.json['status']]).toEqual([null, 'completed']);
+  return migration;
 }
 
 test('a field of the target that has become wider meanwhile makes the migration run again', async () => {
-  const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([{ n: 1 }])];
+  const [sourceId, targetId] = [
+    await newFilledDataset([{ n: 7 }]),
+    await newFilledDataset([{ n: 1 }]),
+  ];
   const records = [{ n: 0.5 }];
-  await migrate({ source_id: source, target_id: target }, () =>
-    ann.post('/v2/dataset_imports', { dataset_id: target, records }),
+  await migrate({ source_id: sourceId, target_id: targetId }, () =>
+    ann.post('/v2/dataset_imports', { dataset_id: targetId, records }),
   );
-  expect(await fetchRecords(target)).toEqual([{ n: 1 }, { n: 0.5 }, { n: 7 }]);
+  expect(await fetchRecords(targetId)).toEqual([{ n: 1 }, { n: 0.5 }, { n: 7 }]);
 });
 
 test('a field that is declared meanwhile keeps its type', async () => {
-  const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
-  await migrate({ source_id: source, target_id: target }, () =>
-    ann.post('/v2/dataset_fields', { dataset_id: target, name: 'n', data_type: 'string' }),
+  const [sourceId, targetId] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
+  await migrate({ source_id: sourceId, target_id: targetId }, () =>
+    ann.post('/v2/dataset_fields', { dataset_id: targetId, name: 'n', data_type: 'string' }),
   );
-  expect(await fetchRecords(target)).toEqual([{ n: '7' }]);
+  expect(await fetchRecords(targetId)).toEqual([{ n: '7' }]);
 });
 
 test('a deletion by rows finds them again after another commit', async () => {
-  const dataset = await newFilledDataset(Array.from({ length: 10 }, (_, n) => ({ n })));
+  const datasetId = await newFilledDataset(Array.from({ length: 10 }, (_, n) => ({ n })));
   const source_params = { filters: [['n__gte', 6]] };
-  const body = { source_id: dataset, target_id: dataset, commit_mode: 'delete', source_params };
-  const done = await migrate(body, () =>
-    ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n: 11 }, { n: 2 }] }),
+  const body = { source_id: datasetId, target_id: datasetId, commit_mode: 'delete', source_params };
+  const migration = await migrate(body, () =>
+    ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ n: 11 }, { n: 2 }] }),
   );
-  expect((await fetchRecords(dataset)).map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, 5, 2]);
-  expect(done.json['metadata']).toMatchObject({ deletions: { records_deleted: 5 } });
+  expect((await fetchRecords(datasetId)).map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, 5, 2]);
+  expect(migration.json['metadata']).toMatchObject({ deletions: { records_deleted: 5 } });
 });
 
 test('a migration that commits outdate three times runs while no other task changes its dataset', async () => {
-  const dataset = await newFilledDataset([{ n: 1 }, { n: 2 }]);
-  const otherDataset = await newFilledDataset([]);
+  const datasetId = await newFilledDataset([{ n: 1 }, { n: 2 }]);
+  const otherDatasetId = await newFilledDataset([]);
   const source_params = { filters: [['n__gte', 2]] };
-  const body = { source_id: dataset, target_id: dataset, commit_mode: 'delete', source_params };
+  const body = { source_id: datasetId, target_id: datasetId, commit_mode: 'delete', source_params };
   holdsMessages = true;
   const migrationId = idOf(await ann.post('/v2/dataset_migrations', body));
-  const deliverHeld = (): void =>
+  const deliverHeldMessages = (): void =>
     heldMessages.splice(0).forEach((message) => deliverMessage(message));
   for (let n = 3; n <= 5; n++) {
     await pollUntil(() => heldMessages.length > 0);
-    await ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n }] });
-    deliverHeld();
+    await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ n }] });
+    deliverHeldMessages();
   }
   await pollUntil(() => heldMessages.length > 0);
-  const late = ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ n: 6 }] });
-  const importsOfDataset = async () => (await server.catalog.imports.list({ viewer: null, datasetIds: [dataset] }, unlimitedPage)).rows; // prettier-ignore
-  await pollUntil(async () => (await importsOfDataset()).length === 5);
+  const lateImport = ann.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    records: [{ n: 6 }],
+  });
+  const fetchImports = async () => (await server.catalog.imports.list({ viewer: null, datasetIds: [datasetId] }, unlimitedPage)).rows; // prettier-ignore
+  await pollUntil(async () => (await fetchImports()).length === 5);
   // Tasks are started in the order of their ids, so the earlier import would have been started before this one.
-  await ann.post('/v2/dataset_imports', { dataset_id: otherDataset, records: [{ n: 7 }] });
-  expect(await fetchRecords(otherDataset)).toEqual([{ n: 7 }]);
-  expect((await importsOfDataset())[0]!.status).toBe('queued');
+  await ann.post('/v2/dataset_imports', { dataset_id: otherDatasetId, records: [{ n: 7 }] });
+  expect(await fetchRecords(otherDatasetId)).toEqual([{ n: 7 }]);
+  expect((await fetchImports())[0]!.status).toBe('queued');
   holdsMessages = false;
-  deliverHeld();
+  deliverHeldMessages();
   expect((await waitForJob(ann, `/v2/dataset_migrations/${migrationId}`)).json['status']).toBe('completed'); // prettier-ignore
-  expect((await late).json['status']).toBe('completed');
-  expect((await fetchRecords(dataset)).map(({ n }) => n)).toEqual([1, 6]);
+  expect((await lateImport).json['status']).toBe('completed');
+  expect((await fetchRecords(datasetId)).map(({ n }) => n)).toEqual([1, 6]);
 });
 
 test('a dataset that is deleted meanwhile gets nothing', async () => {
-  const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
+  const [sourceId, targetId] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
   holdsMessages = true;
-  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
-    source_id: source,
-    target_id: target,
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id: sourceId,
+    target_id: targetId,
   });
   await pollUntil(() => heldMessages.length > 0);
-  expect((await ann.delete(`/v2/datasets/${target}`)).status).toBe(200);
+  expect((await ann.delete(`/v2/datasets/${targetId}`)).status).toBe(200);
   holdsMessages = false;
   for (const message of heldMessages.splice(0)) deliverMessage(message);
-  expect((await ann.get(`/v2/dataset_migrations/${idOf(createdMigrationSchema)}`)).status).toBe(
-    404,
-  );
-  expect(await fetchRecords(source)).toEqual([{ n: 7 }]);
+  expect((await ann.get(`/v2/dataset_migrations/${idOf(createdMigration)}`)).status).toBe(404);
+  expect(await fetchRecords(sourceId)).toEqual([{ n: 7 }]);
 });
 
 test('an empty dataset gives no records, and its declared fields', async () => {
   const body = { vault_id: vaultId, name: 'empty', fields: [{ name: 'a', data_type: 'integer' }] };
-  const source = idOf(await ann.post('/v2/datasets', body));
-  const target = await newFilledDataset([]);
-  const done = await migrate({ source_id: source, target_id: target });
-  expect(done.json).toMatchObject({ documents_count: 0 });
-  expect(await fetchRecords(target)).toEqual([]);
-  await ann.post('/v2/dataset_imports', { dataset_id: target, records: [{ a: '5' }] });
-  expect(await fetchRecords(target)).toEqual([{ a: 5 }]);
-  const deleting = { source_id: source, target_id: target, commit_mode: 'delete' };
-  await migrate(deleting);
-  expect(await fetchRecords(target)).toEqual([{ a: 5 }]);
+  const sourceId = idOf(await ann.post('/v2/datasets', body));
+  const targetId = await newFilledDataset([]);
+  const migration = await migrate({ source_id: sourceId, target_id: targetId });
+  expect(migration.json).toMatchObject({ documents_count: 0 });
+  expect(await fetchRecords(targetId)).toEqual([]);
+  await ann.post('/v2/dataset_imports', { dataset_id: targetId, records: [{ a: '5' }] });
+  expect(await fetchRecords(targetId)).toEqual([{ a: 5 }]);
+  const deletionBody = { source_id: sourceId, target_id: targetId, commit_mode: 'delete' };
+  await migrate(deletionBody);
+  expect(await fetchRecords(targetId)).toEqual([{ a: 5 }]);
 });
 
 test('names that differ in case alone are different fields', async () => {
-  const target = await newFilledDataset([{ name: 'a', o: { x: 1 } }]);
-  const source = await newFilledDataset([{ NAME: 'b', o: { X: 2, x: 3 }, 'o.x': 'flat' }]);
-  await migrate({ source_id: source, target_id: target });
-  expect(await fetchRecords(target)).toEqual([
+  const targetId = await newFilledDataset([{ name: 'a', o: { x: 1 } }]);
+  const sourceId = await newFilledDataset([{ NAME: 'b', o: { X: 2, x: 3 }, 'o.x': 'flat' }]);
+  await migrate({ source_id: sourceId, target_id: targetId });
+  expect(await fetchRecords(targetId)).toEqual([
     expect.objectContaining({ name: 'a', o: { x: 1 }, NAME: null }),
     expect.objectContaining({ name: null, o: { x: 3, X: 2 }, NAME: 'b', 'o.x': 'flat' }),
   ]);
 });
 
 test('objects and scalars of one name do not mix: the records with an error are named', async () => {
-  const target = await newFilledDataset([{ a: 'text' }]);
-  const source = await newFilledDataset([{ a: { b: 1 } }, { c: 1 }]);
+  const targetId = await newFilledDataset([{ a: 'text' }]);
+  const sourceId = await newFilledDataset([{ a: { b: 1 } }, { c: 1 }]);
   holdsMessages = false;
-  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
-    source_id: source,
-    target_id: target,
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
+    source_id: sourceId,
+    target_id: targetId,
   });
-  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect(json).toMatchObject({ status: 'failed', error_message: expect.stringContaining('an object is not a valid string') }); // prettier-ignore
 });
 
 /** Takes the lock of a dataset, so that commits to it wait; returns the function that releases it. */
 async function takeDatasetLock(datasetId: number): Promise<() => void> {
-  const [taken, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [lockTaken, lockReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   void withDatasetLock(datasetId, () => {
-    taken.resolve();
-    return released.promise;
+    lockTaken.resolve();
+    return lockReleased.promise;
   });
-  await taken.promise;
-  return released.resolve;
+  await lockTaken.promise;
+  return lockReleased.resolve;
 }
 
 /** Makes migrations wait at the start of their publication; returns the function that releases them. */
@@ -224,11 +225,11 @@ async function holdPublication(): Promise<() => void> {
 
 /** Creates a migration, and waits until it is being published. */
 async function startPublishing(body: object): Promise<{ readonly id: number; readonly taskId: number }> {
-  const created = await ann.post('/v2/dataset_migrations', body);
-  expect([created.status, created.text]).toEqual([201, expect.any(String)]);
-  const taskId = Number(created.json['task_id']);
+  const createdMigration = await ann.post('/v2/dataset_migrations', body);
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  const taskId = Number(createdMigration.json['task_id']);
   await pollUntil(async () => (await server.catalog.tasks.get(taskId))?.isPublishing === true);
-  return { id: idOf(created), taskId };
+  return { id: idOf(createdMigration), taskId };
 } // prettier-ignore
 
 describe('a migration that is being published', () => {
@@ -236,11 +237,11 @@ describe('a migration that is being published', () => {
     ['begins', holdPublication],
     ['waits for another commit to the target', takeDatasetLock],
   ] as const)('is completed although its source is deleted when the publication %s', async (_, hold) => {
-    const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
-    const release = await hold(target);
-    const { id, taskId } = await startPublishing({ source_id: source, target_id: target });
-    const deletion = ann.delete(`/v2/datasets/${source}`);
-    await pollUntil(async () => (await ann.get(`/v2/datasets/${source}`)).status === 404);
+    const [sourceId, targetId] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
+    const release = await hold(targetId);
+    const { id, taskId } = await startPublishing({ source_id: sourceId, target_id: targetId });
+    const deletion = ann.delete(`/v2/datasets/${sourceId}`);
+    await pollUntil(async () => (await ann.get(`/v2/datasets/${sourceId}`)).status === 404);
     release();
     expect((await deletion).status).toBe(200);
     const { json } = await waitForJob(ann, `/v2/dataset_migrations/${id}`);
@@ -248,35 +249,35 @@ describe('a migration that is being published', () => {
     expect(json).toMatchObject({ status: 'completed', error_message: null, task_id: taskId, documents_count: 1 }); // prettier-ignore
     expect((await ann.get(`/v2/tasks/${taskId}`)).json).toMatchObject({ status: 'completed', source_object: null }); // prettier-ignore
     expect((await ann.get(`/v2/dataset_commits/${commit!.id}`)).json).toMatchObject({ status: 'completed', parent_job_id: id }); // prettier-ignore
-    expect(await fetchRecords(target)).toEqual([{ n: 7 }]);
+    expect(await fetchRecords(targetId)).toEqual([{ n: 7 }]);
     expect(server.logs.filter((line) => line.includes('not removed'))).toEqual([]);
   }); // prettier-ignore
 
   test('is canceled if its source is deleted and a commit to the target has outdated its records', async () => {
-    const [source, target] = [
+    const [sourceId, targetId] = [
       await newFilledDataset([{ n: 7 }]),
       await newFilledDataset([{ n: 1 }]),
     ];
     const release = await holdPublication();
-    const { id, taskId } = await startPublishing({ source_id: source, target_id: target });
+    const { id, taskId } = await startPublishing({ source_id: sourceId, target_id: targetId });
     const records = [{ n: 0.5 }]; // the field becomes wider
-    await ann.post('/v2/dataset_imports', { dataset_id: target, records });
-    const deletion = ann.delete(`/v2/datasets/${source}`);
-    await pollUntil(async () => (await ann.get(`/v2/datasets/${source}`)).status === 404);
+    await ann.post('/v2/dataset_imports', { dataset_id: targetId, records });
+    const deletion = ann.delete(`/v2/datasets/${sourceId}`);
+    await pollUntil(async () => (await ann.get(`/v2/datasets/${sourceId}`)).status === 404);
     release();
     expect((await deletion).status).toBe(200);
     const { json } = await waitForJob(ann, `/v2/dataset_migrations/${id}`);
     expect(json).toMatchObject({ status: 'canceled', error_message: 'The source dataset was deleted.', dataset_commits: [] }); // prettier-ignore
     await server.scheduler.wait(taskId);
     expect((await ann.get(`/v2/tasks/${taskId}`)).json).toMatchObject({ status: 'canceled', source_object: null }); // prettier-ignore
-    expect(await fetchRecords(target)).toEqual([{ n: 1 }, { n: 0.5 }]);
+    expect(await fetchRecords(targetId)).toEqual([{ n: 1 }, { n: 0.5 }]);
     expect((await readdir(server.data.scratch)).filter((name) => name.startsWith(`${taskId}-`))).toEqual([]); // prettier-ignore
   });
 
   test('is deleted when it has been published', async () => {
-    const [source, target] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
-    const release = await takeDatasetLock(target);
-    const { id } = await startPublishing({ source_id: source, target_id: target });
+    const [sourceId, targetId] = [await newFilledDataset([{ n: 7 }]), await newFilledDataset([])];
+    const release = await takeDatasetLock(targetId);
+    const { id } = await startPublishing({ source_id: sourceId, target_id: targetId });
     const deletion = ann.delete(`/v2/dataset_migrations/${id}`);
     // The answer to the deletion must not come before those to several later requests.
     const laterAnswers = (async () => {
@@ -288,38 +289,47 @@ describe('a migration that is being published', () => {
     const answer = await deletion;
     expect([answer.status, answer.json['status']]).toEqual([200, 'completed']);
     expect((await ann.get(`/v2/dataset_migrations/${id}`)).status).toBe(404);
-    expect(await fetchRecords(target)).toEqual([{ n: 7 }]);
+    expect(await fetchRecords(targetId)).toEqual([{ n: 7 }]);
   });
 
   test('and tasks that wait end with the vault that has their datasets, and leave no files', async () => {
-    const [other, otherTarget] = [await newFilledDataset([{ n: 1 }]), await newFilledDataset([])];
-    const doomed = idOf(await ann.post('/v2/vaults', { name: 'Doomed' }));
+    const [otherSourceId, otherTargetId] = [
+      await newFilledDataset([{ n: 1 }]),
+      await newFilledDataset([]),
+    ];
+    const doomedVaultId = idOf(await ann.post('/v2/vaults', { name: 'Doomed' }));
     const newDoomedDataset = async (name: string): Promise<number> =>
-      idOf(await ann.post('/v2/datasets', { vault_id: doomed, name }));
-    const target = await newDoomedDataset('target');
-    const source = await newDoomedDataset('source');
-    await ann.post('/v2/dataset_imports', { dataset_id: source, records: [{ n: 2 }] });
-    const release = await takeDatasetLock(target);
-    const publishing = await startPublishing({ source_id: other, target_id: target });
+      idOf(await ann.post('/v2/datasets', { vault_id: doomedVaultId, name }));
+    const targetId = await newDoomedDataset('target');
+    const sourceId = await newDoomedDataset('source');
+    await ann.post('/v2/dataset_imports', { dataset_id: sourceId, records: [{ n: 2 }] });
+    const release = await takeDatasetLock(targetId);
+    const publishingMigration = await startPublishing({
+      source_id: otherSourceId,
+      target_id: targetId,
+    });
     // The server runs one task at a time, so that these wait.
     const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'waits.json' }); // prettier-ignore
     await sendRequest('', 'PUT', String(file.json['upload_url']), '{"n":1}');
-    const waitingImport = await ann.post('/v2/dataset_imports', { dataset_id: source, object_id: idOf(file) }); // prettier-ignore
-    const waiting = await ann.post('/v2/dataset_migrations', { source_id: source, target_id: otherTarget }); // prettier-ignore
-    expect([waitingImport.json['status'], waiting.json['status']]).toEqual(['queued', 'queued']);
+    const waitingImport = await ann.post('/v2/dataset_imports', { dataset_id: sourceId, object_id: idOf(file) }); // prettier-ignore
+    const waitingMigration = await ann.post('/v2/dataset_migrations', { source_id: sourceId, target_id: otherTargetId }); // prettier-ignore
+    expect([waitingImport.json['status'], waitingMigration.json['status']]).toEqual([
+      'queued',
+      'queued',
+    ]);
     // What an attempt of the import before a restart would have left for the next attempt.
-    const kept = join(server.data.scratch, `${waitingImport.json['task_id']}-1`);
-    await mkdir(kept);
-    await writeFile(join(kept, 'chunk'), 'kept');
-    const deletion = ann.delete(`/v2/vaults/${doomed}`);
-    await pollUntil(async () => (await ann.get(`/v2/vaults/${doomed}`)).status === 404);
+    const keptFolder = join(server.data.scratch, `${waitingImport.json['task_id']}-1`);
+    await mkdir(keptFolder);
+    await writeFile(join(keptFolder, 'chunk'), 'kept');
+    const deletion = ann.delete(`/v2/vaults/${doomedVaultId}`);
+    await pollUntil(async () => (await ann.get(`/v2/vaults/${doomedVaultId}`)).status === 404);
     release();
     expect((await deletion).status).toBe(200);
     expect(server.logs.filter((line) => line.includes('not removed'))).toEqual([]);
-    expect((await ann.get(`/v2/dataset_migrations/${publishing.id}`)).status).toBe(404);
-    expect((await ann.get(`/v2/dataset_migrations/${idOf(waiting)}`)).json).toMatchObject({ status: 'canceled', error_message: 'The source dataset was deleted.' }); // prettier-ignore
-    const scratch = await readdir(server.data.scratch);
-    expect(scratch.filter((name) => !name.startsWith('spill-'))).toEqual([]);
-    expect(await fetchRecords(otherTarget)).toEqual([]);
+    expect((await ann.get(`/v2/dataset_migrations/${publishingMigration.id}`)).status).toBe(404);
+    expect((await ann.get(`/v2/dataset_migrations/${idOf(waitingMigration)}`)).json).toMatchObject({ status: 'canceled', error_message: 'The source dataset was deleted.' }); // prettier-ignore
+    const scratchNames = await readdir(server.data.scratch);
+    expect(scratchNames.filter((name) => !name.startsWith('spill-'))).toEqual([]);
+    expect(await fetchRecords(otherTargetId)).toEqual([]);
   });
 });

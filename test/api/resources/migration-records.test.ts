@@ -22,15 +22,12 @@ beforeAll(async () => {
 });
 
 async function migrateRecords(body: object): Promise<Record<string, unknown>> {
-  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
     source_id: sourceId,
     ...body,
   });
-  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
-    201,
-    expect.any(String),
-  ]);
-  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
   return json['metadata'] as Record<string, unknown>;
 }
@@ -70,10 +67,10 @@ test('are those of a page of the source with the same expressions', async () => 
   const target_id = await newDataset();
   const source_params = { filters, fields: ['i', 'gene', 'tags', 'info.af'] };
   const metadata = await migrateRecords({ target_id, source_params, target_fields, annotator_params: explodeTags }); // prettier-ignore
-  const found = await fetchStoredWithoutNulls(target_id);
+  const storedRecords = await fetchStoredWithoutNulls(target_id);
   const expectedCount = records.slice(0, 1500).reduce((sum, { tags }) => sum + Math.max(1, tags.length), 0);
-  expect(found).toHaveLength(expectedCount);
-  expect(found).toEqual(await fetchResults({ ...source_params, target_fields, annotator_params: explodeTags }));
+  expect(storedRecords).toHaveLength(expectedCount);
+  expect(storedRecords).toEqual(await fetchResults({ ...source_params, target_fields, annotator_params: explodeTags }));
   expect(metadata['receipt']).toMatchObject({ records_read: 1500, records_made: expectedCount - 1500, records_stored: expectedCount, records_rejected: 0 }); // prettier-ignore
   const [commit] = listOf(await ann.get(`/v2/datasets/${target_id}/commits`));
   expect(commit).toMatchObject({ records_added: expectedCount });

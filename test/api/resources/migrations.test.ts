@@ -12,8 +12,11 @@ const fixtureFolder = join(import.meta.dirname, '../../../../test/fixtures');
 async function importRecords(body: object): Promise<number> {
   const dataset_id = await newDataset();
   const createdImport = await ann.post('/v2/dataset_imports', { dataset_id, ...body });
-  const done = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
-  expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
+  const endedImport = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
+  expect([endedImport.json['error_message'], endedImport.json['status']]).toEqual([
+    null,
+    'completed',
+  ]);
   return dataset_id;
 }
 
@@ -26,16 +29,13 @@ async function importFile(path: string): Promise<number> {
 }
 
 async function migrate(source_id: number, target_id: number, body: object = {}): Promise<Answer> {
-  const createdMigrationSchema = await ann.post('/v2/dataset_migrations', {
+  const createdMigration = await ann.post('/v2/dataset_migrations', {
     source_id,
     target_id,
     ...body,
   });
-  expect([createdMigrationSchema.status, createdMigrationSchema.text]).toEqual([
-    201,
-    expect.any(String),
-  ]);
-  return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigrationSchema)}`);
+  expect([createdMigration.status, createdMigration.text]).toEqual([201, expect.any(String)]);
+  return waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
 }
 
 async function migrateInto(
@@ -43,9 +43,12 @@ async function migrateInto(
   target_id: number,
   body: object = {},
 ): Promise<Answer> {
-  const done = await migrate(source_id, target_id, body);
-  expect([done.json['error_message'], done.json['status']]).toEqual([null, 'completed']);
-  return done;
+  const endedMigration = await migrate(source_id, target_id, body);
+  expect([endedMigration.json['error_message'], endedMigration.json['status']]).toEqual([
+    null,
+    'completed',
+  ]);
+  return endedMigration;
 }
 
 /** Returns the lines of an export without `_id` and `_commit`. */
@@ -56,8 +59,10 @@ async function exportLines(dataset_id: number, params: object = {}): Promise<rea
     params,
   });
   await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
-  const address = await ann.get(`/v2/dataset_exports/${idOf(createdExport)}/download?redirect=`);
-  const file = Buffer.from(await (await fetch(String(address.json['url']))).arrayBuffer());
+  const downloadAnswer = await ann.get(
+    `/v2/dataset_exports/${idOf(createdExport)}/download?redirect=`,
+  );
+  const file = Buffer.from(await (await fetch(String(downloadAnswer.json['url']))).arrayBuffer());
   return gunzipSync(file)
     .toString()
     .split('\n')
@@ -94,15 +99,16 @@ describe('a migration of a whole dataset has the records and fields of its sourc
     'xml/clinvar_rcv_08.xml',
     'gff3/ensembl_MYC.gff3',
   ])('%s', async (path) => {
-    const source = await importFile(path);
-    const target = await newDataset();
-    const { json } = await migrateInto(source, target);
-    expect(await exportLines(target)).toEqual(await exportLines(source));
-    expect(await fetchFields(target)).toEqual(await fetchFields(source));
-    const [from, to] = await Promise.all([source, target].map((id) => ann.get(`/v2/datasets/${id}`))); // prettier-ignore
-    expect(to!.json['documents_count']).toBe(from!.json['documents_count']);
-    expect(to!.json['genome_builds']).toEqual(from!.json['genome_builds']);
-    expect(json['documents_count']).toBe(from!.json['documents_count']);
+    const sourceId = await importFile(path);
+    const targetId = await newDataset();
+    const { json } = await migrateInto(sourceId, targetId);
+    expect(await exportLines(targetId)).toEqual(await exportLines(sourceId));
+    expect(await fetchFields(targetId)).toEqual(await fetchFields(sourceId));
+    const [sourceDataset, targetDataset] =
+      await Promise.all([sourceId, targetId].map((id) => ann.get(`/v2/datasets/${id}`))); // prettier-ignore
+    expect(targetDataset!.json['documents_count']).toBe(sourceDataset!.json['documents_count']);
+    expect(targetDataset!.json['genome_builds']).toEqual(sourceDataset!.json['genome_builds']);
+    expect(json['documents_count']).toBe(sourceDataset!.json['documents_count']);
   });
 });
 
@@ -119,9 +125,9 @@ const recordsOfEveryShape = Array.from({ length: 300 }, (_, i) => ({
 }));
 
 describe('the query of the source', () => {
-  let source: number;
+  let sourceId: number;
   beforeAll(async () => {
-    source = await importRecords({ data_records: recordsOfEveryShape });
+    sourceId = await importRecords({ data_records: recordsOfEveryShape });
   });
 
   test.each<[string, object]>([
@@ -138,18 +144,18 @@ describe('the query of the source', () => {
     ['left out fields', { exclude_fields: ['tags', 'calls.depth', 'place'] }],
     ['all of these', { filters: [['name__in', ['a', 'c']]], ordering: ['-score'], limit: 40, exclude_fields: ['odd'] }],
   ])('with %s finds the records that the target then has', async (_, source_params) => {
-    const target = await newDataset();
-    const { json } = await migrateInto(source, target, { source_params });
+    const targetId = await newDataset();
+    const { json } = await migrateInto(sourceId, targetId, { source_params });
     const page = { limit: 1_000, ...Object.fromEntries(Object.entries(source_params).filter(([, value]) => value !== null)), debug: undefined };
-    const expectedRows = await fetchRecords(source, page);
-    const targetRows = await fetchRecords(target, { limit: 1_000 });
+    const expectedRows = await fetchRecords(sourceId, page);
+    const targetRows = await fetchRecords(targetId, { limit: 1_000 });
     const withoutIds = (records: readonly Record<string, unknown>[]) => records.map(({ _id, _commit, ...rest }) => rest);
     expect(withoutIds(targetRows).map(withSortedKeys)).toEqual(withoutIds(expectedRows).map(withSortedKeys));
     expect(json['documents_count']).toBe(expectedRows.length);
     const ids = targetRows.map((record) => record['_id'] as string);
     expect(ids).toEqual(ids.toSorted());
-    const before = expectedRows.flatMap(({ _id }) => _id ?? []);
-    expect(new Set([...ids, ...before]).size).toBe(ids.length + before.length);
+    const idsOfSource = expectedRows.flatMap(({ _id }) => _id ?? []);
+    expect(new Set([...ids, ...idsOfSource]).size).toBe(ids.length + idsOfSource.length);
     const [commit] = json['dataset_commits'] as readonly Record<string, unknown>[];
     expect(commit).toMatchObject({ parent_job_model: 'datasets.DatasetMigration', parent_job_id: json['id'], records_modified: expectedRows.length, mode: 'append' });
     expect(targetRows.every((record) => record['_commit'] === String(commit!['id']))).toBe(true);
@@ -158,32 +164,38 @@ describe('the query of the source', () => {
   test('with entities finds the records that these find', async () => {
     const target_fields = [{ name: 'gene', entity_type: 'gene' }];
     const records = ['BRCA2', 'TTN', 'FANCD1'].map((gene, n) => ({ n, gene }));
-    const dataset = await importRecords({ target_fields, data_records: records });
+    const datasetId = await importRecords({ target_fields, data_records: records });
     const source_params = { entities: [['gene', 'FANCD1']] };
-    const expectedNumbers = (await fetchRecords(dataset, source_params)).map(({ n }) => n);
+    const expectedNumbers = (await fetchRecords(datasetId, source_params)).map(({ n }) => n);
     expect(expectedNumbers.length).toBeGreaterThan(0);
     expect(expectedNumbers.length).toBeLessThan(3);
-    const target = await newDataset();
-    await migrateInto(dataset, target, { source_params });
-    expect((await fetchRecords(target, {})).map(({ n }) => n)).toEqual(expectedNumbers);
+    const targetId = await newDataset();
+    await migrateInto(datasetId, targetId, { source_params });
+    expect((await fetchRecords(targetId, {})).map(({ n }) => n)).toEqual(expectedNumbers);
   });
 
   test('of an earlier version has the records of then', async () => {
-    const dataset = await importRecords({ data_records: [{ a: 1 }, { a: 2 }] });
-    const [first] = listOf(await ann.get(`/v2/datasets/${dataset}/commits`));
-    await ann.post('/v2/dataset_imports', { dataset_id: dataset, data_records: [{ a: 3 }] });
-    const target = await newDataset();
-    const done = await migrateInto(dataset, target, { source_params: { as_of: first!['id'] } });
-    expect(done.json['as_of']).toMatchObject({ commit_id: first!['id'] });
-    expect((await fetchRecords(target, {})).map((record) => record['a'])).toEqual([1, 2]);
-    const another = await newDataset();
-    const above = await migrateInto(dataset, another, { as_of: first!['id'] });
-    expect(above.json['as_of']).toEqual(done.json['as_of']);
-    expect((await fetchRecords(another, {})).map((record) => record['a'])).toEqual([1, 2]);
-    const third = await newDataset();
-    const atTime = await migrateInto(dataset, third, { as_of: first!['created_at'] });
-    expect(atTime.json['as_of']).toMatchObject({ commit_id: first!['id'] });
-    expect((await fetchRecords(third, {})).map((record) => record['a'])).toEqual([1, 2]);
+    const datasetId = await importRecords({ data_records: [{ a: 1 }, { a: 2 }] });
+    const [firstCommit] = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
+    await ann.post('/v2/dataset_imports', { dataset_id: datasetId, data_records: [{ a: 3 }] });
+    const targetId = await newDataset();
+    const endedMigration = await migrateInto(datasetId, targetId, {
+      source_params: { as_of: firstCommit!['id'] },
+    });
+    expect(endedMigration.json['as_of']).toMatchObject({ commit_id: firstCommit!['id'] });
+    expect((await fetchRecords(targetId, {})).map((record) => record['a'])).toEqual([1, 2]);
+    const secondTargetId = await newDataset();
+    const topLevelMigration = await migrateInto(datasetId, secondTargetId, {
+      as_of: firstCommit!['id'],
+    });
+    expect(topLevelMigration.json['as_of']).toEqual(endedMigration.json['as_of']);
+    expect((await fetchRecords(secondTargetId, {})).map((record) => record['a'])).toEqual([1, 2]);
+    const thirdTargetId = await newDataset();
+    const timeMigration = await migrateInto(datasetId, thirdTargetId, {
+      as_of: firstCommit!['created_at'],
+    });
+    expect(timeMigration.json['as_of']).toMatchObject({ commit_id: firstCommit!['id'] });
+    expect((await fetchRecords(thirdTargetId, {})).map((record) => record['a'])).toEqual([1, 2]);
   });
 });
 
@@ -193,12 +205,12 @@ describe('fields of other types', () => {
     { whole: -20, real: 1e21, text: '-3', flag: false, day: '1999-12-31T23:59:59', list: [], deep: { n: 8 } },
     { whole: 9007199254740991, real: -0.25, text: null, flag: null, day: null, list: null, deep: null },
   ]; // prettier-ignore
-  let source: number;
+  let sourceId: number;
   beforeAll(async () => {
-    source = await importRecords({ data_records: rows });
+    sourceId = await importRecords({ data_records: rows });
   });
-  const values = async (target: number, field: string): Promise<readonly unknown[]> =>
-    (await fetchRecords(target, {})).map((record) => record[field]);
+  const fetchValues = async (targetId: number, field: string): Promise<readonly unknown[]> =>
+    (await fetchRecords(targetId, {})).map((record) => record[field]);
 
   test.each<[string, object, (row: (typeof rows)[number]) => unknown]>([
     ['whole', { data_type: 'string' }, ({ whole }) => String(whole)],
@@ -212,79 +224,79 @@ describe('fields of other types', () => {
     ['list', { data_type: 'integer', is_list: true }, ({ list }) => list?.map(Number) ?? null],
     ['list', { data_type: 'string', is_list: false }, ({ list }) => list?.[0] ?? null],
     ['deep.n', { data_type: 'string' }, ({ deep }) => deep && { ...deep, n: String(deep.n) }],
-  ])('%s as %j', async (name, declared, cast) => {
-    const target = await newDataset();
-    const body = { target_fields: [{ name, ...declared, title: 'Cast' }] };
-    const { json } = await migrateInto(source, target, body);
-    const top = name.split('.')[0]!;
+  ])('%s as %j', async (name, declaration, cast) => {
+    const targetId = await newDataset();
+    const body = { target_fields: [{ name, ...declaration, title: 'Cast' }] };
+    const { json } = await migrateInto(sourceId, targetId, body);
+    const topName = name.split('.')[0]!;
     const expectedValues = rows.map(cast).map(withSortedKeys);
-    expect((await values(target, top)).map(withSortedKeys)).toEqual(expectedValues);
-    const field = (await fetchFields(target)).find(
+    expect((await fetchValues(targetId, topName)).map(withSortedKeys)).toEqual(expectedValues);
+    const field = (await fetchFields(targetId)).find(
       (one) => (one as { name: string }).name === name,
     );
     const shownField = {
       ...field,
       is_list: (field as { is_list: boolean | null }).is_list ?? false,
     };
-    expect(shownField).toMatchObject({ is_list: false, ...declared, title: 'Cast' });
-    expect(json['target_fields']).toEqual([expect.objectContaining({ name, ...declared })]);
+    expect(shownField).toMatchObject({ is_list: false, ...declaration, title: 'Cast' });
+    expect(json['target_fields']).toEqual([expect.objectContaining({ name, ...declaration })]);
   });
 
   test('by name, not stored, and new ones without values', async () => {
-    const target = await newDataset();
+    const targetId = await newDataset();
     const target_fields = {
       real: { is_transient: true },
       'deep.s': { is_transient: true },
       added: { data_type: 'integer', description: 'to be filled' },
     };
-    await migrateInto(source, target, { target_fields });
-    const [record] = await fetchRecords(target, { limit: 1 });
+    await migrateInto(sourceId, targetId, { target_fields });
+    const [record] = await fetchRecords(targetId, { limit: 1 });
     expect(record).not.toHaveProperty('real');
     expect(record).toMatchObject({ deep: { n: 7 }, added: null });
     expect((record!['deep'] as object)).not.toHaveProperty('s'); // prettier-ignore
-    const names = (await fetchFields(target)).map((field) => (field as { name: string }).name);
+    const names = (await fetchFields(targetId)).map((field) => (field as { name: string }).name);
     expect(names).toContain('added');
     expect(names).not.toContain('real');
   });
 
   test('a value that cannot be cast fails the migration, with the record and the reason', async () => {
-    const target = await newDataset();
+    const targetId = await newDataset();
     const body = { target_fields: [{ name: 'day', data_type: 'long' }] };
-    const { json } = await migrate(source, target, body);
+    const { json } = await migrate(sourceId, targetId, body);
     expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });
-    expect(json['error_message']).toContain(`dataset ${source}, line 1: field day`);
+    expect(json['error_message']).toContain(`dataset ${sourceId}, line 1: field day`);
     const { validation, receipt } = json['metadata'] as Record<string, object>;
     expect(validation).toMatchObject({ errors_count: 2, error_codes: [301] });
     expect(receipt).toMatchObject({ records_read: 3, records_rejected: 2, is_committed: false });
-    expect(await total(target)).toBe(0);
+    expect(await total(targetId)).toBe(0);
   });
 
   test('records with errors are rejected, or their values become null, where the request says so', async () => {
-    const target = await newDataset();
+    const targetId = await newDataset();
     const target_fields = [{ name: 'day', data_type: 'long' }];
     const validation_params = { on_error: 'reject', max_rejected: 2 };
-    const { json } = await migrateInto(source, target, { target_fields, validation_params });
+    const { json } = await migrateInto(sourceId, targetId, { target_fields, validation_params });
     const { receipt } = json['metadata'] as Record<string, object>;
     expect(receipt).toMatchObject({ records_read: 3, records_stored: 1, records_rejected: 2 });
-    expect((await fetchRecords(target, {})).map((record) => record['whole'])).toEqual([
+    expect((await fetchRecords(targetId, {})).map((record) => record['whole'])).toEqual([
       rows[2]!.whole,
     ]);
-    const lenientTarget = await newDataset();
-    await migrateInto(source, lenientTarget, {
+    const lenientTargetId = await newDataset();
+    await migrateInto(sourceId, lenientTargetId, {
       target_fields,
       validation_params: { disable: true },
     });
-    expect(await values(lenientTarget, 'day')).toEqual([null, null, null]);
+    expect(await fetchValues(lenientTargetId, 'day')).toEqual([null, null, null]);
   });
 });
 
 describe('fields that the target has', () => {
   test('keep their types where these were declared, and widen where they were not', async () => {
-    const target = await newDataset({ fields: [{ name: 'code', data_type: 'string' }] });
-    await ann.post('/v2/dataset_imports', { dataset_id: target, data_records: [{ code: 'x', n: 1, o: { a: 1 } }] }); // prettier-ignore
-    const source = await importRecords({ data_records: [{ n: 0.5, code: 5, o: { B: 'b', a: 2 }, more: [{ z: 1 }] }] }); // prettier-ignore
-    await migrateInto(source, target);
-    const records = await fetchRecords(target, {
+    const targetId = await newDataset({ fields: [{ name: 'code', data_type: 'string' }] });
+    await ann.post('/v2/dataset_imports', { dataset_id: targetId, data_records: [{ code: 'x', n: 1, o: { a: 1 } }] }); // prettier-ignore
+    const sourceId = await importRecords({ data_records: [{ n: 0.5, code: 5, o: { B: 'b', a: 2 }, more: [{ z: 1 }] }] }); // prettier-ignore
+    await migrateInto(sourceId, targetId);
+    const records = await fetchRecords(targetId, {
       ordering: ['n'],
       exclude_fields: ['_id', '_commit'],
     });
@@ -294,31 +306,34 @@ describe('fields that the target has', () => {
         { code: 'x', n: 1, o: { a: 1 }, more: null },
       ].map(withSortedKeys),
     );
-    const types = (await fetchFields(target)).map((field) => [(field as { name: string }).name, (field as { data_type: string }).data_type]); // prettier-ignore
+    const types = (await fetchFields(targetId)).map((field) => [(field as { name: string }).name, (field as { data_type: string }).data_type]); // prettier-ignore
     expect(Object.fromEntries(types)).toMatchObject({ code: 'string', n: 'double', o: 'object', 'o.B': 'string' }); // prettier-ignore
   });
 
   test('get a wider type in a second pass where a cast value needs it', async () => {
-    const target = await importRecords({ data_records: [{ n: 1 }] });
-    const source = await importRecords({ data_records: [{ n: '2' }, { n: '0.5' }] });
-    await migrateInto(source, target);
-    expect((await fetchRecords(target, {})).map((record) => record['n'])).toEqual([1, 2, 0.5]);
+    const targetId = await importRecords({ data_records: [{ n: 1 }] });
+    const sourceId = await importRecords({ data_records: [{ n: '2' }, { n: '0.5' }] });
+    await migrateInto(sourceId, targetId);
+    expect((await fetchRecords(targetId, {})).map((record) => record['n'])).toEqual([1, 2, 0.5]);
   });
 
   test('a record that strict validation rejects fails the migration, also where the types change in a second pass', async () => {
-    const target = await newDataset({ fields: [{ name: 'l', data_type: 'string' }] });
-    await ann.post('/v2/dataset_imports', { dataset_id: target, data_records: [{ l: 'x', n: 1 }] });
-    const source = await importRecords({ data_records: [{ n: '0.5', l: ['a', 'b'] }, { n: '2' }] }); // prettier-ignore
-    const { json } = await migrate(source, target, { validation_params: { strict_validation: true } }); // prettier-ignore
+    const targetId = await newDataset({ fields: [{ name: 'l', data_type: 'string' }] });
+    await ann.post('/v2/dataset_imports', {
+      dataset_id: targetId,
+      data_records: [{ l: 'x', n: 1 }],
+    });
+    const sourceId = await importRecords({ data_records: [{ n: '0.5', l: ['a', 'b'] }, { n: '2' }] }); // prettier-ignore
+    const { json } = await migrate(sourceId, targetId, { validation_params: { strict_validation: true } }); // prettier-ignore
     expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });
     expect((json['metadata'] as Record<string, object>)['receipt']).toMatchObject({ records_read: 2, records_stored: 1, records_rejected: 1 }); // prettier-ignore
-    expect(await total(target)).toBe(1);
+    expect(await total(targetId)).toBe(1);
   });
 
   test('new fields are errors under strict validation', async () => {
-    const target = await importRecords({ data_records: [{ a: 1 }] });
-    const source = await importRecords({ data_records: [{ a: 2, b: 3 }] });
-    const { json } = await migrate(source, target, { validation_params: { strict_validation: true } }); // prettier-ignore
+    const targetId = await importRecords({ data_records: [{ a: 1 }] });
+    const sourceId = await importRecords({ data_records: [{ a: 2, b: 3 }] });
+    const { json } = await migrate(sourceId, targetId, { validation_params: { strict_validation: true } }); // prettier-ignore
     expect([json['status'], json['error_message']]).toEqual(['failed', expect.stringContaining('203')]); // prettier-ignore
   });
 });
@@ -332,12 +347,12 @@ function withSortedKeys(value: unknown): unknown {
 }
 
 describe('the genome builds of the target', () => {
-  let twoBuilds: number;
+  let twoBuildsDatasetId: number;
   beforeAll(async () => {
-    twoBuilds = await importFile('vcf/clinvar_grch38.vcf.gz');
+    twoBuildsDatasetId = await importFile('vcf/clinvar_grch38.vcf.gz');
     const vcf = await readFile(join(fixtureFolder, 'vcf/clinvar_grch37_2019.vcf.gz'));
     const object_id = await newFile('clinvar_grch37_2019.vcf.gz', vcf);
-    const body = { dataset_id: twoBuilds, object_id };
+    const body = { dataset_id: twoBuildsDatasetId, object_id };
     await waitForJob(
       ann,
       `/v2/dataset_imports/${idOf(await ann.post('/v2/dataset_imports', body))}`,
@@ -352,17 +367,17 @@ describe('the genome builds of the target', () => {
     ['neither variants nor coordinates', { fields: ['info.CLNSIG'] }, []],
     ['no records', { filters: [['info.CLNSIG', 'none such']] }, []],
   ])('follow a query of %s', async (_, source_params, builds) => {
-    const target = await newDataset();
-    await migrateInto(twoBuilds, target, { source_params });
-    const { json } = await ann.get(`/v2/datasets/${target}`);
+    const targetId = await newDataset();
+    await migrateInto(twoBuildsDatasetId, targetId, { source_params });
+    const { json } = await ann.get(`/v2/datasets/${targetId}`);
     expect([json['genome_builds'], json['is_genomic']]).toEqual([builds, builds.length > 0]);
   });
 
   test('are none if the query leaves out the coordinates of a source with one build', async () => {
-    const target = await newDataset();
+    const targetId = await newDataset();
     const source_params = { fields: ['info.CLNSIG'] };
-    await migrateInto(await importFile('vcf/clinvar_grch38.vcf.gz'), target, { source_params });
-    const { json } = await ann.get(`/v2/datasets/${target}`);
+    await migrateInto(await importFile('vcf/clinvar_grch38.vcf.gz'), targetId, { source_params });
+    const { json } = await ann.get(`/v2/datasets/${targetId}`);
     expect([json['documents_count'], json['genome_builds']]).toEqual([expect.any(Number), []]);
   });
 });

@@ -37,9 +37,9 @@ function parseMetrics(text: string): readonly MetricSample[] {
     if (!types.has(name!) && !types.has(family)) throw new Error(`has no type of ${name}`);
     const pairs = [...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)];
     const labels = Object.fromEntries(pairs.map(([, key, text]) => [key!, text!]));
-    const number = value === '+Inf' ? Infinity : Number(value);
-    if (Number.isNaN(number) && value !== 'Nan' && value !== 'NaN') throw new Error(`is no number: ${line}`); // prettier-ignore
-    samples.push({ name: name!, labels, value: number });
+    const sampleValue = value === '+Inf' ? Infinity : Number(value);
+    if (Number.isNaN(sampleValue) && value !== 'Nan' && value !== 'NaN') throw new Error(`is no number: ${line}`); // prettier-ignore
+    samples.push({ name: name!, labels, value: sampleValue });
   }
   return samples;
 }
@@ -50,7 +50,7 @@ async function readMetrics(): Promise<readonly MetricSample[]> {
   return parseMetrics(text);
 }
 
-const metricValue = (
+const metricValueOf = (
   samples: readonly MetricSample[],
   name: string,
   labels: Record<string, string> = {},
@@ -63,30 +63,30 @@ const metricValue = (
 
 test('metrics are OpenMetrics, and count what is asked and stored', async () => {
   const route = { route: '/v2/datasets/:id/data', method: 'POST', status: '200' };
-  const count = 'strandlake_http_request_duration_seconds_count';
-  const before = await readMetrics();
+  const countMetric = 'strandlake_http_request_duration_seconds_count';
+  const samplesBefore = await readMetrics();
   const id = await newDataset();
   const records = Array.from({ length: 7 }, (_, n) => ({ n }));
   await ann.post('/v2/dataset_imports', { dataset_id: id, records });
   for (let i = 0; i < 3; i++) await ann.post(`/v2/datasets/${id}/data`, { limit: 1 });
   await ann.get('/v2/nowhere');
-  const after = await readMetrics();
+  const samplesAfter = await readMetrics();
   const increaseOf = (name: string, labels = {}): number =>
-    metricValue(after, name, labels) - metricValue(before, name, labels);
-  expect(increaseOf(count, route)).toBe(3);
+    metricValueOf(samplesAfter, name, labels) - metricValueOf(samplesBefore, name, labels);
+  expect(increaseOf(countMetric, route)).toBe(3);
   expect(increaseOf('strandlake_datasets')).toBe(1);
   expect(increaseOf('strandlake_records')).toBe(7);
   expect(increaseOf('strandlake_dataset_bytes')).toBeGreaterThan(0);
   expect(increaseOf('strandlake_tasks', { kind: 'import', status: 'completed' })).toBe(1);
-  expect(metricValue(after, 'strandlake_worker_up')).toBe(1);
-  expect(metricValue(after, 'strandlake_free_disk_bytes')).toBeGreaterThan(1 << 20);
+  expect(metricValueOf(samplesAfter, 'strandlake_worker_up')).toBe(1);
+  expect(metricValueOf(samplesAfter, 'strandlake_free_disk_bytes')).toBeGreaterThan(1 << 20);
   // The buckets of a histogram are cumulative, and the last one counts all requests.
-  const buckets = after.filter(({ name, labels }) => name === 'strandlake_http_request_duration_seconds_bucket' && labels['route'] === route.route); // prettier-ignore
+  const buckets = samplesAfter.filter(({ name, labels }) => name === 'strandlake_http_request_duration_seconds_bucket' && labels['route'] === route.route); // prettier-ignore
   const values = buckets.map(({ value }) => value);
   expect(values).toEqual(values.toSorted((a, b) => a - b));
   expect([buckets.at(-1)!.labels['le'], values.at(-1)]).toEqual(['+Inf', 3]);
   // No `route` label contains an id or a path that a client sent.
-  const routes = new Set(after.map(({ labels }) => labels['route'] ?? ''));
+  const routes = new Set(samplesAfter.map(({ labels }) => labels['route'] ?? ''));
   expect([...routes].filter((one) => /\d{4}|nowhere/.test(one))).toEqual([]);
 });
 
@@ -94,20 +94,20 @@ test('metrics tell how full the cache of columns is, and how often queries found
   const id = await newDataset();
   const records = Array.from({ length: 500 }, (_, n) => ({ n, text: `value ${n}` }));
   await ann.post('/v2/dataset_imports', { dataset_id: id, records });
-  const lookups = (samples: readonly MetricSample[], result: string): number =>
-    metricValue(samples, 'strandlake_query_cache_lookups_total', { result });
+  const lookupsOf = (samples: readonly MetricSample[], result: string): number =>
+    metricValueOf(samples, 'strandlake_query_cache_lookups_total', { result });
   const sort = (): Promise<unknown> => ann.post(`/v2/datasets/${id}/data`, { ordering: ['n'] });
-  const before = await readMetrics();
+  const samplesBefore = await readMetrics();
   await sort();
-  const first = await readMetrics();
-  expect(lookups(first, 'miss')).toBeGreaterThan(lookups(before, 'miss'));
-  const bytes = metricValue(first, 'strandlake_query_cache_bytes');
-  expect(bytes).toBeGreaterThan(metricValue(before, 'strandlake_query_cache_bytes'));
-  expect(metricValue(first, 'strandlake_query_cache_limit_bytes')).toBe(64 << 20);
+  const firstSamples = await readMetrics();
+  expect(lookupsOf(firstSamples, 'miss')).toBeGreaterThan(lookupsOf(samplesBefore, 'miss'));
+  const bytes = metricValueOf(firstSamples, 'strandlake_query_cache_bytes');
+  expect(bytes).toBeGreaterThan(metricValueOf(samplesBefore, 'strandlake_query_cache_bytes'));
+  expect(metricValueOf(firstSamples, 'strandlake_query_cache_limit_bytes')).toBe(64 << 20);
   await sort();
-  const second = await readMetrics();
-  expect(lookups(second, 'hit')).toBeGreaterThan(lookups(first, 'hit'));
-  expect(metricValue(second, 'strandlake_query_cache_bytes')).toBe(bytes);
+  const secondSamples = await readMetrics();
+  expect(lookupsOf(secondSamples, 'hit')).toBeGreaterThan(lookupsOf(firstSamples, 'hit'));
+  expect(metricValueOf(secondSamples, 'strandlake_query_cache_bytes')).toBe(bytes);
 });
 
 test('metrics do not exist for clients behind a proxy', async () => {
@@ -128,15 +128,15 @@ test('the server says that it lives and that it is ready', async () => {
 });
 
 test('the server is not ready while the disk has less free space than writes leave', async () => {
-  const limits = budgets as unknown as Record<string, number>;
+  const changedBudgets = budgets as unknown as Record<string, number>;
   const { diskReserveBytes } = budgets;
-  limits['diskReserveBytes'] = 2 ** 60;
+  changedBudgets['diskReserveBytes'] = 2 ** 60;
   try {
     const { status, json } = await sendRequest(server.url, 'GET', '/readyz');
     const problems = ['the disk of the data folder is full'];
     expect([status, json]).toEqual([503, { status: 'not ready', problems }]);
   } finally {
-    limits['diskReserveBytes'] = diskReserveBytes;
+    changedBudgets['diskReserveBytes'] = diskReserveBytes;
   }
 });
 
@@ -149,9 +149,9 @@ test('usage counts what the vaults hold that the user may read', async () => {
   const datasets = (await ann.get(`/v2/datasets?vault_id=${vaultId}`)).json['data'] as Record<string, number>[]; // prettier-ignore
   const records = datasets.reduce((sum, one) => sum + one['documents_count']!, 0);
   expect(ownUsage).toMatchObject({ datasets: datasets.length, records, files: 1, file_bytes: 12 });
-  const total = json['total'] as Record<string, number>;
+  const totalUsage = json['total'] as Record<string, number>;
   for (const key of ['datasets', 'records', 'dataset_bytes', 'files', 'file_bytes'])
-    expect([key, total[key]]).toEqual([key, vaults.reduce((sum, one) => sum + one[key]!, 0)]);
+    expect([key, totalUsage[key]]).toEqual([key, vaults.reduce((sum, one) => sum + one[key]!, 0)]);
   const bob = await server.user('bob');
   const otherUsages = (await bob.get('/v2/usage')).json['vaults'] as Record<string, number>[];
   expect(otherUsages.map((one) => one['vault_id'])).not.toContain(vaultId);

@@ -84,19 +84,19 @@ async function sendAllParts(upload: StartedUpload): Promise<readonly object[]> {
 function completeUpload(
   { json }: StartedUpload,
   parts: unknown,
-  who: Client = ann,
+  client: Client = ann,
 ): Promise<Answer> {
   const body = { upload_id: json['upload_id'], physical_object_id: json['upload_key'], parts };
-  return who.post('/v2/complete_multi_part', body);
+  return client.post('/v2/complete_multi_part', body);
 }
 
 function refreshUrls(
   { json }: StartedUpload,
   more: object = {},
-  who: Client = ann,
+  client: Client = ann,
 ): Promise<Answer> {
   const body = { upload_id: json['upload_id'], key: json['upload_key'], ...more };
-  return who.post('/v2/presigned_urls', body);
+  return client.post('/v2/presigned_urls', body);
 }
 
 async function downloadContent(id: number): Promise<Buffer> {
@@ -131,24 +131,27 @@ describe('an upload in parts (D8)', () => {
 
   test('takes the parts in any order and again, and gives the file', async () => {
     const upload = await startUpload(2000);
-    const [first, second, ...others] = upload.parts.toReversed();
-    await sendPart(upload, first!);
+    const [firstPart, secondPart, ...otherParts] = upload.parts.toReversed();
+    await sendPart(upload, firstPart!);
     // The part is first sent with damaged bytes, then with the right ones.
     const damagedAnswer = await sendRequest(
       '',
       'PUT',
-      second!.upload_url,
-      Buffer.alloc(second!.size),
+      secondPart!.upload_url,
+      Buffer.alloc(secondPart!.size),
     );
     expect(damagedAnswer.status).toBe(200);
-    const etags = [await sendPart(upload, first!), await sendPart(upload, second!)];
-    for (const part of others) etags.push(await sendPart(upload, part));
+    const etags = [await sendPart(upload, firstPart!), await sendPart(upload, secondPart!)];
+    for (const part of otherParts) etags.push(await sendPart(upload, part));
     expect(await listPartFolders()).toContain(String(upload.id));
     expect(await readdir(server.data.uploadPartsOf({ id: upload.id, revision: 1 }))).toHaveLength(
       upload.parts.length,
     );
-    const done = await completeUpload(upload, etags);
-    expect([done.status, done.json['message']]).toEqual([200, expect.any(String)]);
+    const completeAnswer = await completeUpload(upload, etags);
+    expect([completeAnswer.status, completeAnswer.json['message']]).toEqual([
+      200,
+      expect.any(String),
+    ]);
     const { json } = await ann.get(`/v2/objects/${upload.id}`);
     const wholeFile = { availability: 'available', size: 2000, md5: md5Of(upload.bytes) };
     expect(json).toMatchObject({ ...wholeFile, is_multipart: false });
@@ -162,35 +165,38 @@ describe('an upload in parts (D8)', () => {
 
   test('goes on where it was interrupted: new addresses tell which parts have arrived', async () => {
     const upload = await startUpload(1050);
-    const [etag] = [await sendPart(upload, upload.parts[1]!)] as { etag: string }[];
-    const all = (await refreshUrls(upload, { total_size: 1050 })).json[
+    const [sentPart] = [await sendPart(upload, upload.parts[1]!)] as { etag: string }[];
+    const allParts = (await refreshUrls(upload, { total_size: 1050 })).json[
       'presigned_urls'
     ] as UploadPart[];
-    expect(all.map((part) => part.etag)).toEqual([null, etag!.etag, null]);
+    expect(allParts.map((part) => part.etag)).toEqual([null, sentPart!.etag, null]);
     const someUrls = await refreshUrls(upload, { part_numbers: [3, '1'] });
     const parts = someUrls.json['presigned_urls'] as UploadPart[];
     expect([someUrls.status, parts.map((part) => part.part_number)]).toEqual([200, [3, 1]]);
     const otherParts = [await sendPart(upload, parts[0]!), await sendPart(upload, parts[1]!)];
-    expect((await completeUpload(upload, [etag, ...otherParts])).status).toBe(200);
+    expect((await completeUpload(upload, [sentPart, ...otherParts])).status).toBe(200);
     expect((await downloadContent(upload.id)).equals(upload.bytes)).toBe(true);
   });
 
   test('has at most 10,000 parts, and is kept waiting with blanks while they are joined', async () => {
     const size = 40_000_000;
-    const slow = await startServer({ limits: { ...uploadLimits, keepAliveMs: 1 } });
+    const slowServer = await startServer({ limits: { ...uploadLimits, keepAliveMs: 1 } });
     try {
-      const bob = await slow.user('bob');
+      const bob = await slowServer.user('bob');
       const file = { vault_id: idOf(await bob.post('/v2/vaults', { name: 'Lab' })), object_type: 'file', filename: 'a', size }; // prettier-ignore
       const { json } = await bob.post('/v2/objects', file);
       const parts = json['presigned_urls'] as UploadPart[];
       expect([parts.length, parts[0]!.size]).toEqual([Math.ceil(size / 1024 ** 2), 1024 ** 2]);
       const bytes = randomBytes(size);
       const etags = await Promise.all(parts.map((part) => sendPart({ id: 0, json, parts, bytes }, part))); // prettier-ignore
-      const done = await completeUpload({ id: 0, json, parts, bytes }, etags, bob);
-      expect([done.status, done.text]).toEqual([200, expect.stringMatching(/^ +\{"message":/)]);
+      const completeAnswer = await completeUpload({ id: 0, json, parts, bytes }, etags, bob);
+      expect([completeAnswer.status, completeAnswer.text]).toEqual([
+        200,
+        expect.stringMatching(/^ +\{"message":/),
+      ]);
       expect((await bob.get(`/v2/objects/${String(json['id'])}`)).json['md5']).toBe(md5Of(bytes));
     } finally {
-      await slow.close();
+      await slowServer.close();
     }
   });
 
@@ -199,8 +205,8 @@ describe('an upload in parts (D8)', () => {
     const etags = await sendAllParts(upload);
     const answers = await Promise.all([1, 2, 3].map(() => completeUpload(upload, etags)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-    const blobs = (await readdir(server.data.objects)).filter((name) => name.startsWith(`${upload.id}-`)); // prettier-ignore
-    expect(blobs).toEqual([`${upload.id}-1`]);
+    const contentNames = (await readdir(server.data.objects)).filter((name) => name.startsWith(`${upload.id}-`)); // prettier-ignore
+    expect(contentNames).toEqual([`${upload.id}-1`]);
   });
 
   test.each<[string, (etags: readonly object[]) => unknown, RegExp]>([
@@ -226,9 +232,14 @@ describe('an upload in parts (D8)', () => {
   test('is not completed with another content than announced, and can be repaired', async () => {
     const upload = await startUpload();
     const etags = await sendAllParts(upload);
-    const [first] = upload.parts;
-    const wrong = await sendRequest('', 'PUT', first!.upload_url, Buffer.alloc(first!.size));
-    const etag = wrong.headers.get('etag');
+    const [firstPart] = upload.parts;
+    const wrongAnswer = await sendRequest(
+      '',
+      'PUT',
+      firstPart!.upload_url,
+      Buffer.alloc(firstPart!.size),
+    );
+    const etag = wrongAnswer.headers.get('etag');
     const refusedAnswer = await completeUpload(upload, [
       { part_number: 1, etag },
       ...etags.slice(1),
@@ -239,8 +250,8 @@ describe('an upload in parts (D8)', () => {
         /^The file's md5 is \w+, but \w+ was announced: send the parts that differ again\.$/,
       ),
     ]);
-    const repaired = await sendPart(upload, first!);
-    expect((await completeUpload(upload, [repaired, ...etags.slice(1)])).status).toBe(200);
+    const repairedPart = await sendPart(upload, firstPart!);
+    expect((await completeUpload(upload, [repairedPart, ...etags.slice(1)])).status).toBe(200);
   });
 
   test('is not completed from parts that the disk has damaged', async () => {
@@ -270,22 +281,29 @@ describe('an upload in parts (D8)', () => {
     expect((await sendRequest('', 'PUT', otherUrl, uploadPartBytes(upload, part!))).status).toBe(
       403,
     );
-    const tooMany = await refreshUrls(upload, { part_numbers: [4] });
-    expect([tooMany.status, Object.keys(tooMany.json)]).toEqual([400, ['part_numbers']]);
-    const resized = await refreshUrls(upload, { total_size: 1051 });
-    expect([resized.status, Object.keys(resized.json)]).toEqual([400, ['total_size']]);
+    const tooManyAnswer = await refreshUrls(upload, { part_numbers: [4] });
+    expect([tooManyAnswer.status, Object.keys(tooManyAnswer.json)]).toEqual([
+      400,
+      ['part_numbers'],
+    ]);
+    const resizedAnswer = await refreshUrls(upload, { total_size: 1051 });
+    expect([resizedAnswer.status, Object.keys(resizedAnswer.json)]).toEqual([400, ['total_size']]);
   });
 
   test('is aborted with its parts', async () => {
     const upload = await startUpload();
     const etags = await sendAllParts(upload);
     const path = `/v2/objects/${upload.id}/multipart-upload`;
-    const aborted = await ann.delete(path);
-    expect([aborted.status, aborted.json['id']]).toEqual([200, upload.id]);
+    const abortAnswer = await ann.delete(path);
+    expect([abortAnswer.status, abortAnswer.json['id']]).toEqual([200, upload.id]);
     expect(await listPartFolders()).not.toContain(String(upload.id));
     const repeatedAnswer = await sendRequest('', 'PUT', upload.parts[0]!.upload_url, uploadPartBytes(upload, upload.parts[0]!)); // prettier-ignore
-    const after = [repeatedAnswer, await completeUpload(upload, etags), await refreshUrls(upload)];
-    expect(after.map(({ status }) => status)).toEqual([404, 404, 404]);
+    const answersAfter = [
+      repeatedAnswer,
+      await completeUpload(upload, etags),
+      await refreshUrls(upload),
+    ];
+    expect(answersAfter.map(({ status }) => status)).toEqual([404, 404, 404]);
     expect((await ann.delete(path)).status).toBe(400);
     expect(await listPartFolders()).not.toContain(String(upload.id));
   });
@@ -303,10 +321,10 @@ describe('an upload in parts (D8)', () => {
     const etags = await sendAllParts(upload);
     const { catalog, data } = server;
     const report = (): void => undefined;
-    const last = (await catalog.multipartUploads.get(upload.id, 1))!.updatedAt;
-    await sweepExpired(catalog, data, { now: last + budgets.multipartMs, report });
+    const lastPartMs = (await catalog.multipartUploads.get(upload.id, 1))!.updatedAt;
+    await sweepExpired(catalog, data, { now: lastPartMs + budgets.multipartMs, report });
     expect(await listPartFolders()).toContain(String(upload.id));
-    await sweepExpired(catalog, data, { now: last + budgets.multipartMs + 1, report });
+    await sweepExpired(catalog, data, { now: lastPartMs + budgets.multipartMs + 1, report });
     expect(await listPartFolders()).not.toContain(String(upload.id));
     expect((await completeUpload(upload, etags)).status).toBe(404);
   });
@@ -341,12 +359,12 @@ describe('an upload in parts (D8)', () => {
   test('T0: has larger parts where there would be more than uploadParts', async () => {
     const size = 400 * budgets.uploadParts;
     const counts: number[] = [];
-    for (const bytes of [size, size + 1, 5e12]) {
-      const body = { vault_id: vaultId, object_type: 'file', filename: 'large', size: bytes };
+    for (const fileSize of [size, size + 1, 5e12]) {
+      const body = { vault_id: vaultId, object_type: 'file', filename: 'large', size: fileSize };
       const { json } = await ann.post('/v2/objects', body);
       const parts = json['presigned_urls'] as UploadPart[];
-      expect(parts.reduce((sum, one) => sum + one.size, 0)).toBe(bytes);
-      expect(parts.at(-1)!.end_byte).toBe(bytes - 1);
+      expect(parts.reduce((sum, one) => sum + one.size, 0)).toBe(fileSize);
+      expect(parts.at(-1)!.end_byte).toBe(fileSize - 1);
       expect(new Set(parts.slice(0, -1).map((one) => one.size)).size).toBeLessThanOrEqual(1);
       counts.push(parts.length);
     }
@@ -372,8 +390,8 @@ describe('an upload in parts (D8)', () => {
     const upload = await startUpload();
     const etags = await sendAllParts(upload);
     const path = `/v2/objects/${upload.id}/multipart-upload`;
-    for (const [who, status] of [[readerClient, 403], [strangerClient, 404]] as const) {
-      const answers = [await completeUpload(upload, etags, who), await refreshUrls(upload, {}, who), await who.delete(path)]; // prettier-ignore
+    for (const [client, status] of [[readerClient, 403], [strangerClient, 404]] as const) {
+      const answers = [await completeUpload(upload, etags, client), await refreshUrls(upload, {}, client), await client.delete(path)]; // prettier-ignore
       expect(answers.map((answer) => answer.status)).toEqual([status, status, status]);
     } // prettier-ignore
     const otherUpload = { ...upload, json: { ...upload.json, upload_key: '17' } };

@@ -77,7 +77,7 @@ function postForm(path: string, fields: FormFields, headers: FormFields = {}): P
   const body = new URLSearchParams(fields).toString();
   return sendRequest(server.url, 'POST', path, body, { ...formHeaders, ...headers });
 }
-const clientCredentials = (app: RegisteredApp): FormFields => ({
+const credentialsOf = (app: RegisteredApp): FormFields => ({
   client_id: app.id,
   client_secret: app.secret,
 });
@@ -101,22 +101,25 @@ function tokenErrorOf({ status: code, json }: Answer): unknown {
 describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
   test('signs in, asks for consent and returns a code and the state', async () => {
     const browser = new FormBrowser(server.url);
-    const first = await browser.openPage(authorizationUrl(confidentialApp));
-    expect(first.text).toContain('<title>Sign in: Strandlake</title>');
-    const wrong = await browser.submitForm({
+    const signInPage = await browser.openPage(authorizationUrl(confidentialApp));
+    expect(signInPage.text).toContain('<title>Sign in: Strandlake</title>');
+    const wrongPasswordAnswer = await browser.submitForm({
       action: 'sign_in',
       email: 'bob@acme.org',
       password: 'x',
     });
-    expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining('No user has this')]);
-    const unknown = await browser.submitForm({
+    expect([wrongPasswordAnswer.status, wrongPasswordAnswer.text]).toEqual([
+      400,
+      expect.stringContaining('No user has this'),
+    ]);
+    const unknownUserAnswer = await browser.submitForm({
       action: 'sign_in',
       email: 'x@acme.org',
       password: 'x',
     });
-    expect(unknown.text).toBe(wrong.text);
-    const right = await browser.submitForm({ action: 'sign_in', email: 'bob@acme.org', password: passphrase }); // prettier-ignore
-    expect(right.headers.get('location')).toBe(authorizationUrl(confidentialApp));
+    expect(unknownUserAnswer.text).toBe(wrongPasswordAnswer.text);
+    const rightAnswer = await browser.submitForm({ action: 'sign_in', email: 'bob@acme.org', password: passphrase }); // prettier-ignore
+    expect(rightAnswer.headers.get('location')).toBe(authorizationUrl(confidentialApp));
     const page = await browser.openPage(authorizationUrl(confidentialApp));
     for (const text of ['Browser', 'ann', 'read, change and delete', 'bob@acme.org'])
       expect(page.text).toContain(text);
@@ -152,8 +155,8 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
     const browser = await openBrowserAtConsent(confidentialApp, {}, eve);
     const refusedAnswer = await browser.submitForm({ action: 'allow' });
     expect([refusedAnswer.status, refusedAnswer.headers.get('location')]).toEqual([403, null]);
-    const everybody = await registerApp({ is_public: true });
-    const { query } = redirectionOf(await (await openBrowserAtConsent(everybody, {}, eve)).submitForm({ action: 'allow' })); // prettier-ignore
+    const openApp = await registerApp({ is_public: true });
+    const { query } = redirectionOf(await (await openBrowserAtConsent(openApp, {}, eve)).submitForm({ action: 'allow' })); // prettier-ignore
     expect(query.get('code')).not.toBeNull();
   });
 
@@ -170,10 +173,11 @@ describe('the authorization endpoint (RFC 6749, 4.1.1 and 4.1.2)', () => {
 });
 
 describe('the metadata of the server (RFC 8414)', () => {
-  const read = () => sendRequest(server.url, 'GET', '/.well-known/oauth-authorization-server');
+  const fetchMetadata = () =>
+    sendRequest(server.url, 'GET', '/.well-known/oauth-authorization-server');
 
   test('is public JSON with the address of the server as its issuer (3.2, 3.3)', async () => {
-    const { status: code, headers, json } = await read();
+    const { status: code, headers, json } = await fetchMetadata();
     expect([code, headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(json['issuer']).toBe(server.url);
     expect(json['response_types_supported']).toEqual(['code']);
@@ -182,30 +186,30 @@ describe('the metadata of the server (RFC 8414)', () => {
   });
 
   test('names endpoints and methods that work (2)', async () => {
-    const { json } = await read();
-    const path = (key: string): string => String(json[key]).replace(server.url, '');
+    const { json } = await fetchMetadata();
+    const pathOf = (key: string): string => String(json[key]).replace(server.url, '');
     expect(json['code_challenge_methods_supported']).toEqual(['S256']);
     expect(json['scopes_supported']).toEqual(['read', 'write']);
-    const shownPage = await sendRequest(server.url, 'GET', `${path('authorization_endpoint')}?${authorizationUrl(publicApp, pkceParameters).split('?')[1]}`); // prettier-ignore
+    const shownPage = await sendRequest(server.url, 'GET', `${pathOf('authorization_endpoint')}?${authorizationUrl(publicApp, pkceParameters).split('?')[1]}`); // prettier-ignore
     expect(shownPage.text).toContain('<title>Sign in: Strandlake</title>');
-    const basic = `Basic ${Buffer.from(`${confidentialApp.id}:${confidentialApp.secret}`).toString('base64')}`;
+    const basicCredentials = `Basic ${Buffer.from(`${confidentialApp.id}:${confidentialApp.secret}`).toString('base64')}`;
     const methods: Record<string, [RegisteredApp, FormFields, FormFields]> = {
-      client_secret_basic: [confidentialApp, {}, { authorization: basic }],
-      client_secret_post: [confidentialApp, clientCredentials(confidentialApp), {}],
+      client_secret_basic: [confidentialApp, {}, { authorization: basicCredentials }],
+      client_secret_post: [confidentialApp, credentialsOf(confidentialApp), {}],
       none: [publicApp, { client_id: publicApp.id }, {}],
     };
     expect(json['token_endpoint_auth_methods_supported']).toEqual(Object.keys(methods));
     expect(json['revocation_endpoint_auth_methods_supported']).toEqual(Object.keys(methods));
     for (const [app, fields, headers] of Object.values(methods)) {
-      let givenFields: FormFields = { code: await obtainAuthorizationCode(app, pkceParameters), redirect_uri: callbackUrl, code_verifier: verifier }; // prettier-ignore
+      let grantFields: FormFields = { code: await obtainAuthorizationCode(app, pkceParameters), redirect_uri: callbackUrl, code_verifier: verifier }; // prettier-ignore
       expect(json['grant_types_supported']).toEqual(['authorization_code', 'refresh_token']);
       for (const grant_type of json['grant_types_supported'] as string[]) {
-        const issued = await postForm(path('token_endpoint'), { grant_type, ...givenFields, ...fields }, headers); // prettier-ignore
-        expect(issued.status).toBe(200);
-        givenFields = { refresh_token: String(issued.json['refresh_token']) };
+        const tokenAnswer = await postForm(pathOf('token_endpoint'), { grant_type, ...grantFields, ...fields }, headers); // prettier-ignore
+        expect(tokenAnswer.status).toBe(200);
+        grantFields = { refresh_token: String(tokenAnswer.json['refresh_token']) };
       }
-      const token = { token: givenFields['refresh_token']! };
-      expect((await postForm(path('revocation_endpoint'), { ...token, ...fields }, headers)).status).toBe(200); // prettier-ignore
+      const token = { token: grantFields['refresh_token']! };
+      expect((await postForm(pathOf('revocation_endpoint'), { ...token, ...fields }, headers)).status).toBe(200); // prettier-ignore
     }
   });
 });
@@ -266,10 +270,10 @@ describe('a redirect_uri that is not registered, letter for letter (RFC 9700, 2.
 
   test('nor is one that is given twice, or that belongs to an unknown application', async () => {
     const repeatedParameter = `${authorizationUrl(confidentialApp)}&redirect_uri=${encodeURIComponent(callbackUrl)}`;
-    const unknown = authorizationUrl({ id: '999', secret: '' });
+    const unknownAppUrl = authorizationUrl({ id: '999', secret: '' });
     for (const path of [
       repeatedParameter,
-      unknown,
+      unknownAppUrl,
       authorizationUrl({ id: '', secret: '' }),
       `${authorizationUrl(confidentialApp)}&client_id=1`,
     ]) {
@@ -358,8 +362,8 @@ describe('the pages', () => {
   test('refuse a form without the token of their browser', async () => {
     const victim = await openBrowserAtConsent(confidentialApp);
     const otherBrowser = await openBrowserAtConsent(confidentialApp);
-    const foreign = /name="csrf_token" value="(\w+)"/.exec((await otherBrowser.openPage(authorizationUrl(confidentialApp))).text)?.[1]; // prettier-ignore
-    for (const csrf_token of ['', 'x'.repeat(64), String(foreign)]) {
+    const foreignToken = /name="csrf_token" value="(\w+)"/.exec((await otherBrowser.openPage(authorizationUrl(confidentialApp))).text)?.[1]; // prettier-ignore
+    for (const csrf_token of ['', 'x'.repeat(64), String(foreignToken)]) {
       const answer = await victim.submitForm({ action: 'allow', csrf_token });
       expect([answer.status, answer.headers.get('location')]).toEqual([403, null]);
     }
@@ -367,28 +371,34 @@ describe('the pages', () => {
     await strangerBrowser.openPage(authorizationUrl(confidentialApp));
     const signIn = { action: 'sign_in', email: 'bob@acme.org', password: passphrase };
     expect(
-      (await strangerBrowser.submitForm({ ...signIn, csrf_token: String(foreign) })).status,
+      (await strangerBrowser.submitForm({ ...signIn, csrf_token: String(foreignToken) })).status,
     ).toBe(403);
   });
 
   test('change the cookie at sign-in, and end the session at sign-out and with the password', async () => {
     const browser = new FormBrowser(server.url);
     await browser.openPage(authorizationUrl(confidentialApp));
-    const before = browser.cookie;
+    const cookieBefore = browser.cookie;
     await browser.submitForm({ action: 'sign_in', email: 'bob@acme.org', password: passphrase });
-    const signedIn = browser.cookie;
-    expect(signedIn).not.toBe(before);
-    const asks = async (cookie: string): Promise<boolean> =>
+    const signedInCookie = browser.cookie;
+    expect(signedInCookie).not.toBe(cookieBefore);
+    const asksForConsent = async (cookie: string): Promise<boolean> =>
       (await sendRequest(server.url, 'GET', authorizationUrl(confidentialApp), undefined, { cookie })).text.includes('Allow'); // prettier-ignore
-    expect([await asks(before), await asks(signedIn)]).toEqual([false, true]);
+    expect([await asksForConsent(cookieBefore), await asksForConsent(signedInCookie)]).toEqual([
+      false,
+      true,
+    ]);
     await browser.openPage(authorizationUrl(confidentialApp));
     expect((await browser.submitForm({ action: 'sign_out' })).status).toBe(303);
-    expect([await asks(signedIn), await asks(browser.cookie)]).toEqual([false, false]);
+    expect([await asksForConsent(signedInCookie), await asksForConsent(browser.cookie)]).toEqual([
+      false,
+      false,
+    ]);
     const dan = await server.user('dan');
     const { cookie } = await openBrowserAtConsent(confidentialApp, {}, dan);
-    expect(await asks(cookie)).toBe(true);
+    expect(await asksForConsent(cookie)).toBe(true);
     await dan.put('/v1/user/password', { password: passphrase });
-    expect(await asks(cookie)).toBe(false);
+    expect(await asksForConsent(cookie)).toBe(false);
   });
 
   test('take a link of the command line once', async () => {
@@ -403,15 +413,15 @@ describe('the pages', () => {
     expect((await browser.openPage(authorizationUrl(confidentialApp))).text).toContain('Allow');
     expect((await browser.openPage(path)).status).toBe(400);
     expect(server.logs.join('\n')).not.toContain(code);
-    const lateLink = await server.catalog.signIns.create('link', bob.user.id, server.key, Date.now() - 900_001); // prettier-ignore
-    expect((await browser.openPage(`/v1/oauth2/sign_in?code=${lateLink}`)).status).toBe(400);
+    const lateCode = await server.catalog.signIns.create('link', bob.user.id, server.key, Date.now() - 900_001); // prettier-ignore
+    expect((await browser.openPage(`/v1/oauth2/sign_in?code=${lateCode}`)).status).toBe(400);
   });
 });
 
 describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
   test('gives tokens of the granted scope, form-encoded, as JSON and with HTTP Basic', async () => {
     const code = await obtainAuthorizationCode(confidentialApp, { scope: 'read' });
-    const answer = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
+    const answer = await exchangeCode({ code, ...credentialsOf(confidentialApp) });
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({
       access_token: expect.stringMatching(/^[A-Za-z0-9]{30}$/),
@@ -428,31 +438,32 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
     const json = {
       grant_type: 'authorization_code',
       redirect_uri: callbackUrl,
-      ...clientCredentials(confidentialApp),
+      ...credentialsOf(confidentialApp),
     };
-    const asJson = await sendRequest(server.url, 'POST', '/v1/oauth2/token', { ...json, code: await obtainAuthorizationCode(confidentialApp) }); // prettier-ignore
-    expect([asJson.status, asJson.json['scope']]).toEqual([200, 'read write']);
-    const basic = { authorization: `Basic ${Buffer.from(`${confidentialApp.id}:${confidentialApp.secret}`).toString('base64')}` }; // prettier-ignore
+    const jsonAnswer = await sendRequest(server.url, 'POST', '/v1/oauth2/token', { ...json, code: await obtainAuthorizationCode(confidentialApp) }); // prettier-ignore
+    expect([jsonAnswer.status, jsonAnswer.json['scope']]).toEqual([200, 'read write']);
+    const basicHeaders = { authorization: `Basic ${Buffer.from(`${confidentialApp.id}:${confidentialApp.secret}`).toString('base64')}` }; // prettier-ignore
     const body = { grant_type: 'authorization_code', redirect_uri: callbackUrl };
-    const withBasic = await postForm('/v1/oauth2/token', { ...body, code: await obtainAuthorizationCode(confidentialApp) }, basic); // prettier-ignore
-    expect(withBasic.status).toBe(200);
+    const basicAnswer = await postForm('/v1/oauth2/token', { ...body, code: await obtainAuthorizationCode(confidentialApp) }, basicHeaders); // prettier-ignore
+    expect(basicAnswer.status).toBe(200);
   });
 
   test('works once; using a code again revokes what it was exchanged for (4.1.2)', async () => {
     const code = await obtainAuthorizationCode(confidentialApp);
-    const first = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
-    expect(await fetchTokenStatus(first.json['access_token'])).toBe(200);
-    expect(
-      tokenErrorOf(await exchangeCode({ code, ...clientCredentials(confidentialApp) })),
-    ).toEqual([400, 'invalid_grant']);
-    expect(await fetchTokenStatus(first.json['access_token'])).toBe(401);
-    const refresh_token = String(first.json['refresh_token']);
-    expect(tokenErrorOf(await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    const firstAnswer = await exchangeCode({ code, ...credentialsOf(confidentialApp) });
+    expect(await fetchTokenStatus(firstAnswer.json['access_token'])).toBe(200);
+    expect(tokenErrorOf(await exchangeCode({ code, ...credentialsOf(confidentialApp) }))).toEqual([
+      400,
+      'invalid_grant',
+    ]);
+    expect(await fetchTokenStatus(firstAnswer.json['access_token'])).toBe(401);
+    const refresh_token = String(firstAnswer.json['refresh_token']);
+    expect(tokenErrorOf(await refreshTokens({ refresh_token, ...credentialsOf(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
   });
 
   test('gives tokens to one of several requests at once, and revokes them', async () => {
     const code = await obtainAuthorizationCode(confidentialApp);
-    const answers = await Promise.all(Array.from({ length: 5 }, () => exchangeCode({ code, ...clientCredentials(confidentialApp) }))); // prettier-ignore
+    const answers = await Promise.all(Array.from({ length: 5 }, () => exchangeCode({ code, ...credentialsOf(confidentialApp) }))); // prettier-ignore
     const tokens = answers.flatMap(({ json }) => json['access_token'] ?? []);
     expect(tokens).toHaveLength(1);
     expect(await fetchTokenStatus(tokens[0])).toBe(401);
@@ -460,30 +471,30 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
 
   test('is refused 60 seconds after the consent', async () => {
     const grant = { userId: bob.user.id, applicationId: Number(confidentialApp.id), redirectUri: callbackUrl, scope: 'read', codeChallenge: null } as const; // prettier-ignore
-    const create = (age: number): Promise<string> =>
+    const createCode = (age: number): Promise<string> =>
       server.catalog.grants.create(grant, server.key, Date.now() - age);
-    const lateCode = await create(60_000);
-    expect(tokenErrorOf(await exchangeCode({ code: lateCode, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
-    const inTime = await create(30_000);
+    const lateCode = await createCode(60_000);
+    expect(tokenErrorOf(await exchangeCode({ code: lateCode, ...credentialsOf(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    const timelyCode = await createCode(30_000);
     expect(
-      (await exchangeCode({ code: inTime, ...clientCredentials(confidentialApp) })).status,
+      (await exchangeCode({ code: timelyCode, ...credentialsOf(confidentialApp) })).status,
     ).toBe(200);
   });
 
   test('is bound to application, redirection URI and client', async () => {
     const code = await obtainAuthorizationCode(confidentialApp);
     const otherApp = await registerApp();
-    const wrong: readonly (readonly [FormFields, unknown])[] = [
-      [{ code, ...clientCredentials(otherApp) }, [400, 'invalid_grant']],
+    const refusedCases: readonly (readonly [FormFields, unknown])[] = [
+      [{ code, ...credentialsOf(otherApp) }, [400, 'invalid_grant']],
       [
-        { code, ...clientCredentials(confidentialApp), redirect_uri: 'http://127.0.0.1:9/cb' },
+        { code, ...credentialsOf(confidentialApp), redirect_uri: 'http://127.0.0.1:9/cb' },
         [400, 'invalid_grant'],
       ],
-      [{ code, ...clientCredentials(confidentialApp), redirect_uri: '' }, [400, 'invalid_request']],
-      [{ code: 'x'.repeat(40), ...clientCredentials(confidentialApp) }, [400, 'invalid_grant']],
-      [{ ...clientCredentials(confidentialApp) }, [400, 'invalid_request']],
+      [{ code, ...credentialsOf(confidentialApp), redirect_uri: '' }, [400, 'invalid_request']],
+      [{ code: 'x'.repeat(40), ...credentialsOf(confidentialApp) }, [400, 'invalid_grant']],
+      [{ ...credentialsOf(confidentialApp) }, [400, 'invalid_request']],
       [
-        { code, ...clientCredentials(confidentialApp), grant_type: 'password' },
+        { code, ...credentialsOf(confidentialApp), grant_type: 'password' },
         [400, 'unsupported_grant_type'],
       ],
       [{ code, client_id: confidentialApp.id }, [400, 'invalid_client']],
@@ -494,23 +505,23 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
       [{ code, client_id: '999', client_secret: otherApp.secret }, [400, 'invalid_client']],
       [{ code, client_secret: confidentialApp.secret }, [400, 'invalid_client']],
     ];
-    for (const [fields, expected] of wrong)
+    for (const [fields, expected] of refusedCases)
       expect([fields, tokenErrorOf(await exchangeCode(fields))]).toEqual([fields, expected]);
-    expect((await exchangeCode({ code, ...clientCredentials(confidentialApp) })).status).toBe(200);
+    expect((await exchangeCode({ code, ...credentialsOf(confidentialApp) })).status).toBe(200);
   });
 
   test('takes no secret from the address, none twice, and no repeated parameter (2.3.1, 3.2)', async () => {
     const code = await obtainAuthorizationCode(confidentialApp);
     const fields = { grant_type: 'authorization_code', redirect_uri: callbackUrl, code };
-    const inAddress = await postForm(`/v1/oauth2/token?${new URLSearchParams(clientCredentials(confidentialApp))}`, fields); // prettier-ignore
-    expect(tokenErrorOf(inAddress)).toEqual([400, 'invalid_client']);
-    const basic = (secret: string): FormFields => ({ authorization: `Basic ${Buffer.from(`${confidentialApp.id}:${secret}`).toString('base64')}` }); // prettier-ignore
-    const doubleCredentials = await postForm('/v1/oauth2/token', { ...fields, ...clientCredentials(confidentialApp) }, basic(confidentialApp.secret)); // prettier-ignore
+    const addressAnswer = await postForm(`/v1/oauth2/token?${new URLSearchParams(credentialsOf(confidentialApp))}`, fields); // prettier-ignore
+    expect(tokenErrorOf(addressAnswer)).toEqual([400, 'invalid_client']);
+    const basicHeaders = (secret: string): FormFields => ({ authorization: `Basic ${Buffer.from(`${confidentialApp.id}:${secret}`).toString('base64')}` }); // prettier-ignore
+    const doubleCredentials = await postForm('/v1/oauth2/token', { ...fields, ...credentialsOf(confidentialApp) }, basicHeaders(confidentialApp.secret)); // prettier-ignore
     expect(tokenErrorOf(doubleCredentials)).toEqual([400, 'invalid_request']);
-    const wrong = await postForm('/v1/oauth2/token', fields, basic('wrong'));
-    expect(tokenErrorOf(wrong)).toEqual([401, 'invalid_client']);
-    expect(wrong.headers.get('www-authenticate')).toBe('Basic realm="oauth2"');
-    const body = `${new URLSearchParams({ ...fields, ...clientCredentials(confidentialApp) })}&code=${code}`;
+    const wrongSecretAnswer = await postForm('/v1/oauth2/token', fields, basicHeaders('wrong'));
+    expect(tokenErrorOf(wrongSecretAnswer)).toEqual([401, 'invalid_client']);
+    expect(wrongSecretAnswer.headers.get('www-authenticate')).toBe('Basic realm="oauth2"');
+    const body = `${new URLSearchParams({ ...fields, ...credentialsOf(confidentialApp) })}&code=${code}`;
     const repeatedField = await sendRequest(
       server.url,
       'POST',
@@ -519,14 +530,14 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
       formHeaders,
     );
     expect(tokenErrorOf(repeatedField)).toEqual([400, 'invalid_request']);
-    expect((await exchangeCode({ code, ...clientCredentials(confidentialApp) })).status).toBe(200);
+    expect((await exchangeCode({ code, ...credentialsOf(confidentialApp) })).status).toBe(200);
   });
 
   test('needs the present secret of the application', async () => {
     const app = await registerApp();
     const code = await obtainAuthorizationCode(app);
     await ann.post(`/v2/applications/${app.id}/secret`);
-    expect(tokenErrorOf(await exchangeCode({ code, ...clientCredentials(app) }))).toEqual([
+    expect(tokenErrorOf(await exchangeCode({ code, ...credentialsOf(app) }))).toEqual([
       400,
       'invalid_client',
     ]);
@@ -539,7 +550,7 @@ describe('the exchange of a code (RFC 6749, 4.1.3 and 5.1)', () => {
     await server.catalog.users.update(goneUser.user.id, { isActive: false });
     const answer = await exchangeCode({
       code: String(query.get('code')),
-      ...clientCredentials(confidentialApp),
+      ...credentialsOf(confidentialApp),
     });
     expect(tokenErrorOf(answer)).toEqual([400, 'invalid_grant']);
     expect((await browser.openPage(authorizationUrl(confidentialApp))).text).toContain('Sign in');
@@ -568,15 +579,16 @@ describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
   ])('%s is refused, also with a secret', async (_, more) => {
     for (const app of [publicApp, confidentialApp]) {
       const code = await obtainAuthorizationCode(app, pkceParameters);
-      expect(
-        tokenErrorOf(await exchangeCode({ code, ...clientCredentials(app), ...more })),
-      ).toEqual([400, 'invalid_grant']);
-      const right = await exchangeCode({
+      expect(tokenErrorOf(await exchangeCode({ code, ...credentialsOf(app), ...more }))).toEqual([
+        400,
+        'invalid_grant',
+      ]);
+      const rightAnswer = await exchangeCode({
         code,
-        ...clientCredentials(app),
+        ...credentialsOf(app),
         code_verifier: verifier,
       });
-      expect(right.status).toBe(200);
+      expect(rightAnswer.status).toBe(200);
     }
   });
 
@@ -584,7 +596,7 @@ describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
     const code = await obtainAuthorizationCode(confidentialApp);
     const answer = await exchangeCode({
       code,
-      ...clientCredentials(confidentialApp),
+      ...credentialsOf(confidentialApp),
       code_verifier: verifier,
     });
     expect(tokenErrorOf(answer)).toEqual([400, 'invalid_grant']);
@@ -592,79 +604,79 @@ describe('the code verifier (RFC 7636, 4.6; RFC 9700, 4.8.2)', () => {
 });
 
 describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
-  async function tokens(app = confidentialApp): Promise<Record<string, unknown>> {
-    return (
-      await exchangeCode({ code: await obtainAuthorizationCode(app), ...clientCredentials(app) })
-    ).json;
+  async function obtainTokens(app = confidentialApp): Promise<Record<string, unknown>> {
+    return (await exchangeCode({ code: await obtainAuthorizationCode(app), ...credentialsOf(app) }))
+      .json;
   }
 
   test('gives new tokens, and is replaced', async () => {
-    const first = await tokens();
-    const answer = await refreshTokens({ refresh_token: String(first['refresh_token']), ...clientCredentials(confidentialApp) }); // prettier-ignore
-    expect([answer.status, Object.keys(answer.json)]).toEqual([200, Object.keys(first)]);
-    expect(answer.json['refresh_token']).not.toBe(first['refresh_token']);
+    const firstTokens = await obtainTokens();
+    const answer = await refreshTokens({ refresh_token: String(firstTokens['refresh_token']), ...credentialsOf(confidentialApp) }); // prettier-ignore
+    expect([answer.status, Object.keys(answer.json)]).toEqual([200, Object.keys(firstTokens)]);
+    expect(answer.json['refresh_token']).not.toBe(firstTokens['refresh_token']);
     expect(await fetchTokenStatus(answer.json['access_token'])).toBe(200);
-    expect(await fetchTokenStatus(first['access_token'])).toBe(200);
+    expect(await fetchTokenStatus(firstTokens['access_token'])).toBe(200);
   });
 
   test('that was used before revokes the whole grant', async () => {
-    const first = await tokens();
-    const refresh_token = String(first['refresh_token']);
-    const second = await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) });
-    expect(tokenErrorOf(await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
-    for (const token of [first['access_token'], second.json['access_token']])
+    const firstTokens = await obtainTokens();
+    const refresh_token = String(firstTokens['refresh_token']);
+    const secondAnswer = await refreshTokens({ refresh_token, ...credentialsOf(confidentialApp) });
+    expect(tokenErrorOf(await refreshTokens({ refresh_token, ...credentialsOf(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    for (const token of [firstTokens['access_token'], secondAnswer.json['access_token']])
       expect(await fetchTokenStatus(token)).toBe(401);
-    const newest = {
-      refresh_token: String(second.json['refresh_token']),
-      ...clientCredentials(confidentialApp),
+    const newestFields = {
+      refresh_token: String(secondAnswer.json['refresh_token']),
+      ...credentialsOf(confidentialApp),
     };
-    expect(tokenErrorOf(await refreshTokens(newest))).toEqual([400, 'invalid_grant']);
+    expect(tokenErrorOf(await refreshTokens(newestFields))).toEqual([400, 'invalid_grant']);
   });
 
   test('of another application, or unknown, is refused and changes nothing', async () => {
-    const { refresh_token } = await tokens();
+    const { refresh_token } = await obtainTokens();
     const otherApp = await registerApp();
     const token = { refresh_token: String(refresh_token) };
-    expect(tokenErrorOf(await refreshTokens({ ...token, ...clientCredentials(otherApp) }))).toEqual(
-      [400, 'invalid_grant'],
-    );
-    expect(tokenErrorOf(await refreshTokens({ refresh_token: 'x'.repeat(40), ...clientCredentials(otherApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    expect(tokenErrorOf(await refreshTokens({ ...token, ...credentialsOf(otherApp) }))).toEqual([
+      400,
+      'invalid_grant',
+    ]);
+    expect(tokenErrorOf(await refreshTokens({ refresh_token: 'x'.repeat(40), ...credentialsOf(otherApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
     expect(tokenErrorOf(await refreshTokens({ ...token, client_id: confidentialApp.id }))).toEqual([400, 'invalid_client']); // prettier-ignore
-    expect((await refreshTokens({ ...token, ...clientCredentials(confidentialApp) })).status).toBe(
-      200,
-    );
+    expect((await refreshTokens({ ...token, ...credentialsOf(confidentialApp) })).status).toBe(200);
   });
 
   test('gives less than was granted, and never more', async () => {
-    const { refresh_token } = await tokens();
-    const less = await refreshTokens({ refresh_token: String(refresh_token), scope: 'read', ...clientCredentials(confidentialApp) }); // prettier-ignore
-    expect([less.status, less.json['scope']]).toEqual([200, 'read']);
-    const all = await refreshTokens({ refresh_token: String(less.json['refresh_token']), ...clientCredentials(confidentialApp) }); // prettier-ignore
-    expect(all.json['scope']).toBe('read write');
+    const { refresh_token } = await obtainTokens();
+    const narrowAnswer = await refreshTokens({ refresh_token: String(refresh_token), scope: 'read', ...credentialsOf(confidentialApp) }); // prettier-ignore
+    expect([narrowAnswer.status, narrowAnswer.json['scope']]).toEqual([200, 'read']);
+    const wholeAnswer = await refreshTokens({
+      refresh_token: String(narrowAnswer.json['refresh_token']), ...credentialsOf(confidentialApp),
+    }); // prettier-ignore
+    expect(wholeAnswer.json['scope']).toBe('read write');
     const code = await obtainAuthorizationCode(confidentialApp, { scope: 'read' });
-    const reading = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
-    const widerScope = {
-      refresh_token: String(reading.json['refresh_token']),
-      ...clientCredentials(confidentialApp),
+    const readOnlyAnswer = await exchangeCode({ code, ...credentialsOf(confidentialApp) });
+    const refreshFields = {
+      refresh_token: String(readOnlyAnswer.json['refresh_token']),
+      ...credentialsOf(confidentialApp),
     };
     for (const scope of ['read write', 'write', 'admin'])
-      expect(tokenErrorOf(await refreshTokens({ ...widerScope, scope }))).toEqual([
+      expect(tokenErrorOf(await refreshTokens({ ...refreshFields, scope }))).toEqual([
         400,
         'invalid_scope',
       ]);
-    expect((await refreshTokens(widerScope)).status).toBe(200);
+    expect((await refreshTokens(refreshFields)).status).toBe(200);
   });
 
   test('gives no more than the application may have by now', async () => {
     const app = await registerApp({ scopes: 'read write' });
     const { json } = await exchangeCode({
       code: await obtainAuthorizationCode(app),
-      ...clientCredentials(app),
+      ...credentialsOf(app),
     });
     await ann.patch(`/v2/applications/${app.id}`, { scopes: 'read' });
     const answer = await refreshTokens({
       refresh_token: String(json['refresh_token']),
-      ...clientCredentials(app),
+      ...credentialsOf(app),
     });
     expect([answer.status, answer.json]).toEqual([
       400,
@@ -673,20 +685,20 @@ describe('a refresh token (RFC 6749, 6; RFC 9700, 4.14.2)', () => {
   });
 
   test('ends with the grant', async () => {
-    const { refresh_token } = await tokens();
+    const { refresh_token } = await obtainTokens();
     const application = (await server.catalog.applications.get(Number(confidentialApp.id)))!;
     const later = Date.now() + 10 * 365 * 24 * 3_600_000;
-    const asked = { token: String(refresh_token), scope: undefined };
-    const refused = await server.catalog.transaction((tx) =>
-      exchangeRefreshToken(tx, application, asked, server.key, later),
+    const refreshRequest = { token: String(refresh_token), scope: undefined };
+    const refusal = await server.catalog.transaction((tx) =>
+      exchangeRefreshToken(tx, application, refreshRequest, server.key, later),
     );
-    expect(refused).toEqual({ error: 'invalid_grant', reason: 'The refresh token has expired.' });
+    expect(refusal).toEqual({ error: 'invalid_grant', reason: 'The refresh token has expired.' });
   });
 
   test('is not stored, and neither are codes and access tokens (A7)', async () => {
     const { readFile } = await import('node:fs/promises');
     const code = await obtainAuthorizationCode(confidentialApp);
-    const { json } = await exchangeCode({ code, ...clientCredentials(confidentialApp) });
+    const { json } = await exchangeCode({ code, ...credentialsOf(confidentialApp) });
     const files = [server.data.catalog, `${server.data.catalog}-wal`];
     const bytes = Buffer.concat(await Promise.all(files.map((path) => readFile(path).catch(() => Buffer.alloc(0))))); // prettier-ignore
     for (const secret of [
@@ -707,12 +719,12 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
   test.each(['access_token', 'refresh_token'])('of the %s ends both', async (name) => {
     const { json } = await exchangeCode({
       code: await obtainAuthorizationCode(confidentialApp),
-      ...clientCredentials(confidentialApp),
+      ...credentialsOf(confidentialApp),
     });
     const token = String(json[name]);
     const otherApp = await registerApp();
     const revoke = (app: RegisteredApp, more: FormFields = {}): Promise<Answer> =>
-      postForm('/v1/oauth2/revoke_token', { ...clientCredentials(app), token, ...more });
+      postForm('/v1/oauth2/revoke_token', { ...credentialsOf(app), token, ...more });
     expect(tokenErrorOf(await revoke(otherApp))).toEqual([400, 'invalid_grant']);
     expect(tokenErrorOf(await revoke({ ...confidentialApp, secret: 'x' }))).toEqual([
       400,
@@ -726,13 +738,13 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
       expect([code, text]).toEqual([200, '{}']);
     }
     expect(await fetchTokenStatus(json['access_token'])).toBe(401);
-    const refreshedTokens = await refreshTokens({ refresh_token: String(json['refresh_token']), ...clientCredentials(confidentialApp) }); // prettier-ignore
+    const refreshedTokens = await refreshTokens({ refresh_token: String(json['refresh_token']), ...credentialsOf(confidentialApp) }); // prettier-ignore
     expect(tokenErrorOf(refreshedTokens)).toEqual([400, 'invalid_grant']);
   });
 
   test('leaves the tokens of users alone', async () => {
     const answer = await postForm('/v1/oauth2/revoke_token', {
-      ...clientCredentials(confidentialApp),
+      ...credentialsOf(confidentialApp),
       token: bob.token,
     });
     expect([answer.status, await fetchTokenStatus(bob.token)]).toEqual([200, 200]);
@@ -741,21 +753,25 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
   test('is also by the user, who sees the application among the tokens', async () => {
     const { json } = await exchangeCode({
       code: await obtainAuthorizationCode(confidentialApp),
-      ...clientCredentials(confidentialApp),
+      ...credentialsOf(confidentialApp),
     });
-    const [shown] = listOf(await bob.get('/v2/tokens'));
-    expect(shown).toMatchObject({ name: 'Browser', client_id: confidentialApp.id, secret: null });
-    expect((await bob.delete(`/v2/tokens/${String(shown?.['id'])}`)).status).toBe(200);
+    const [shownToken] = listOf(await bob.get('/v2/tokens'));
+    expect(shownToken).toMatchObject({
+      name: 'Browser',
+      client_id: confidentialApp.id,
+      secret: null,
+    });
+    expect((await bob.delete(`/v2/tokens/${String(shownToken?.['id'])}`)).status).toBe(200);
     expect(await fetchTokenStatus(json['access_token'])).toBe(401);
     const refresh_token = String(json['refresh_token']);
-    expect(tokenErrorOf(await refreshTokens({ refresh_token, ...clientCredentials(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
+    expect(tokenErrorOf(await refreshTokens({ refresh_token, ...credentialsOf(confidentialApp) }))).toEqual([400, 'invalid_grant']); // prettier-ignore
   });
 
   test('is also by deleting the application', async () => {
     const app = await registerApp();
     const { json } = await exchangeCode({
       code: await obtainAuthorizationCode(app),
-      ...clientCredentials(app),
+      ...credentialsOf(app),
     });
     expect(await fetchTokenStatus(json['access_token'])).toBe(200);
     await ann.delete(`/v2/applications/${app.id}`);
@@ -766,21 +782,23 @@ describe('revocation (RFC 7009, 2.1 and 2.2)', () => {
 test('the token of an application makes no credentials, which would outlive it', async () => {
   const { json } = await exchangeCode({
     code: await obtainAuthorizationCode(confidentialApp),
-    ...clientCredentials(confidentialApp),
+    ...credentialsOf(confidentialApp),
   });
   const app = clientFor(server.url, bob.user, String(json['access_token']));
   expect((await app.post('/v2/vaults', { name: 'by the application' })).status).toBe(201);
-  const [own] = listOf(await bob.get('/v2/tokens?name=test'));
+  const [ownToken] = listOf(await bob.get('/v2/tokens?name=test'));
   const callbackUri = { redirect_uris: 'https://apps.example.org/' };
-  const ownApplication = idOf(await bob.post('/v2/applications', { name: 'Mine', ...callbackUri }));
+  const ownApplicationId = idOf(
+    await bob.post('/v2/applications', { name: 'Mine', ...callbackUri }),
+  );
   const answers = [
     await app.post('/v2/tokens', {}),
-    await app.patch(`/v2/tokens/${String(own?.['id'])}`, { name: 'x' }),
-    await app.delete(`/v2/tokens/${String(own?.['id'])}`),
+    await app.patch(`/v2/tokens/${String(ownToken?.['id'])}`, { name: 'x' }),
+    await app.delete(`/v2/tokens/${String(ownToken?.['id'])}`),
     await app.post('/v2/applications', { name: 'x', ...callbackUri }),
-    await app.patch(`/v2/applications/${ownApplication}`, { name: 'x' }),
-    await app.get(`/v2/applications/${ownApplication}/secret`),
-    await app.post(`/v2/applications/${ownApplication}/secret`),
+    await app.patch(`/v2/applications/${ownApplicationId}`, { name: 'x' }),
+    await app.get(`/v2/applications/${ownApplicationId}/secret`),
+    await app.post(`/v2/applications/${ownApplicationId}/secret`),
     await app.put('/v1/user/password', { password: passphrase, current_password: passphrase }),
   ];
   for (const { status: code, json: body } of answers) {

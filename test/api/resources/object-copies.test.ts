@@ -21,27 +21,27 @@ beforeAll(async () => {
 });
 
 async function newFolder(
-  vault: number,
+  parentVaultId: number,
   filename: string,
-  parent: number | null = null,
+  parentId: number | null = null,
 ): Promise<number> {
   // prettier-ignore
-  const body = { vault_id: vault, object_type: 'folder', filename, parent_object_id: parent };
+  const body = { vault_id: parentVaultId, object_type: 'folder', filename, parent_object_id: parentId };
   return idOf(await ann.post('/v2/objects', body));
 }
 
 async function newFileObject(
-  vault: number,
+  parentVaultId: number,
   filename: string,
   text: string | null,
-  parent: number | null = null,
+  parentId: number | null = null,
 ): Promise<number> {
   // prettier-ignore
   const createdObject = await ann.post('/v2/objects', {
-    vault_id: vault,
+    vault_id: parentVaultId,
     object_type: 'file',
     filename,
-    parent_object_id: parent,
+    parent_object_id: parentId,
     description: `of ${filename}`,
     tags: ['raw'],
     metadata: { lane: 3 },
@@ -60,11 +60,11 @@ async function copyObjects(body: object, client = ann): Promise<Record<string, u
 }
 
 /** Returns the paths below a vault's root, with the contents of the files. */
-async function readVaultTree(vault: number): Promise<Record<string, string | null>> {
-  const found: Record<string, string | null> = {};
-  for (const one of listOf(await ann.get(`/v2/objects?vault_id=${vault}`)))
-    found[String(one['path'])] = one['object_type'] === 'file' ? await downloadText(Number(one['id'])) : null; // prettier-ignore
-  return found;
+async function readVaultTree(treeVaultId: number): Promise<Record<string, string | null>> {
+  const contentByPath: Record<string, string | null> = {};
+  for (const one of listOf(await ann.get(`/v2/objects?vault_id=${treeVaultId}`)))
+    contentByPath[String(one['path'])] = one['object_type'] === 'file' ? await downloadText(Number(one['id'])) : null; // prettier-ignore
+  return contentByPath;
 }
 
 async function downloadText(id: number): Promise<string> {
@@ -75,24 +75,25 @@ async function downloadText(id: number): Promise<string> {
 
 describe('a copy', () => {
   test('of a folder has its files and folders, and shares their contents', async () => {
-    const root = await newFolder(vaultId, 'run 1');
-    const inner = await newFolder(vaultId, 'inner', root);
-    const firstCopied = await newFileObject(vaultId, 'a.csv', 'gene\nTP53\n', root);
-    await newFileObject(vaultId, 'b.txt', 'text', inner);
-    await newFileObject(vaultId, 'empty.txt', '', inner);
-    await newFileObject(vaultId, 'never uploaded.txt', null, inner);
+    const rootFolderId = await newFolder(vaultId, 'run 1');
+    const innerFolderId = await newFolder(vaultId, 'inner', rootFolderId);
+    const copiedFileId = await newFileObject(vaultId, 'a.csv', 'gene\nTP53\n', rootFolderId);
+    await newFileObject(vaultId, 'b.txt', 'text', innerFolderId);
+    await newFileObject(vaultId, 'empty.txt', '', innerFolderId);
+    await newFileObject(vaultId, 'never uploaded.txt', null, innerFolderId);
     const name = 'calls';
-    const createdDataset = await ann.post('/v2/datasets', { vault_id: vaultId, name, vault_parent_object_id: inner }); // prettier-ignore
+    const createdDataset =
+      await ann.post('/v2/datasets', { vault_id: vaultId, name, vault_parent_object_id: innerFolderId }); // prettier-ignore
     expect(createdDataset.status).toBe(201);
     const task = await copyObjects({
       source_vault_id: vaultId,
-      source_object_id: root,
+      source_object_id: rootFolderId,
       target_vault_id: otherVaultId,
     });
     expect(task).toMatchObject({
       class_name: 'ObjectCopyTask',
       status: 'completed',
-      source_object_id: root,
+      source_object_id: rootFolderId,
       target_object_id: null,
       metadata: { progress: { percent: 100 }, files: 4, folders: 2, datasets_skipped: 1 },
     });
@@ -105,7 +106,7 @@ describe('a copy', () => {
       '/run 1/inner/never uploaded.txt': expect.stringMatching(/^no content/),
     });
     const [copy] = listOf(await ann.get(`/v2/objects?vault_id=${otherVaultId}&filename=a.csv`));
-    const original = (await ann.get(`/v2/objects/${firstCopied}`)).json;
+    const original = (await ann.get(`/v2/objects/${copiedFileId}`)).json;
     for (const key of [
       'description',
       'tags',
@@ -117,24 +118,24 @@ describe('a copy', () => {
     ])
       expect([key, copy![key]]).toEqual([key, original[key]]);
     const files = readdirSync(server.data.objects).filter((entry) =>
-      entry.startsWith(`${firstCopied}-`),
+      entry.startsWith(`${copiedFileId}-`),
     );
-    const links = files.map((entry) => statSync(`${server.data.objects}/${entry}`).nlink);
-    expect(links).toEqual([2]);
-    const found = (await ann.get(`/v2/tasks/${String(task['task_id'])}`)).json;
-    expect(found).toMatchObject({ task_type: 'objects.ObjectCopyTask', status: 'completed' });
+    const linkCounts = files.map((entry) => statSync(`${server.data.objects}/${entry}`).nlink);
+    expect(linkCounts).toEqual([2]);
+    const taskJson = (await ann.get(`/v2/tasks/${String(task['task_id'])}`)).json;
+    expect(taskJson).toMatchObject({ task_type: 'objects.ObjectCopyTask', status: 'completed' });
     // The copy remains after the original has been deleted.
-    await ann.delete(`/v2/objects/${root}`);
+    await ann.delete(`/v2/objects/${rootFolderId}`);
     expect((await readVaultTree(otherVaultId))['/run 1/a.csv']).toBe('gene\nTP53\n');
   });
 
   test('of a file takes a free name', async () => {
     const id = await newFileObject(vaultId, 'notes.txt', 'one');
-    const target = await newFolder(vaultId, 'target');
+    const targetFolderId = await newFolder(vaultId, 'target');
     const body = { source_vault_id: vaultId, source_object_id: id, target_vault_id: vaultId };
     await copyObjects(body);
-    await copyObjects({ ...body, target_object_id: target });
-    await copyObjects({ ...body, target_object_id: target });
+    await copyObjects({ ...body, target_object_id: targetFolderId });
+    await copyObjects({ ...body, target_object_id: targetFolderId });
     const paths = Object.keys(await readVaultTree(vaultId)).filter((path) =>
       path.includes('notes'),
     );
@@ -142,17 +143,17 @@ describe('a copy', () => {
   });
 
   test('of a vault has what its root holds, also in a folder of that vault', async () => {
-    const vault = idOf(await ann.post('/v2/vaults', { name: 'Whole' }));
-    await newFileObject(vault, 'a.txt', 'a', await newFolder(vault, 'deep'));
-    const backupFolder = await newFolder(vault, 'backup');
+    const wholeVaultId = idOf(await ann.post('/v2/vaults', { name: 'Whole' }));
+    await newFileObject(wholeVaultId, 'a.txt', 'a', await newFolder(wholeVaultId, 'deep'));
+    const backupFolderId = await newFolder(wholeVaultId, 'backup');
     const task = await copyObjects({
-      source_vault_id: vault,
+      source_vault_id: wholeVaultId,
       source_object_id: null,
-      target_vault_id: vault,
-      target_object_id: backupFolder,
+      target_vault_id: wholeVaultId,
+      target_object_id: backupFolderId,
     });
     expect(task['status']).toBe('completed');
-    expect(Object.keys(await readVaultTree(vault)).toSorted()).toEqual([
+    expect(Object.keys(await readVaultTree(wholeVaultId)).toSorted()).toEqual([
       '/backup',
       '/backup/backup',
       '/backup/deep',
@@ -160,7 +161,10 @@ describe('a copy', () => {
       '/deep',
       '/deep/a.txt',
     ]);
-    const wholeCopy = await copyObjects({ source_vault_id: vault, target_vault_id: otherVaultId });
+    const wholeCopy = await copyObjects({
+      source_vault_id: wholeVaultId,
+      target_vault_id: otherVaultId,
+    });
     // A task that copies a whole vault names no object, but is in the list of tasks all the same.
     const tasks = listOf(await ann.get('/v2/tasks?limit=1000'));
     expect(tasks.map(({ id }) => id)).toContain(wholeCopy['task_id']);
@@ -184,29 +188,33 @@ describe('A5: the rights on both vaults are checked', () => {
   const levels = ['none', 'read', 'write'] as const;
   test.each(levels.flatMap((from) => levels.map((to) => [from, to] as const)))(
     '%s on the source, %s on the target',
-    async (from, to) => {
-      const eve = await server.user(`eve-${from}-${to}`);
-      const [source, target] = await Promise.all(
-        ['s', 't'].map(async (name) => idOf(await ann.post('/v2/vaults', { name: `${name}-${from}-${to}` }))), // prettier-ignore
+    async (sourceLevel, targetLevel) => {
+      const eve = await server.user(`eve-${sourceLevel}-${targetLevel}`);
+      const [sourceVaultId, targetVaultId] = await Promise.all(
+        ['s', 't'].map(async (name) => idOf(await ann.post('/v2/vaults', { name: `${name}-${sourceLevel}-${targetLevel}` }))), // prettier-ignore
       );
-      await newFileObject(source!, 'a.txt', 'a');
-      if (from !== 'none') await grantPermission(server, source!, eve, from);
-      if (to !== 'none') await grantPermission(server, target!, eve, to);
-      const body = { source_vault_id: source, target_vault_id: target };
+      await newFileObject(sourceVaultId!, 'a.txt', 'a');
+      if (sourceLevel !== 'none') await grantPermission(server, sourceVaultId!, eve, sourceLevel);
+      if (targetLevel !== 'none') await grantPermission(server, targetVaultId!, eve, targetLevel);
+      const body = { source_vault_id: sourceVaultId, target_vault_id: targetVaultId };
       const answer: Answer = await eve.post('/v2/object_copy_tasks', body);
-      if (from === 'none' || to === 'none') {
-        const missing = { source_vault_id: 987_654, target_vault_id: 987_654 };
-        const otherAnswer = await eve.post('/v2/object_copy_tasks', missing);
-        const keys = [...(from === 'none' ? ['source_vault_id'] : []), ...(to === 'none' ? ['target_vault_id'] : [])]; // prettier-ignore
-        if (from !== 'none' || to === 'none') expect([answer.status, Object.keys(answer.json)]).toEqual([400, keys]); // prettier-ignore
+      if (sourceLevel === 'none' || targetLevel === 'none') {
+        const missingVaults = { source_vault_id: 987_654, target_vault_id: 987_654 };
+        const otherAnswer = await eve.post('/v2/object_copy_tasks', missingVaults);
+        const keys = [
+          ...(sourceLevel === 'none' ? ['source_vault_id'] : []),
+          ...(targetLevel === 'none' ? ['target_vault_id'] : []),
+        ]; // prettier-ignore
+        if (sourceLevel !== 'none' || targetLevel === 'none')
+          expect([answer.status, Object.keys(answer.json)]).toEqual([400, keys]); // prettier-ignore
         expect(otherAnswer.status).toBe(400);
-        expect(answer.text.replaceAll(/\d+/g, '')).not.toContain(`${from}-${to}`);
-      } else if (to === 'read') expect(answer.status).toBe(403);
+        expect(answer.text.replaceAll(/\d+/g, '')).not.toContain(`${sourceLevel}-${targetLevel}`);
+      } else if (targetLevel === 'read') expect(answer.status).toBe(403);
       else expect(answer.status).toBe(201);
-      const copiedPaths = Object.keys(await readVaultTree(target!));
-      if (to === 'write' && from !== 'none') {
+      const copiedPaths = Object.keys(await readVaultTree(targetVaultId!));
+      if (targetLevel === 'write' && sourceLevel !== 'none') {
         await waitForJob(eve, `/v2/object_copy_tasks/${idOf(answer)}`);
-        expect(Object.keys(await readVaultTree(target!))).toEqual(['/a.txt']);
+        expect(Object.keys(await readVaultTree(targetVaultId!))).toEqual(['/a.txt']);
       } else expect(copiedPaths).toEqual([]);
     },
   );
@@ -217,7 +225,7 @@ test.each([
   ['a dataset', 'dataset', ['source_object_id']],
   ['an object of another vault', 'foreign', ['source_object_id']],
   ['a file as the target', 'file', ['target_object_id']],
-] as const)('%s is refused', async (_, what, keys) => {
+] as const)('%s is refused', async (_, mistake, keys) => {
   const vaults = { source_vault_id: vaultId, target_vault_id: vaultId };
   const bodies: Record<string, () => Promise<object>> = {
     dataset: async () => ({ ...vaults, source_object_id: await newDataset() }),
@@ -230,7 +238,7 @@ test.each([
       target_object_id: await newFileObject(vaultId, 'target.txt', 'x'),
     }),
   };
-  const body = typeof what === 'string' ? await bodies[what]!() : what;
+  const body = typeof mistake === 'string' ? await bodies[mistake]!() : mistake;
   const { status, json } = await ann.post('/v2/object_copy_tasks', body);
   expect([status, Object.keys(json)]).toEqual([400, keys]);
 });

@@ -133,10 +133,13 @@ describe('creating objects', () => {
   test('a vault that cannot be read answers like one that does not exist', async () => {
     const zoe = await server.user('zoe', { domain: 'other' });
     const body = { object_type: 'folder', filename: 'a' };
-    const unreadable = await zoe.post('/v2/objects', { ...body, vault_id: vaultId });
-    const missing = await zoe.post('/v2/objects', { ...body, vault_id: 999_999 });
-    expect([unreadable.status, unreadable.text]).toEqual([missing.status, missing.text]);
-    expect(missing.status).toBe(404);
+    const unreadableAnswer = await zoe.post('/v2/objects', { ...body, vault_id: vaultId });
+    const missingAnswer = await zoe.post('/v2/objects', { ...body, vault_id: 999_999 });
+    expect([unreadableAnswer.status, unreadableAnswer.text]).toEqual([
+      missingAnswer.status,
+      missingAnswer.text,
+    ]);
+    expect(missingAnswer.status).toBe(404);
   });
 
   // File names that are dangerous or ambiguous in file systems (threat D1) are allowed in the catalogue.
@@ -173,25 +176,25 @@ describe('changing objects', () => {
     const b = idOf(
       await newObject({ object_type: 'folder', filename: 'b', parent_object_id: String(a) }),
     );
-    const file = idOf(
+    const fileId = idOf(
       await newObject({ object_type: 'file', filename: 'c.txt', parent_object_id: b }),
     );
     expect((await ann.patch(`/v2/objects/${b}`, { parent_object_id: null })).json['path']).toBe(
       '/b',
     );
-    expect((await ann.get(`/v2/objects/${file}`)).json).toMatchObject({
+    expect((await ann.get(`/v2/objects/${fileId}`)).json).toMatchObject({
       path: '/b/c.txt',
       ancestor_object_ids: [b],
     });
     expect((await ann.put(`/v2/objects/${b}`, { filename: 'bb' })).json['filename']).toBe('bb');
-    expect((await ann.get(`/v2/objects/${file}`)).json['path']).toBe('/bb/c.txt');
+    expect((await ann.get(`/v2/objects/${fileId}`)).json['path']).toBe('/bb/c.txt');
     await ann.patch(`/v2/objects/${b}`, { parent_object_id: a });
     const refusedAnswer = await ann.patch(`/v2/objects/${a}`, { parent_object_id: b });
     expect([refusedAnswer.status, Object.keys(refusedAnswer.json)]).toEqual([
       400,
       ['parent_object_id'],
     ]);
-    expect((await ann.patch(`/v2/objects/${a}`, { parent_object_id: file })).status).toBe(400);
+    expect((await ann.patch(`/v2/objects/${a}`, { parent_object_id: fileId })).status).toBe(400);
     const folder = await ann.get(`/v2/objects/${a}`);
     expect(folder.json).toMatchObject({
       num_children: 1,
@@ -202,17 +205,21 @@ describe('changing objects', () => {
   });
 
   test('deleting removes everything below and answers the object as it was', async () => {
-    const folder = idOf(await newObject({ object_type: 'folder', filename: 'doomed' }));
-    const child = idOf(
-      await newObject({ object_type: 'dataset', filename: 'd', parent_object_id: folder }),
+    const folderId = idOf(await newObject({ object_type: 'folder', filename: 'doomed' }));
+    const childId = idOf(
+      await newObject({ object_type: 'dataset', filename: 'd', parent_object_id: folderId }),
     );
-    const deletionAnswer = await ann.delete(`/v2/objects/${folder}`);
+    const deletionAnswer = await ann.delete(`/v2/objects/${folderId}`);
     expect([
       deletionAnswer.status,
       deletionAnswer.json['is_deleted'],
       deletionAnswer.json['id'],
-    ]).toEqual([200, true, folder]);
-    for (const path of [`/v2/objects/${folder}`, `/v2/objects/${child}`, `/v2/datasets/${child}`]) {
+    ]).toEqual([200, true, folderId]);
+    for (const path of [
+      `/v2/objects/${folderId}`,
+      `/v2/objects/${childId}`,
+      `/v2/datasets/${childId}`,
+    ]) {
       expect((await ann.get(path)).status).toBe(404);
     }
   });
@@ -236,23 +243,31 @@ describe('changing objects', () => {
 });
 
 describe('lists of objects', () => {
-  let id: Record<string, number>;
-  let tree: number;
+  let idsByName: Record<string, number>;
+  let treeVaultId: number;
   beforeAll(async () => {
-    tree = idOf(await ann.post('/v2/vaults', { name: 'Tree' }));
-    id = {};
+    treeVaultId = idOf(await ann.post('/v2/vaults', { name: 'Tree' }));
+    idsByName = {};
     const add = async (name: string, object: object): Promise<void> => {
-      id[name] = idOf(await ann.post('/v2/objects', { vault_id: tree, ...object }));
+      idsByName[name] = idOf(await ann.post('/v2/objects', { vault_id: treeVaultId, ...object }));
     };
     await add('dir1', { object_type: 'folder', filename: 'dir1' });
-    await add('dir2', { object_type: 'folder', filename: 'dir2', parent_object_id: id['dir1'] });
+    await add('dir2', {
+      object_type: 'folder',
+      filename: 'dir2',
+      parent_object_id: idsByName['dir1'],
+    });
     await add('x', {
       object_type: 'dataset',
       filename: 'x',
-      parent_object_id: id['dir2'],
+      parent_object_id: idsByName['dir2'],
       tags: ['t'],
     });
-    await add('file', { object_type: 'file', filename: 'f.csv', parent_object_id: id['dir1'] });
+    await add('file', {
+      object_type: 'file',
+      filename: 'f.csv',
+      parent_object_id: idsByName['dir1'],
+    });
     await add('colon', { object_type: 'folder', filename: 'project: ABCD' });
   });
 
@@ -294,12 +309,12 @@ describe('lists of objects', () => {
     ['id=nonsense', []],
   ])('%s finds %j', async (query, names) => {
     const path = query
-      .replaceAll('$V', String(tree))
-      .replaceAll(/\$(\w+)/g, (_, name: string) => String(id[name]));
+      .replaceAll('$V', String(treeVaultId))
+      .replaceAll(/\$(\w+)/g, (_, name: string) => String(idsByName[name]));
     const answer = await ann.get(`/v2/objects?${path}`);
     expect(answer.status).toBe(200);
-    const found = listOf(answer).map((object) => object['id']);
-    expect(found.toSorted()).toEqual(names.map((name) => id[name]).toSorted());
+    const foundIds = listOf(answer).map((object) => object['id']);
+    expect(foundIds.toSorted()).toEqual(names.map((name) => idsByName[name]).toSorted());
     expect(answer.json['total']).toBe(names.length);
   });
 
@@ -311,7 +326,7 @@ describe('lists of objects', () => {
     'object_type=odd',
     `regex=${'a'.repeat(2000)}`,
   ])('%s is refused', async (query) =>
-    expect((await ann.get(`/v2/objects?vault_id=${tree}&${query}`)).status).toBe(400),
+    expect((await ann.get(`/v2/objects?vault_id=${treeVaultId}&${query}`)).status).toBe(400),
   );
 
   test('patterns that blow up elsewhere are answered here (Q3)', async () => {

@@ -99,35 +99,36 @@ describe('records with errors are rejected, and the others stored', () => {
   ]; // prettier-ignore
 
   test.each(files)('%s', async (name, text, more, line, field, reason) => {
-    const done = await importRecords([name, text], { ...rejectParams, max_rejected: 1 }, more);
-    expect([done.status, done.error]).toEqual(['completed', null]);
-    const stored = name === 'a.json' ? 3 : 2;
-    expect(done.receipt).toMatchObject({ records_stored: stored, records_rejected: 1, is_committed: true });
+    const outcome = await importRecords([name, text], { ...rejectParams, max_rejected: 1 }, more);
+    expect([outcome.status, outcome.error]).toEqual(['completed', null]);
+    const storedCount = name === 'a.json' ? 3 : 2;
+    expect(outcome.receipt).toMatchObject({ records_stored: storedCount, records_rejected: 1, is_committed: true });
     const message: unknown = expect.stringContaining(reason);
-    expect(done.errors).toMatchObject([{ line, field, count: 1, message }]);
-    expect(await fetchTotalRecords()).toBe(stored);
-    const [rejected, ...others] = await downloadRejectedRecords(done);
-    expect(rejected).toMatchObject({ file: name, line, field, errors: 1, message });
-    expect([others, rejected!['text']]).toEqual([[], text.split('\n')[line - 1]]);
-    const failed = await importRecords([name, text], {}, more);
-    expect([failed.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
-    expect(failed.error).toContain(field === null ? `line ${line}: ` : `line ${line}: field ${field}: `);
-    const noneRejected = await importRecords([name, text], { ...rejectParams, max_rejected: 0 }, more);
-    expect([noneRejected.status, await fetchTotalRecords(), (await downloadRejectedRecords(noneRejected)).length]).toEqual(['failed', 0, 1]);
+    expect(outcome.errors).toMatchObject([{ line, field, count: 1, message }]);
+    expect(await fetchTotalRecords()).toBe(storedCount);
+    const [rejectedRecord, ...others] = await downloadRejectedRecords(outcome);
+    expect(rejectedRecord).toMatchObject({ file: name, line, field, errors: 1, message });
+    expect([others, rejectedRecord!['text']]).toEqual([[], text.split('\n')[line - 1]]);
+    const failedOutcome = await importRecords([name, text], {}, more);
+    expect([failedOutcome.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
+    expect(failedOutcome.error).toContain(field === null ? `line ${line}: ` : `line ${line}: field ${field}: `);
+    const zeroLimitOutcome = await importRecords([name, text], { ...rejectParams, max_rejected: 0 }, more);
+    expect([zeroLimitOutcome.status, await fetchTotalRecords(), (await downloadRejectedRecords(zeroLimitOutcome)).length]).toEqual(['failed', 0, 1]);
   }); // prettier-ignore
 
   test.each(files.filter(([name]) => name !== 'a.vcf'))('%s with carriage returns as line ends', async (name, text, more, line) => {
     const reader_params = name === 'nirvana.json' ? { reader: 'nirvana' } : {};
-    const done = await importRecords([name, text.replaceAll('\n', '\r')], { ...rejectParams, max_rejected: 1 }, { ...more, reader_params });
-    expect([done.status, done.error, done.receipt.records_rejected]).toEqual(['completed', null, 1]);
-    expect(await downloadRejectedRecords(done)).toEqual([expect.objectContaining({ line, text: text.split('\n')[line - 1] })]);
+    const outcome =
+      await importRecords([name, text.replaceAll('\n', '\r')], { ...rejectParams, max_rejected: 1 }, { ...more, reader_params });
+    expect([outcome.status, outcome.error, outcome.receipt.records_rejected]).toEqual(['completed', null, 1]);
+    expect(await downloadRejectedRecords(outcome)).toEqual([expect.objectContaining({ line, text: text.split('\n')[line - 1] })]);
   }); // prettier-ignore
 
   test('of inline records, and in dry runs', async () => {
     const records = [{ n: 1 }, { n: 'x' }, { n: 3 }];
     const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
-    const done = await importRecords(records, { ...rejectParams, max_rejected: 1 }, longTarget);
-    expect([done.status, await fetchTotalRecords()]).toEqual(['completed', 2]);
+    const outcome = await importRecords(records, { ...rejectParams, max_rejected: 1 }, longTarget);
+    expect([outcome.status, await fetchTotalRecords()]).toEqual(['completed', 2]);
     const dryRun = await importRecords(records, rejectParams, { ...longTarget, dry_run: true });
     expect([dryRun.status, dryRun.receipt.records_rejected, await fetchTotalRecords()]).toEqual([
       'completed',
@@ -140,12 +141,14 @@ describe('records with errors are rejected, and the others stored', () => {
 
 test('more than max_rejected fail the import, and nothing is stored', async () => {
   const text = Array.from({ length: 10 }, (_, i) => `{"n":${i % 2 ? 'NaN' : i}}\n`).join('');
-  const failed = await importRecords(['a.json', text], { ...rejectParams, max_rejected: 4 });
-  expect([failed.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
-  expect(failed.error).toContain('5 records are rejected, validation_params.max_rejected is 4');
-  expect((await downloadRejectedRecords(failed)).length).toBe(5);
-  const done = await importRecords(['a.json', text], { ...rejectParams, max_rejected: 5 });
-  expect([done.status, await fetchTotalRecords()]).toEqual(['completed', 5]);
+  const failedOutcome = await importRecords(['a.json', text], { ...rejectParams, max_rejected: 4 });
+  expect([failedOutcome.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
+  expect(failedOutcome.error).toContain(
+    '5 records are rejected, validation_params.max_rejected is 4',
+  );
+  expect((await downloadRejectedRecords(failedOutcome)).length).toBe(5);
+  const outcome = await importRecords(['a.json', text], { ...rejectParams, max_rejected: 5 });
+  expect([outcome.status, await fetchTotalRecords()]).toEqual(['completed', 5]);
 });
 
 test('what cannot be told apart fails the import', async () => {
@@ -153,8 +156,12 @@ test('what cannot be told apart fails the import', async () => {
     ['a.csv', 'n,s\n1,a\n2,"b\n3,c\n'],
     ['a.xml', '<r><i><n>1</n></i><i><n>2</i></r>'],
   ] as const) {
-    const failed = await importRecords(source, rejectParams);
-    expect([source[0], failed.status, await fetchTotalRecords()]).toEqual([source[0], 'failed', 0]);
+    const failedOutcome = await importRecords(source, rejectParams);
+    expect([source[0], failedOutcome.status, await fetchTotalRecords()]).toEqual([
+      source[0],
+      'failed',
+      0,
+    ]);
   }
 });
 
@@ -166,11 +173,15 @@ test('the sources of a manifest may reject max_rejected records together', async
     ],
   };
   const longTarget = { target_fields: [{ name: 'n', data_type: 'long' }] };
-  const failed = await importRecords(manifest, { ...rejectParams, max_rejected: 1 }, longTarget);
-  expect([failed.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
-  const done = await importRecords(manifest, { ...rejectParams, max_rejected: 2 }, longTarget);
-  expect([done.status, await fetchTotalRecords()]).toEqual(['completed', 3]);
-  expect(await downloadRejectedRecords(done)).toMatchObject([
+  const failedOutcome = await importRecords(
+    manifest,
+    { ...rejectParams, max_rejected: 1 },
+    longTarget,
+  );
+  expect([failedOutcome.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
+  const outcome = await importRecords(manifest, { ...rejectParams, max_rejected: 2 }, longTarget);
+  expect([outcome.status, await fetchTotalRecords()]).toEqual(['completed', 3]);
+  expect(await downloadRejectedRecords(outcome)).toMatchObject([
     { file: 'one.csv', line: 3, field: 'n' },
     { file: 'two.json', line: 2, field: 'n' },
   ]);
@@ -182,127 +193,132 @@ test.each<[object, ...string[]]>([
   [{ on_error: 'reject', raise_on_errors: true }, '"on_error": "reject"', '"raise_on_errors": true'],
   [{ max_rejected: 5 }, 'max_rejected', 'on_error'],
   [{ on_error: 'reject', max_rejected: -1 }, 'max_rejected'],
-])('%j is a 400, in a manifest too', async (params, ...named) => {
-  const ask = (more: object) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...more });
+])('%j is a 400, in a manifest too', async (params, ...expectedNames) => {
+  const postImport = (more: object) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...more });
   const object_id = await newFileObject('a.csv', 'n\n1\n');
   const files = [{ object_id }, { object_id, validation_params: params }];
   for (const [key, answer] of [
-    ['validation_params', await ask({ data_records: [], validation_params: params })],
-    ['manifest', await ask({ manifest: { files } })],
+    ['validation_params', await postImport({ data_records: [], validation_params: params })],
+    ['manifest', await postImport({ manifest: { files } })],
   ] as const) {
     expect([answer.status, Object.keys(answer.json)]).toEqual([400, [key]]);
-    for (const name of named) expect((answer.json[key] as string[]).join()).toContain(name);
+    for (const name of expectedNames) expect((answer.json[key] as string[]).join()).toContain(name);
   }
 }); // prettier-ignore
 
 test('what a file of a manifest overrides is judged with what the import says', async () => {
   const object_id = await newFileObject('own.csv', 'n\n1\n');
-  const ask = (validation_params: object, own: object) =>
+  const postImport = (validation_params: object, fileParams: object) =>
     ann.post('/v2/dataset_imports', {
       dataset_id: datasetId,
       validation_params,
-      manifest: { files: [{ object_id, validation_params: own }] },
+      manifest: { files: [{ object_id, validation_params: fileParams }] },
     });
-  expect((await ask(rejectParams, { strict_validation: true })).json).toEqual({
+  expect((await postImport(rejectParams, { strict_validation: true })).json).toEqual({
     manifest: [expect.stringMatching(/^File 1 "own.csv", validation_params: "on_error": "reject" .*"strict_validation": true/)],
   });
-  for (const [general, own] of [
+  for (const [importParams, fileParams] of [
     [rejectParams, { strict_validation: true, on_error: 'fail' }],
     [{ strict_validation: true }, { strict_validation: false, ...rejectParams }],
     [rejectParams, { max_rejected: 3 }],
   ] as const)
-    expect((await ask(general, own)).status).toBe(201);
+    expect((await postImport(importParams, fileParams)).status).toBe(201);
 }); // prettier-ignore
 
 describe('a record without the key of a change is rejected, and the others are stored', () => {
   const gffLine = (id: string): string => `1\tx\tgene\t5\t9\t.\t+\t.\t${id}\n`;
-  const many = (line: (i: number) => string): string => Array.from({ length: 300 }, (_, i) => line(i)).join(''); // prettier-ignore
-  const byName = { id_fields: ['name'] };
-  const byId = { id_fields: ['attributes.ID'] };
+  const repeatLine = (line: (i: number) => string): string => Array.from({ length: 300 }, (_, i) => line(i)).join(''); // prettier-ignore
+  const nameKey = { id_fields: ['name'] };
+  const idKey = { id_fields: ['attributes.ID'] };
   /** Files whose records are named by a key, and the lines of those without it. */
   const files: readonly [name: string, text: string, more: object, field: string, lines: readonly number[]][] = [
     ['a.json', '{"_id":"a"}\n{"x":1}\n{"_id":"b"}\n{"_id":null}\n', {}, '_id', [2, 4]],
     ['none.json', '{"x":1}\n{"x":2}\n', {}, '_id', [1, 2]],
     ['object.json', '{"o":{"k":1}}\n{"o":{"l":1}}\n{"o":null}\n{"p":1}\n{"o":{"k":2}}\n', { id_fields: ['o.k'] }, 'o.k', [2, 3, 4]],
     ['two.json', '{"a":1,"b":2}\n{"a":1}\n{"b":1}\n', { id_fields: ['b', 'a'] }, 'b', [2, 3]],
-    ['a.csv', `name,s\n${many((i) => `n${i},1\n`)}\n,2\n${many((i) => `m${i},"x\ny"\n`)},3\n`, byName, 'name', [303, 904]],
+    ['a.csv', `name,s\n${repeatLine((i) => `n${i},1\n`)}\n,2\n${repeatLine((i) => `m${i},"x\ny"\n`)},3\n`, nameKey, 'name', [303, 904]],
     ['a.vcf', `${vcfHeader}1\t5\trs1\tA\tC\t.\t.\t.\n1\t6\t.\tA\tC,G\t.\t.\t.\n1\t7\trs3\tA\tC\t.\t.\t.\n`, { id_fields: ['row_id'] }, 'row_id', [5, 5]],
-    ['a.gff3', `##gff-version 3\n${many((i) => gffLine(`ID=a${i}`))}#\n${gffLine('Name=b')}${gffLine('ID=c')}#\n${gffLine('Name=d')}`, byId, 'attributes.ID', [303, 306]],
-    ['a.xml', '<r>\n<i><name>1</name></i>\n<i><x>x</x>\n</i><i><x>3</x></i>\n<i><name>x</name></i></r>', byName, 'name', [3, 4]],
+    ['a.gff3', `##gff-version 3\n${repeatLine((i) => gffLine(`ID=a${i}`))}#\n${gffLine('Name=b')}${gffLine('ID=c')}#\n${gffLine('Name=d')}`, idKey, 'attributes.ID', [303, 306]],
+    ['a.xml', '<r>\n<i><name>1</name></i>\n<i><x>x</x>\n</i><i><x>3</x></i>\n<i><name>x</name></i></r>', nameKey, 'name', [3, 4]],
   ]; // prettier-ignore
 
   test.each([...files.map((one) => ['overwrite', ...one] as const), ...files.slice(0, 3).map((one) => ['delete', ...one] as const)])('%s: %s', async (commit_mode, name, text, more, field, lines) => {
     const options = { commit_mode, ...more };
-    const done = await importRecords([name, text], rejectParams, options);
-    expect([done.status, done.error]).toEqual(['completed', null]);
-    expect(done.receipt).toMatchObject({ records_rejected: lines.length, is_committed: true });
-    const total = commit_mode === 'delete' ? 0 : done.receipt.records_stored;
+    const outcome = await importRecords([name, text], rejectParams, options);
+    expect([outcome.status, outcome.error]).toEqual(['completed', null]);
+    expect(outcome.receipt).toMatchObject({ records_rejected: lines.length, is_committed: true });
+    const total = commit_mode === 'delete' ? 0 : outcome.receipt.records_stored;
     expect(await fetchTotalRecords()).toBe(total);
     const message: unknown = expect.stringContaining(`no value: with commit_mode ${commit_mode}`);
-    expect(done.errors[0]).toMatchObject({ line: lines[0], field, message });
-    const rejected = await downloadRejectedRecords(done);
-    expect(rejected.map(({ line }) => line)).toEqual(lines);
+    expect(outcome.errors[0]).toMatchObject({ line: lines[0], field, message });
+    const rejectedRecords = await downloadRejectedRecords(outcome);
+    expect(rejectedRecords.map(({ line }) => line)).toEqual(lines);
     const textLines = text.split('\n');
-    expect(rejected.map((one) => one['text'])).toEqual(lines.map((line) => textLines[line - 1]));
-    const failed = await importRecords([name, text], {}, options);
-    expect([failed.status, failed.error]).toEqual(['failed', expect.stringMatching(/ has no .+: with commit_mode|: no record has a field/)]);
-    const tooMany = await importRecords([name, text], { ...rejectParams, max_rejected: lines.length - 1 }, options);
-    expect([tooMany.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
+    expect(rejectedRecords.map((one) => one['text'])).toEqual(lines.map((line) => textLines[line - 1]));
+    const failedOutcome = await importRecords([name, text], {}, options);
+    expect([failedOutcome.status, failedOutcome.error]).toEqual(['failed', expect.stringMatching(/ has no .+: with commit_mode|: no record has a field/)]);
+    const overLimitOutcome = await importRecords([name, text], { ...rejectParams, max_rejected: lines.length - 1 }, options);
+    expect([overLimitOutcome.status, await fetchTotalRecords()]).toEqual(['failed', 0]);
   }); // prettier-ignore
 
   test('in the order of the lines, among records with invalid values', async () => {
     const text = '{"_id":"a","n":1}\n{"n":2}\n{"_id":"b","n":NaN}\n{"n":3}\n{"n":NaN}\n';
-    const done = await importRecords(['a.json', text], rejectParams, { commit_mode: 'overwrite' });
-    const rejected = await downloadRejectedRecords(done);
-    expect(rejected.map(({ line, field }) => [line, field])).toEqual([[2, '_id'], [3, 'n'], [4, '_id'], [5, 'n']]); // prettier-ignore
-    expect([done.receipt.records_stored, await fetchTotalRecords()]).toEqual([1, 1]);
+    const outcome = await importRecords(['a.json', text], rejectParams, {
+      commit_mode: 'overwrite',
+    });
+    const rejectedRecords = await downloadRejectedRecords(outcome);
+    expect(rejectedRecords.map(({ line, field }) => [line, field])).toEqual(
+      [[2, '_id'], [3, 'n'], [4, '_id'], [5, 'n']],
+    ); // prettier-ignore
+    expect([outcome.receipt.records_stored, await fetchTotalRecords()]).toEqual([1, 1]);
   });
 
   test('also if an expression computes the key, and if records come in the request', async () => {
     const target_fields = [{ name: 'k', expression: 'record.s.upper() if record.s else None' }];
     const options = { commit_mode: 'overwrite', id_fields: ['k'], target_fields };
     const records = [{ s: 'a' }, { n: 1 }, { s: 'b' }];
-    const done = await importRecords(records, rejectParams, options);
-    expect([done.status, done.receipt.records_stored]).toEqual(['completed', 2]);
-    expect(done.errors).toMatchObject([{ line: 2, field: 'k', count: 1 }]);
+    const outcome = await importRecords(records, rejectParams, options);
+    expect([outcome.status, outcome.receipt.records_stored]).toEqual(['completed', 2]);
+    expect(outcome.errors).toMatchObject([{ line: 2, field: 'k', count: 1 }]);
   });
 
   test('unless an expression computes its key from the types of the whole file', async () => {
     const padding = 'x'.repeat(1000);
-    const line = (s: unknown): string => `${JSON.stringify({ s, padding })}\n`;
-    const text = Array.from({ length: 5000 }, (_, i) => line(i)).join('') + line('a') + line(null);
+    const lineOf = (s: unknown): string => `${JSON.stringify({ s, padding })}\n`;
+    const text = Array.from({ length: 5000 }, (_, i) => lineOf(i)).join('') + lineOf('a') + lineOf(null);
     const target_fields = [{ name: 'k', expression: 'record.s.upper()' }]; // fails for the numbers of the first chunk
     const options = { commit_mode: 'overwrite', id_fields: ['k'], target_fields };
-    const done = await importRecords(['mixed.json', text], rejectParams, options);
-    expect([done.status, done.error, done.receipt.records_stored]).toEqual(['completed', null, 5001]);
-    expect(await downloadRejectedRecords(done)).toMatchObject([{ line: 5002, field: 'k' }]);
+    const outcome = await importRecords(['mixed.json', text], rejectParams, options);
+    expect([outcome.status, outcome.error, outcome.receipt.records_stored]).toEqual(['completed', null, 5001]);
+    expect(await downloadRejectedRecords(outcome)).toMatchObject([{ line: 5002, field: 'k' }]);
   }); // prettier-ignore
 
   test('unless its key has another type than in other records, or is in another file', async () => {
     const options = { commit_mode: 'overwrite', id_fields: ['chrom', 'pos'] };
     const records = [{ chrom: 1, pos: 5 }, { chrom: 'X', pos: 7 }, { chrom: null, pos: 9 }, { chrom: 2, pos: 2.5 }, { pos: 3 }];
-    const done = await importRecords(records, rejectParams, options);
-    expect([done.status, done.error, done.receipt.records_stored]).toEqual(['completed', null, 3]);
-    expect((await downloadRejectedRecords(done)).map(({ line, field }) => [line, field])).toEqual([[3, 'chrom'], [5, 'chrom']]);
-    const missing = [JSON.stringify({ k: 'NA' }), JSON.stringify({ x: 1 }), JSON.stringify({ o: 1 })];
+    const outcome = await importRecords(records, rejectParams, options);
+    expect([outcome.status, outcome.error, outcome.receipt.records_stored]).toEqual(['completed', null, 3]);
+    expect((await downloadRejectedRecords(outcome)).map(({ line, field }) => [line, field])).toEqual([[3, 'chrom'], [5, 'chrom']]);
+    const fileTexts = [JSON.stringify({ k: 'NA' }), JSON.stringify({ x: 1 }), JSON.stringify({ o: 1 })];
     for (const order of [[0, 1, 2], [2, 1, 0]]) {
-      const files = await Promise.all(order.map(async (i) => ({ object_id: await newFileObject(`${i}.json`, missing[i]!), format: 'json' })));
-      const split = await importRecords({ files }, rejectParams, { commit_mode: 'overwrite', id_fields: ['k'] });
-      expect([split.status, split.error, split.receipt.records_stored, split.receipt.records_rejected]).toEqual(['completed', null, 1, 2]);
+      const files = await Promise.all(order.map(async (i) => ({ object_id: await newFileObject(`${i}.json`, fileTexts[i]!), format: 'json' })));
+      const manifestOutcome = await importRecords({ files }, rejectParams, { commit_mode: 'overwrite', id_fields: ['k'] });
+      const { status, error, receipt } = manifestOutcome;
+      expect([status, error, receipt.records_stored, receipt.records_rejected]).toEqual(['completed', null, 1, 2]);
     }
   }); // prettier-ignore
 
   test('but a field that no record has fails the import', async () => {
     const options = { commit_mode: 'overwrite', id_fields: ['Name'] };
-    const failed = await importRecords([{ name: 'a' }], rejectParams, options);
-    expect(failed.error).toContain('no record has a field "Name"');
+    const failedOutcome = await importRecords([{ name: 'a' }], rejectParams, options);
+    expect(failedOutcome.error).toContain('no record has a field "Name"');
     const target_fields = [{ name: 'Name', data_type: 'string' }];
-    const declared = await importRecords([{ name: 'a' }], rejectParams, { ...options, target_fields });
-    expect(declared.error).toContain('no record has a field "Name"');
+    const declaredOutcome = await importRecords([{ name: 'a' }], rejectParams, { ...options, target_fields });
+    expect(declaredOutcome.error).toContain('no record has a field "Name"');
   }); // prettier-ignore
 
   test('and an upsert adds it', async () => {
-    const done = await importRecords([{ _id: 'a' }, { x: 1 }], rejectParams, { commit_mode: 'upsert' }); // prettier-ignore
-    expect([done.receipt.records_rejected, await fetchTotalRecords()]).toEqual([0, 2]);
+    const outcome = await importRecords([{ _id: 'a' }, { x: 1 }], rejectParams, { commit_mode: 'upsert' }); // prettier-ignore
+    expect([outcome.receipt.records_rejected, await fetchTotalRecords()]).toEqual([0, 2]);
   });
 });

@@ -19,12 +19,12 @@ test('docs/readers.md describes every parameter of every reader', () => {
     const table = rows.length > 0 ? markdownTable([['Parameter', 'Meaning'], ...rows]) : 'No parameters of its own.'; // prettier-ignore
     return `### \`${name}\`\n\nFiles: ${recognitionTexts.join('; ')}.\n\n${table}`;
   });
-  const common = Object.entries(commonParameterHelp).map(([key, meaning]) => [
+  const commonRows = Object.entries(commonParameterHelp).map(([key, meaning]) => [
     `\`${key}\``,
     escapeCell(meaning),
   ]);
-  const every = `### Every reader\n\n${markdownTable([['Parameter', 'Meaning'], ...common])}`;
-  expectCurrentSection(readersPage, 'readers', [every, ...sections].join('\n\n'));
+  const commonSection = `### Every reader\n\n${markdownTable([['Parameter', 'Meaning'], ...commonRows])}`;
+  expectCurrentSection(readersPage, 'readers', [commonSection, ...sections].join('\n\n'));
 });
 
 test('docs/readers.md describes every parameter of validation and of entities', () => {

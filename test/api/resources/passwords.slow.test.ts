@@ -78,16 +78,20 @@ describe('a password', () => {
       const { status, json } = await set({ password: 'a second long phrase', current_password });
       expect([status, Object.keys(json)]).toEqual([400, ['current_password']]);
     }
-    const second = 'a second long phrase';
-    expect((await set({ password: second, current_password: passphrase })).status).toBe(200);
+    const secondPassphrase = 'a second long phrase';
+    expect((await set({ password: secondPassphrase, current_password: passphrase })).status).toBe(
+      200,
+    );
     expect((await login({ email: 'cid@acme.org', password: passphrase })).status).toBe(400);
-    expect((await login({ email: 'cid@acme.org', password: second })).status).toBe(200);
+    expect((await login({ email: 'cid@acme.org', password: secondPassphrase })).status).toBe(200);
   });
 
   test('is not set with a token that may only read (A11)', async () => {
     const createdToken = await bob.post('/v2/tokens', { scope: 'read' });
-    const reader = clientFor(server.url, bob.user, String(createdToken.json['secret']));
-    expect((await reader.put('/v1/user/password', { password: passphrase })).status).toBe(403);
+    const readOnlyClient = clientFor(server.url, bob.user, String(createdToken.json['secret']));
+    expect((await readOnlyClient.put('/v1/user/password', { password: passphrase })).status).toBe(
+      403,
+    );
   });
 
   test.each([
@@ -99,35 +103,46 @@ describe('a password', () => {
   });
 
   test('is stored as a salted hash of scrypt, which another call of scrypt gives, too (A7)', async () => {
-    const [first, second] = [await hashPassword(passphrase), await hashPassword(passphrase)];
-    expect(first).not.toBe(second);
-    const [, , , salt = '', hash] = first.split('$');
+    const [firstHash, secondHash] = [
+      await hashPassword(passphrase),
+      await hashPassword(passphrase),
+    ];
+    expect(firstHash).not.toBe(secondHash);
+    const [, , , salt = '', hash] = firstHash.split('$');
     const expected = scryptSync(passphrase, Buffer.from(salt, 'base64'), 32, { N: 32_768, r: 8, p: 3, maxmem: 1 << 26 }); // prettier-ignore
-    expect(first).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$/);
+    expect(firstHash).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$/);
     expect(hash).toBe(expected.toString('base64').replaceAll('=', ''));
-    expect(await isCorrectPassword(passphrase, first)).toBe(true);
-    expect(await isCorrectPassword(`${passphrase} `, first)).toBe(false);
+    expect(await isCorrectPassword(passphrase, firstHash)).toBe(true);
+    expect(await isCorrectPassword(`${passphrase} `, firstHash)).toBe(false);
     expect(await isCorrectPassword('\ufb01ve is a ligature', await hashPassword('five is a ligature'))).toBe(true); // prettier-ignore
     // A password hash with other parameters, as a later release may write it, is still accepted.
-    const cheap = scryptSync(passphrase, 'salt', 32, { N: 16, r: 1, p: 1 }).toString('base64').slice(0, 43); // prettier-ignore
-    const stored = `$scrypt$ln=4,r=1,p=1$${Buffer.from('salt').toString('base64').slice(0, 6)}$${cheap}`; // prettier-ignore
-    expect(await isCorrectPassword(passphrase, stored)).toBe(true);
+    const cheapHash = scryptSync(passphrase, 'salt', 32, { N: 16, r: 1, p: 1 }).toString('base64').slice(0, 43); // prettier-ignore
+    const storedHash = `$scrypt$ln=4,r=1,p=1$${Buffer.from('salt').toString('base64').slice(0, 6)}$${cheapHash}`; // prettier-ignore
+    expect(await isCorrectPassword(passphrase, storedHash)).toBe(true);
     expect(await isCorrectPassword(passphrase, undefined)).toBe(false);
   });
 });
 
 test('an unknown user takes as much work as a wrong password (A9)', async () => {
-  const stored = await hashPassword(passphrase);
-  const work = async (hash: string | undefined): Promise<number> => {
-    const before = process.cpuUsage();
+  const storedHash = await hashPassword(passphrase);
+  const measureWork = async (hash: string | undefined): Promise<number> => {
+    const usageBefore = process.cpuUsage();
     await isCorrectPassword('wrong', hash);
-    const { user, system } = process.cpuUsage(before);
+    const { user, system } = process.cpuUsage(usageBefore);
     return user + system;
   };
-  const knownTime = Math.min(await work(stored), await work(stored), await work(stored));
-  const unknown = Math.min(await work(undefined), await work(undefined), await work(undefined));
-  expect(unknown / knownTime).toBeGreaterThan(0.5);
-  expect(unknown / knownTime).toBeLessThan(2);
+  const knownTime = Math.min(
+    await measureWork(storedHash),
+    await measureWork(storedHash),
+    await measureWork(storedHash),
+  );
+  const unknownTime = Math.min(
+    await measureWork(undefined),
+    await measureWork(undefined),
+    await measureWork(undefined),
+  );
+  expect(unknownTime / knownTime).toBeGreaterThan(0.5);
+  expect(unknownTime / knownTime).toBeLessThan(2);
 });
 
 describe('guesses (A9)', () => {
@@ -156,8 +171,14 @@ describe('guesses (A9)', () => {
       expect(new Set(moreAnswers.map(({ status }) => status))).toEqual(new Set([429]));
     }
     // The address has used up its guesses: the right password is refused as well, but a token is accepted.
-    const right = await login({ email: 'dan@acme.org', password: passphrase }, limitedServer.url);
-    expect([right.status, right.json]).toEqual([429, { detail: 'Request was throttled.' }]);
+    const rightAnswer = await login(
+      { email: 'dan@acme.org', password: passphrase },
+      limitedServer.url,
+    );
+    expect([rightAnswer.status, rightAnswer.json]).toEqual([
+      429,
+      { detail: 'Request was throttled.' },
+    ]);
     const eve = await limitedServer.user('eve');
     expect((await eve.get('/v1/user')).status).toBe(200);
   });

@@ -23,15 +23,15 @@ beforeAll(async () => {
 
 const query = { filters: [['gene', 'TP53']], limit: 2 };
 
-function page(accept: string): Promise<Answer> {
+function fetchPage(accept: string): Promise<Answer> {
   return ann.call('POST', `/v2/datasets/${datasetId}/data`, query, { accept });
 }
 
 test.each<readonly [request: string, send: () => Promise<Answer>]>([
-  ['a page of JSON', () => page('application/json')],
-  ['a page of JSON lines', () => page('application/x-ndjson')],
-  ['a page of CSV', () => page('text/csv')],
-  ['a page of Arrow', () => page('application/vnd.apache.arrow.stream')],
+  ['a page of JSON', () => fetchPage('application/json')],
+  ['a page of JSON lines', () => fetchPage('application/x-ndjson')],
+  ['a page of CSV', () => fetchPage('text/csv')],
+  ['a page of Arrow', () => fetchPage('application/vnd.apache.arrow.stream')],
   ['a batch query', () => ann.post('/v2/batch_query', { queries: [{ dataset: datasetId, ...query }] })],
   ['a beacon', () => ann.get(`/v2/datasets/${datasetId}/beacon?${new URLSearchParams({ chromosome: '13', coordinate: '32316461', allele: 'G' })}`)],
 ])('the plan of %s is in the debug log', async (_, send) => {
@@ -46,8 +46,11 @@ test('the plan of an export is in the debug log of the worker', async () => {
   process.stderr.write = (line) => lines.push(String(line)) > 0;
   try {
     const params = { format: 'csv', params: query };
-    const created = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...params });
-    const { json } = await waitForJob(ann, `/v2/dataset_exports/${idOf(created)}`);
+    const createdExport = await ann.post('/v2/dataset_exports', {
+      dataset_id: datasetId,
+      ...params,
+    });
+    const { json } = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     expect(json['status']).toBe('completed');
     await pollUntil(() => plansIn(lines).length > 0);
     expect(plansIn(lines)).toEqual([planOf('find by sql')]);

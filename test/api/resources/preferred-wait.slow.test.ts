@@ -28,10 +28,10 @@ const { ann, server, vaultId, newDataset, newFile } = await startServerFixture({
 async function startHeldImport(): Promise<readonly [path: string, taskPath: string]> {
   const object_id = await newFile('a.json', '{"a":1}\n');
   const body = { dataset_id: await newDataset(), object_id };
-  const created = await ann.post('/v2/dataset_imports', body);
+  const createdImport = await ann.post('/v2/dataset_imports', body);
   await pollUntil(() => heldMessages.length === 1);
-  const { task_id: taskId } = (await ann.get(`/v2/dataset_imports/${idOf(created)}`)).json;
-  return [`/v2/dataset_imports/${idOf(created)}`, `/v2/tasks/${String(taskId)}`];
+  const { task_id: taskId } = (await ann.get(`/v2/dataset_imports/${idOf(createdImport)}`)).json;
+  return [`/v2/dataset_imports/${idOf(createdImport)}`, `/v2/tasks/${String(taskId)}`];
 }
 
 const getWithPreference = (path: string, prefer: string) =>
@@ -40,21 +40,21 @@ const preferenceAppliedHeader = 'preference-applied';
 
 test('a request for a job or its task is answered when the job has ended', async () => {
   const [path, taskPath] = await startHeldImport();
-  let answers = 0;
+  let answerCount = 0;
   const requests = [path, taskPath].map((one) =>
-    getWithPreference(one, 'handling=strict, wait=3600').finally(() => answers++),
+    getWithPreference(one, 'handling=strict, wait=3600').finally(() => answerCount++),
   );
   // Until the job has ended, requests without a valid wait are answered immediately with its current state.
   for (const prefer of ['wait=0', 'wait', 'wait=x', 'wait=-1', 'respond-async']) {
     const { json, headers } = await getWithPreference(path, prefer);
-    const expected = prefer === 'wait=0' ? 'wait=0' : null;
+    const expectedPreference = prefer === 'wait=0' ? 'wait=0' : null;
     expect([prefer, json['status'], headers.get(preferenceAppliedHeader)]).toEqual([
       prefer,
       'running',
-      expected,
+      expectedPreference,
     ]);
   }
-  expect(answers).toBe(0);
+  expect(answerCount).toBe(0);
   deliverMessage(heldMessages.pop()!);
   for (const { json, headers } of await Promise.all(requests))
     expect([json['status'], headers.get(preferenceAppliedHeader)]).toEqual([
@@ -68,8 +68,8 @@ test('a job that is deleted, or whose dataset is, ends the wait', async () => {
   const [path] = await startHeldImport();
   const request = getWithPreference(path, 'wait=50');
   heldMessages.pop();
-  const deleted = await ann.delete(path);
-  expect(deleted.status).toBe(200);
+  const deletionAnswer = await ann.delete(path);
+  expect(deletionAnswer.status).toBe(200);
   // The server may have handled the waiting request only after the deletion, and answers 404 in that case.
   expect([200, 404]).toContain((await request).status);
 });
@@ -77,11 +77,11 @@ test('a job that is deleted, or whose dataset is, ends the wait', async () => {
 test('a request that waits shows nothing to a user who may no longer read', async () => {
   const [path] = await startHeldImport();
   const bob = await server.user('bob');
-  const permissions = `/v2/vaults/${vaultId}/permissions`;
-  const granted = await ann.put(permissions, { user_id: bob.user.id, permission: 'read' });
+  const permissionsPath = `/v2/vaults/${vaultId}/permissions`;
+  const grantAnswer = await ann.put(permissionsPath, { user_id: bob.user.id, permission: 'read' });
   const request = bob.call('GET', path, undefined, { prefer: 'wait=50' });
   expect((await bob.get(path)).json['status']).toBe('running');
-  await ann.delete(`${permissions}/${idOf(granted)}`);
+  await ann.delete(`${permissionsPath}/${idOf(grantAnswer)}`);
   deliverMessage(heldMessages.pop()!);
   expect((await request).status).toBe(404);
 });

@@ -36,13 +36,13 @@ async function makeRaceFixture(): Promise<RaceFixture> {
   };
   const table = await ann.post('/v2/objects', { ...file, filename: 'table.csv' });
   await sendRequest('', 'PUT', String(table.json['upload_url']), 'gene\nTP53\n');
-  const empty = await ann.post('/v2/objects', { ...file, filename: 'empty.csv' });
+  const emptyFile = await ann.post('/v2/objects', { ...file, filename: 'empty.csv' });
   return {
     ...createdFixture,
     setId,
     beaconId: idOf(await ann.post('/v2/beacons', beacon)),
     tableId: idOf(table),
-    uploadUrl: String(empty.json['upload_url']),
+    uploadUrl: String(emptyFile.json['upload_url']),
   };
 }
 
@@ -74,8 +74,8 @@ const requestActions: Readonly<Record<string, RaceAction>> = {
   upload: ({ uploadUrl }) => sendRequest('', 'PUT', uploadUrl, 'gene\nTP53\n'),
   'query of a file': ({ tableId }) => ann.post(`/v2/objects/${tableId}/data`, {}),
   download: async ({ fileId }) => {
-    const address = await ann.get(`/v2/objects/${fileId}/download`);
-    return address.status === 200 ? sendRequest('', 'GET', String(address.json['download_url'])) : address;
+    const downloadAnswer = await ann.get(`/v2/objects/${fileId}/download`);
+    return downloadAnswer.status === 200 ? sendRequest('', 'GET', String(downloadAnswer.json['download_url'])) : downloadAnswer;
   },
   'view of the dataset': ({ datasetId }) => ann.get(`/v2/datasets/${datasetId}`),
   'change of the vault': ({ vaultId }) => ann.patch(`/v2/vaults/${vaultId}`, { description: 'x' }),
@@ -103,27 +103,32 @@ const missingReferenceBodyPattern =
 
 test.each(Object.entries(deleteActions))(
   `deleting the %s beside every other request is never an error of the server (seed ${seed})`,
-  async (what, remove) => {
-    const next = seededRandom(seed);
-    const rounds = Number(process.env['STRANDLAKE_CASES'] ?? 12);
-    for (let round = 0; round < rounds; round++) {
+  async (deletedKind, remove) => {
+    const random = seededRandom(seed);
+    const roundCount = Number(process.env['STRANDLAKE_CASES'] ?? 12);
+    for (let round = 0; round < roundCount; round++) {
       const fixture = await makeRaceFixture();
-      const all = [requestActions, requestActions].flatMap((each) => Object.entries(each));
-      const orders = [...all, [`deletion of the ${what}`, remove] as const, [`second deletion of the ${what}`, remove] as const]; // prettier-ignore
+      const requests = [requestActions, requestActions].flatMap((each) => Object.entries(each));
+      const actions = [
+        ...requests,
+        [`deletion of the ${deletedKind}`, remove] as const,
+        [`second deletion of the ${deletedKind}`, remove] as const,
+      ]; // prettier-ignore
       // Each request starts after a random number of turns of the event loop, so that earlier requests are at different points.
-      const starting = orders.map(async ([name, act]) => {
-        const turns = Math.floor(next() * maxEventLoopTurns);
+      const pendingAnswers = actions.map(async ([name, act]) => {
+        const turns = Math.floor(random() * maxEventLoopTurns);
         for (let turn = 0; turn < turns; turn++) await setImmediate();
         return { name, answer: await act(fixture) };
       });
-      const answers = await Promise.all(starting);
+      const answers = await Promise.all(pendingAnswers);
       for (const { name, answer } of answers) {
-        const isFine = [200, 201, 404, 409].includes(answer.status);
+        const isExpectedStatus = [200, 201, 404, 409].includes(answer.status);
         // A beacon query whose dataset has been deleted fails with a 400 (contract 14.3).
-        const isFailed = name === 'query of a beacon' && answer.status === 400;
-        const isUnknown =
-          isFailed || (answer.status === 400 && missingReferenceBodyPattern.test(answer.text));
-        expect([name, answer.status, answer.text, isFine || isUnknown]).toEqual([name, answer.status, answer.text, true]); // prettier-ignore
+        const isFailedBeaconQuery = name === 'query of a beacon' && answer.status === 400;
+        const isExpectedRefusal =
+          isFailedBeaconQuery ||
+          (answer.status === 400 && missingReferenceBodyPattern.test(answer.text));
+        expect([name, answer.status, answer.text, isExpectedStatus || isExpectedRefusal]).toEqual([name, answer.status, answer.text, true]); // prettier-ignore
       }
     }
     const errors = server.logs.filter((line) => line.includes('"event":"error"'));

@@ -10,19 +10,19 @@ const { ann, server, newDataset, runImport } = await startServerFixture();
 
 type Json = Readonly<Record<string, unknown>>;
 
-const newestCommit = async (datasetId: number): Promise<number> =>
+const newestCommitIdOf = async (datasetId: number): Promise<number> =>
   Number(listOf(await ann.get(`/v2/datasets/${datasetId}/commits?limit=1`))[0]!['id']);
 
 async function commit(dataset_id: number, records: object[], commit_mode = 'append'): Promise<number> {
   await runImport({ dataset_id, records, commit_mode });
-  return newestCommit(dataset_id);
+  return newestCommitIdOf(dataset_id);
 } // prettier-ignore
 
 async function migrate(id: number, body: object): Promise<number> {
-  const created = await ann.post('/v2/dataset_migrations', { source_id: id, target_id: id, ...body });
-  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(created)}`);
+  const createdMigration = await ann.post('/v2/dataset_migrations', { source_id: id, target_id: id, ...body });
+  const { json } = await waitForJob(ann, `/v2/dataset_migrations/${idOf(createdMigration)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
-  return newestCommit(id);
+  return newestCommitIdOf(id);
 } // prettier-ignore
 
 /** Returns the `_id`s of the records, in the order of the dataset. */
@@ -32,7 +32,7 @@ async function idsOf(datasetId: number): Promise<readonly string[]> {
 }
 
 /** Returns for each segment whether the `_id`s of its rows are in the log. */
-const knowsIds = async (datasetId: number): Promise<readonly boolean[]> =>
+const hasIdsInLog = async (datasetId: number): Promise<readonly boolean[]> =>
   (await server.store.snapshot(datasetId)).segments.map(({ idRuns }) => idRuns !== undefined);
 
 const rollBack = (id: number) => ann.post(`/v2/dataset_commits/${id}/rollback`, {});
@@ -43,61 +43,66 @@ async function expectRolledBack(id: number): Promise<void> {
 }
 
 async function expectBlockedBy(id: number, records: readonly Json[]): Promise<void> {
-  const refused = await rollBack(id);
-  expect([refused.status, refused.json['detail']]).toEqual([400, expect.stringContaining('are there again, with the same _id')]); // prettier-ignore
-  expect(refused.json['blocked_records']).toEqual(records);
+  const refusedAnswer = await rollBack(id);
+  expect([refusedAnswer.status, refusedAnswer.json['detail']]).toEqual(
+    [400, expect.stringContaining('are there again, with the same _id')],
+  ); // prettier-ignore
+  expect(refusedAnswer.json['blocked_records']).toEqual(records);
 }
 
 const fourRecords = [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }];
-const named = (ids: readonly (string | undefined)[], n = 0) => ids.map((_id) => ({ _id, n }));
+const recordsWithIds = (ids: readonly (string | undefined)[], n = 0) =>
+  ids.map((_id) => ({ _id, n }));
 
 describe('C6: a rollback is blocked by records that are there again', () => {
   test('in a segment whose ids are not in the log, until they are deleted', async () => {
     const id = await newDataset();
     await commit(id, fourRecords);
-    const all = await idsOf(id);
-    const deletion = await commit(id, named(all.slice(0, 3)), 'delete');
-    const upsert = await commit(id, named(all.slice(1, 3)), 'upsert');
-    expect(await knowsIds(id)).toEqual([true, false]);
-    await expectBlockedBy(deletion, [{ commit_id: upsert, records: 2, example_id: all[1] }]);
-    await commit(id, named([all[1]]), 'delete');
-    await expectBlockedBy(deletion, [{ commit_id: upsert, records: 1, example_id: all[2] }]);
-    await commit(id, named([all[2]]), 'delete');
-    await expectRolledBack(deletion);
-    expect(await idsOf(id)).toEqual(all);
+    const allIds = await idsOf(id);
+    const deletionId = await commit(id, recordsWithIds(allIds.slice(0, 3)), 'delete');
+    const upsertId = await commit(id, recordsWithIds(allIds.slice(1, 3)), 'upsert');
+    expect(await hasIdsInLog(id)).toEqual([true, false]);
+    await expectBlockedBy(deletionId, [{ commit_id: upsertId, records: 2, example_id: allIds[1] }]);
+    await commit(id, recordsWithIds([allIds[1]]), 'delete');
+    await expectBlockedBy(deletionId, [{ commit_id: upsertId, records: 1, example_id: allIds[2] }]);
+    await commit(id, recordsWithIds([allIds[2]]), 'delete');
+    await expectRolledBack(deletionId);
+    expect(await idsOf(id)).toEqual(allIds);
   });
 
   test('in a segment whose ids are in the log, also if another segment may have them', async () => {
     const id = await newDataset();
-    const append = await commit(id, fourRecords);
-    const all = await idsOf(id);
-    const deletion = await commit(id, named(all.slice(0, 2)), 'delete');
-    await commit(id, named(all.slice(0, 2)), 'upsert');
-    const second = await commit(id, named(all.slice(0, 2)), 'delete');
-    await expectRolledBack(deletion);
-    expect(await knowsIds(id)).toEqual([true, false]);
-    await expectBlockedBy(second, [{ commit_id: append, records: 2, example_id: all[0] }]);
-    expect(await idsOf(id)).toEqual(all);
+    const appendId = await commit(id, fourRecords);
+    const allIds = await idsOf(id);
+    const deletionId = await commit(id, recordsWithIds(allIds.slice(0, 2)), 'delete');
+    await commit(id, recordsWithIds(allIds.slice(0, 2)), 'upsert');
+    const secondDeletionId = await commit(id, recordsWithIds(allIds.slice(0, 2)), 'delete');
+    await expectRolledBack(deletionId);
+    expect(await hasIdsInLog(id)).toEqual([true, false]);
+    await expectBlockedBy(secondDeletionId, [
+      { commit_id: appendId, records: 2, example_id: allIds[0] },
+    ]);
+    expect(await idsOf(id)).toEqual(allIds);
   });
 
   test('in several segments, by the commits that wrote them last', async () => {
     const id = await newDataset();
     await commit(id, fourRecords);
     await commit(id, fourRecords);
-    const all = await idsOf(id);
-    const wanted = [all[0], all[1], all[4], all[5]];
-    const deletion = await commit(id, named(wanted), 'delete');
-    const first = await commit(id, named([all[0], all[5]]), 'upsert');
-    const second = await commit(id, named([all[1], 'other']), 'overwrite');
-    const third = await commit(id, named([all[0]], 3), 'upsert');
-    await expectBlockedBy(deletion, [
-      { commit_id: first, records: 1, example_id: all[5] },
-      { commit_id: second, records: 1, example_id: all[1] },
-      { commit_id: third, records: 1, example_id: all[0] },
+    const allIds = await idsOf(id);
+    const deletedIds = [allIds[0], allIds[1], allIds[4], allIds[5]];
+    const deletionId = await commit(id, recordsWithIds(deletedIds), 'delete');
+    const firstCommitId = await commit(id, recordsWithIds([allIds[0], allIds[5]]), 'upsert');
+    const secondCommitId = await commit(id, recordsWithIds([allIds[1], 'other']), 'overwrite');
+    const thirdCommitId = await commit(id, recordsWithIds([allIds[0]], 3), 'upsert');
+    await expectBlockedBy(deletionId, [
+      { commit_id: firstCommitId, records: 1, example_id: allIds[5] },
+      { commit_id: secondCommitId, records: 1, example_id: allIds[1] },
+      { commit_id: thirdCommitId, records: 1, example_id: allIds[0] },
     ]);
-    await commit(id, named([all[0], all[1], all[5]]), 'delete');
-    await expectRolledBack(deletion);
-    expect((await idsOf(id)).toSorted()).toEqual([...all, 'other'].toSorted());
+    await commit(id, recordsWithIds([allIds[0], allIds[1], allIds[5]]), 'delete');
+    await expectRolledBack(deletionId);
+    expect((await idsOf(id)).toSorted()).toEqual([...allIds, 'other'].toSorted());
   });
 
   test('more of them than one query takes', async () => {
@@ -108,16 +113,18 @@ describe('C6: a rollback is blocked by records that are there again', () => {
         id,
         Array.from({ length: 2_750 }, (_, n) => ({ n: from + n })),
       );
-    const before = await newestCommit(id);
-    const all = await idsOf(id);
-    const deletion = await migrate(id, { commit_mode: 'delete', source_params: { filters: [['n__gte', 100]] } }); // prettier-ignore
-    const readded = await migrate(id, { commit_mode: 'overwrite', source_params: { as_of: before, filters: [['n__gte', 200]] } }); // prettier-ignore
+    const appendId = await newestCommitIdOf(id);
+    const allIds = await idsOf(id);
+    const deletionId = await migrate(id, { commit_mode: 'delete', source_params: { filters: [['n__gte', 100]] } }); // prettier-ignore
+    const overwriteId = await migrate(id, { commit_mode: 'overwrite', source_params: { as_of: appendId, filters: [['n__gte', 200]] } }); // prettier-ignore
     expect(await idsOf(id)).toHaveLength(count - 100);
-    await expectBlockedBy(deletion, [{ commit_id: readded, records: count - 200, example_id: all[200] }]); // prettier-ignore
+    await expectBlockedBy(deletionId, [{ commit_id: overwriteId, records: count - 200, example_id: allIds[200] }]); // prettier-ignore
     await migrate(id, { commit_mode: 'delete', source_params: { filters: [['n__gte', 201]] } });
-    await expectBlockedBy(deletion, [{ commit_id: readded, records: 1, example_id: all[200] }]);
+    await expectBlockedBy(deletionId, [
+      { commit_id: overwriteId, records: 1, example_id: allIds[200] },
+    ]);
     await migrate(id, { commit_mode: 'delete', source_params: { filters: [['n', 200]] } });
-    await expectRolledBack(deletion);
-    expect(await idsOf(id)).toEqual(all);
+    await expectRolledBack(deletionId);
+    expect(await idsOf(id)).toEqual(allIds);
   });
 });

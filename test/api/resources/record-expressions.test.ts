@@ -16,8 +16,8 @@ async function newDataset(fields: readonly object[] = []): Promise<number> {
   return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${Math.random()}`, fields })); // prettier-ignore
 }
 
-async function importRecords(source: readonly object[] | number, more: object, into?: number): Promise<CompletedImport> {
-  const datasetId = into ?? (await newDataset());
+async function importRecords(source: readonly object[] | number, more: object, targetDatasetId?: number): Promise<CompletedImport> {
+  const datasetId = targetDatasetId ?? (await newDataset());
   const sourceParams = typeof source === 'number' ? { object_id: source } : { data_records: source };
   const body = { dataset_id: datasetId, entity_params: { disable: true }, ...sourceParams, ...more };
   const json = await runImport(body);
@@ -70,14 +70,14 @@ test('explode makes one record of each element; the fields are no lists any more
 });
 
 test('melt, records that are dropped, and transient fields', async () => {
-  const melted = await importRecords(
+  const meltedImport = await importRecords(
     [{ sample: 's', t0: 1, t1: 2 }],
     annotateWith(
       postExpression("melt(record, fields=['t0', 't1'], key_field='time', value_field='dose')"),
       [{ name: 'twice', expression: 'record.t1 * 2', is_transient: true }],
     ),
   );
-  expect(await fetchStoredRecords(melted.datasetId)).toEqual([
+  expect(await fetchStoredRecords(meltedImport.datasetId)).toEqual([
     { sample: 's', time: 't0', dose: 1 },
     { sample: 's', time: 't1', dose: 2 },
   ]);
@@ -94,7 +94,7 @@ test('melt, records that are dropped, and transient fields', async () => {
   expect(keptImport.metadata['receipt']).toMatchObject({ records_read: 10, records_stored: 4, records_made: -6 }); // prettier-ignore
 });
 
-test('declared types of the dataset hold for what is made', async () => {
+test('declared types of the dataset hold for the records that expressions produce', async () => {
   const datasetId = await newDataset([{ name: 'n', data_type: 'string' }, { name: 'x', data_type: 'long' }]); // prettier-ignore
   const { metadata } = await importRecords([{ n: [7, 8], x: 'a' }], annotateWith(preExpression("explode(record, fields=['n'])")), datasetId); // prettier-ignore
   const errors = { x: expect.any(String) as unknown };
@@ -117,24 +117,26 @@ test('an error leaves the record as it is, with the message', async () => {
 });
 
 test('chunks do not matter: a file of several chunks gives what each record gives', async () => {
-  const rows = 24_000;
-  const last = rows - 1;
-  const lines = Array.from({ length: rows }, (_, i) =>
-    JSON.stringify({ i, tags: i % 4 === 0 ? [] : Array.from({ length: i % 4 }, (_x, k) => `${i}-${k}`), v: i === last ? 'end' : i, pad: 'x'.repeat(250) }),
+  const recordCount = 24_000;
+  const lastIndex = recordCount - 1;
+  const lines = Array.from({ length: recordCount }, (_, i) =>
+    JSON.stringify({ i, tags: i % 4 === 0 ? [] : Array.from({ length: i % 4 }, (_x, k) => `${i}-${k}`), v: i === lastIndex ? 'end' : i, pad: 'x'.repeat(250) }),
   ); // prettier-ignore
-  const file = await newFile('many.json', `${lines.join('\n')}\n`);
-  const { datasetId, metadata } = await importRecords(file, annotateWith(preExpression("explode(record, fields=['tags'])"), [
+  const fileId = await newFile('many.json', `${lines.join('\n')}\n`);
+  const { datasetId, metadata } = await importRecords(fileId, annotateWith(preExpression("explode(record, fields=['tags'])"), [
     { name: 'pad', is_transient: true },
   ])); // prettier-ignore
-  const expectedCount = Array.from({ length: rows }, (_, i) => Math.max(1, i % 4)).reduce((a, b) => a + b, 0);
-  expect(metadata['receipt']).toMatchObject({ records_read: rows, records_stored: expectedCount, records_made: expectedCount - rows });
-  const count = async (filters: unknown): Promise<unknown> =>
+  const expectedCount = Array.from({ length: recordCount }, (_, i) => Math.max(1, i % 4)).reduce((a, b) => a + b, 0);
+  expect(metadata['receipt']).toMatchObject({
+    records_read: recordCount, records_stored: expectedCount, records_made: expectedCount - recordCount,
+  });
+  const fetchCount = async (filters: unknown): Promise<unknown> =>
     (await ann.post(`/v2/datasets/${datasetId}/data`, { filters, limit: 0 })).json['total'];
-  expect(await count([])).toBe(expectedCount);
-  expect(await count([['tags', '23999-2']])).toBe(1);
-  expect(await count([['v', '1234']])).toBe(2);
-  const ids = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0, facets: { _id: { facet_type: 'count' } } });
-  expect((ids.json['facets'] as Record<string, unknown>)['_id']).toBe(expectedCount);
+  expect(await fetchCount([])).toBe(expectedCount);
+  expect(await fetchCount([['tags', '23999-2']])).toBe(1);
+  expect(await fetchCount([['v', '1234']])).toBe(2);
+  const idFacet = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0, facets: { _id: { facet_type: 'count' } } });
+  expect((idFacet.json['facets'] as Record<string, unknown>)['_id']).toBe(expectedCount);
   const page = await ann.post(`/v2/datasets/${datasetId}/data`, { fields: ['i', 'tags', 'v'], limit: 5, offset: expectedCount - 5 });
   expect(page.json['results']).toEqual([
     { i: 23997, tags: '23997-0', v: '23997' },
@@ -149,8 +151,8 @@ test('records that replace others keep their ids', async () => {
   const ids = (json['results'] as Record<string, unknown>[]).map((record) => record['_id']);
   const changedRecords = ids.map((_id, i) => ({ _id, n: (i + 1) * 10 }));
   await importRecords(changedRecords, { commit_mode: 'upsert', ...annotateWith(postExpression('{**record, "n": record.n + 1}')) }, datasetId); // prettier-ignore
-  const after = await ann.post(`/v2/datasets/${datasetId}/data`, { fields: ['_id', 'n'] });
-  expect(after.json['results']).toEqual(ids.map((_id, i) => ({ _id, n: (i + 1) * 10 + 1 })));
+  const pageAfter = await ann.post(`/v2/datasets/${datasetId}/data`, { fields: ['_id', 'n'] });
+  expect(pageAfter.json['results']).toEqual(ids.map((_id, i) => ({ _id, n: (i + 1) * 10 + 1 })));
 });
 
 test('a dry run tells what would be stored', async () => {

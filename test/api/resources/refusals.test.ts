@@ -33,7 +33,7 @@ beforeAll(async () => {
   await ann.put('/v1/user/password', { password: 'a long phrase of her own' });
   const create = async (path: string, body: object, client = ann): Promise<number> =>
     idOf(await client.post(path, body));
-  const inVault = (body: object): Promise<number> => create('/v2/objects', { vault_id: vaultId, ...body }); // prettier-ignore
+  const createInVault = (body: object): Promise<number> => create('/v2/objects', { vault_id: vaultId, ...body }); // prettier-ignore
   const [D, D2] = [await newDataset(), await newDataset()];
   const records = [{ gene: 'TP53', n: 1 }];
   const target_fields = [{ name: 'gene', entity_type: 'gene' }];
@@ -42,19 +42,20 @@ beforeAll(async () => {
   const T = await newFile('table.csv', 'gene\nTP53\n');
   const P = await create('/v2/dataset_exports', { dataset_id: D, format: 'json' });
   await waitForJob(ann, `/v2/dataset_exports/${P}`);
-  const parts = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'parts', size: 100 }); // prettier-ignore
+  const partsFile =
+    await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'parts', size: 100 }); // prettier-ignore
   const BS = await create('/v2/beacon_sets', { title: 'Set', is_shared: true });
   const target = { object_type: 'file', id: T };
   const APP = await create('/v2/applications', { name: 'App', redirect_uris: 'https://a.org/' });
   const invite = async (body: object) => (await boss.post('/v1/invitations', body)).json;
-  const revoked = await invite({});
-  await boss.delete(`/v1/invitations/${String(revoked['id'])}`);
-  const [personal] = listOf(await ann.get('/v2/vaults?vault_type=personal'));
+  const revokedInvitation = await invite({});
+  await boss.delete(`/v1/invitations/${String(revokedInvitation['id'])}`);
+  const [personalVault] = listOf(await ann.get('/v2/vaults?vault_type=personal'));
   const [field] = listOf(await ann.get(`/v2/datasets/${D}/fields?name=gene`));
   const [commitField] = listOf(await ann.get(`/v2/datasets/${D}/fields?name=_commit`));
   const [commit] = listOf(await ann.get(`/v2/datasets/${D}/commits`));
   const owner = await server.catalog.users.byEmail('owner@acme.org');
-  const F = await inVault({ object_type: 'folder', filename: 'folder' });
+  const F = await createInVault({ object_type: 'folder', filename: 'folder' });
   await server.catalog.globalBeacons.enable(D, ann.user.id);
   const job = {
     datasetId: D,
@@ -63,26 +64,26 @@ beforeAll(async () => {
     format: 'json',
     params: {},
   };
-  const { row: canceled } = await server.catalog.exports.create(
+  const { row: canceledExport } = await server.catalog.exports.create(
     job as Parameters<typeof server.catalog.exports.create>[0],
   );
-  await server.catalog.tasks.cancel(canceled.taskId!);
+  await server.catalog.tasks.cancel(canceledExport.taskId!);
   const OLDEXPORT = await create('/v2/dataset_exports', { dataset_id: D, format: 'json' });
   await waitForJob(ann, `/v2/dataset_exports/${OLDEXPORT}`);
   await server.catalog.exports.update(OLDEXPORT, { provenance: null }); // as an export of an early release is stored
-  const signed = (method: 'GET' | 'PUT', path: string): string =>
+  const signUrl = (method: 'GET' | 'PUT', path: string): string =>
     urlSigner(server.key).sign(method, `${path}user=${ann.user.id}`, Date.now() + 3_600_000);
   valuesByName = {
-    FOLDERUPLOAD: signed('PUT', `/v2/uploads/${F}/1?`),
-    PARTUPLOAD: signed('PUT', `/v2/uploads/${idOf(parts)}/parts/9?version=1&`),
-    CANCELED: canceled.id,
-    CANCELEDURL: signed(
+    FOLDERUPLOAD: signUrl('PUT', `/v2/uploads/${F}/1?`),
+    PARTUPLOAD: signUrl('PUT', `/v2/uploads/${idOf(partsFile)}/parts/9?version=1&`),
+    CANCELED: canceledExport.id,
+    CANCELEDURL: signUrl(
       'GET',
-      `/v2/downloads/exports/${canceled.id}?response-content-disposition=f&`,
+      `/v2/downloads/exports/${canceledExport.id}?response-content-disposition=f&`,
     ),
     OLDEXPORT,
     V: vaultId,
-    PERSONAL: personal!['id'],
+    PERSONAL: personalVault!['id'],
     D,
     D2,
     I,
@@ -92,10 +93,10 @@ beforeAll(async () => {
     COMMITFIELD: commitField!['id'],
     C: commit!['id'],
     F,
-    E: await inVault({ object_type: 'file', filename: 'empty.csv' }),
-    S: await inVault({ object_type: 'shortcut', filename: 'shortcut', target }),
-    M: idOf(parts),
-    U: parts.json['upload_id'],
+    E: await createInVault({ object_type: 'file', filename: 'empty.csv' }),
+    S: await createInVault({ object_type: 'shortcut', filename: 'shortcut', target }),
+    M: idOf(partsFile),
+    U: partsFile.json['upload_id'],
     Q: await create('/v2/saved_queries', { name: 'query', is_shared: true }),
     TPL: await create('/v2/dataset_templates', { name: 'template' }),
     BS,
@@ -103,7 +104,7 @@ beforeAll(async () => {
     G: await create('/v1/groups', { name: 'Readers' }, boss),
     APP,
     SECRET: (await ann.get(`/v2/applications/${APP}/secret`)).json['client_secret'],
-    REVOKED: revoked['id'],
+    REVOKED: revokedInvitation['id'],
     CODE: (await invite({}))['code'],
     BOUND: (await invite({ email: 'eve@acme.org' }))['code'],
     ANN: ann.user.id,

@@ -33,8 +33,10 @@ test('the file of a commit that is not written in time, or not at all, is a 400 
   let answer: Answer | undefined;
   const download = ann.get(path).then((one) => (answer = one));
   await pollUntil(async () => {
-    for (const waiting of listOf(await ann.get(`/v2/datasets/${id}/exports?status=queued,running`)))
-      await ann.patch(`/v2/dataset_exports/${String(waiting['id'])}`, { status: 'canceled' });
+    for (const waitingExport of listOf(
+      await ann.get(`/v2/datasets/${id}/exports?status=queued,running`),
+    ))
+      await ann.patch(`/v2/dataset_exports/${String(waitingExport['id'])}`, { status: 'canceled' });
     return answer;
   });
   holdableWorker.release();
@@ -52,11 +54,11 @@ test('an expression of a job asks nothing for a user who was removed meanwhile',
   holdableWorker.hold('import');
   const target_fields = [{ name: 'x', expression: `dataset_count(${dataset_id})` }];
   const records = [{ n: 1 }];
-  const pending = ben.post('/v2/dataset_imports', { dataset_id, records, target_fields });
+  const pendingImport = ben.post('/v2/dataset_imports', { dataset_id, records, target_fields });
   await pollUntil(() => holdableWorker.held.length === 1);
   expect((await adminClient.delete(`/v1/users/${ben.user.id}`)).status).toBe(200);
   holdableWorker.release();
-  const { json } = await pending;
+  const { json } = await pendingImport;
   expect([json['status'], json['error_message']]).toEqual([
     'failed',
     'the user who created this task is not active any more',
@@ -80,14 +82,14 @@ test('a shared beacon fails once its owner was removed', async () => {
 test('files that are gone from the disk are a 404 by an address that was signed for them', async () => {
   const fields = [{ name: 'n', data_type: 'boolean' }];
   const id = await newDataset({ fields });
-  const rejecting = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 'x' }] });
+  const rejectedImport = await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n: 'x' }] });
   const exportId = idOf(await ann.post('/v2/dataset_exports', { dataset_id: id, format: 'json' }));
   await waitForJob(ann, `/v2/dataset_exports/${exportId}`);
   const paths = [
-    `/v2/dataset_imports/${idOf(rejecting)}/rejected?redirect=`,
+    `/v2/dataset_imports/${idOf(rejectedImport)}/rejected?redirect=`,
     `/v2/dataset_exports/${exportId}/download?redirect=`,
   ];
-  for (const [i, folder] of [join(server.data.rejectedLines(idOf(rejecting)), '..'), server.data.exports].entries()) {
+  for (const [i, folder] of [join(server.data.rejectedLines(idOf(rejectedImport)), '..'), server.data.exports].entries()) {
     const url = String((await ann.get(paths[i]!)).json['url']);
     expect((await fetch(url)).status).toBe(200);
     for (const name of await readdir(folder)) await rm(join(folder, name));

@@ -19,17 +19,17 @@ test('a dataset that lacks a log entry takes no imports, queries and changes of 
   for (const task of tasks) await scheduler.wait(task.id);
   await scheduler.close();
   await lake.close();
-  const entry = data.logEntry(id, 1);
-  const bytes = await readFile(entry);
-  await rm(entry);
+  const entryPath = data.logEntry(id, 1);
+  const entryBytes = await readFile(entryPath);
+  await rm(entryPath);
 
   const server = await startServer({ folder: data.root, scheduler: { recoverMs: 5 } });
   try {
     const { secret } = await server.catalog.tokens.create({ userId: user.id }, server.key);
     const ann = clientFor(server.url, user, secret);
-    const append = { dataset_id: id, records: [{ n: 3 }] };
+    const appendBody = { dataset_id: id, records: [{ n: 3 }] };
     const reason = /unavailable .*: .*log entry 00000000000000000001\.json is missing/;
-    const refusedAnswer = await ann.post('/v2/dataset_imports', append);
+    const refusedAnswer = await ann.post('/v2/dataset_imports', appendBody);
     expect([refusedAnswer.status, refusedAnswer.json]).toEqual([
       400,
       { dataset_id: [expect.stringMatching(reason)] },
@@ -60,13 +60,13 @@ test('a dataset that lacks a log entry takes no imports, queries and changes of 
         400,
         { detail: expect.stringMatching(reason) },
       ]);
-    const availabilityOf = async (): Promise<unknown> =>
+    const fetchAvailability = async (): Promise<unknown> =>
       (await ann.get(`/v2/datasets/${id}`)).json['availability'];
-    expect(await availabilityOf()).toBe('unavailable');
-    await writeFile(entry, bytes);
-    await pollUntil(async () => (await availabilityOf()) === 'available');
-    const done = await ann.post('/v2/dataset_imports', append);
-    expect(done.json).toMatchObject({ status: 'completed' });
+    expect(await fetchAvailability()).toBe('unavailable');
+    await writeFile(entryPath, entryBytes);
+    await pollUntil(async () => (await fetchAvailability()) === 'available');
+    const appendAnswer = await ann.post('/v2/dataset_imports', appendBody);
+    expect(appendAnswer.json).toMatchObject({ status: 'completed' });
     const { json } = await ann.post(`/v2/datasets/${id}/data`, { fields: ['n'], ordering: ['n'] });
     expect(json['results']).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
     expect(await server.store.version(id)).toBe(2);
@@ -77,35 +77,35 @@ test('a dataset that lacks a log entry takes no imports, queries and changes of 
 });
 
 /** A server that a test closes while the catalogue cannot be written. */
-const failing = await startServerFixture({ scheduler: { retryMs: 5, report: () => {} } });
+const failingFixture = await startServerFixture({ scheduler: { retryMs: 5, report: () => {} } });
 
 test('no request changes the fields of a dataset whose log has a commit that the catalogue lacks', async () => {
-  const dataset_id = await failing.newDataset({ fields: [{ name: 'gene' }] });
-  const [field] = listOf(await failing.ann.get(`/v2/datasets/${dataset_id}/fields`));
+  const dataset_id = await failingFixture.newDataset({ fields: [{ name: 'gene' }] });
+  const [field] = listOf(await failingFixture.ann.get(`/v2/datasets/${dataset_id}/fields`));
   const path = `/v2/dataset_fields/${String(field?.['id'])}`;
-  const { catalog, scheduler } = failing.server;
+  const { catalog, scheduler } = failingFixture.server;
   const { publish } = catalog;
-  const logged = Promise.withResolvers<void>();
+  const commitLogged = Promise.withResolvers<void>();
   catalog.publish = () => {
-    logged.resolve();
+    commitLogged.resolve();
     return Promise.reject(new Error('the disk fails'));
   };
   const records = [{ gene: 'BRCA2' }];
-  const created = failing.ann.post('/v2/dataset_imports', { dataset_id, records });
-  await logged.promise;
+  const pendingImport = failingFixture.ann.post('/v2/dataset_imports', { dataset_id, records });
+  await commitLogged.promise;
   await scheduler.close(); // leaves the commit to the next start
-  await created;
+  await pendingImport;
   catalog.publish = publish;
   const answers = [
-    await failing.ann.post('/v2/dataset_fields', { dataset_id, name: 'other' }),
-    await failing.ann.patch(path, { data_type: 'integer' }),
-    await failing.ann.delete(path),
+    await failingFixture.ann.post('/v2/dataset_fields', { dataset_id, name: 'other' }),
+    await failingFixture.ann.patch(path, { data_type: 'integer' }),
+    await failingFixture.ann.delete(path),
   ];
   const detail = expect.stringContaining('the next start of the server completes it');
   for (const { status, json } of answers) expect([status, json]).toEqual([409, { detail }]);
-  await failing.restart();
-  const { json } = await failing.ann.get(path);
+  await failingFixture.restart();
+  const { json } = await failingFixture.ann.get(path);
   expect(json).toMatchObject({ data_type: 'string', is_valid: true });
-  expect(await failing.total(dataset_id)).toBe(1);
-  expect((await failing.ann.patch(path, { title: 'Gene' })).status).toBe(200);
+  expect(await failingFixture.total(dataset_id)).toBe(1);
+  expect((await failingFixture.ann.patch(path, { title: 'Gene' })).status).toBe(200);
 });

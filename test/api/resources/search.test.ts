@@ -10,7 +10,7 @@ let dee: Client;
 let vaultId: number;
 let runsFolderId: number;
 let datasetId: number;
-let secretObjectId: number;
+let secretVaultId: number;
 /** A word that occurs only in data that bob must not see (threat A3). */
 const secretWord = 'zyzzyva';
 
@@ -35,10 +35,10 @@ beforeAll(async () => {
   );
   await postObject({ object_type: 'file', filename: 'reads of run.vcf', parent_object_id: runsFolderId, description: 'a test of a file' }); // prettier-ignore
   await grantPermission(server, vaultId, bob, 'read');
-  secretObjectId = idOf(await ann.post('/v2/vaults', { name: secretWord, tags: [secretWord], description: secretWord })); // prettier-ignore
-  await ann.post('/v2/objects', { vault_id: secretObjectId, object_type: 'folder', filename: secretWord, tags: [secretWord] }); // prettier-ignore
+  secretVaultId = idOf(await ann.post('/v2/vaults', { name: secretWord, tags: [secretWord], description: secretWord })); // prettier-ignore
+  await ann.post('/v2/objects', { vault_id: secretVaultId, object_type: 'folder', filename: secretWord, tags: [secretWord] }); // prettier-ignore
   await ann.post('/v2/objects', {
-    vault_id: secretObjectId,
+    vault_id: secretVaultId,
     object_type: 'folder',
     filename: 'runs',
   });
@@ -88,13 +88,13 @@ test('a result has the keys that clients read, and a page says where the next on
   });
   const allDocuments = await searchObjects(bob);
   expect([allDocuments.total, allDocuments.offset]).toEqual([5, null]);
-  const pages = [];
+  const pagedResults = [];
   for (let offset: unknown = 0; offset !== null;) {
     const page = await searchObjects(bob, { limit: 2, offset });
-    pages.push(...(page.results as readonly SearchResult[]));
+    pagedResults.push(...(page.results as readonly SearchResult[]));
     offset = page.offset;
   }
-  expect(pages).toEqual(allDocuments.results);
+  expect(pagedResults).toEqual(allDocuments.results);
 });
 
 test('what the Python client sends works (GlobalSearch)', async () => {
@@ -116,9 +116,13 @@ test('what the Python client sends works (GlobalSearch)', async () => {
     [{ query: 'full_path:*GRCH3?' }, ['acme:Lab:/runs/Variants-GRCH37']],
   ]; // prettier-ignore
   for (const [body, paths] of cases) expect([body, await searchPaths(bob, body)]).toEqual([body, paths]); // prettier-ignore
-  const counts = { type: {}, tags: { limit: 1 }, id: { facet_type: 'count' } };
-  const faceted = await searchObjects(bob, { limit: 0, facets: counts, include_vaults: true });
-  expect(faceted).toMatchObject({
+  const facetRequests = { type: {}, tags: { limit: 1 }, id: { facet_type: 'count' } };
+  const facetedResult = await searchObjects(bob, {
+    limit: 0,
+    facets: facetRequests,
+    include_vaults: true,
+  });
+  expect(facetedResult).toMatchObject({
     results: [],
     offset: null,
     facets: {
@@ -139,12 +143,12 @@ test('what the Python client sends works (GlobalSearch)', async () => {
 });
 
 test('what fits better comes first, and equals come in one order', async () => {
-  const vault = idOf(await dee.post('/v2/vaults', { name: 'Ranks' }));
+  const ranksVaultId = idOf(await dee.post('/v2/vaults', { name: 'Ranks' }));
   for (const filename of ['apple and much else that is not asked for', 'pear apple', 'apple', 'pear', 'apple apple']) {
-    await dee.post('/v2/objects', { vault_id: vault, object_type: 'folder', filename });
+    await dee.post('/v2/objects', { vault_id: ranksVaultId, object_type: 'folder', filename });
   } // prettier-ignore
-  const found = await searchPaths(dee, { query: 'apple pear' });
-  expect(found.map((path) => String(path).split('/')[1])).toEqual([
+  const foundPaths = await searchPaths(dee, { query: 'apple pear' });
+  expect(foundPaths.map((path) => String(path).split('/')[1])).toEqual([
     'pear apple',
     'apple apple',
     'pear',
@@ -152,7 +156,7 @@ test('what fits better comes first, and equals come in one order', async () => {
     'apple and much else that is not asked for',
   ]);
   for (let i = 0; i < 3; i++)
-    expect(await searchPaths(dee, { query: 'apple pear' })).toEqual(found);
+    expect(await searchPaths(dee, { query: 'apple pear' })).toEqual(foundPaths);
 });
 
 describe('nothing of what the caller may not read is found (A2, A3)', () => {
@@ -163,7 +167,7 @@ describe('nothing of what the caller may not read is found (A2, A3)', () => {
       { query: `${secretWord}*` },
       { query: `NOT ${secretWord}` },
       { filters: [['vault', secretWord]] },
-      { filters: [['vault_id', secretObjectId]] },
+      { filters: [['vault_id', secretVaultId]] },
       { filters: [['path__prefix', `acme:${secretWord}`]] },
       { filters: [{ not: ['name', 'x'] }], vault_scope: 'any' },
       { vault_scope: 'access', filters: [['tags', secretWord]] },
@@ -172,7 +176,7 @@ describe('nothing of what the caller may not read is found (A2, A3)', () => {
     ]; // prettier-ignore
     for (const body of bodies) {
       const { text } = await bob.post('/v2/search', body);
-      expect([body, text.includes(secretWord), text.includes(`"vault_id":${secretObjectId},`)]).toEqual([body, false, false]); // prettier-ignore
+      expect([body, text.includes(secretWord), text.includes(`"vault_id":${secretVaultId},`)]).toEqual([body, false, false]); // prettier-ignore
     }
     expect(await searchObjects(bob, { query: secretWord })).toMatchObject({
       total: 0,
@@ -183,9 +187,9 @@ describe('nothing of what the caller may not read is found (A2, A3)', () => {
   });
 
   test('a right counts from the moment it is given, and no longer than it is held', async () => {
-    await grantPermission(server, secretObjectId, bob, 'read');
+    await grantPermission(server, secretVaultId, bob, 'read');
     expect(await searchObjects(bob, { query: secretWord })).toMatchObject({ total: 3 });
-    await server.catalog.vaultPermissions.grant(secretObjectId, { userId: bob.user.id }, null);
+    await server.catalog.vaultPermissions.grant(secretVaultId, { userId: bob.user.id }, null);
     expect(await searchObjects(bob, { query: secretWord })).toMatchObject({ total: 0 });
   });
 
@@ -208,10 +212,10 @@ test('changes show at once', async () => {
     const name = `Quick ${i}`;
     const id = idOf(await dee.post('/v2/vaults', { name }));
     expect(await searchPaths(dee, { filters: [['name', name]] })).toEqual([`other:${name}`]);
-    const folder = idOf(await dee.post('/v2/objects', { vault_id: id, object_type: 'folder', filename: 'f' })); // prettier-ignore
-    await dee.post('/v2/objects', { vault_id: id, object_type: 'folder', filename: 'g', parent_object_id: folder }); // prettier-ignore
+    const folderId = idOf(await dee.post('/v2/objects', { vault_id: id, object_type: 'folder', filename: 'f' })); // prettier-ignore
+    await dee.post('/v2/objects', { vault_id: id, object_type: 'folder', filename: 'g', parent_object_id: folderId }); // prettier-ignore
     expect(await searchPaths(dee, { query: `vault:"${name}" AND name:g` })).toEqual([`other:${name}:/f/g`]); // prettier-ignore
-    await dee.patch(`/v2/objects/${folder}`, { filename: 'renamed', tags: ['new'] });
+    await dee.patch(`/v2/objects/${folderId}`, { filename: 'renamed', tags: ['new'] });
     expect(await searchPaths(dee, { query: `renamed AND name:g AND vault:"${name}"` })).toEqual([`other:${name}:/renamed/g`]); // prettier-ignore
     expect(await searchObjects(dee, { filters: [['tags', 'new']], limit: 0 })).toMatchObject({
       total: 1,
@@ -224,7 +228,7 @@ test('changes show at once', async () => {
 describe('entities are looked for in datasets with a global beacon (contract 14.4)', () => {
   let ids: number[];
   const names = ['One', 'Two', 'Plain', 'Hidden', 'Off'];
-  const records: readonly (readonly object[])[] = [
+  const recordsByDataset: readonly (readonly object[])[] = [
     [{ gene: 'BRCA2', sample: 'S1' }, { gene: 'BRCA2', sample: 'S1' }, { gene: 'TP53', sample: 'S2' }],
     [{ gene: 'brca2', sample: 'S3' }, { gene: 'KRAS', sample: 'S1' }],
     [{ word: 'BRCA2' }],
@@ -233,24 +237,24 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
   ]; // prettier-ignore
 
   beforeAll(async () => {
-    const bodiesWithText = [vaultId, vaultId, vaultId, secretObjectId, vaultId];
+    const vaultIds = [vaultId, vaultId, vaultId, secretVaultId, vaultId];
     ids = [];
     for (const [i, filename] of names.entries()) {
       const object = {
-        vault_id: bodiesWithText[i],
+        vault_id: vaultIds[i],
         object_type: 'dataset',
         filename,
         tags: ['entities'],
       };
       const id = idOf(await ann.post('/v2/objects', object));
       ids.push(id);
-      for (const name of Object.keys(records[i]![0]!)) {
+      for (const name of Object.keys(recordsByDataset[i]![0]!)) {
         const entity = name === 'word' ? {} : { entity_type: name };
         await ann.post('/v2/dataset_fields', { dataset_id: id, name, data_type: 'string', ...entity }); // prettier-ignore
       }
       const importAnswer = await ann.post('/v2/dataset_imports', {
         dataset_id: id,
-        records: records[i],
+        records: recordsByDataset[i],
       });
       await waitForJob(ann, `/v2/dataset_imports/${idOf(importAnswer)}`);
       if (filename !== 'Off') expect((await ann.post(`/v2/objects/${id}/beacon`)).status).toBe(200);
@@ -330,8 +334,10 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
   test('subjects are the samples of the records found, counted and told on request', async () => {
     const entities = [['gene', 'BRCA2']];
     const entityAnswer = await searchObjects(bob, { entities, include_subjects: true, limit: 0 });
-    const subject = (name: string, i: number): object => ({ subject: name, access: true, dataset_id: ids[i], dataset_path: `acme:Lab:/${names[i]}` }); // prettier-ignore
-    expect(entityAnswer).toMatchObject({ total: 2, subjects: [subject('S1', 0), subject('S3', 1)], subjects_count: 2 }); // prettier-ignore
+    const subjectOf = (name: string, i: number): object => ({ subject: name, access: true, dataset_id: ids[i], dataset_path: `acme:Lab:/${names[i]}` }); // prettier-ignore
+    expect(entityAnswer).toMatchObject({
+      total: 2, subjects: [subjectOf('S1', 0), subjectOf('S3', 1)], subjects_count: 2,
+    }); // prettier-ignore
     expect((await bob.post('/v2/search', { entities, include_all_subjects: true })).text).not.toContain(secretWord); // prettier-ignore
     expect(await searchObjects(ann, { entities, include_subjects: true })).toMatchObject({
       subjects_count: 3,
@@ -347,7 +353,7 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
       include_subjects: true,
     };
     expect(await searchObjects(bob, bothEntities)).toMatchObject({
-      subjects: [subject('S2', 0), subject('S1', 1)],
+      subjects: [subjectOf('S2', 0), subjectOf('S1', 1)],
     });
   });
 
@@ -361,15 +367,19 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
     expect((await bob.post(path)).status).toBe(403);
     expect((await dee.get(path)).json).toEqual({ detail: 'Not found' });
     expect((await ann.post(`/v2/objects/${runsFolderId}/beacon`)).status).toBe(404);
-    const enabled = (await ann.post(path)).json;
-    expect(enabled).toEqual({ id: expect.any(Number), datastore_id: 1, dataset_id: ids[4], granularity: 'none', status: 'completed', progress_percent: 100, is_deleted: false }); // prettier-ignore
-    expect((await ann.post(path)).json).toEqual(enabled);
-    expect((await bob.get(path)).json).toEqual(enabled);
-    expect((await bob.get(`/v2/objects/${ids[4]}`)).json['global_beacon']).toEqual(enabled);
+    const enabledBeacon = (await ann.post(path)).json;
+    expect(enabledBeacon).toEqual({ id: expect.any(Number), datastore_id: 1, dataset_id: ids[4], granularity: 'none', status: 'completed', progress_percent: 100, is_deleted: false }); // prettier-ignore
+    expect((await ann.post(path)).json).toEqual(enabledBeacon);
+    expect((await bob.get(path)).json).toEqual(enabledBeacon);
+    expect((await bob.get(`/v2/objects/${ids[4]}`)).json['global_beacon']).toEqual(enabledBeacon);
     expect((await bob.get(`/v2/objects/${runsFolderId}`)).json['global_beacon']).toBe(null);
     expect(await namesOf(bob, { entities: [['sample', 's9']] })).toEqual(['Off']);
-    const disabled = await ann.delete(path);
-    expect(disabled.json).toEqual({ ...enabled, status: 'destroying', is_deleted: true });
+    const disableAnswer = await ann.delete(path);
+    expect(disableAnswer.json).toEqual({
+      ...enabledBeacon,
+      status: 'destroying',
+      is_deleted: true,
+    });
     expect((await ann.delete(path)).status).toBe(404);
     expect(await namesOf(bob, { entities: [['sample', 's9']] })).toEqual([]);
     await ann.post(path);
@@ -420,7 +430,7 @@ describe('bad requests are named', () => {
 });
 
 test('hostile texts are values or mistakes, in every place (Q1, Q2)', async () => {
-  const before = (await ann.get('/v2/objects?limit=1000')).text;
+  const objectsBefore = (await ann.get('/v2/objects?limit=1000')).text;
   // Each text is tested in one part of a search; test/engine/search tests each text in all parts.
   for (const [i, text] of hostileTexts.entries()) {
     const { status } = await bob.post(
@@ -429,14 +439,14 @@ test('hostile texts are values or mistakes, in every place (Q1, Q2)', async () =
     );
     expect([text.slice(0, 40), [200, 400].includes(status)]).toEqual([text.slice(0, 40), true]);
   }
-  expect((await ann.get('/v2/objects?limit=1000')).text).toBe(before);
+  expect((await ann.get('/v2/objects?limit=1000')).text).toBe(objectsBefore);
   expect(Object.keys(Object.prototype)).toEqual([]);
 });
 
 test('patterns that explode elsewhere end (Q3)', async () => {
   const filename = `${'a'.repeat(900)}b`;
-  const vault = idOf(await dee.post('/v2/vaults', { name: 'Heavy' }));
-  await dee.post('/v2/objects', { vault_id: vault, object_type: 'folder', filename });
+  const heavyVaultId = idOf(await dee.post('/v2/vaults', { name: 'Heavy' }));
+  await dee.post('/v2/objects', { vault_id: heavyVaultId, object_type: 'folder', filename });
   const patterns = ['(a+)+$', '(a|a)*b', '(a*)*c', '.*'.repeat(30), '(a|aa)+', '(.*a){20}'];
   for (const pattern of patterns) {
     const answer = await searchObjects(dee, { filters: [['name__regexp', pattern]] });
@@ -448,28 +458,35 @@ test('patterns that explode elsewhere end (Q3)', async () => {
 });
 
 test('long texts are looked at as far as said, and keep nobody waiting', async () => {
-  const vault = idOf(await dee.post('/v2/vaults', { name: 'Long' }));
+  const longVaultId = idOf(await dee.post('/v2/vaults', { name: 'Long' }));
   const postObject = (body: object): Promise<Answer> =>
-    dee.post('/v2/objects', { vault_id: vault, object_type: 'folder', filename: 'long', ...body });
+    dee.post('/v2/objects', {
+      vault_id: longVaultId,
+      object_type: 'folder',
+      filename: 'long',
+      ...body,
+    });
   const filler = 'ab '.repeat(700_000);
   await postObject({ description: `first ${filler} last` });
   await postObject({ tags: ['a'.repeat(50_000), 'short'] });
   await postObject({ tags: ['a'.repeat(150_000), 'short'], filename: 'over' });
-  const total = async (body: object): Promise<unknown> => (await searchObjects(dee, { limit: 0, ...body })).total; // prettier-ignore
-  expect(await total({ query: 'description:first' })).toBe(1);
-  expect(await total({ query: 'description:last' })).toBe(0);
-  expect(await total({ query: 'description:fir*' })).toBe(1);
-  expect(await total({ filters: [['tags', 'short']] })).toBe(1);
-  expect(await total({ filters: [['tags__regexp', '(a|aa)+']] })).toBe(0);
-  expect(await total({ filters: [['tags__prefix', 'aaaa']] })).toBe(1);
-  expect(await total({ query: `description:${'?'.repeat(9)}x tags:${'*a'.repeat(10)}x` })).toBe(0);
+  const fetchTotal = async (body: object): Promise<unknown> => (await searchObjects(dee, { limit: 0, ...body })).total; // prettier-ignore
+  expect(await fetchTotal({ query: 'description:first' })).toBe(1);
+  expect(await fetchTotal({ query: 'description:last' })).toBe(0);
+  expect(await fetchTotal({ query: 'description:fir*' })).toBe(1);
+  expect(await fetchTotal({ filters: [['tags', 'short']] })).toBe(1);
+  expect(await fetchTotal({ filters: [['tags__regexp', '(a|aa)+']] })).toBe(0);
+  expect(await fetchTotal({ filters: [['tags__prefix', 'aaaa']] })).toBe(1);
+  expect(
+    await fetchTotal({ query: `description:${'?'.repeat(9)}x tags:${'*a'.repeat(10)}x` }),
+  ).toBe(0);
 });
 
 test('a search says the same as the lists of vaults and objects', async () => {
   for (const client of [ann, bob, dee]) {
     const vaults = listOf(await client.get('/v2/vaults?limit=1000')).map((one) => one.full_path);
     const objects = listOf(await client.get('/v2/objects?limit=1000')).map((one) => one.full_path);
-    const found = await searchPaths(client, { limit: 1000 });
-    expect([...found].toSorted()).toEqual([...vaults, ...objects].toSorted());
+    const foundPaths = await searchPaths(client, { limit: 1000 });
+    expect([...foundPaths].toSorted()).toEqual([...vaults, ...objects].toSorted());
   }
 });

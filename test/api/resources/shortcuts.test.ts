@@ -10,12 +10,12 @@ let fileId: number;
 let folderId: number;
 let datasetId: number;
 /** The id of a vault that Bob may read and write; he may not read Ann's vault. */
-let sharedObjectId: number;
+let sharedVaultId: number;
 
 beforeAll(async () => {
   bob = await server.user('bob');
-  sharedObjectId = idOf(await ann.post('/v2/vaults', { name: 'Shared' }));
-  await grantPermission(server, sharedObjectId, bob, 'write');
+  sharedVaultId = idOf(await ann.post('/v2/vaults', { name: 'Shared' }));
+  await grantPermission(server, sharedVaultId, bob, 'write');
   fileId = await newFile('calls.txt', 'ACGT');
   const folder = { vault_id: vaultId, object_type: 'folder', filename: 'cohort' };
   folderId = idOf(await ann.post('/v2/objects', folder));
@@ -23,13 +23,13 @@ beforeAll(async () => {
 });
 
 let shortcutCount = 0;
-function newShortcut(target: unknown, more: object = {}, who: Client = ann): Promise<Answer> {
+function newShortcut(target: unknown, more: object = {}, client: Client = ann): Promise<Answer> {
   const object = { vault_id: vaultId, object_type: 'shortcut', filename: `s${++shortcutCount}` };
-  return who.post('/v2/objects', { ...object, target, ...more });
+  return client.post('/v2/objects', { ...object, target, ...more });
 }
 
-const fetchTargetOfShortcut = async (id: number, who: Client = ann): Promise<unknown> =>
-  (await who.get(`/v2/objects/${id}`)).json['target'];
+const fetchTargetOfShortcut = async (id: number, client: Client = ann): Promise<unknown> =>
+  (await client.get(`/v2/objects/${id}`)).json['target'];
 
 describe('a shortcut', () => {
   test('leads to a file, a folder, a dataset, a vault or an address', async () => {
@@ -92,8 +92,8 @@ describe('a shortcut', () => {
       { object_type: 'folder' },
     );
     expect([otherAnswer.status, Object.keys(otherAnswer.json)]).toEqual([400, ['target']]);
-    const chained = idOf(await newShortcut({ object_type: 'file', id: fileId }));
-    expect((await newShortcut({ object_type: 'file', id: chained })).status).toBe(400);
+    const shortcutId = idOf(await newShortcut({ object_type: 'file', id: fileId }));
+    expect((await newShortcut({ object_type: 'file', id: shortcutId })).status).toBe(400);
   });
 
   test('keeps its target, and can be renamed and deleted without it', async () => {
@@ -115,9 +115,9 @@ describe('a shortcut', () => {
   });
 
   test('has no target when that was deleted', async () => {
-    const goneFile = await newFile('gone.txt', 'x');
-    const id = idOf(await newShortcut({ object_type: 'file', id: goneFile }));
-    await ann.delete(`/v2/objects/${goneFile}`);
+    const goneFileId = await newFile('gone.txt', 'x');
+    const id = idOf(await newShortcut({ object_type: 'file', id: goneFileId }));
+    await ann.delete(`/v2/objects/${goneFileId}`);
     expect(await fetchTargetOfShortcut(id)).toBeNull();
     expect((await ann.put(`/v2/objects/${id}`, (await ann.get(`/v2/objects/${id}`)).json)).status).toBe(200); // prettier-ignore
   });
@@ -125,97 +125,110 @@ describe('a shortcut', () => {
 
 describe('who may not read a target', () => {
   test('cannot tell it from one that is missing, at creation (A2)', async () => {
-    const missing = { file: 98_765_432_111, folder: 98_765_432_112, dataset: 98_765_432_113, vault: 99_999 }; // prettier-ignore
+    const missingIds = { file: 98_765_432_111, folder: 98_765_432_112, dataset: 98_765_432_113, vault: 99_999 }; // prettier-ignore
     const targetIds = { file: fileId, folder: folderId, dataset: datasetId, vault: vaultId };
     for (const object_type of ['file', 'folder', 'dataset', 'vault'] as const) {
-      const [one, other] = await Promise.all(
-        [missing, targetIds].map((ids) => newShortcut({ object_type, id: ids[object_type] }, { vault_id: sharedObjectId }, bob)), // prettier-ignore
+      const [missingAnswer, unreadableAnswer] = await Promise.all(
+        [missingIds, targetIds].map((ids) => newShortcut({ object_type, id: ids[object_type] }, { vault_id: sharedVaultId }, bob)), // prettier-ignore
       );
-      const [a, b] = [one!.text.replace(String(missing[object_type]), '#'), other!.text.replace(String(targetIds[object_type]), '#')]; // prettier-ignore
-      expect([one!.status, other!.status, a]).toEqual([400, 400, b]);
+      const [a, b] = [
+        missingAnswer!.text.replace(String(missingIds[object_type]), '#'),
+        unreadableAnswer!.text.replace(String(targetIds[object_type]), '#'),
+      ]; // prettier-ignore
+      expect([missingAnswer!.status, unreadableAnswer!.status, a]).toEqual([400, 400, b]);
     }
   });
 
   test('cannot tell it from one that was deleted, in any answer (A3)', async () => {
-    const goneFile = await newFile('secret-xyzzy.txt', 'x');
-    const at = { vault_id: sharedObjectId };
-    const ids = [goneFile, fileId].map((id) => newShortcut({ object_type: 'file', id }, at));
-    const [deleted, hidden] = (await Promise.all(ids)).map(idOf);
-    await ann.delete(`/v2/objects/${goneFile}`);
+    const goneFileId = await newFile('secret-xyzzy.txt', 'x');
+    const place = { vault_id: sharedVaultId };
+    const shortcutAnswers = [goneFileId, fileId].map((id) =>
+      newShortcut({ object_type: 'file', id }, place),
+    );
+    const [danglingId, hiddenId] = (await Promise.all(shortcutAnswers)).map(idOf);
+    await ann.delete(`/v2/objects/${goneFileId}`);
     expect([
-      await fetchTargetOfShortcut(deleted!, bob),
-      await fetchTargetOfShortcut(hidden!, bob),
+      await fetchTargetOfShortcut(danglingId!, bob),
+      await fetchTargetOfShortcut(hiddenId!, bob),
     ]).toEqual([null, null]);
-    expect(await fetchTargetOfShortcut(hidden!)).toMatchObject({ id: fileId });
+    expect(await fetchTargetOfShortcut(hiddenId!)).toMatchObject({ id: fileId });
     const listedShortcuts = await bob.get(
-      `/v2/objects?vault_id=${sharedObjectId}&object_type=shortcut`,
+      `/v2/objects?vault_id=${sharedVaultId}&object_type=shortcut`,
     );
     expect(listOf(listedShortcuts).map((one) => one['target'])).toEqual([null, null]);
     expect(listedShortcuts.text).not.toContain(String(fileId));
     await grantPermission(server, vaultId, bob, 'read');
-    expect(await fetchTargetOfShortcut(hidden!, bob)).toMatchObject({ id: fileId });
+    expect(await fetchTargetOfShortcut(hiddenId!, bob)).toMatchObject({ id: fileId });
     await server.catalog.vaultPermissions.grant(vaultId, { userId: bob.user.id }, null);
-    expect(await fetchTargetOfShortcut(hidden!, bob)).toBeNull();
+    expect(await fetchTargetOfShortcut(hiddenId!, bob)).toBeNull();
   });
 });
 
 describe('shortcuts', () => {
   test('are listed, counted, filtered and found like other objects', async () => {
-    const at = idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'listed' })); // prettier-ignore
+    const parentFolderId =
+      idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'listed' })); // prettier-ignore
     const target = { object_type: 'file', id: fileId };
-    const id = idOf(await newShortcut(target, { parent_object_id: at, filename: 'wumpus', tags: ['t'] })); // prettier-ignore
-    const query = `vault_id=${vaultId}&parent_object_id=${at}`;
+    const id = idOf(await newShortcut(target, { parent_object_id: parentFolderId, filename: 'wumpus', tags: ['t'] })); // prettier-ignore
+    const query = `vault_id=${vaultId}&parent_object_id=${parentFolderId}`;
     for (const more of ['', '&object_type=shortcut', '&type=shortcut', '&tags=t', '&regex=WUMP'])
       expect(listOf(await ann.get(`/v2/objects?${query}${more}`)).map((one) => one['id'])).toEqual([id]); // prettier-ignore
     expect(listOf(await ann.get(`/v2/objects?${query}&object_type=file`))).toEqual([]);
-    expect((await ann.get(`/v2/objects/${at}`)).json).toMatchObject({ num_children: 1 });
-    const found = await ann.post('/v2/search', { query: 'wumpus' });
-    expect(found.json['results']).toEqual([expect.objectContaining({ id, type: 'shortcut' })]); // prettier-ignore
-    const filtered = await ann.post('/v2/search', { query: 'wumpus', filters: [['type', 'shortcut']] }); // prettier-ignore
-    expect(filtered.json['total']).toBe(1);
+    expect((await ann.get(`/v2/objects/${parentFolderId}`)).json).toMatchObject({
+      num_children: 1,
+    });
+    const searchAnswer = await ann.post('/v2/search', { query: 'wumpus' });
+    expect(searchAnswer.json['results']).toEqual([expect.objectContaining({ id, type: 'shortcut' })]); // prettier-ignore
+    const filteredAnswer = await ann.post('/v2/search', { query: 'wumpus', filters: [['type', 'shortcut']] }); // prettier-ignore
+    expect(filteredAnswer.json['total']).toBe(1);
   });
 
   test('are copied with their folders, and lead where the originals lead', async () => {
-    const from = idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'copied' })); // prettier-ignore
+    const sourceFolderId =
+      idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'copied' })); // prettier-ignore
     const target = { object_type: 'dataset', id: datasetId };
-    await newShortcut(target, { parent_object_id: from, filename: 'inside' });
+    await newShortcut(target, { parent_object_id: sourceFolderId, filename: 'inside' });
     const body = {
       source_vault_id: vaultId,
-      source_object_id: from,
-      target_vault_id: sharedObjectId,
+      source_object_id: sourceFolderId,
+      target_vault_id: sharedVaultId,
     };
     const task = await ann.post('/v2/object_copy_tasks', body);
     expect((await waitForJob(ann, `/v2/object_copy_tasks/${idOf(task)}`)).json['status']).toBe('completed'); // prettier-ignore
-    const path = `/v2/objects?vault_id=${sharedObjectId}&path=/copied/inside`;
+    const path = `/v2/objects?vault_id=${sharedVaultId}&path=/copied/inside`;
     expect(listOf(await ann.get(path))[0]).toMatchObject({ object_type: 'shortcut', target });
     expect(listOf(await bob.get(path))[0]!['target']).toBeNull();
   });
 
   test('are followed on the way of a full path, as far as the caller may read', async () => {
-    const inner = { vault_id: vaultId, parent_object_id: folderId };
-    const deepFolder = idOf(await ann.post('/v2/objects', { ...inner, object_type: 'folder', filename: 'deep' })); // prettier-ignore
-    const way = { vault_id: sharedObjectId };
-    await newShortcut({ object_type: 'vault', id: vaultId }, { ...way, filename: 'lab' });
-    await newShortcut({ object_type: 'folder', id: folderId }, { ...way, filename: 'cohort' });
-    await newShortcut({ object_type: 'url', url: 'https://x.org' }, { ...way, filename: 'web' });
-    const loop = idOf(await ann.post('/v2/objects', { ...way, object_type: 'folder', filename: 'loop' })); // prettier-ignore
-    await newShortcut({ object_type: 'folder', id: loop }, { ...way, parent_object_id: loop, filename: 'again' }); // prettier-ignore
-    const find = async (path: string, who: Client = ann, follow = 'True'): Promise<unknown[]> => {
+    const insideFolder = { vault_id: vaultId, parent_object_id: folderId };
+    const deepFolderId =
+      idOf(await ann.post('/v2/objects', { ...insideFolder, object_type: 'folder', filename: 'deep' })); // prettier-ignore
+    const insideShared = { vault_id: sharedVaultId };
+    await newShortcut({ object_type: 'vault', id: vaultId }, { ...insideShared, filename: 'lab' });
+    await newShortcut({ object_type: 'folder', id: folderId }, { ...insideShared, filename: 'cohort' });
+    await newShortcut({ object_type: 'url', url: 'https://x.org' }, { ...insideShared, filename: 'web' });
+    const loopFolderId =
+      idOf(await ann.post('/v2/objects', { ...insideShared, object_type: 'folder', filename: 'loop' })); // prettier-ignore
+    await newShortcut({ object_type: 'folder', id: loopFolderId }, {
+      ...insideShared, parent_object_id: loopFolderId, filename: 'again',
+    }); // prettier-ignore
+    const find = async (path: string, client: Client = ann, follow = 'True'): Promise<unknown[]> => {
       const full_path = encodeURIComponent(`Shared:${path}`);
-      const list = listOf(await who.get(`/v2/objects?full_path=${full_path}&follow_shortcuts=${follow}`));
+      const list = listOf(await client.get(`/v2/objects?full_path=${full_path}&follow_shortcuts=${follow}`));
       return list.map((one) => one['id']);
     };
     expect(await find('/cohort')).toEqual([folderId]);
-    expect(await find('/Cohort/DEEP')).toEqual([deepFolder]);
-    expect(await find('/lab/cohort/deep')).toEqual([deepFolder]);
+    expect(await find('/Cohort/DEEP')).toEqual([deepFolderId]);
+    expect(await find('/lab/cohort/deep')).toEqual([deepFolderId]);
     expect(await find('/lab/calls.txt')).toEqual([fileId]);
-    expect(await find('/loop/again/again')).toEqual([loop]);
+    expect(await find('/loop/again/again')).toEqual([loopFolderId]);
     expect(await find(`/loop${'/again'.repeat(40)}`)).toEqual([]);
     for (const path of ['/lab/nothing', '/web/x', '/nothing']) expect(await find(path)).toEqual([]);
     expect(await find('/cohort/deep', ann, '')).toEqual([]);
     expect(await find('/cohort/deep', bob)).toEqual([]);
     expect(await find('/lab/calls.txt', bob)).toEqual([]);
-    const [own] = await find('/cohort', bob, 'false');
-    expect(await find('/cohort', bob)).toEqual([own]);
+    const [shortcutId] = await find('/cohort', bob, 'false');
+    expect(await find('/cohort', bob)).toEqual([shortcutId]);
   }); // prettier-ignore
 });

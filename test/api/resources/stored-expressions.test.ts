@@ -17,8 +17,8 @@ async function newDataset(definitions: readonly object[]): Promise<number> {
 }
 
 async function runJob(kind: 'imports' | 'migrations', body: object): Promise<void> {
-  const made = await ann.post(`/v2/dataset_${kind}`, body);
-  const { json } = await waitForJob(ann, `/v2/dataset_${kind}/${idOf(made)}`);
+  const createdJob = await ann.post(`/v2/dataset_${kind}`, body);
+  const { json } = await waitForJob(ann, `/v2/dataset_${kind}/${idOf(createdJob)}`);
   expect([json['status'], json['error_message']]).toEqual(['completed', null]);
 }
 
@@ -37,9 +37,9 @@ test('compute fields of imports and migrations into the dataset', async () => {
   const datasetId = await newDataset(fields);
   await runJob('imports', { dataset_id: datasetId, data_records: records });
   expect(await fetchStoredRecords(datasetId)).toEqual(expectedRecords);
-  const source = await newDataset([]);
-  await runJob('imports', { dataset_id: source, data_records: records });
-  await runJob('migrations', { source_id: source, target_id: datasetId });
+  const sourceId = await newDataset([]);
+  await runJob('imports', { dataset_id: sourceId, data_records: records });
+  await runJob('migrations', { source_id: sourceId, target_id: datasetId });
   expect(await fetchStoredRecords(datasetId)).toEqual([...expectedRecords, ...expectedRecords]);
 });
 
@@ -79,11 +79,11 @@ test.each<[object, string]>([
 });
 
 test('a dataset is not created with a circle', async () => {
-  const circle = [
+  const circularFields = [
     { name: 'a', expression: 'record.b', depends_on: ['b'] },
     { name: 'b', expression: 'record.a', depends_on: ['a'] },
   ];
-  const answer = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'circle', fields: circle });
+  const answer = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'circle', fields: circularFields });
   expect([answer.status, answer.json]).toEqual([400, { fields: [expect.stringContaining('circle')] }]);
   expect(listOf(await ann.get('/v2/objects?filename=circle'))).toEqual([]);
 }); // prettier-ignore
@@ -105,14 +105,14 @@ test.each([[{}], [{ pre_annotation_expression: 'record' }]])(
     await runJob('imports', { dataset_id: datasetId, data_records: labelRecords });
     const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, {});
     const ids = (json['results'] as { _id: string }[]).map(({ _id }) => _id);
-    const before = (await fetchStoredRecords(datasetId)) as object[];
-    const failed = { label: expect.any(String), title: expect.any(String), twice: expect.any(String) }; // prettier-ignore
-    expect(before).toMatchObject([{ label: '1:5', title: '1:5!', symbol: 'TP53', names: ['x'], twice: 10, _errors: null }, { label: null, symbol: 'BRCA1', _errors: failed }, { label: '3:7', symbol: 'NONE', names: [] }]); // prettier-ignore
-    const upsert = { dataset_id: datasetId, commit_mode: 'upsert', annotator_params };
-    await runJob('imports', { ...upsert, data_records: ids.map((_id, i) => ({ _id, note: `n${i}` })) }); // prettier-ignore
-    expect(await fetchStoredRecords(datasetId)).toEqual(before.map((one, i) => ({ ...one, note: `n${i}` }))); // prettier-ignore
-    await runJob('imports', { ...upsert, data_records: [{ _id: ids[1], chrom: '9', pos: 1 }] }); // prettier-ignore
-    await runJob('imports', { ...upsert, data_records: [{ _id: ids[0], gene: 'egfr' }, { chrom: 'X', pos: 8 }] }); // prettier-ignore
+    const recordsBefore = (await fetchStoredRecords(datasetId)) as object[];
+    const expectedErrors = { label: expect.any(String), title: expect.any(String), twice: expect.any(String) }; // prettier-ignore
+    expect(recordsBefore).toMatchObject([{ label: '1:5', title: '1:5!', symbol: 'TP53', names: ['x'], twice: 10, _errors: null }, { label: null, symbol: 'BRCA1', _errors: expectedErrors }, { label: '3:7', symbol: 'NONE', names: [] }]); // prettier-ignore
+    const upsertBody = { dataset_id: datasetId, commit_mode: 'upsert', annotator_params };
+    await runJob('imports', { ...upsertBody, data_records: ids.map((_id, i) => ({ _id, note: `n${i}` })) }); // prettier-ignore
+    expect(await fetchStoredRecords(datasetId)).toEqual(recordsBefore.map((one, i) => ({ ...one, note: `n${i}` }))); // prettier-ignore
+    await runJob('imports', { ...upsertBody, data_records: [{ _id: ids[1], chrom: '9', pos: 1 }] }); // prettier-ignore
+    await runJob('imports', { ...upsertBody, data_records: [{ _id: ids[0], gene: 'egfr' }, { chrom: 'X', pos: 8 }] }); // prettier-ignore
     expect(await fetchStoredRecords(datasetId)).toMatchObject([
       { label: '1:5', symbol: 'EGFR', title: '1:5!', twice: 10, _errors: null },
       { chrom: '9', label: '9:1', symbol: 'BRCA1', title: '9:1!', twice: 2, _errors: null },
@@ -140,13 +140,13 @@ test('an upsert of a dataset into itself computes fields of all records', async 
 test('an upsert from another dataset leaves fields as they are where its records give no values for them', async () => {
   const datasetId = await newDataset(labelFields);
   await runJob('imports', { dataset_id: datasetId, data_records: labelRecords });
-  const before = (await fetchStoredRecords(datasetId)) as object[];
-  const source = await newDataset([]);
+  const recordsBefore = (await fetchStoredRecords(datasetId)) as object[];
+  const sourceId = await newDataset([]);
   const data_records = labelRecords.map(({ chrom }, i) => ({ chrom, note: `n${i}`, gene: [null, 'egfr', null][i] })); // prettier-ignore
-  await runJob('imports', { dataset_id: source, data_records });
+  await runJob('imports', { dataset_id: sourceId, data_records });
   const target_fields = [{ name: 'label', expression: "'by ' + record.note" }];
-  await runJob('migrations', { source_id: source, target_id: datasetId, commit_mode: 'upsert', id_fields: ['chrom'], target_fields }); // prettier-ignore
-  expect(await fetchStoredRecords(datasetId)).toMatchObject(before.map((one, i) => ({ ...one, note: `n${i}`, label: `by n${i}`, title: `by n${i}!`, ...(i === 1 && { gene: 'egfr', symbol: 'EGFR', _errors: { twice: expect.any(String) } }) }))); // prettier-ignore
+  await runJob('migrations', { source_id: sourceId, target_id: datasetId, commit_mode: 'upsert', id_fields: ['chrom'], target_fields }); // prettier-ignore
+  expect(await fetchStoredRecords(datasetId)).toMatchObject(recordsBefore.map((one, i) => ({ ...one, note: `n${i}`, label: `by n${i}`, title: `by n${i}!`, ...(i === 1 && { gene: 'egfr', symbol: 'EGFR', _errors: { twice: expect.any(String) } }) }))); // prettier-ignore
 });
 
 test.each([
@@ -158,15 +158,15 @@ test.each([
     { name: 'chrom', expression: "record.variant.split('-')[0]" },
     { name: 'place', expression: "record.info.id + ' ' + (record.info.gene or 'none')" },
   ]);
-  const stored = { variant: '1-5-A-T', gene: 'TP53', info: { id: 'a', gene: 'TP53' } };
-  await runJob('imports', { dataset_id: datasetId, data_records: [stored] });
-  const computed = { name: '1-5-A-T TP53', chrom: '1', place: 'a TP53' };
-  expect(await fetchStoredRecords(datasetId)).toMatchObject([{ ...stored, ...computed }]);
-  const upsert = { dataset_id: datasetId, commit_mode: 'upsert', annotator_params };
-  const [variant, info] = [stored.variant, { id: 'a' }];
-  await runJob('imports', { ...upsert, id_fields: ['variant'], data_records: [{ variant, note: 'x' }] });
-  await runJob('imports', { ...upsert, id_fields: ['info.id'], data_records: [{ info, more: 'y' }] });
-  expect(await fetchStoredRecords(datasetId)).toMatchObject([{ ...stored, ...computed, note: 'x', more: 'y' }]);
-  await runJob('imports', { ...upsert, id_fields: ['variant'], data_records: [{ variant, gene: 'EGFR' }, { variant: '2-7-C-G' }] });
-  expect(await fetchStoredRecords(datasetId)).toMatchObject([{ ...computed, name: '1-5-A-T EGFR' }, { name: null, chrom: '2' }]);
+  const importedRecord = { variant: '1-5-A-T', gene: 'TP53', info: { id: 'a', gene: 'TP53' } };
+  await runJob('imports', { dataset_id: datasetId, data_records: [importedRecord] });
+  const computedValues = { name: '1-5-A-T TP53', chrom: '1', place: 'a TP53' };
+  expect(await fetchStoredRecords(datasetId)).toMatchObject([{ ...importedRecord, ...computedValues }]);
+  const upsertBody = { dataset_id: datasetId, commit_mode: 'upsert', annotator_params };
+  const [variant, info] = [importedRecord.variant, { id: 'a' }];
+  await runJob('imports', { ...upsertBody, id_fields: ['variant'], data_records: [{ variant, note: 'x' }] });
+  await runJob('imports', { ...upsertBody, id_fields: ['info.id'], data_records: [{ info, more: 'y' }] });
+  expect(await fetchStoredRecords(datasetId)).toMatchObject([{ ...importedRecord, ...computedValues, note: 'x', more: 'y' }]);
+  await runJob('imports', { ...upsertBody, id_fields: ['variant'], data_records: [{ variant, gene: 'EGFR' }, { variant: '2-7-C-G' }] });
+  expect(await fetchStoredRecords(datasetId)).toMatchObject([{ ...computedValues, name: '1-5-A-T EGFR' }, { name: null, chrom: '2' }]);
 }); // prettier-ignore

@@ -56,19 +56,22 @@ describe('target fields', () => {
     ]);
 
     await newDataset();
-    const storedRows = [
+    const sourceRecords = [
       { info: { af: 1, deep: [{ id: 5 }, { id: 6 }] }, items: [{ n: 1 }], one: { n: 2 } },
       { info: { af: 2 }, items: { n: 3 }, one: { n: 4 } },
     ];
-    const file = await newFile('a.json', storedRows.map((one) => JSON.stringify(one)).join('\n'));
-    const done = await importRecords(file, [
+    const fileId = await newFile(
+      'a.json',
+      sourceRecords.map((one) => JSON.stringify(one)).join('\n'),
+    );
+    const endedImport = await importRecords(fileId, [
       { name: 'info.af', data_type: 'double' },
       { name: 'info.deep.id', data_type: 'string' },
       { name: 'items.n', data_type: 'string' },
       { name: 'one.n', data_type: 'string', is_list: true },
       { name: 'absent.x', data_type: 'long' },
     ]);
-    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect([endedImport['status'], endedImport['error_message']]).toEqual(['completed', null]);
     expect(await fetchStoredRecords()).toEqual([
       {
         info: { af: 1, deep: [{ id: '5' }, { id: '6' }] },
@@ -83,7 +86,7 @@ describe('target fields', () => {
 
   test('without a value in the source are created, empty', async () => {
     await newDataset({ fields: [{ name: 'open' }] });
-    const done = await importRecords(
+    const endedImport = await importRecords(
       [{ a: 1 }],
       [
         { name: 'gene', data_type: 'string', entity_type: 'gene', title: 'Gene', ordering: 4 },
@@ -95,7 +98,7 @@ describe('target fields', () => {
         { name: '_commit', data_type: 'string' },
       ],
     );
-    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect([endedImport['status'], endedImport['error_message']]).toEqual(['completed', null]);
     expect(await readField('gene')).toMatchObject({
       data_type: 'string',
       entity_type: 'gene',
@@ -121,7 +124,7 @@ describe('target fields', () => {
 
   test('make lists, texts, blobs and dates, and refuse what does not fit', async () => {
     await newDataset();
-    const done = await importRecords(
+    const endedImport = await importRecords(
       [
         { tags: 'a', when: '2020-02-03', body: 'x'.repeat(40_000), raw: 1 },
         { tags: ['b', 'c'], when: '2020-02-03T04:05:06Z', body: 'y', raw: 'z' },
@@ -133,21 +136,21 @@ describe('target fields', () => {
         { name: 'raw', data_type: 'blob' },
       ],
     );
-    expect([done['status'], done['codes']]).toEqual(['completed', [302]]);
+    expect([endedImport['status'], endedImport['codes']]).toEqual(['completed', [302]]);
     expect(await fetchStoredRecords()).toEqual([
       { tags: ['a'], when: '2020-02-03', body: 'x'.repeat(40_000), raw: '1' },
       { tags: ['b', 'c'], when: '2020-02-03T04:05:06', body: 'y', raw: 'z' },
     ]);
 
     await newDataset();
-    const failed = await importRecords([{ n: 'twelve' }], [{ name: 'n', data_type: 'long' }]);
-    expect(failed['status']).toBe('failed');
-    expect(String(failed['error_message'])).toContain('n');
-    const lists = await importRecords(
+    const failedImport = await importRecords([{ n: 'twelve' }], [{ name: 'n', data_type: 'long' }]);
+    expect(failedImport['status']).toBe('failed');
+    expect(String(failedImport['error_message'])).toContain('n');
+    const listImport = await importRecords(
       [{ n: [1, 2] }],
       [{ name: 'n', data_type: 'long', is_list: false }],
     );
-    expect([lists['status'], lists['codes']]).toEqual(['completed', [303]]);
+    expect([listImport['status'], listImport['codes']]).toEqual(['completed', [303]]);
     expect(await fetchStoredRecords()).toEqual([{ n: 1 }]);
   });
 
@@ -179,11 +182,11 @@ describe('target fields', () => {
   test('describe anew what the dataset has, and leave the rest of it', async () => {
     await newDataset({ fields: [{ name: 'd', data_type: 'string', title: 'Old', ordering: 3 }] });
     await importRecords([{ a: 1, d: 'x' }], []);
-    const before = await readField('a');
+    const fieldBefore = await readField('a');
     await importRecords(
       [{ a: 2 }],
       [
-        { ...before, title: 'New', description: null },
+        { ...fieldBefore, title: 'New', description: null },
         { name: 'd', is_hidden: true },
       ],
     );
@@ -197,15 +200,15 @@ describe('target fields', () => {
 
   test('that are transient are read and not stored', async () => {
     await newDataset();
-    const storedRows = [
+    const sourceRecords = [
       { a: 1, secret: 'x', o: { keep: 1, drop: 2 }, only: { drop: 1 }, l: [{ p: 1, q: 2 }] },
       { a: 2, o: { drop: 3 }, l: [] },
     ];
-    const done = await importRecords(
-      storedRows,
+    const endedImport = await importRecords(
+      sourceRecords,
       ['secret', 'o.drop', 'only.drop', 'l.q'].map((name) => ({ name, is_transient: true })),
     );
-    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect([endedImport['status'], endedImport['error_message']]).toEqual(['completed', null]);
     expect(await fetchStoredRecords()).toEqual([
       { a: 1, o: { keep: 1 }, l: [{ p: 1 }] },
       { a: 2, o: {}, l: [] },
@@ -285,7 +288,7 @@ const fieldDeclarationRoutes: readonly [
 
 describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
   test('have their types in nested records', async () => {
-    const targets = await declare([
+    const targetFields = await declare([
       { name: 'info.AF', data_type: 'double' },
       { name: 'info.l', is_list: true },
       { name: 'info.s', data_type: 'string', is_list: true },
@@ -296,7 +299,7 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
       { name: 'none', data_type: 'object' },
       { name: 'either', data_type: 'double' },
     ]);
-    const done = await importRecords(
+    const endedImport = await importRecords(
       [
         {
           info: { AF: 1, l: 3, s: 'x', one: [4, 5] },
@@ -308,10 +311,10 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
         },
         { info: { AF: 2, l: [4, 5], s: ['y'], one: 6 }, o: null, os: [{ n: 2 }], either: [2, 3] },
       ],
-      targets,
+      targetFields,
     );
-    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
-    expect(new Set(done['codes'] as number[])).toEqual(new Set([203, 302, 303]));
+    expect([endedImport['status'], endedImport['error_message']]).toEqual(['completed', null]);
+    expect(new Set(endedImport['codes'] as number[])).toEqual(new Set([203, 302, 303]));
     expect(await fetchStoredRecords()).toEqual([
       {
         info: { AF: 1, l: [3], s: ['x'], one: 4 },
@@ -341,8 +344,8 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
       ['none', 'object', null],
       ['either', 'double', true],
     ] as const) {
-      const found = await readField(name);
-      expect([name, found?.['data_type'], found?.['is_list'] || null]).toEqual([
+      const storedField = await readField(name);
+      expect([name, storedField?.['data_type'], storedField?.['is_list'] || null]).toEqual([
         name,
         data_type,
         is_list || null,
@@ -357,19 +360,19 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
   });
 
   test('refuse what is no object', async () => {
-    const targets = await declare([{ name: 'o', data_type: 'object' }]);
-    const done = await importRecords([{ o: 'text' }], targets);
-    expect([done['status'], done['error_message']]).toEqual([
+    const targetFields = await declare([{ name: 'o', data_type: 'object' }]);
+    const endedImport = await importRecords([{ o: 'text' }], targetFields);
+    expect([endedImport['status'], endedImport['error_message']]).toEqual([
       'failed',
       expect.stringContaining('a string is not an object'),
     ]);
-    const goodImport = await importRecords([{ o: { a: 1 } }], targets);
+    const goodImport = await importRecords([{ o: { a: 1 } }], targetFields);
     expect(goodImport['status']).toBe('completed');
     expect(await fetchStoredRecords()).toEqual([{ o: { a: 1 } }]);
   });
 
   test('have their types in a VCF', async () => {
-    const targets = await declare([
+    const targetFields = await declare([
       { name: 'info.AF', data_type: 'string' },
       { name: 'info.DP', data_type: 'double', is_list: true },
       { name: 'info.NEW', data_type: 'double' },
@@ -378,8 +381,8 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
       { name: 'genomic_coordinates.start', data_type: 'integer' },
       { name: 'row_id', data_type: 'text' },
     ]);
-    const done = await importRecords(await newFile('a.vcf', vcfText), targets);
-    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    const endedImport = await importRecords(await newFile('a.vcf', vcfText), targetFields);
+    expect([endedImport['status'], endedImport['error_message']]).toEqual(['completed', null]);
     expect(await fetchStoredRecords()).toMatchObject([
       {
         genomic_coordinates: { start: 100, stop: 100 },
@@ -414,26 +417,26 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
       { name: 'chromStart', data_type: 'double' },
       { name: 'name', is_list: true },
     ];
-    let targets = await declare(fields);
-    await importRecords(await newFile('a.csv', 'zip,l,o.x,o\n012,1,5,x\n'), targets);
+    let targetFields = await declare(fields);
+    await importRecords(await newFile('a.csv', 'zip,l,o.x,o\n012,1,5,x\n'), targetFields);
     expect(await fetchStoredRecords()).toMatchObject([{ zip: '012', l: [1], 'o.x': '5', o: 'x' }]);
 
-    targets = await declare(fields);
+    targetFields = await declare(fields);
     const line = '1\tx\tgene\t5\t9\t.\t+\t.\tID=a;n=7\n';
-    const features = await newFile('a.gff3', `##gff-version 3\n${line}`);
-    expect((await importRecords(features, targets))['error_message']).toBeNull();
+    const featureFileId = await newFile('a.gff3', `##gff-version 3\n${line}`);
+    expect((await importRecords(featureFileId, targetFields))['error_message']).toBeNull();
     expect(await fetchStoredRecords()).toMatchObject([
       { start: 5, attributes: { ID: ['a'], n: 7 } },
     ]);
     expect((await readField('attributes.n'))?.['data_type']).toBe('long');
 
-    targets = await declare(fields);
-    await importRecords(await newFile('a.bed', 'chr1\t5\t9\tx\n'), targets);
+    targetFields = await declare(fields);
+    await importRecords(await newFile('a.bed', 'chr1\t5\t9\tx\n'), targetFields);
     expect(await fetchStoredRecords()).toMatchObject([{ chromStart: 5, name: ['x'] }]);
   });
 
   test('have their types in XML', async () => {
-    const targets = await declare([
+    const targetFields = await declare([
       { name: '@zip', data_type: 'integer' },
       { name: 'n', data_type: 'long' },
       { name: 'info.AF', data_type: 'double' },
@@ -447,7 +450,7 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
       { name: 'mixed.text', data_type: 'long' },
       { name: 'none', data_type: 'object' },
     ]);
-    const done = await importRecords(
+    const endedImport = await importRecords(
       await newFile(
         'a.xml',
         `<r>
@@ -456,9 +459,9 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
 <i><n>8</n><info><AF>2.5</AF><l>4</l><l>5</l><ns>2</ns><ns>3</ns></info><os><x>2</x></os><os><x>3.5</x></os></i>
 </r>`,
       ),
-      targets,
+      targetFields,
     );
-    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect([endedImport['status'], endedImport['error_message']]).toEqual(['completed', null]);
     const text = (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1 })).text;
     expect(text).toContain('"n":9007199254740993');
     expect(await fetchStoredRecords()).toMatchObject([
@@ -492,8 +495,8 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
       ['mixed.text', 'long', false],
       ['none', 'object', false],
     ] as const) {
-      const found = await readField(name);
-      expect([name, found?.['data_type'], found?.['is_list'] === true]).toEqual([
+      const storedField = await readField(name);
+      expect([name, storedField?.['data_type'], storedField?.['is_list'] === true]).toEqual([
         name,
         type,
         isList,
@@ -509,8 +512,11 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
       ['<o>text</o>', 'o', 'is not an object'],
       ['<info><ns>1</ns><ns>y</ns></info>', 'info.ns', 'y'],
     ] as const) {
-      const failed = await importRecords(await newFile('b.xml', `<r>\n<i>${xml}</i></r>`), targets);
-      expect([failed['status'], failed['error_message']]).toEqual([
+      const failedImport = await importRecords(
+        await newFile('b.xml', `<r>\n<i>${xml}</i></r>`),
+        targetFields,
+      );
+      expect([failedImport['status'], failedImport['error_message']]).toEqual([
         'failed',
         expect.stringMatching(new RegExp(`^b[-\\d]*.xml, line 2: field ${field}: .*${message}`)),
       ]);
@@ -518,7 +524,7 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
   });
 
   test('have their types in Nirvana JSON', async () => {
-    const targets = await declare([
+    const targetFields = await declare([
       { name: 'position', data_type: 'string' },
       { name: 'quality', data_type: 'long' },
       { name: 'genomic_coordinates.start', data_type: 'integer' },
@@ -548,10 +554,13 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
         samples: [{ totalDepth: 0.5 }, { alleleDepths: [1, 2] }],
       },
     ];
-    const document = (all: readonly object[]): string =>
-      `{"header":{"annotator":"Nirvana 3.12.0","genomeAssembly":"GRCh38","schemaVersion":6},"positions":[\n${all.map((one) => JSON.stringify(one)).join(',\n')}\n]}\n`;
-    const done = await importRecords(await newFile('a.json', document(positions)), targets);
-    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    const nirvanaTextOf = (entries: readonly object[]): string =>
+      `{"header":{"annotator":"Nirvana 3.12.0","genomeAssembly":"GRCh38","schemaVersion":6},"positions":[\n${entries.map((one) => JSON.stringify(one)).join(',\n')}\n]}\n`;
+    const endedImport = await importRecords(
+      await newFile('a.json', nirvanaTextOf(positions)),
+      targetFields,
+    );
+    expect([endedImport['status'], endedImport['error_message']]).toEqual(['completed', null]);
     expect(await fetchStoredRecords()).toMatchObject([
       {
         genomic_coordinates: { build: 'GRCh38', chromosome: '16', start: 23603511, stop: 23603512 },
@@ -581,8 +590,8 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
       ['variants.begin', 'string', false],
       ['none', 'object', false],
     ] as const) {
-      const found = await readField(name);
-      expect([name, found?.['data_type'], found?.['is_list'] === true]).toEqual([
+      const storedField = await readField(name);
+      expect([name, storedField?.['data_type'], storedField?.['is_list'] === true]).toEqual([
         name,
         type,
         isList,
@@ -597,12 +606,12 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
       [{ samples: 'mother' }, 'samples', 'is not an object'],
       [{ samples: [{ alleleDepths: [1, 'x'] }] }, 'samples.alleleDepths', 'x'],
     ] as const) {
-      const file = await newFile(
+      const fileId = await newFile(
         'b.json',
-        document([positions[0]!, { ...positions[1], ...change }]),
+        nirvanaTextOf([positions[0]!, { ...positions[1], ...change }]),
       );
-      const failed = await importRecords(file, targets);
-      expect([failed['status'], failed['error_message']]).toEqual([
+      const failedImport = await importRecords(fileId, targetFields);
+      expect([failedImport['status'], failedImport['error_message']]).toEqual([
         'failed',
         expect.stringMatching(new RegExp(`^b[-\\d]*.json, line 3: field ${field}: .*${message}`)),
       ]);
@@ -610,9 +619,9 @@ describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
   });
 
   test('refuse what their types cannot store', async () => {
-    const targets = await declare([{ name: 'info.AF', data_type: 'object' }]);
-    const done = await importRecords(await newFile('a.vcf', vcfText), targets);
-    expect([done['status'], done['error_message']]).toEqual([
+    const targetFields = await declare([{ name: 'info.AF', data_type: 'object' }]);
+    const endedImport = await importRecords(await newFile('a.vcf', vcfText), targetFields);
+    expect([endedImport['status'], endedImport['error_message']]).toEqual([
       'failed',
       expect.stringContaining('field info.AF is of type object'),
     ]);

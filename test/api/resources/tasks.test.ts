@@ -86,15 +86,15 @@ describe('tasks', () => {
       const { task } = await server.scheduler.enqueueAndWait(kind, { description: 'Upkeep', targetObjectId: datasetId, params: {} }); // prettier-ignore
       await server.scheduler.wait(task.id);
       const type = kind === 'vacuum' ? 'datasets.DatasetVacuum' : 'datasets.LogCheckpoint';
-      const found = async (client: Client, query: string): Promise<unknown> =>
+      const fetchTasks = async (client: Client, query: string): Promise<unknown> =>
       listOf(await client.get(`/v2/tasks?target_object_id=${datasetId}${query}`)).map((one) => [one['id'], one['task_type'], one['status']]); // prettier-ignore
       const admin = await server.user(`admin-of-${kind}`, { role: 'admin' });
-      const one = [[task.id, type, 'completed']];
-      expect(await found(admin, `&task_type=${type}`)).toEqual(one);
-      expect(await found(admin, `&task_type=${type}&class=background`)).toEqual(one);
-      expect(await found(admin, `&task_type=${type}&class=standard`)).toEqual([]);
-      expect(await found(ann, `&task_type=${type}`)).toEqual([]);
-      expect(await found(admin, '')).toHaveLength(2);
+      const expectedTasks = [[task.id, type, 'completed']];
+      expect(await fetchTasks(admin, `&task_type=${type}`)).toEqual(expectedTasks);
+      expect(await fetchTasks(admin, `&task_type=${type}&class=background`)).toEqual(expectedTasks);
+      expect(await fetchTasks(admin, `&task_type=${type}&class=standard`)).toEqual([]);
+      expect(await fetchTasks(ann, `&task_type=${type}`)).toEqual([]);
+      expect(await fetchTasks(admin, '')).toHaveLength(2);
     },
   );
 

@@ -46,8 +46,8 @@ test('the fields of a template are those of a new dataset, but for the transient
     const answer = await ann.get(`/v2/datasets/${await newDataset(more)}/fields`);
     expect(listOf(answer).map(({ name }) => name)).toEqual(['gene', 'vaf']);
   }
-  const wrong = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'wrong', fields: [{ name: '', is_transient: true }] }); // prettier-ignore
-  expect([wrong.status, Object.keys(wrong.json)]).toEqual([400, ['fields']]);
+  const wrongAnswer = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'wrong', fields: [{ name: '', is_transient: true }] }); // prettier-ignore
+  expect([wrongAnswer.status, Object.keys(wrongAnswer.json)]).toEqual([400, ['fields']]);
 });
 
 describe('the resource', () => {
@@ -81,23 +81,23 @@ describe('the resource', () => {
   test('belongs to the account, to its owner, or to everybody', async () => {
     const id = await newTemplate({ name: 'whose' });
     const path = `/v2/dataset_templates/${id}`;
-    const seenTemplates = async (who: Client): Promise<readonly unknown[]> => [
-      (await who.get(path)).status,
-      listOf(await who.get('/v2/dataset_templates?name=whose')).length,
+    const fetchVisibility = async (client: Client): Promise<readonly unknown[]> => [
+      (await client.get(path)).status,
+      listOf(await client.get('/v2/dataset_templates?name=whose')).length,
     ];
-    expect([await seenTemplates(cat), await seenTemplates(eve)]).toEqual([[200, 1], [404, 0]]); // prettier-ignore
+    expect([await fetchVisibility(cat), await fetchVisibility(eve)]).toEqual([[200, 1], [404, 0]]); // prettier-ignore
     expect((await cat.patch(path, { name: 'mine' })).status).toBe(403);
     const ownTemplate = await ann.patch(path, { account_id: null });
-    expect([ownTemplate.json['account_id'], await seenTemplates(ann), await seenTemplates(cat)]).toEqual([null, [200, 1], [404, 0]]); // prettier-ignore
-    const open = await ann.patch(path, { is_public: 'True' });
-    expect([open.json['is_public'], await seenTemplates(eve)]).toEqual([true, [200, 1]]);
+    expect([ownTemplate.json['account_id'], await fetchVisibility(ann), await fetchVisibility(cat)]).toEqual([null, [200, 1], [404, 0]]); // prettier-ignore
+    const publicAnswer = await ann.patch(path, { is_public: 'True' });
+    expect([publicAnswer.json['is_public'], await fetchVisibility(eve)]).toEqual([true, [200, 1]]);
     expect((await eve.patch(path, { name: 'mine' })).status).toBe(403);
     expect((await ann.patch(path, { account_id: 99_999 })).status).toBe(400);
   });
 
   test('is listed by name, type, tags and publicity', async () => {
     const id = await newTemplate({ name: 'listed', template_type: 'search', tags: ['x1', 'x2'], is_public: true }); // prettier-ignore
-    const ids = async (query: string): Promise<readonly unknown[]> =>
+    const fetchIds = async (query: string): Promise<readonly unknown[]> =>
       listOf(await ann.get(`/v2/dataset_templates?${query}`)).map((one) => one['id']);
     for (const query of [
       'name=listed',
@@ -107,9 +107,9 @@ describe('the resource', () => {
       'is_public=true&name=listed',
     ])
       // prettier-ignore
-      expect([query, await ids(query)]).toEqual([query, [id]]);
+      expect([query, await fetchIds(query)]).toEqual([query, [id]]);
     for (const query of ['name=listed&is_public=false', 'tags=x1,x3'])
-      expect([query, await ids(query)]).toEqual([query, []]);
+      expect([query, await fetchIds(query)]).toEqual([query, []]);
   });
 
   test.each<[object, string]>([
@@ -136,14 +136,16 @@ test('of a dataset is not saved, and makes the same dataset and the same imports
       expect(json[key]).toEqual({});
     const names = (json['fields'] as { name: string }[]).map(({ name }) => name);
     expect(names.toSorted()).toEqual(['ad', 'gene', 'vaf']);
-    const savedTemplate = idOf(await ann.post('/v2/dataset_templates', { ...json, name: 'copy' }));
-    const copy = await newDataset({ template_id: savedTemplate });
+    const savedTemplateId = idOf(
+      await ann.post('/v2/dataset_templates', { ...json, name: 'copy' }),
+    );
+    const copyId = await newDataset({ template_id: savedTemplateId });
     await runImport({
-      dataset_id: copy,
+      dataset_id: copyId,
       data_records: records,
       target_fields: fields.slice(0, 1),
     });
-    expect(await fetchStoredRecords(copy)).toEqual(await fetchStoredRecords(datasetId));
+    expect(await fetchStoredRecords(copyId)).toEqual(await fetchStoredRecords(datasetId));
   }
   expect((await eve.get(`/v2/datasets/${datasetId}/template`)).status).toBe(404);
 });
@@ -159,28 +161,31 @@ test('applies to an import where the request says nothing', async () => {
   expect((json['target_fields'] as object[]).length).toBe(3);
   const row = { gene: 'TP53', ad: [3, 1], vaf: 0.25 };
   expect(await fetchStoredRecords(datasetId)).toEqual([row, row]);
-  const ownDataset = await newDataset();
+  const ownDatasetId = await newDataset();
   const target_fields = [{ name: 'vaf', expression: '7', data_type: 'integer' }];
   const annotator_params = { post_annotation_expression: '' };
-  await runImport({ dataset_id: ownDataset, data_records: records, template_id: id, target_fields, annotator_params }); // prettier-ignore
-  expect(await fetchStoredRecords(ownDataset)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 7 }]);
+  await runImport({ dataset_id: ownDatasetId, data_records: records, template_id: id, target_fields, annotator_params }); // prettier-ignore
+  expect(await fetchStoredRecords(ownDatasetId)).toEqual([{ gene: 'TP53', ad: [3, 1], vaf: 7 }]);
 });
 
 test('whose expression a deletion by _id would ignore is refused, unless the request has an empty one', async () => {
   const template_id = await newTemplate({ annotator_params: { post_annotation_expression: 'record' } }); // prettier-ignore
   const dataset_id = await newDataset();
   const body = { dataset_id, template_id, commit_mode: 'delete', data_records: [{ _id: 'x' }] };
-  const refused = await ann.post('/v2/dataset_imports', body);
+  const refusedAnswer = await ann.post('/v2/dataset_imports', body);
   const message = expect.stringMatching(/^post_annotation_expression of the request or its template: Not with commit_mode delete/); // prettier-ignore
-  expect([refused.status, refused.json]).toEqual([400, { annotator_params: [message] }]);
+  expect([refusedAnswer.status, refusedAnswer.json]).toEqual([
+    400,
+    { annotator_params: [message] },
+  ]);
   await runImport({ ...body, annotator_params: { post_annotation_expression: '' } });
 });
 
 test('that a user may not read is an error of the request', async () => {
   const id = await newTemplate({ account_id: null });
-  const vault = idOf(await cat.post('/v2/vaults', { name: 'cats' }));
+  const catVaultId = idOf(await cat.post('/v2/vaults', { name: 'cats' }));
   for (const template_id of [id, 999_999, 'x']) {
-    const { status, json } = await cat.post('/v2/datasets', { vault_id: vault, name: 'd', template_id }); // prettier-ignore
+    const { status, json } = await cat.post('/v2/datasets', { vault_id: catVaultId, name: 'd', template_id }); // prettier-ignore
     expect([status, Object.keys(json)]).toEqual([400, ['template_id']]);
   }
 });
@@ -189,10 +194,10 @@ describe('annotate()', () => {
   const evaluateExpression = async (
     expression: string,
     data: object,
-    who = ann,
+    client = ann,
   ): Promise<unknown> => {
     const body = { expression, data, data_type: 'auto', is_list: false };
-    const { json } = await who.post('/v1/evaluate', body);
+    const { json } = await client.post('/v1/evaluate', body);
     return 'result' in json ? json['result'] : json;
   };
   const record = { gene: 'TP53', ad: [3, 1] };
@@ -206,12 +211,12 @@ describe('annotate()', () => {
 
   test('E4: has the rights of the user, and a depth', async () => {
     const id = await newTemplate({ account_id: null });
-    const wrong = { detail: `there is no template ${id} (line 1, column 1)` };
-    expect(await evaluateExpression('annotate({}, id)', { id }, cat)).toEqual(wrong);
-    const loop = await newTemplate({ fields: [{ name: 'x', expression: '1' }] });
-    const expression = `str(annotate(record, ${loop}))`;
-    await ann.patch(`/v2/dataset_templates/${loop}`, { fields: [{ name: 'x', expression }] });
-    expect(JSON.stringify(await evaluateExpression(`annotate({}, ${loop})`, {}))).toContain('more than 3 templates');
+    const expectedError = { detail: `there is no template ${id} (line 1, column 1)` };
+    expect(await evaluateExpression('annotate({}, id)', { id }, cat)).toEqual(expectedError);
+    const loopTemplateId = await newTemplate({ fields: [{ name: 'x', expression: '1' }] });
+    const expression = `str(annotate(record, ${loopTemplateId}))`;
+    await ann.patch(`/v2/dataset_templates/${loopTemplateId}`, { fields: [{ name: 'x', expression }] });
+    expect(JSON.stringify(await evaluateExpression(`annotate({}, ${loopTemplateId})`, {}))).toContain('more than 3 templates');
   }); // prettier-ignore
 
   test('works in imports', async () => {

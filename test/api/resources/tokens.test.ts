@@ -11,7 +11,8 @@ beforeAll(async () => {
   bob = await server.user('bob');
 });
 
-const withSecret = (secret: unknown): Client => clientFor(server.url, ann.user, String(secret));
+const clientWithSecret = (secret: unknown): Client =>
+  clientFor(server.url, ann.user, String(secret));
 
 describe('a token', () => {
   test.each([
@@ -27,9 +28,9 @@ describe('a token', () => {
         length,
         prefix,
       ]);
-      expect((await withSecret(secret).get('/v1/user')).json['id']).toBe(ann.user.id);
-      const basic = `Basic ${Buffer.from(`${secret}:`).toString('base64')}`;
-      for (const authorization of [`Token ${secret}`, `Bearer ${secret}`, basic]) {
+      expect((await clientWithSecret(secret).get('/v1/user')).json['id']).toBe(ann.user.id);
+      const basicHeader = `Basic ${Buffer.from(`${secret}:`).toString('base64')}`;
+      for (const authorization of [`Token ${secret}`, `Bearer ${secret}`, basicHeader]) {
         const answer = await sendRequest(server.url, 'GET', '/v1/user', undefined, {
           authorization,
         });
@@ -55,11 +56,11 @@ describe('a token', () => {
     const createdToken = await ann.post('/v2/tokens', { scope: 'read', expires_at });
     const path = `/v2/tokens/${idOf(createdToken)}`;
     expect(createdToken.json).toMatchObject({ scope: 'read', expires_at });
-    const reader = withSecret(createdToken.json['secret']);
-    expect((await reader.get('/v2/tokens')).status).toBe(200);
+    const readOnlyClient = clientWithSecret(createdToken.json['secret']);
+    expect((await readOnlyClient.get('/v2/tokens')).status).toBe(200);
     // A11: a token with the scope `read` cannot create a token that may write.
-    expect((await reader.post('/v2/tokens', { scope: 'read write' })).status).toBe(403);
-    expect((await reader.delete(path)).status).toBe(403);
+    expect((await readOnlyClient.post('/v2/tokens', { scope: 'read write' })).status).toBe(403);
+    expect((await readOnlyClient.delete(path)).status).toBe(403);
     const renameAnswer = await ann.patch(path, { ...createdToken.json, name: 'desktop' });
     expect([renameAnswer.status, renameAnswer.json['name'], renameAnswer.json['scope']]).toEqual([200, 'desktop', 'read']); // prettier-ignore
     const widenAnswer = await ann.patch(path, { scope: 'read write', expires_at: '2999-01-01' });
@@ -88,14 +89,14 @@ describe('a token', () => {
   test('is refused from the request after its revocation on (A9)', async () => {
     const createdToken = await ann.post('/v2/tokens', { name: 'lost' });
     const path = `/v2/tokens/${idOf(createdToken)}`;
-    const lost = withSecret(createdToken.json['secret']);
-    expect((await lost.get('/v1/user')).status).toBe(200);
+    const lostClient = clientWithSecret(createdToken.json['secret']);
+    expect((await lostClient.get('/v1/user')).status).toBe(200);
     expect((await ann.delete(path)).json).toMatchObject({
       id: idOf(createdToken),
       name: 'lost',
       secret: null,
     });
-    expect((await lost.get('/v1/user')).status).toBe(401);
+    expect((await lostClient.get('/v1/user')).status).toBe(401);
     expect((await ann.get(path)).status).toBe(404);
     expect((await ann.delete(path)).status).toBe(404);
     expect(listOf(await ann.get('/v2/tokens?name=lost'))).toEqual([]);
@@ -105,11 +106,11 @@ describe('a token', () => {
     const createdToken = await ann.post('/v2/tokens', { name: 'used' });
     const path = `/v2/tokens/${idOf(createdToken)}`;
     expect((await ann.get(path)).json['last_used_at']).toBeNull();
-    const before = Date.now();
-    await withSecret(createdToken.json['secret']).get('/v1/user');
+    const startMs = Date.now();
+    await clientWithSecret(createdToken.json['secret']).get('/v1/user');
     await pollUntil(async () => (await ann.get(path)).json['last_used_at'] !== null);
     const usedAt = Date.parse(String((await ann.get(path)).json['last_used_at']));
-    expect(usedAt).toBeGreaterThanOrEqual(before);
+    expect(usedAt).toBeGreaterThanOrEqual(startMs);
     expect(usedAt).toBeLessThanOrEqual(Date.now());
   });
 
@@ -124,12 +125,12 @@ describe('a token', () => {
 
 test('the last use is written once for many requests at once', async () => {
   const createdToken = await ann.post('/v2/tokens', { name: 'busy' });
-  const busyClient = withSecret(createdToken.json['secret']);
-  const lastUse = async (): Promise<number | null | undefined> =>
+  const busyClient = clientWithSecret(createdToken.json['secret']);
+  const fetchLastUse = async (): Promise<number | null | undefined> =>
     (await server.catalog.tokens.get(idOf(createdToken)))?.lastUsedAt;
   await busyClient.get('/v1/user');
-  await pollUntil(async () => (await lastUse()) !== null);
-  const first = await lastUse();
+  await pollUntil(async () => (await fetchLastUse()) !== null);
+  const firstUse = await fetchLastUse();
   await Promise.all(Array.from({ length: 50 }, () => busyClient.get('/v1/user')));
-  expect(await lastUse()).toBe(first);
+  expect(await fetchLastUse()).toBe(firstUse);
 });

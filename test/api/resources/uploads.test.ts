@@ -149,10 +149,10 @@ describe('uploads (D8)', () => {
     const bodies = Array.from({ length: 6 }, (_, i) => String(i).repeat(1000 + i));
     const answers = await Promise.all(bodies.map((body) => putContent(url, body)));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
-    const { download_url: download } = (await ann.get(`/v2/objects/${id}/download`)).json;
-    expect(bodies).toContain((await sendRequest('', 'GET', String(download))).text);
-    const blobs = await readdir(server.data.objects);
-    expect(blobs.filter((name) => name.startsWith(`${id}-`))).toHaveLength(1);
+    const { download_url: downloadUrl } = (await ann.get(`/v2/objects/${id}/download`)).json;
+    expect(bodies).toContain((await sendRequest('', 'GET', String(downloadUrl))).text);
+    const contentNames = await readdir(server.data.objects);
+    expect(contentNames.filter((name) => name.startsWith(`${id}-`))).toHaveLength(1);
   });
 
   test('to the address of a deleted file are refused', async () => {
@@ -173,8 +173,8 @@ describe('uploads (D8)', () => {
     expect(
       (await putContent(url.replace(String(id), String(otherFile.id)), fileContent)).status,
     ).toBe(403);
-    const { download_url: download } = (await ann.get(`/v2/objects/${id}/download`)).json;
-    expect((await putContent(String(download), fileContent)).status).toBe(405);
+    const { download_url: downloadUrl } = (await ann.get(`/v2/objects/${id}/download`)).json;
+    expect((await putContent(String(downloadUrl), fileContent)).status).toBe(405);
   });
 });
 
@@ -182,10 +182,10 @@ describe('signed addresses (D7)', () => {
   test('with any one character changed are refused', async () => {
     const { id, url } = await newFile();
     await putContent(url, fileContent);
-    const download = String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
+    const downloadUrl = String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
     for (const [method, address] of [
       ['PUT', url],
-      ['GET', download],
+      ['GET', downloadUrl],
     ] as const) {
       const start = server.url.length + 1;
       for (let at = start; at < address.length; at++) {
@@ -201,7 +201,7 @@ describe('signed addresses (D7)', () => {
         expect([changedUrl, [401, 403, 404, 405].includes(status)]).toEqual([changedUrl, true]);
       }
     }
-    expect((await sendRequest('', 'GET', download)).text).toBe(fileContent);
+    expect((await sendRequest('', 'GET', downloadUrl)).text).toBe(fileContent);
   });
 
   test('never show their signature in the log', async () => {
@@ -287,26 +287,30 @@ describe('downloads', () => {
     await putContent(url, 'x'.repeat(40 << 20)); // larger than the buffers of a connection, so the upload stalls
     const { json } = await ann.get(`/v2/objects/${id}/download`);
     const { pathname, search } = new URL(String(json['download_url']));
-    const http = server.app.nest.getHttpServer() as Server;
-    const accepted: Socket[] = [];
-    const accept = (socket: Socket): void => void accepted.push(socket);
-    http.on('connection', accept);
-    const sockets = Array.from({ length: 5 }, () => {
+    const httpServer = server.app.nest.getHttpServer() as Server;
+    const acceptedSockets: Socket[] = [];
+    const rememberSocket = (socket: Socket): void => void acceptedSockets.push(socket);
+    httpServer.on('connection', rememberSocket);
+    const clientSockets = Array.from({ length: 5 }, () => {
       const socket = connect(server.port, '127.0.0.1');
       socket.on('error', () => undefined).pause();
       socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`);
       return socket;
     });
-    await pollUntil(() => accepted.filter((socket) => socket.writableNeedDrain).length === 5);
-    http.off('connection', accept);
-    const stalled = accepted.filter((socket) => socket.writableNeedDrain);
+    await pollUntil(
+      () => acceptedSockets.filter((socket) => socket.writableNeedDrain).length === 5,
+    );
+    httpServer.off('connection', rememberSocket);
+    const stalledSockets = acceptedSockets.filter((socket) => socket.writableNeedDrain);
     if (process.platform === 'linux') expect(await countOpenObjects()).toBe(5);
     // The timeout is so long that the test reaches the stalled state even on a busy machine; then it is shortened.
-    expect(stalled.map((socket) => socket.timeout)).toEqual(sockets.map(() => longIdleTimeoutMs));
-    for (const socket of stalled) socket.setTimeout(1);
-    await pollUntil(() => stalled.every((socket) => socket.destroyed));
+    expect(stalledSockets.map((socket) => socket.timeout)).toEqual(
+      clientSockets.map(() => longIdleTimeoutMs),
+    );
+    for (const socket of stalledSockets) socket.setTimeout(1);
+    await pollUntil(() => stalledSockets.every((socket) => socket.destroyed));
     if (process.platform === 'linux') await pollUntil(async () => (await countOpenObjects()) === 0);
-    for (const socket of sockets) socket.destroy();
+    for (const socket of clientSockets) socket.destroy();
     expect((await ann.get('/v1/user')).status).toBe(200);
   });
 

@@ -22,9 +22,9 @@ let nameCount = 0;
 const newName = (): string => `n${(nameCount += 1)}`;
 
 /** Creates a vault of Ann, who is not an administrator of the account. */
-async function newVault(): Promise<{ readonly id: number; readonly permissions: string }> {
+async function newVault(): Promise<{ readonly id: number; readonly permissionsPath: string }> {
   const id = idOf(await ann.post('/v2/vaults', { name: newName() }));
-  return { id, permissions: `/v2/vaults/${id}/permissions` };
+  return { id, permissionsPath: `/v2/vaults/${id}/permissions` };
 }
 
 async function newGroup(...members: readonly Client[]): Promise<number> {
@@ -36,30 +36,33 @@ async function newGroup(...members: readonly Client[]): Promise<number> {
 
 /** Returns the permissions of a user in a vault, found by trying to read, write and administer the vault. */
 async function fetchEffectivePermissions(client: Client, id: number): Promise<string> {
-  const read = await client.get(`/v2/vaults/${id}`);
+  const readAnswer = await client.get(`/v2/vaults/${id}`);
   const file = { vault_id: id, object_type: 'folder', filename: newName() };
   const writeAnswer = await client.post('/v2/objects', file);
-  const administered = await client.get(`/v2/vaults/${id}/permissions`);
-  const found = [
-    read.status === 200 && 'read',
+  const adminAnswer = await client.get(`/v2/vaults/${id}/permissions`);
+  const effectivePermissions = [
+    readAnswer.status === 200 && 'read',
     writeAnswer.status === 201 && 'write',
-    administered.status === 200 && 'admin',
+    adminAnswer.status === 200 && 'admin',
   ].filter((one) => one !== false);
-  const { permissions = {} } = read.json;
-  const shownPermissions = Object.entries(permissions as object).flatMap(([key, is]) =>
-    is ? [key] : [],
+  const { permissions: permissionFlags = {} } = readAnswer.json;
+  const shownPermissions = Object.entries(permissionFlags as object).flatMap(([key, isGranted]) =>
+    isGranted ? [key] : [],
   );
-  expect(shownPermissions).toEqual(found);
+  expect(shownPermissions).toEqual(effectivePermissions);
   const listedCount = listOf(await client.get(`/v2/vaults?id=${id}`)).length;
-  expect(listedCount).toBe(found.length > 0 ? 1 : 0);
-  return found.join(' ');
+  expect(listedCount).toBe(effectivePermissions.length > 0 ? 1 : 0);
+  return effectivePermissions.join(' ');
 }
 
 describe('permissions of a vault', () => {
   test('are granted, changed, listed and revoked, and count at once', async () => {
-    const { id, permissions } = await newVault();
+    const { id, permissionsPath } = await newVault();
     expect(await fetchEffectivePermissions(ben, id)).toBe('');
-    const grantAnswer = await ann.put(permissions, { email: 'BEN@acme.org', permission: 'read' });
+    const grantAnswer = await ann.put(permissionsPath, {
+      email: 'BEN@acme.org',
+      permission: 'read',
+    });
     expect([grantAnswer.status, grantAnswer.json]).toEqual([
       200,
       expect.objectContaining({
@@ -72,40 +75,40 @@ describe('permissions of a vault', () => {
       }),
     ]);
     expect(await fetchEffectivePermissions(ben, id)).toBe('read');
-    for (const [permission, able] of [
+    for (const [permission, expectedPermissions] of [
       ['write', 'read write'],
       ['admin', 'read write admin'],
       ['read', 'read'],
     ]) {
-      const changedAnswer = await ann.put(permissions, { user_id: ben.user.id, permission });
+      const changedAnswer = await ann.put(permissionsPath, { user_id: ben.user.id, permission });
       expect([idOf(changedAnswer), changedAnswer.json['permission']]).toEqual([
         idOf(grantAnswer),
         permission,
       ]);
-      expect(await fetchEffectivePermissions(ben, id)).toBe(able);
+      expect(await fetchEffectivePermissions(ben, id)).toBe(expectedPermissions);
     }
-    const list = await ann.get(permissions);
+    const list = await ann.get(permissionsPath);
     expect(listOf(list).map(({ user_id, permission }) => [user_id, permission])).toEqual([
       [ben.user.id, 'read'],
     ]);
-    expect((await ann.delete(`${permissions}/${idOf(grantAnswer)}`)).status).toBe(200);
+    expect((await ann.delete(`${permissionsPath}/${idOf(grantAnswer)}`)).status).toBe(200);
     expect(await fetchEffectivePermissions(ben, id)).toBe('');
-    expect((await ann.delete(`${permissions}/${idOf(grantAnswer)}`)).status).toBe(404);
-    expect(listOf(await ann.get(permissions))).toEqual([]);
+    expect((await ann.delete(`${permissionsPath}/${idOf(grantAnswer)}`)).status).toBe(404);
+    expect(listOf(await ann.get(permissionsPath))).toEqual([]);
   });
 
   test('belong to one vault, and are seen by its administrators alone (A2)', async () => {
     const firstVault = await newVault();
     const otherVault = await newVault();
     const id = idOf(
-      await ann.put(firstVault.permissions, { user_id: ben.user.id, permission: 'write' }),
+      await ann.put(firstVault.permissionsPath, { user_id: ben.user.id, permission: 'write' }),
     );
-    expect((await ann.delete(`${otherVault.permissions}/${id}`)).status).toBe(404);
-    expect((await ben.get(firstVault.permissions)).status).toBe(403);
-    expect((await ben.put(firstVault.permissions, { user_id: ben.user.id, permission: 'admin' })).status).toBe(403); // prettier-ignore
-    expect((await ben.delete(`${firstVault.permissions}/${id}`)).status).toBe(403);
-    expect((await eve.get(firstVault.permissions)).status).toBe(404);
-    expect((await adminClient.get(firstVault.permissions)).json['total']).toBe(1);
+    expect((await ann.delete(`${otherVault.permissionsPath}/${id}`)).status).toBe(404);
+    expect((await ben.get(firstVault.permissionsPath)).status).toBe(403);
+    expect((await ben.put(firstVault.permissionsPath, { user_id: ben.user.id, permission: 'admin' })).status).toBe(403); // prettier-ignore
+    expect((await ben.delete(`${firstVault.permissionsPath}/${id}`)).status).toBe(403);
+    expect((await eve.get(firstVault.permissionsPath)).status).toBe(404);
+    expect((await adminClient.get(firstVault.permissionsPath)).json['total']).toBe(1);
   });
 
   test.each([
@@ -119,16 +122,16 @@ describe('permissions of a vault', () => {
     [{ permission: 'read', group_id: 99_999 }, 'group_id', 'no group 99999'],
     [{ permission: 'read', email: 'ann@acme.org' }, 'email', 'owns the vault'],
   ])('%j is refused by its key', async (body, key, message) => {
-    const { permissions } = await newVault();
-    const answer = await ann.put(permissions, body);
+    const { permissionsPath } = await newVault();
+    const answer = await ann.put(permissionsPath, body);
     expect([answer.status, Object.keys(answer.json)]).toEqual([400, [key]]);
     expect(answer.text).toContain(message.replaceAll('"', '\\"'));
-    expect(listOf(await ann.get(permissions))).toEqual([]);
+    expect(listOf(await ann.get(permissionsPath))).toEqual([]);
   });
 
   test('of a personal vault cannot be given', async () => {
-    const [personal] = listOf(await ann.get('/v2/vaults?vault_type=personal'));
-    const path = `/v2/vaults/${String(personal?.['id'])}/permissions`;
+    const [personalVault] = listOf(await ann.get('/v2/vaults?vault_type=personal'));
+    const path = `/v2/vaults/${String(personalVault?.['id'])}/permissions`;
     expect((await ann.put(path, { user_id: ben.user.id, permission: 'read' })).status).toBe(403);
     expect((await ann.patch(path.replace('/permissions', ''), { is_public: true })).status).toBe(
       403,
@@ -141,20 +144,23 @@ describe('permissions of a vault', () => {
   test('leave an administrator in the vault of a removed owner', async () => {
     const owner = await server.user(newName());
     const id = idOf(await owner.post('/v2/vaults', { name: newName() }));
-    const permissions = `/v2/vaults/${id}/permissions`;
-    const keptAnswer = await owner.put(permissions, { user_id: ben.user.id, permission: 'admin' });
+    const permissionsPath = `/v2/vaults/${id}/permissions`;
+    const grantAnswer = await owner.put(permissionsPath, {
+      user_id: ben.user.id,
+      permission: 'admin',
+    });
     await adminClient.delete(`/v1/users/${owner.user.id}`);
     const refusedAnswers = [
-      await ben.put(permissions, { user_id: ben.user.id, permission: 'write' }),
-      await ben.delete(`${permissions}/${idOf(keptAnswer)}`),
+      await ben.put(permissionsPath, { user_id: ben.user.id, permission: 'write' }),
+      await ben.delete(`${permissionsPath}/${idOf(grantAnswer)}`),
     ];
     expect(refusedAnswers.map(({ status }) => status)).toEqual([409, 409]);
     for (const { json } of refusedAnswers)
       expect(json['detail']).toMatch(/^This is the last administrator of the vault .*: give another user or group the permission admin first\.$/); // prettier-ignore
     expect(await fetchEffectivePermissions(ben, id)).toBe('read write admin');
-    const group = await newGroup(ann);
-    await ben.put(permissions, { group_id: group, permission: 'admin' });
-    expect((await ben.delete(`${permissions}/${idOf(keptAnswer)}`)).status).toBe(200);
+    const groupId = await newGroup(ann);
+    await ben.put(permissionsPath, { group_id: groupId, permission: 'admin' });
+    expect((await ben.delete(`${permissionsPath}/${idOf(grantAnswer)}`)).status).toBe(200);
     expect([
       await fetchEffectivePermissions(ann, id),
       await fetchEffectivePermissions(ben, id),
@@ -164,8 +170,8 @@ describe('permissions of a vault', () => {
 
 describe('the owner of a vault', () => {
   test('gives it to another user, and keeps admin until that is revoked', async () => {
-    const { id, permissions } = await newVault();
-    await ann.put(permissions, { user_id: ben.user.id, permission: 'read' });
+    const { id, permissionsPath } = await newVault();
+    await ann.put(permissionsPath, { user_id: ben.user.id, permission: 'read' });
     const transferAnswer = await ann.patch(`/v2/vaults/${id}`, {
       user_id: ben.user.id,
       description: 'd',
@@ -174,15 +180,17 @@ describe('the owner of a vault', () => {
       200,
       expect.objectContaining({ user_id: ben.user.id, description: 'd' }),
     ]);
-    expect(listOf(await ben.get(permissions))).toEqual([
+    expect(listOf(await ben.get(permissionsPath))).toEqual([
       expect.objectContaining({
         permission: 'admin',
         user: expect.objectContaining({ id: ann.user.id }),
       }),
     ]);
     expect([await fetchEffectivePermissions(ann, id), await fetchEffectivePermissions(ben, id)]).toEqual(['read write admin', 'read write admin']); // prettier-ignore
-    const [held] = listOf(await ben.get(permissions));
-    expect((await ben.delete(`${permissions}/${String(held!['id'])}`)).status).toBe(200);
+    const [heldPermission] = listOf(await ben.get(permissionsPath));
+    expect((await ben.delete(`${permissionsPath}/${String(heldPermission!['id'])}`)).status).toBe(
+      200,
+    );
     expect(await fetchEffectivePermissions(ann, id)).toBe('');
     const log = await adminClient.get(`/v2/audit_log?subject_type=vault&subject_id=${id}&action=vault.transfer`); // prettier-ignore
     const subjectOf = ({ user }: Client) => ({ user_id: user.id, email: user.email });
@@ -195,8 +203,8 @@ describe('the owner of a vault', () => {
   });
 
   test('may be changed by administrators of the account, but not by a permission', async () => {
-    const { id, permissions } = await newVault();
-    await ann.put(permissions, { user_id: ben.user.id, permission: 'admin' });
+    const { id, permissionsPath } = await newVault();
+    await ann.put(permissionsPath, { user_id: ben.user.id, permission: 'admin' });
     const path = `/v2/vaults/${id}`;
     const refusedAnswer = await ben.put(path, { user_id: ben.user.id, description: 'mine' });
     expect([refusedAnswer.status, refusedAnswer.text]).toEqual([
@@ -210,8 +218,8 @@ describe('the owner of a vault', () => {
     );
     const wholeVault = (await ben.get(path)).json;
     expect((await ann.put(path, wholeVault)).status).toBe(200); // sending the same owner changes nothing
-    const byAddress = await ben.patch(path, { email: ann.user.email.toUpperCase() });
-    expect([byAddress.status, byAddress.json['user_id']]).toEqual([200, ann.user.id]);
+    const emailAnswer = await ben.patch(path, { email: ann.user.email.toUpperCase() });
+    expect([emailAnswer.status, emailAnswer.json['user_id']]).toEqual([200, ann.user.id]);
   });
 
   test('is an active user of the account, and of a personal vault never another', async () => {
@@ -230,8 +238,10 @@ describe('the owner of a vault', () => {
       const { status, json } = await ann.patch(`/v2/vaults/${id}`, body);
       expect([body, status, Object.keys(json)]).toEqual([body, 400, ['email']]);
     }
-    const personal = (await server.catalog.vaults.personal(ann.user.id))!.id;
-    const refusedAnswer = await ann.patch(`/v2/vaults/${personal}`, { user_id: ben.user.id });
+    const personalVaultId = (await server.catalog.vaults.personal(ann.user.id))!.id;
+    const refusedAnswer = await ann.patch(`/v2/vaults/${personalVaultId}`, {
+      user_id: ben.user.id,
+    });
     expect([refusedAnswer.status, Object.keys(refusedAnswer.json)]).toEqual([400, ['user_id']]);
   });
 });
@@ -246,14 +256,14 @@ describe('groups', () => {
       memberships_count: 0,
       vaults_count: 0,
     });
-    const denied = [
+    const refusedAnswers = [
       await ann.post('/v1/groups', { name: newName() }),
       await ann.patch(`/v1/groups/${id}`, { name: newName() }),
       await ann.delete(`/v1/groups/${id}`),
       await ann.put(`/v1/groups/${id}/memberships`, { user_id: ann.user.id }),
       await ann.delete(`/v1/groups/${id}/memberships/${ann.user.id}`),
     ];
-    expect(denied.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403]);
+    expect(refusedAnswers.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403]);
     expect((await ann.get(`/v1/groups/${id}`)).json).toMatchObject({ name, role: null });
     expect(listOf(await ann.get(`/v1/groups?name=${name.toUpperCase()}`)).map(idOfRow)).toEqual([
       id,
@@ -271,18 +281,18 @@ describe('groups', () => {
   });
 
   test('give their members the highest permission, until they leave, and show no other vaults (A3)', async () => {
-    const { id, permissions } = await newVault();
+    const { id, permissionsPath } = await newVault();
     const readerGroupId = await newGroup(ben);
     const writerGroupId = await newGroup(ben, adminClient);
-    await ann.put(permissions, { group_id: readerGroupId, permission: 'read' });
+    await ann.put(permissionsPath, { group_id: readerGroupId, permission: 'read' });
     expect(await fetchEffectivePermissions(ben, id)).toBe('read');
-    await ann.put(permissions, { group_id: writerGroupId, permission: 'write' });
+    await ann.put(permissionsPath, { group_id: writerGroupId, permission: 'write' });
     expect(await fetchEffectivePermissions(ben, id)).toBe('read write');
-    const ownPermission = idOf(
-      await ann.put(permissions, { user_id: ben.user.id, permission: 'admin' }),
+    const ownPermissionId = idOf(
+      await ann.put(permissionsPath, { user_id: ben.user.id, permission: 'admin' }),
     );
     expect(await fetchEffectivePermissions(ben, id)).toBe('read write admin');
-    await ann.delete(`${permissions}/${ownPermission}`);
+    await ann.delete(`${permissionsPath}/${ownPermissionId}`);
     expect(listOf(await ben.get(`/v1/groups/${writerGroupId}/vaults`))).toEqual([
       expect.objectContaining({
         id,
@@ -291,18 +301,18 @@ describe('groups', () => {
         permissions: { read: true, write: true, admin: false },
       }),
     ]);
-    const withoutMember = (group: number): Promise<Answer> =>
-      ben.get(`/v2/vaults?id=${id}&exclude_group_id=${group}`);
-    expect(listOf(await withoutMember(writerGroupId))[0]).toMatchObject({ permissions: { read: true, write: false } }); // prettier-ignore
-    expect(listOf(await withoutMember(readerGroupId))[0]).toMatchObject({
+    const listExcluding = (groupId: number): Promise<Answer> =>
+      ben.get(`/v2/vaults?id=${id}&exclude_group_id=${groupId}`);
+    expect(listOf(await listExcluding(writerGroupId))[0]).toMatchObject({ permissions: { read: true, write: false } }); // prettier-ignore
+    expect(listOf(await listExcluding(readerGroupId))[0]).toMatchObject({
       permissions: { write: true },
     });
     await adminClient.delete(`/v1/groups/${writerGroupId}/memberships/${ben.user.id}`);
-    expect((await withoutMember(readerGroupId)).json['total']).toBe(0);
+    expect((await listExcluding(readerGroupId)).json['total']).toBe(0);
     expect(await fetchEffectivePermissions(ben, id)).toBe('read');
     await adminClient.delete(`/v1/groups/${readerGroupId}`);
     expect(await fetchEffectivePermissions(ben, id)).toBe('');
-    expect(listOf(await ann.get(permissions)).map((row) => row['group_id'])).toEqual([
+    expect(listOf(await ann.get(permissionsPath)).map((row) => row['group_id'])).toEqual([
       writerGroupId,
     ]);
     // A vault that the user may not read is not counted either.
@@ -331,9 +341,9 @@ describe('groups', () => {
 
 describe('public vaults', () => {
   test('are read by every account, and changed by their administrators alone', async () => {
-    const { id, permissions } = await newVault();
+    const { id, permissionsPath } = await newVault();
     const path = `/v2/vaults/${id}`;
-    await ann.put(permissions, { user_id: ben.user.id, permission: 'write' });
+    await ann.put(permissionsPath, { user_id: ben.user.id, permission: 'write' });
     expect((await ben.patch(path, { is_public: true })).status).toBe(403);
     expect((await ben.patch(path, { is_public: false, description: 'd' })).status).toBe(200);
     expect(await fetchEffectivePermissions(eve, id)).toBe('');
@@ -344,8 +354,8 @@ describe('public vaults', () => {
     ]).toEqual(['read', 'read write']);
     await ann.patch(path, { is_public: false });
     expect(await fetchEffectivePermissions(eve, id)).toBe('');
-    const born = await ann.post('/v2/vaults', { name: newName(), is_public: true });
-    expect(await fetchEffectivePermissions(eve, idOf(born))).toBe('read');
+    const publicVault = await ann.post('/v2/vaults', { name: newName(), is_public: true });
+    expect(await fetchEffectivePermissions(eve, idOf(publicVault))).toBe('read');
   });
 });
 
@@ -363,9 +373,9 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
       fields: [{ name: 'gene', data_type: 'string', entity_type: 'gene' }],
     });
     await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
-    const permissions = `/v2/vaults/${vaultId}/permissions`;
+    const permissionsPath = `/v2/vaults/${vaultId}/permissions`;
     const holder = holderOf === null ? { group_id: await newGroup(ben) } : holderOf(ben.user.id);
-    const granted = await ann.put(permissions, { ...holder, permission: 'read' });
+    const grantAnswer = await ann.put(permissionsPath, { ...holder, permission: 'read' });
 
     const exportAnswer = await ben.post('/v2/dataset_exports', {
       dataset_id: datasetId,
@@ -373,24 +383,24 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
     });
     const exportPath = `/v2/dataset_exports/${idOf(exportAnswer)}`;
     await waitForJob(ben, exportPath);
-    const address = String((await ben.get(`${exportPath}/download?redirect=`)).json['url']);
+    const exportUrl = String((await ben.get(`${exportPath}/download?redirect=`)).json['url']);
     const savedQueryId = idOf(await ben.post('/v2/saved_queries', { name: newName(), dataset_id: datasetId, params: {} })); // prettier-ignore
-    const set = idOf(await ben.post('/v2/beacon_sets', { title: newName() }));
-    await ben.post('/v2/beacons', { beacon_set_id: set, title: 't', vault_object_id: datasetId });
+    const setId = idOf(await ben.post('/v2/beacon_sets', { title: newName() }));
+    await ben.post('/v2/beacons', { beacon_set_id: setId, title: 't', vault_object_id: datasetId });
     const key = newName();
     const exportAgain = (): Promise<Answer> =>
       ben.call('POST', '/v2/dataset_exports', { dataset_id: datasetId, format: 'csv' }, { 'idempotency-key': key }); // prettier-ignore
     await exportAgain();
-    const found = async (answer: Promise<Answer>): Promise<boolean> => {
+    const showsRecords = async (answer: Promise<Answer>): Promise<boolean> => {
       const { status, text } = await answer;
       return status < 300 && /"found_count":1|"gene":"TTN"|\["TTN"\]/.test(text);
     };
     const accessRoutes: Readonly<Record<string, () => Promise<boolean>>> = {
-      'a query': () => found(ben.post(`/v2/datasets/${datasetId}/data`, {})),
+      'a query': () => showsRecords(ben.post(`/v2/datasets/${datasetId}/data`, {})),
       'a batch of queries': () =>
-        found(ben.post('/v2/batch_query', { queries: [{ dataset_id: datasetId }] })),
+        showsRecords(ben.post('/v2/batch_query', { queries: [{ dataset_id: datasetId }] })),
       'an expression': () =>
-        found(
+        showsRecords(
           ben.post('/v1/evaluate', {
             expression: `dataset_field_values(${datasetId}, field="gene")`,
             data_type: 'auto',
@@ -398,14 +408,18 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
           }),
         ),
       'a query of beacons': () =>
-        found(ben.post(`/v2/beacon_sets/${set}/query`, { query: 'TTN', entity_type: 'gene' })),
+        showsRecords(
+          ben.post(`/v2/beacon_sets/${setId}/query`, { query: 'TTN', entity_type: 'gene' }),
+        ),
       'the address of an export': async () =>
-        (await sendRequest('', 'GET', address)).status === 200,
+        (await sendRequest('', 'GET', exportUrl)).status === 200,
       'the export': async () => (await ben.get(exportPath)).status === 200,
       'a repeated create': async () => (await exportAgain()).status === 201,
       'the saved query': async () => {
         const { json } = await ben.get(`/v2/saved_queries/${savedQueryId}`);
-        return found(ben.post(`/v2/datasets/${String(json['dataset_id'])}/data`, json['params']));
+        return showsRecords(
+          ben.post(`/v2/datasets/${String(json['dataset_id'])}/data`, json['params']),
+        );
       },
       'a list of objects': async () =>
         listOf(await ben.get(`/v2/objects?vault_id=${vaultId}`)).length > 0,
@@ -415,18 +429,18 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
       for (const [way, attempt] of Object.entries(accessRoutes)) results[way] = await attempt();
       return results;
     };
-    const all = (value: boolean): object =>
+    const expectedResults = (value: boolean): object =>
       Object.fromEntries(Object.keys(accessRoutes).map((way) => [way, value]));
-    expect(await tryAll()).toEqual(all(true));
-    await ann.delete(`${permissions}/${idOf(granted)}`);
-    expect(await tryAll()).toEqual(all(false));
+    expect(await tryAll()).toEqual(expectedResults(true));
+    await ann.delete(`${permissionsPath}/${idOf(grantAnswer)}`);
+    expect(await tryAll()).toEqual(expectedResults(false));
   });
 
   test('the address for an upload ends with the right to write, and with the user', async () => {
-    const { id, permissions } = await newVault();
+    const { id, permissionsPath } = await newVault();
     const addresses: string[] = [];
     const writer = await server.user(newName());
-    await ann.put(permissions, { user_id: writer.user.id, permission: 'write' });
+    await ann.put(permissionsPath, { user_id: writer.user.id, permission: 'write' });
     for (const filename of ['a', 'b', 'c']) {
       const createdObject = await writer.post('/v2/objects', {
         vault_id: id,
@@ -438,37 +452,37 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
     const upload = async (address: string): Promise<number> =>
       (await sendRequest('', 'PUT', address, 'x')).status;
     expect(await upload(addresses[0]!)).toBe(200);
-    await ann.put(permissions, { user_id: writer.user.id, permission: 'read' });
+    await ann.put(permissionsPath, { user_id: writer.user.id, permission: 'read' });
     expect(await upload(addresses[1]!)).toBe(403);
-    await ann.put(permissions, { user_id: writer.user.id, permission: 'write' });
+    await ann.put(permissionsPath, { user_id: writer.user.id, permission: 'write' });
     expect(await upload(addresses[1]!)).toBe(200);
     await adminClient.delete(`/v1/users/${writer.user.id}`);
     expect(await upload(addresses[2]!)).toBe(404);
   });
 
   test('an upload that has begun is not published without the right to write', async () => {
-    const { id, permissions } = await newVault();
-    await ann.put(permissions, { user_id: ben.user.id, permission: 'write' });
-    const form = { vault_id: id, object_type: 'file', filename: newName() };
-    const { json } = await ben.post('/v2/objects', form);
-    const uploads = async (): Promise<number> =>
+    const { id, permissionsPath } = await newVault();
+    await ann.put(permissionsPath, { user_id: ben.user.id, permission: 'write' });
+    const fileBody = { vault_id: id, object_type: 'file', filename: newName() };
+    const { json } = await ben.post('/v2/objects', fileBody);
+    const countUploads = async (): Promise<number> =>
       (await readdir(server.data.scratch)).filter((name) => name.startsWith('upload-')).length;
     const attempt = async (meanwhile: () => Promise<unknown>): Promise<number | undefined> => {
       const sentUpload = request(String(json['upload_url']), { method: 'PUT' });
-      const uploadAnswered = once(sentUpload, 'response') as Promise<[IncomingMessage]>;
+      const responseEvent = once(sentUpload, 'response') as Promise<[IncomingMessage]>;
       sentUpload.write('first half, ');
-      await pollUntil(async () => (await uploads()) === 1);
+      await pollUntil(async () => (await countUploads()) === 1);
       await meanwhile();
       sentUpload.end('second half');
-      const [response] = await uploadAnswered;
+      const [response] = await responseEvent;
       response.resume();
       return response.statusCode;
     };
     const path = `/v2/objects/${String(json['id'])}`;
-    const revoked = await attempt(() => ann.put(permissions, { user_id: ben.user.id, permission: 'read' })); // prettier-ignore
-    expect([revoked, await uploads()]).toEqual([403, 0]);
+    const revokedStatus = await attempt(() => ann.put(permissionsPath, { user_id: ben.user.id, permission: 'read' })); // prettier-ignore
+    expect([revokedStatus, await countUploads()]).toEqual([403, 0]);
     expect((await ann.get(path)).json).toMatchObject({ availability: 'unverified', size: null });
-    await ann.put(permissions, { user_id: ben.user.id, permission: 'write' });
+    await ann.put(permissionsPath, { user_id: ben.user.id, permission: 'write' });
     expect(await attempt(async () => undefined)).toBe(200);
   });
 });

@@ -45,11 +45,11 @@ describe('users', () => {
 
   test('are listed for administrators of the account, and for nobody else', async () => {
     const admin = await server.user('admin', { role: 'admin' });
-    const all = listOf(await admin.get('/v1/users'));
-    expect(all.map(({ email }) => email)).toEqual(
+    const users = listOf(await admin.get('/v1/users'));
+    expect(users.map(({ email }) => email)).toEqual(
       ['owner', 'ann', 'ben', 'admin'].map((name) => `${name}@acme.org`),
     );
-    expect(sortedKeysOf(all[0])).toEqual(userKeys);
+    expect(sortedKeysOf(users[0])).toEqual(userKeys);
     expect((await admin.get('/v1/users?limit=1&offset=2')).json).toMatchObject({
       total: 4,
       data: [{ email: 'ben@acme.org' }],
@@ -63,14 +63,14 @@ describe('users', () => {
 
   test('are removed by administrators of the account, once, and owners never', async () => {
     const admin = await server.user('remover', { role: 'admin' });
-    const reader = await server.user('reader', { role: 'admin', scope: 'read' });
+    const readOnlyAdmin = await server.user('reader', { role: 'admin', scope: 'read' });
     const leaver = await server.user('leaver');
     const path = `/v1/users/${leaver.user.id}`;
-    const vault = idOf(await leaver.post('/v2/vaults', { name: 'Left behind' }));
+    const vaultId = idOf(await leaver.post('/v2/vaults', { name: 'Left behind' }));
     expect([
       (await ann.delete(path)).status,
       (await leaver.delete(path)).status,
-      (await reader.delete(path)).status,
+      (await readOnlyAdmin.delete(path)).status,
       (await zoe.delete(path)).status,
       (await leaver.get('/v1/user')).status,
     ]).toEqual([403, 403, 403, 404, 200]);
@@ -78,7 +78,7 @@ describe('users', () => {
     expect((await leaver.get('/v1/user')).status).toBe(401);
     expect((await admin.delete(path)).status).toBe(404);
     expect((await admin.get(path)).json['is_active']).toBe(false);
-    expect((await admin.get(`/v2/vaults/${vault}`)).json).toMatchObject({
+    expect((await admin.get(`/v2/vaults/${vaultId}`)).json).toMatchObject({
       user: { email: 'leaver@acme.org', is_active: false },
     });
     const [owner] = listOf(await admin.get('/v1/users?email=owner@acme.org'));
@@ -116,9 +116,9 @@ describe('vaults', () => {
       url: `${server.url}/v2/vaults/${idOf(createdVault)}`,
     });
     const vaultAnswer = await ann.get(`/v2/vaults/${idOf(createdVault)}`);
-    const [listed] = listOf(await ann.get('/v2/vaults?name=shape'));
+    const [listedVault] = listOf(await ann.get('/v2/vaults?name=shape'));
     expect(vaultAnswer.json).toEqual(createdVault.json);
-    expect(listed).toEqual(createdVault.json);
+    expect(listedVault).toEqual(createdVault.json);
   });
 
   test('the personal vault is there, under both names of its type, and cannot be deleted', async () => {
@@ -139,13 +139,13 @@ describe('vaults', () => {
     const id = idOf(
       await ann.post('/v2/vaults', { name: 'Change', tags: ['a', 'b'], metadata: { x: 1 } }),
     );
-    const patched = await ann.patch(`/v2/vaults/${id}`, {
+    const patchAnswer = await ann.patch(`/v2/vaults/${id}`, {
       metadata: { y: 2 },
       default_storage_class: 'Essential',
       id: 7,
     });
-    expect(patched.status).toBe(200);
-    expect(patched.json).toMatchObject({
+    expect(patchAnswer.status).toBe(200);
+    expect(patchAnswer.json).toMatchObject({
       id,
       metadata: { y: 2 },
       tags: ['a', 'b'],
@@ -222,21 +222,21 @@ describe('lists of vaults', () => {
   });
 
   test('the envelope has its keys, links with page last, and a url for each page', async () => {
-    const first = await cid.get('/v2/vaults?limit=2&account_domain=third');
+    const firstPage = await cid.get('/v2/vaults?limit=2&account_domain=third');
     const base = `${server.url}/v2/vaults?limit=2&account_domain=third`;
-    expect(sortedKeysOf(first.json)).toEqual(['class_name', 'data', 'links', 'total', 'url']);
-    expect(first.json).toMatchObject({
+    expect(sortedKeysOf(firstPage.json)).toEqual(['class_name', 'data', 'links', 'total', 'url']);
+    expect(firstPage.json).toMatchObject({
       class_name: 'list',
       total: 5,
       url: base,
       links: { next: `${base}&page=2`, prev: null },
     });
-    const second = await cid.get('/v2/vaults?limit=2&page=2&account_domain=third');
-    expect(second.json['links']).toEqual({ next: `${base}&page=3`, prev: `${base}&page=1` });
-    expect(second.json['url']).not.toBe(first.json['url']);
+    const secondPage = await cid.get('/v2/vaults?limit=2&page=2&account_domain=third');
+    expect(secondPage.json['links']).toEqual({ next: `${base}&page=3`, prev: `${base}&page=1` });
+    expect(secondPage.json['url']).not.toBe(firstPage.json['url']);
     const thirdPage = await cid.get(`${base}&page=3`);
     expect(thirdPage.json['links']).toEqual({ next: null, prev: `${base}&page=2` });
-    const names = [first, second, thirdPage].flatMap((page) =>
+    const names = [firstPage, secondPage, thirdPage].flatMap((page) =>
       listOf(page).map((vault) => vault['name']),
     );
     expect(names).toEqual(['Alpha', 'beta', 'delta', 'gamma', `user-${cid.user.id}`]);
@@ -310,8 +310,8 @@ describe('lists of vaults', () => {
     const [vault] = listOf(await ben.get('/v2/vaults?name=Shared'));
     expect(vault?.['permissions']).toEqual({ read: true, write: false, admin: false });
     await server.catalog.vaults.update(id, { isPublic: true });
-    const [seen] = listOf(await zoe.get('/v2/vaults?full_path=acme:shared'));
-    expect(seen).toMatchObject({
+    const [publicVault] = listOf(await zoe.get('/v2/vaults?full_path=acme:shared'));
+    expect(publicVault).toMatchObject({
       id,
       is_public: true,
       permissions: { read: true, write: false, admin: false },

@@ -37,15 +37,15 @@ async function commitImport(body: object): Promise<number> {
 }
 
 async function deleteRecords(id: number, filter: unknown): Promise<number> {
-  const found = await ann.post(`/v2/datasets/${id}/data`, { filters: [filter], fields: ['_id'], limit: 1_000 }); // prettier-ignore
-  const records = found.json['results'] as { _id: string }[];
+  const queryAnswer = await ann.post(`/v2/datasets/${id}/data`, { filters: [filter], fields: ['_id'], limit: 1_000 }); // prettier-ignore
+  const records = queryAnswer.json['results'] as { _id: string }[];
   expect(records.length).toBeGreaterThan(0);
   return commitImport({ dataset_id: id, commit_mode: 'delete', records });
 }
 
-const rollBack = async (commit: number): Promise<void> => {
-  const done = await ann.post(`/v2/dataset_commits/${commit}/rollback`, {});
-  expect([done.status, done.text]).toEqual([201, done.text]);
+const rollBack = async (commitId: number): Promise<void> => {
+  const rollbackAnswer = await ann.post(`/v2/dataset_commits/${commitId}/rollback`, {});
+  expect([rollbackAnswer.status, rollbackAnswer.text]).toEqual([201, rollbackAnswer.text]);
 };
 
 /** Creates a dataset of three segments, the second of which has deleted rows. */
@@ -64,24 +64,24 @@ async function forgeLogEntry(
   version: number,
   change: (text: string) => string,
 ): Promise<void> {
-  const file = server.data.logEntry(id, version);
-  const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
+  const entryPath = server.data.logEntry(id, version);
+  const lines = (await readFile(entryPath, 'utf8')).split('\n').slice(0, -1);
   const info = lines.pop()!;
-  const before = lines.map((line) => `${line}\n`).join('');
-  const after = change(before);
-  expect(after).not.toBe(before);
+  const actionsBefore = lines.map((line) => `${line}\n`).join('');
+  const actionsAfter = change(actionsBefore);
+  expect(actionsAfter).not.toBe(actionsBefore);
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
   await writeFile(
-    file,
-    `${after}${info.replace(/(?<="checksum":")[0-9a-f]{64}/, sha256(after))}\n`,
+    entryPath,
+    `${actionsAfter}${info.replace(/(?<="checksum":")[0-9a-f]{64}/, sha256(actionsAfter))}\n`,
   );
 }
 
 describe('POST /v2/datasets/:id/verify', () => {
   test('a dataset without records is whole', async () => {
     const id = await newDataset();
-    const { task_id: _, ...found } = await verifyDataset(id);
-    expect(found).toEqual({ is_whole: true, version: -1, files: 0, records: 0, bytes: 0, old_versions: { files: 0, bytes: 0 }, differences: [] }); // prettier-ignore
+    const { task_id: _, ...verification } = await verifyDataset(id);
+    expect(verification).toEqual({ is_whole: true, version: -1, files: 0, records: 0, bytes: 0, old_versions: { files: 0, bytes: 0 }, differences: [] }); // prettier-ignore
   });
 
   test('a dataset is whole after imports, deletes, merges and rollbacks', async () => {
@@ -89,30 +89,30 @@ describe('POST /v2/datasets/:id/verify', () => {
     const expectWhole = async (records: number): Promise<void> => {
       const { rows, bytes, version, segments } = await server.store.snapshot(id);
       expect(rows).toBe(records);
-      const { task_id: _, ...found } = await verifyDataset(id);
+      const { task_id: _, ...verification } = await verifyDataset(id);
       const { old_versions } = (await ann.get(`/v2/datasets/${id}/disk_use`)).json;
-      expect(found).toEqual({ is_whole: true, version, files: segments.length, records, bytes, old_versions, differences: [] }); // prettier-ignore
+      expect(verification).toEqual({ is_whole: true, version, files: segments.length, records, bytes, old_versions, differences: [] }); // prettier-ignore
     };
-    const first = await addRecords(id, 0, 50);
+    const firstCommitId = await addRecords(id, 0, 50);
     await expectWhole(50);
-    const deletionCommit = await deleteRecords(id, ['n__lt', 20]);
+    const deletionCommitId = await deleteRecords(id, ['n__lt', 20]);
     await expectWhole(30);
-    await rollBack(deletionCommit);
+    await rollBack(deletionCommitId);
     await expectWhole(50);
     await deleteRecords(id, ['n', 49]);
     for (let i = 1; i < 25; i++) await addRecords(id, 100 * i, 5);
     await server.scheduler.compacted();
     expect((await server.store.snapshot(id)).segments.length).toBeLessThan(20);
     await expectWhole(49 + 24 * 5);
-    const last = await addRecords(id, 9_000, 3);
-    await rollBack(last);
+    const lastCommitId = await addRecords(id, 9_000, 3);
+    await rollBack(lastCommitId);
     await expectWhole(49 + 24 * 5);
     // A commit without an entry in the list of commits is verified too; an older commit is compared with its own version.
     const { json } = await ann.get(`/v2/datasets/${id}/commits`);
-    const [newest] = json['data'] as { id: number }[];
-    expect((await ann.delete(`/v2/dataset_commits/${newest!.id}`)).status).toBe(200);
+    const [newestCommit] = json['data'] as { id: number }[];
+    expect((await ann.delete(`/v2/dataset_commits/${newestCommit!.id}`)).status).toBe(200);
     await expectWhole(49 + 24 * 5);
-    expect((await ann.get(`/v2/dataset_commits/${first}`)).status).toBe(200);
+    expect((await ann.get(`/v2/dataset_commits/${firstCommitId}`)).status).toBe(200);
   });
 
   test('its task is one of the background, which administrators see', async () => {
@@ -131,17 +131,17 @@ describe('POST /v2/datasets/:id/verify', () => {
     const { id, paths } = await newDamageableDataset();
     const file = server.data.datasetFile(id, paths[1]!);
     await truncate(file, (await readFile(file)).length - 1);
-    const { task_id: background, ...found } = await verifyDataset(id);
-    expect(found.is_whole).toBe(false);
+    const { task_id: backgroundTaskId, ...syncResult } = await verifyDataset(id);
+    expect(syncResult.is_whole).toBe(false);
     const verifyAnswer = await ann.post(`/v2/datasets/${id}/verify`, { wait: false });
     const type = 'datasets.DatasetVerification';
     expect([verifyAnswer.status, verifyAnswer.json]).toEqual([200, expect.objectContaining({ class_name: 'ECSTask', task_type: type })]); // prettier-ignore
     const task = await waitForJob(ann, `/v2/tasks/${idOf(verifyAnswer)}`);
-    expect(task.json).toMatchObject({ status: 'completed', task_object: { error_message: null, result: found } }); // prettier-ignore
+    expect(task.json).toMatchObject({ status: 'completed', task_object: { error_message: null, result: syncResult } }); // prettier-ignore
     // A new verification removes earlier ones that nobody can request any more, and no others.
     await verifyDataset(id);
     expect((await ann.get(`/v2/tasks/${idOf(verifyAnswer)}`)).json).toEqual(task.json);
-    expect(await server.catalog.tasks.get(background)).toBeUndefined();
+    expect(await server.catalog.tasks.get(backgroundTaskId)).toBeUndefined();
     const listedTasks = listOf(await ann.get(`/v2/tasks?source_object_id=${id}&task_type=${type}`));
     expect(listedTasks.map((one) => one['id'])).toEqual([idOf(verifyAnswer)]);
     expect((await ann.post(`/v2/datasets/${id}/verify`, { wait: 'perhaps' })).json).toEqual({ wait: ['Must be a valid boolean.'] }); // prettier-ignore
@@ -150,18 +150,18 @@ describe('POST /v2/datasets/:id/verify', () => {
   test('the task of a verification is for those who may read the dataset; whoever started it may cancel it', async () => {
     const id = await newDataset();
     await addRecords(id, 0, 1);
-    const reader = await server.user('reader');
-    expect((await reader.post(`/v2/datasets/${id}/verify`, { wait: false })).status).toBe(404);
-    await grantPermission(server, vaultId, reader, 'read');
-    const verifyAnswer = await reader.post(`/v2/datasets/${id}/verify`, { wait: false });
+    const starter = await server.user('reader');
+    expect((await starter.post(`/v2/datasets/${id}/verify`, { wait: false })).status).toBe(404);
+    await grantPermission(server, vaultId, starter, 'read');
+    const verifyAnswer = await starter.post(`/v2/datasets/${id}/verify`, { wait: false });
     const path = `/v2/tasks/${idOf(verifyAnswer)}`;
-    const [other, outsider] = [await server.user('other'), await server.user('outsider')];
-    await grantPermission(server, vaultId, other, 'read');
-    const cancel = { status: 'canceled' };
-    expect([(await other.get(path)).status, (await other.patch(path, cancel)).status]).toEqual([200, 403]); // prettier-ignore
+    const [otherReader, outsider] = [await server.user('other'), await server.user('outsider')];
+    await grantPermission(server, vaultId, otherReader, 'read');
+    const body = { status: 'canceled' };
+    expect([(await otherReader.get(path)).status, (await otherReader.patch(path, body)).status]).toEqual([200, 403]); // prettier-ignore
     expect((await outsider.get(path)).status).toBe(404);
     // If the task has already ended, canceling it gives a 400.
-    expect([200, 400]).toContain((await reader.patch(path, cancel)).status);
+    expect([200, 400]).toContain((await starter.patch(path, body)).status);
   });
 
   test('a dataset that the user may not read is not found', async () => {
@@ -176,16 +176,16 @@ describe('exactly the damaged file is named (R7)', () => {
   test('a flipped byte in a schema file, which is written again when the dataset is read', async () => {
     const { id } = await newDamageableDataset();
     const [file = ''] = (await server.store.snapshot(id)).files;
-    await flip(file);
-    const found = await verifyDataset(id);
+    await flipBit(file);
+    const verification = await verifyDataset(id);
     const differences = [{ path: `_schema/${basename(file)}`, problem: expect.stringContaining('columns of the log') }]; // prettier-ignore
-    expect(found).toMatchObject({ is_whole: false, files: 3, records: 119, differences });
+    expect(verification).toMatchObject({ is_whole: false, files: 3, records: 119, differences });
     await server.store.snapshot(id);
     expect(await verifyDataset(id)).toMatchObject({ is_whole: true, differences: [] });
   });
 
   const damages: readonly (readonly [string, (file: string, others: readonly string[]) => Promise<void>, RegExp])[] = [
-    ['a flipped byte in the middle', flip, /^does not match its checksum$/],
+    ['a flipped byte in the middle', flipBit, /^does not match its checksum$/],
     ['a file cut short', async (file) => truncate(file, (await readFile(file)).length - 1), /^has \d+ bytes, should be \d+$/],
     ['another segment in its place', async (file, [other]) => copyFile(other!, file), /^(has \d+ bytes, should be|does not match its checksum)/],
     ['a missing file', (file) => rm(file), /^is missing$/],
@@ -197,21 +197,21 @@ describe('exactly the damaged file is named (R7)', () => {
     for (const [i, path] of paths.entries()) {
       const file = server.data.datasetFile(id, path);
       const otherPaths = paths.filter((other) => other !== path);
-      const copy = await readFile(file);
+      const originalBytes = await readFile(file);
       await damage(
         file,
         otherPaths.map((other) => server.data.datasetFile(id, other)),
       );
-      const found = await verifyDataset(id);
+      const verification = await verifyDataset(id);
       const differences = [{ path, problem: expect.stringMatching(problem) }];
-      expect([i, found]).toEqual([i, { ...found, is_whole: false, files: 3, records: 119, differences }]); // prettier-ignore
+      expect([i, verification]).toEqual([i, { ...verification, is_whole: false, files: 3, records: 119, differences }]); // prettier-ignore
       await rm(file, { recursive: true, force: true });
-      await writeFile(file, copy);
+      await writeFile(file, originalBytes);
       expect(await verifyDataset(id)).toMatchObject({ is_whole: true, differences: [] });
     }
   });
 
-  async function flip(file: string): Promise<void> {
+  async function flipBit(file: string): Promise<void> {
     const bytes = await readFile(file);
     bytes[bytes.length >> 1]! ^= 1;
     await writeFile(file, bytes);
@@ -242,10 +242,10 @@ describe('exactly the damaged file is named (R7)', () => {
 
 test('a damaged file that only earlier versions need is named', async () => {
   const id = await newDataset();
-  const old = await addRecords(id, 0, 40);
+  const firstCommitId = await addRecords(id, 0, 40);
   const path = (await server.store.snapshot(id)).segments[0]!.path;
   await addRecords(id, 100, 3);
-  await rollBack(old);
+  await rollBack(firstCommitId);
   expect((await server.store.snapshot(id)).segments.map((one) => one.path)).not.toContain(path);
   const file = server.data.datasetFile(id, path);
   const bytes = await readFile(file);
@@ -254,8 +254,8 @@ test('a damaged file that only earlier versions need is named', async () => {
   const problem = `has ${bytes.length - 1} bytes, should be ${bytes.length}`;
   expect(await verifyDataset(id)).toMatchObject({ is_whole: false, records: 3, differences: [{ path, problem }] }); // prettier-ignore
   await writeFile(file, bytes);
-  const then = await ann.post(`/v2/datasets/${id}/data`, { as_of: old, limit: 0 });
-  expect(then.json['total']).toBe(40);
+  const asOfAnswer = await ann.post(`/v2/datasets/${id}/data`, { as_of: firstCommitId, limit: 0 });
+  expect(asOfAnswer.json['total']).toBe(40);
 });
 
 test('of an archived dataset, the archive is verified', async () => {
@@ -266,26 +266,28 @@ test('of an archived dataset, the archive is verified', async () => {
   const isArchived = async (): Promise<boolean> =>
     (await ann.get(`/v2/datasets/${id}`)).json['availability'] === 'archived';
   await pollUntil(isArchived);
-  const file = server.data.archive(id);
-  const archive = await readFile(file);
-  const { task_id: _, ...found } = await verifyDataset(id);
+  const archivePath = server.data.archive(id);
+  const archiveBytes = await readFile(archivePath);
+  const { task_id: _, ...verification } = await verifyDataset(id);
   const old_versions = { files: 0, bytes: 0 };
-  expect(found).toEqual({ is_whole: true, version: 1, files: 1, records: 43, bytes: archive.length, old_versions, differences: [] }); // prettier-ignore
-  expect((await ann.get(`/v2/datasets/${id}/disk_use`)).json).toMatchObject({ version: 1, total_bytes: archive.length, archive_bytes: archive.length }); // prettier-ignore
+  expect(verification).toEqual({
+    is_whole: true, version: 1, files: 1, records: 43, bytes: archiveBytes.length, old_versions, differences: [],
+  }); // prettier-ignore
+  expect((await ann.get(`/v2/datasets/${id}/disk_use`)).json).toMatchObject({ version: 1, total_bytes: archiveBytes.length, archive_bytes: archiveBytes.length }); // prettier-ignore
   const path = `archives/${id}.tar.zst`;
   const expectDamage = async (problem: RegExp): Promise<void> => {
     const { is_whole, files, differences } = await verifyDataset(id);
     expect([is_whole, files, differences]).toEqual([false, 0, [{ path, problem: expect.stringMatching(problem) }]]); // prettier-ignore
   };
-  await writeFile(file, archive.subarray(0, archive.length - 10));
+  await writeFile(archivePath, archiveBytes.subarray(0, archiveBytes.length - 10));
   await expectDamage(/^has \d+ bytes, should be \d+$/);
-  const flipped = Buffer.from(archive);
-  flipped[archive.length >> 1]! ^= 1;
-  await writeFile(file, flipped);
+  const flippedBytes = Buffer.from(archiveBytes);
+  flippedBytes[archiveBytes.length >> 1]! ^= 1;
+  await writeFile(archivePath, flippedBytes);
   await expectDamage(/is damaged|does not match its checksum/);
-  await rm(file);
+  await rm(archivePath);
   await expectDamage(/is missing/);
-  await writeFile(file, archive);
+  await writeFile(archivePath, archiveBytes);
   expect(await verifyDataset(id)).toMatchObject({ is_whole: true });
 });
 
@@ -308,8 +310,12 @@ describe('the log and the catalogue', () => {
   ])('a missing log entry %s is named', async (_, version, files, problem) => {
     const { id } = await newDamageableDataset();
     await rm(server.data.logEntry(id, version));
-    const { differences, ...found } = await verifyDataset(id);
-    expect([found.is_whole, found.version, found.files]).toEqual([false, 3, files]);
+    const { differences, ...verification } = await verifyDataset(id);
+    expect([verification.is_whole, verification.version, verification.files]).toEqual([
+      false,
+      3,
+      files,
+    ]);
     expect(differences[0]).toEqual({ path: '_delta_log', problem: expect.stringMatching(problem) });
     expect(differences.every(({ path }) => path === '_delta_log')).toBe(true);
   });
@@ -318,13 +324,13 @@ describe('the log and the catalogue', () => {
     const { id } = await newDamageableDataset();
     await rm(server.data.logEntry(id, 2));
     await server.catalog.datasets.update(id, { availability: 'unavailable' });
-    const found = await Promise.all([1, 2, 3, 4].map(() => verifyDataset(id)));
-    for (const { differences } of found)
+    const verifications = await Promise.all([1, 2, 3, 4].map(() => verifyDataset(id)));
+    for (const { differences } of verifications)
       expect(differences).toEqual([{ path: '_delta_log', problem: expect.stringMatching(/00002\.json is missing/) }]); // prettier-ignore
     const verifyAnswer = await ann.post(`/v2/datasets/${id}/verify`, { wait: false });
     const task = await waitForJob(ann, `/v2/tasks/${idOf(verifyAnswer)}`);
     expect(task.json['task_object']).toMatchObject({
-      result: { differences: found[0]!.differences },
+      result: { differences: verifications[0]!.differences },
     });
   });
 
@@ -344,17 +350,17 @@ describe('the log and the catalogue', () => {
 test('imports and verifications at the same time do not disturb each other', async () => {
   const id = await newDataset();
   await addRecords(id, 0, 3);
-  const adding = (async () => {
+  const importRun = (async () => {
     for (let i = 1; i < 12; i++) await addRecords(id, 10 * i, 3);
   })();
-  const found: VerificationAnswer[] = [];
-  for (let i = 0; i < 6; i++) found.push(await verifyDataset(id));
-  await adding;
-  found.push(await verifyDataset(id));
-  for (const { differences, version, records } of found) {
+  const verifications: VerificationAnswer[] = [];
+  for (let i = 0; i < 6; i++) verifications.push(await verifyDataset(id));
+  await importRun;
+  verifications.push(await verifyDataset(id));
+  for (const { differences, version, records } of verifications) {
     expect(differences).toEqual([]);
     expect(records % 3).toBe(0);
     expect(version).toBeGreaterThanOrEqual(0);
   }
-  expect(found.at(-1)!.records).toBe(36);
+  expect(verifications.at(-1)!.records).toBe(36);
 });

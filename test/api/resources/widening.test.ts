@@ -61,8 +61,8 @@ test('a later import widens long to double, for queries, facets, exports and fur
 
   for (const format of ['csv', 'json']) {
     const createdExport = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format, params: { fields: ['af'] } }); // prettier-ignore
-    const done = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
-    expect(done.json['error_message']).toBeNull();
+    const endedExport = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
+    expect(endedExport.json['error_message']).toBeNull();
     const file = await fetch(`${server.url}/v2/dataset_exports/${idOf(createdExport)}/download`, {
       headers: { authorization: `Bearer ${ann.token}` },
     });

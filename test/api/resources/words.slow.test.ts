@@ -61,26 +61,26 @@ test('both words, and neither, are found as by grep', async () => {
 });
 
 test(`words of the file are found wherever they stand (STRANDLAKE_SEED=${seed})`, async () => {
-  const next = seededRandom(seed);
+  const random = seededRandom(seed);
   for (let i = 0; i < 25; i++) {
-    const line = vcfLines[Math.floor(next() * vcfLines.length)]!;
-    const names = /CLNDN=([^;]*)/.exec(line)?.[1]?.split(/[^A-Za-z]+/).filter((word) => word.length > 4); // prettier-ignore
-    const word = names?.[Math.floor(next() * names.length)];
+    const line = vcfLines[Math.floor(random() * vcfLines.length)]!;
+    const words = /CLNDN=([^;]*)/.exec(line)?.[1]?.split(/[^A-Za-z]+/).filter((word) => word.length > 4); // prettier-ignore
+    const word = words?.[Math.floor(random() * words.length)];
     if (word === undefined) continue;
     expect([word, await queryTotal(word)]).toEqual([word, countLinesWith(word)]);
   }
 });
 
 test('records with both words come before records with one, on every page', async () => {
-  const isBoth = (record: unknown): boolean => {
+  const hasBothWords = (record: unknown): boolean => {
     const text = JSON.stringify(record);
     return /breast/i.test(text) && /cancer/i.test(text);
   };
-  const ask = async (offset: number): Promise<boolean[]> => {
+  const queryPage = async (offset: number): Promise<boolean[]> => {
     const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { query: 'breast cancer', offset, limit: 100 }); // prettier-ignore
-    return (json['results'] as unknown[]).map(isBoth);
+    return (json['results'] as unknown[]).map(hasBothWords);
   };
   const bothTotal = (await queryTotal('breast AND cancer')) as number;
-  expect(new Set(await ask(0))).toEqual(new Set([true]));
-  expect(await ask(bothTotal - 50)).toEqual(Array.from({ length: 100 }, (_, i) => i < 50));
+  expect(new Set(await queryPage(0))).toEqual(new Set([true]));
+  expect(await queryPage(bothTotal - 50)).toEqual(Array.from({ length: 100 }, (_, i) => i < 50));
 });

@@ -37,16 +37,16 @@ test.each([
   const { json, query } = await importFile(name, content, { item_depth: 2 });
   expect(json).toMatchObject({ status: 'completed', error_message: null });
   expect((await query({ limit: 0 }))['total']).toBe(itemCount);
-  const found = await query({ filters: [['@n', '29999']] });
-  expect(found['results']).toMatchObject([{ '@n': '29999', symbol: 'GENE4' }]);
+  const matchingPage = await query({ filters: [['@n', '29999']] });
+  expect(matchingPage['results']).toMatchObject([{ '@n': '29999', symbol: 'GENE4' }]);
   expect((await query({ filters: [['symbol', 'GENE3']], limit: 0 }))['total']).toBe(4286);
 });
 
 test('an error names its line and column far behind the first piece', async () => {
-  const at = xmlText.indexOf('<note>', 3_000_000);
-  const badText = `${xmlText.slice(0, at)}&x;${xmlText.slice(at)}`;
-  const line = xmlText.slice(0, at).split('\n').length;
-  const column = at - xmlText.lastIndexOf('\n', at);
+  const offset = xmlText.indexOf('<note>', 3_000_000);
+  const badText = `${xmlText.slice(0, offset)}&x;${xmlText.slice(offset)}`;
+  const line = xmlText.slice(0, offset).split('\n').length;
+  const column = offset - xmlText.lastIndexOf('\n', offset);
   const { json, query } = await importFile('c.xml', badText, { item_depth: 2 });
   expect(json['status']).toBe('failed');
   expect(json['error_message']).toContain(`c.xml, line ${line}: column ${column}: the entity &x;`);

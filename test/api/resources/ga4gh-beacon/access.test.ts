@@ -13,8 +13,17 @@ import { variantCalls, startBeaconServerFixture } from './beacon-fixture.js';
 /* Tests which callers see which parts of a beacon, and that a dataset shows no more than its granularity (threats A2, A3, C12). */
 
 const beaconFixture = await startBeaconServerFixture();
-const { ann, anybody, bob, firstRecord, newBeacon, server, setGranularity, stranger, vaultId } =
-  beaconFixture;
+const {
+  ann,
+  anybody,
+  bob,
+  fetchFirstRecordId,
+  newBeacon,
+  server,
+  setGranularity,
+  stranger,
+  vaultId,
+} = beaconFixture;
 const beaconRoot = '/beacon/v2/acme';
 
 /** A word that occurs only in data that other users must not see. */
@@ -26,21 +35,21 @@ let publicBeaconIds: Record<'boolean' | 'count' | 'record', number>;
 let privateBeaconId: number;
 beforeAll(async () => {
   publicVaultId = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));
-  const at = { vault_id: publicVaultId };
+  const place = { vault_id: publicVaultId };
   privateBeaconId = await newBeacon('record');
   await ann.patch(`/v2/datasets/${privateBeaconId}`, { name: secretWord });
   publicBeaconIds = {
-    boolean: await newBeacon('boolean', at),
-    count: await newBeacon('count', at),
-    record: await newBeacon('record', at),
+    boolean: await newBeacon('boolean', place),
+    count: await newBeacon('count', place),
+    record: await newBeacon('record', place),
   };
-  await newBeacon(undefined, at);
-  await newBeacon('none', at);
+  await newBeacon(undefined, place);
+  await newBeacon('none', place);
 });
 
 const variantQuery = 'assemblyId=GRCh38&referenceName=13&start=32316460&alternateBases=T';
-function queryVariants(client: Client, more: string, dataset?: number): Promise<Answer> {
-  const datasetPath = dataset === undefined ? '' : `/datasets/${dataset}`;
+function queryVariants(client: Client, more: string, datasetId?: number): Promise<Answer> {
+  const datasetPath = datasetId === undefined ? '' : `/datasets/${datasetId}`;
   return client.get(`${beaconRoot}${datasetPath}/g_variants?${variantQuery}&${more}`);
 }
 function datasetsOf(answer: Answer): readonly string[] {
@@ -64,24 +73,24 @@ describe('a beacon has', () => {
 
   test.each(['bob', 'stranger', 'anybody'] as const)('nothing for %s of what they may not read', async (name) => {
     const client = { bob, stranger, anybody }[name];
-    const missing = 100_000_000_999_999;
+    const missingId = 100_000_000_999_999;
     for (const path of ['', '/g_variants', '/filtering_terms']) {
-      const hidden = await client.get(`${beaconRoot}/datasets/${privateBeaconId}${path}`);
-      const missingAnswer = await client.get(`${beaconRoot}/datasets/${missing}${path}`);
-      expect([path, hidden.status, hidden.text]).toEqual([path, 404, missingAnswer.text]);
+      const hiddenAnswer = await client.get(`${beaconRoot}/datasets/${privateBeaconId}${path}`);
+      const missingAnswer = await client.get(`${beaconRoot}/datasets/${missingId}${path}`);
+      expect([path, hiddenAnswer.status, hiddenAnswer.text]).toEqual([path, 404, missingAnswer.text]);
     }
-    const oneAnswer = await client.get(`${beaconRoot}/g_variants/${privateBeaconId}:${await firstRecord(privateBeaconId)}`);
-    expect([oneAnswer.status, oneAnswer.text]).toEqual([404, (await client.get(`${beaconRoot}/g_variants/${missing}:x`)).text]);
-    for (const dataset of [privateBeaconId, missing]) {
-      const namedAnswer = await queryVariants(client, `requestedGranularity=record&datasetIds=${dataset}`);
+    const oneAnswer = await client.get(`${beaconRoot}/g_variants/${privateBeaconId}:${await fetchFirstRecordId(privateBeaconId)}`);
+    expect([oneAnswer.status, oneAnswer.text]).toEqual([404, (await client.get(`${beaconRoot}/g_variants/${missingId}:x`)).text]);
+    for (const datasetId of [privateBeaconId, missingId]) {
+      const namedAnswer = await queryVariants(client, `requestedGranularity=record&datasetIds=${datasetId}`);
       expect([namedAnswer.status, namedAnswer.json['responseSummary']]).toEqual([200, { exists: false }]);
-      expect(maskNumbers(namedAnswer)).toEqual(maskNumbers(await queryVariants(client, `requestedGranularity=record&datasetIds=${missing}`)));
+      expect(maskNumbers(namedAnswer)).toEqual(maskNumbers(await queryVariants(client, `requestedGranularity=record&datasetIds=${missingId}`)));
     }
     // For a client that may not read a dataset, the answer is the same whether or not the dataset is a beacon.
-    const all = `includeResultsetResponses=ALL&requestedGranularity=record`;
-    const before = await queryVariants(client, all);
+    const allParams = `includeResultsetResponses=ALL&requestedGranularity=record`;
+    const answerBefore = await queryVariants(client, allParams);
     await setGranularity(privateBeaconId, 'none');
-    expect((await queryVariants(client, all)).text).toBe(before.text);
+    expect((await queryVariants(client, allParams)).text).toBe(answerBefore.text);
     await setGranularity(privateBeaconId, 'record');
     for (const path of ['', '/datasets', '/filtering_terms', '/map', '/configuration', '/g_variants', '/service-info'])
       expect((await client.get(beaconRoot + path)).text).not.toContain(secretWord);
@@ -92,8 +101,8 @@ describe('a beacon has', () => {
     for (const path of ['', '/info', '/service-info', '/map', '/datasets', '/g_variants', '/entry_types', '/configuration', '/filtering_terms']) {
       for (const client of [anybody, ann]) {
         const quietAnswer = await client.get(`/beacon/v2/quiet${path}`);
-        const absent = await client.get(`/beacon/v2/absnt${path}`);
-        expect([path, quietAnswer.status, quietAnswer.text]).toEqual([path, 404, absent.text.replaceAll('absnt', 'quiet')]);
+        const absentAnswer = await client.get(`/beacon/v2/absnt${path}`);
+        expect([path, quietAnswer.status, quietAnswer.text]).toEqual([path, 404, absentAnswer.text.replaceAll('absnt', 'quiet')]);
       }
       expect([path, (await quietUser.get(`/beacon/v2/quiet${path}`)).status]).toEqual([path, 200]);
     }
@@ -101,8 +110,8 @@ describe('a beacon has', () => {
 
   test('no caller with wrong credentials', async () => {
     for (const method of ['GET', 'POST'] as const) {
-      const wrong = await anybody.call(method, `${beaconRoot}/g_variants`, method === 'POST' ? {} : undefined, { authorization: `Bearer ${'x'.repeat(30)}` }); // prettier-ignore
-      expect([method, wrong.status, wrong.json['error']]).toEqual([method, 401, { errorCode: 401, errorMessage: expect.stringContaining('not accepted') }]); // prettier-ignore
+      const wrongAnswer = await anybody.call(method, `${beaconRoot}/g_variants`, method === 'POST' ? {} : undefined, { authorization: `Bearer ${'x'.repeat(30)}` }); // prettier-ignore
+      expect([method, wrongAnswer.status, wrongAnswer.json['error']]).toEqual([method, 401, { errorCode: 401, errorMessage: expect.stringContaining('not accepted') }]); // prettier-ignore
     }
     expect((await anybody.post(`${beaconRoot}/g_variants`, {})).status).toBe(200);
     const longBody = { filters: ['x'.repeat(70_000)] };
@@ -129,17 +138,17 @@ test('without credentials, requests are limited by their address (W4)', async ()
 
 describe('the setting of a dataset', () => {
   const total = variantCalls.filter(({ start, alternate }) => start === 32316461 && alternate === 'T').length; // prettier-ignore
-  const yes = { exists: true };
+  const existsSummary = { exists: true };
   const countSummary = { exists: true, numTotalResults: total };
 
   test.each([
-    ['boolean', 'boolean', 'boolean', yes],
-    ['boolean', 'count', 'boolean', yes],
-    ['boolean', 'record', 'boolean', yes],
-    ['count', 'boolean', 'boolean', yes],
+    ['boolean', 'boolean', 'boolean', existsSummary],
+    ['boolean', 'count', 'boolean', existsSummary],
+    ['boolean', 'record', 'boolean', existsSummary],
+    ['count', 'boolean', 'boolean', existsSummary],
     ['count', 'count', 'count', countSummary],
     ['count', 'record', 'count', countSummary],
-    ['record', 'boolean', 'boolean', yes],
+    ['record', 'boolean', 'boolean', existsSummary],
     ['record', 'count', 'count', countSummary],
     ['record', 'record', 'record', countSummary],
   ] as const)(
@@ -158,25 +167,27 @@ describe('the setting of a dataset', () => {
     const answer = await queryVariants(anybody, 'requestedGranularity=record&includeResultsetResponses=ALL'); // prettier-ignore
     expect(answer.json['responseSummary']).toEqual({ exists: true, numTotalResults: 2 * total });
     const { resultSets } = answer.json['response'] as { resultSets: Record<string, unknown>[] };
-    const sets = new Map(resultSets.map((one) => [one['id'], one]));
-    const shownSummary = (id: number): unknown => {
-      const { exists, resultsCount, results } = sets.get(String(id))!;
+    const setById = new Map(resultSets.map((one) => [one['id'], one]));
+    const summaryOf = (id: number): unknown => {
+      const { exists, resultsCount, results } = setById.get(String(id))!;
       return [exists, resultsCount, (results as unknown[]).length];
     };
-    expect([sets.size, shownSummary(publicBeaconIds.boolean), shownSummary(publicBeaconIds.count), shownSummary(publicBeaconIds.record)]).toEqual([3, [true, 0, 0], [true, total, 0], [true, total, total]]); // prettier-ignore
+    expect([setById.size, summaryOf(publicBeaconIds.boolean), summaryOf(publicBeaconIds.count), summaryOf(publicBeaconIds.record)]).toEqual([3, [true, 0, 0], [true, total, 0], [true, total, total]]); // prettier-ignore
     expect(answer.json['info']).toEqual({ warnings: [`${publicBeaconIds.boolean}: The dataset tells only whether it has matches; they are not counted.`] }); // prettier-ignore
   });
 
   test('boolean has the same answer for any number of matches', async () => {
-    const ask = async (where: string): Promise<string> => {
+    const queryText = async (where: string): Promise<string> => {
       const path = `${beaconRoot}/datasets/${publicBeaconIds.boolean}/g_variants`;
       const { text } = await anybody.get(`${path}?requestedGranularity=record&includeResultsetResponses=ALL&referenceName=13&${where}`); // prettier-ignore
       return text.replace(/"requestParameters":\{"g_variant":\{.*?\}\}/, '');
     };
-    const oneMatch = await ask('start=32316499&end=32316500');
-    expect(await ask('start=32316400&end=32316600')).toBe(oneMatch);
+    const oneMatch = await queryText('start=32316499&end=32316500');
+    expect(await queryText('start=32316400&end=32316600')).toBe(oneMatch);
     expect(oneMatch).toContain('"exists":true');
-    expect(await ask('start=1&end=2')).toBe(oneMatch.replace('"exists":true', '"exists":false'));
+    expect(await queryText('start=1&end=2')).toBe(
+      oneMatch.replace('"exists":true', '"exists":false'),
+    );
   });
 
   test('hides the ids of records unless it shows records', async () => {
@@ -186,7 +197,7 @@ describe('the setting of a dataset', () => {
       ['record', 200],
     ] as const) {
       // prettier-ignore
-      const record = await firstRecord(publicBeaconIds[setting]);
+      const record = await fetchFirstRecordId(publicBeaconIds[setting]);
       for (const client of [ann, anybody]) {
         const answer = await client.get(
           `${beaconRoot}/g_variants/${publicBeaconIds[setting]}:${record}`,
@@ -198,29 +209,31 @@ describe('the setting of a dataset', () => {
 
   test('keeps filters from callers without credentials unless it shows records', async () => {
     const filter = 'requestedGranularity=count&filters=info.AF:>0.1';
-    const ofAll = await queryVariants(anybody, filter);
-    expect(ofAll.json['responseSummary']).toEqual({ exists: true, numTotalResults: total });
+    const accountAnswer = await queryVariants(anybody, filter);
+    expect(accountAnswer.json['responseSummary']).toEqual({ exists: true, numTotalResults: total });
     const refusals = [publicBeaconIds.boolean, publicBeaconIds.count].map((id) => `${id}: The dataset answers filters only to callers with credentials.`); // prettier-ignore
-    expect((ofAll.json['info'] as { warnings: string[] }).warnings.toSorted()).toEqual(refusals.toSorted()); // prettier-ignore
-    const ofOne = await queryVariants(anybody, filter, publicBeaconIds.boolean);
-    expect([ofOne.status, ofOne.json['error']]).toEqual([400, { errorCode: 400, errorMessage: refusals[0] }]); // prettier-ignore
+    expect((accountAnswer.json['info'] as { warnings: string[] }).warnings.toSorted()).toEqual(refusals.toSorted()); // prettier-ignore
+    const datasetAnswer = await queryVariants(anybody, filter, publicBeaconIds.boolean);
+    expect([datasetAnswer.status, datasetAnswer.json['error']]).toEqual(
+      [400, { errorCode: 400, errorMessage: refusals[0] }],
+    ); // prettier-ignore
     const ownAnswer = await queryVariants(ann, filter, publicBeaconIds.boolean);
     expect([ownAnswer.status, ownAnswer.json['responseSummary']]).toEqual([200, { exists: true }]);
-    const termsFor = async (client: Client, id: number): Promise<number> => {
+    const countTermsFor = async (client: Client, id: number): Promise<number> => {
       const { json } = await client.get(`${beaconRoot}/datasets/${id}/filtering_terms`);
       return (json['response'] as { filteringTerms: unknown[] }).filteringTerms.length;
     };
-    expect(await termsFor(anybody, publicBeaconIds.boolean)).toBe(0);
-    expect(await termsFor(anybody, publicBeaconIds.record)).toBeGreaterThan(5);
-    expect(await termsFor(ann, publicBeaconIds.boolean)).toBeGreaterThan(5);
+    expect(await countTermsFor(anybody, publicBeaconIds.boolean)).toBe(0);
+    expect(await countTermsFor(anybody, publicBeaconIds.record)).toBeGreaterThan(5);
+    expect(await countTermsFor(ann, publicBeaconIds.boolean)).toBeGreaterThan(5);
   });
 
   test('is changed by those who may write, and stands in the audit log', async () => {
     const path = `/v2/objects/${publicBeaconIds.count}/beacon`;
     expect((await bob.post(path, { granularity: 'record' })).status).toBe(403);
     expect((await anybody.post(path, { granularity: 'record' })).status).toBe(401);
-    const wrong = await ann.post(path, { granularity: 'all' });
-    expect([wrong.status, Object.keys(wrong.json)]).toEqual([400, ['granularity']]);
+    const wrongAnswer = await ann.post(path, { granularity: 'all' });
+    expect([wrongAnswer.status, Object.keys(wrongAnswer.json)]).toEqual([400, ['granularity']]);
     expect((await ann.post(path)).json['granularity']).toBe('count');
     expect((await ann.get(path)).json['granularity']).toBe('count');
     expect((await ann.delete(path)).status).toBe(200);
@@ -239,25 +252,25 @@ describe('the setting of a dataset', () => {
 describe('an answer is about the current version', () => {
   test('after records are added, replaced, deleted and restored', async () => {
     const id = await newBeacon('record', { records: [{ variant: 'GRCH38-1-10-10-G' }] });
-    const record = await firstRecord(id);
-    const found = async (start: number): Promise<unknown> => {
+    const record = await fetchFirstRecordId(id);
+    const countAt = async (start: number): Promise<unknown> => {
       const { json } = await ann.get(`${beaconRoot}/datasets/${id}/g_variants?referenceName=1&start=${start}&alternateBases=G&requestedGranularity=count`); // prettier-ignore
       return (json['responseSummary'] as Record<string, unknown>)['numTotalResults'];
     };
     const change = (commit_mode: string, list: readonly object[]): Promise<Answer> =>
       ann.post('/v2/dataset_imports', { dataset_id: id, commit_mode, records: list });
-    expect([await found(9), await found(19)]).toEqual([1, 0]);
+    expect([await countAt(9), await countAt(19)]).toEqual([1, 0]);
     await change('overwrite', [{ _id: record, variant: 'GRCH38-1-20-20-G' }]);
-    expect([await found(9), await found(19)]).toEqual([0, 1]);
+    expect([await countAt(9), await countAt(19)]).toEqual([0, 1]);
     await change('delete', [{ _id: record }]);
-    expect([await found(9), await found(19)]).toEqual([0, 0]);
+    expect([await countAt(9), await countAt(19)]).toEqual([0, 0]);
     const [deletion] = listOf(await ann.get(`/v2/datasets/${id}/commits`));
     const rollbackAnswer = await ann.post(
       `/v2/dataset_commits/${String(deletion!['id'])}/rollback`,
       {},
     );
     await waitForJob(ann, `/v2/dataset_commits/${idOf(rollbackAnswer)}`);
-    expect([await found(9), await found(19)]).toEqual([0, 1]);
+    expect([await countAt(9), await countAt(19)]).toEqual([0, 1]);
   });
 
   test('an archived dataset is not in the beacon', async () => {

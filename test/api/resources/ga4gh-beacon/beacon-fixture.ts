@@ -75,31 +75,31 @@ export interface BeaconServerFixture extends ServerFixture {
   readonly anybody: Client;
   /** Creates a dataset from the VCF file or from the given records, and sets its granularity as a beacon. */
   newBeacon(granularity: string | undefined, more?: { records?: readonly object[]; vault_id?: number; fields?: readonly object[] }): Promise<number>; // prettier-ignore
-  setGranularity(dataset: number, granularity: string): Promise<Answer>;
+  setGranularity(datasetId: number, granularity: string): Promise<Answer>;
   /** Returns the `_id` of the first record of a dataset. */
-  firstRecord(dataset: number): Promise<string>;
+  fetchFirstRecordId(datasetId: number): Promise<string>;
 }
 
 /** Starts a server for the tests of a file, which must call this function at its top level. */
 export async function startBeaconServerFixture(): Promise<BeaconServerFixture> {
-  const lab = await startServerFixture();
-  const { ann, server, newDataset, newFile } = lab;
+  const serverFixture = await startServerFixture();
+  const { ann, server, newDataset, newFile } = serverFixture;
   const target_fields = [
     { name: 'info.GENE', entity_type: 'gene' },
     { name: 'gene', entity_type: 'gene' },
     { name: 'variant', entity_type: 'variant' },
   ];
-  const setGranularity = (dataset: number, granularity: string): Promise<Answer> =>
-    ann.post(`/v2/objects/${dataset}/beacon`, { granularity });
+  const setGranularity = (datasetId: number, granularity: string): Promise<Answer> =>
+    ann.post(`/v2/objects/${datasetId}/beacon`, { granularity });
   const fileId = await newFile('calls.vcf', beaconVcf);
   return {
-    ...lab,
+    ...serverFixture,
     stranger: await server.user('stranger', { domain: 'other' }),
     bob: await server.user('bob'),
     anybody: clientFor(server.url, ann.user, ''),
     setGranularity,
-    async firstRecord(dataset) {
-      const { json } = await ann.post(`/v2/datasets/${dataset}/data`, { limit: 1 });
+    async fetchFirstRecordId(datasetId) {
+      const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1 });
       const [{ _id: id }] = json['results'] as [{ _id: string }];
       return id;
     },

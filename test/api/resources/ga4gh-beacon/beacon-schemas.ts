@@ -17,9 +17,9 @@ const publishedSchemaAddresses: readonly (readonly [address: string, place: stri
 export function beaconSchemaChecker(
   folder: string,
 ): (file: string, value: unknown, path?: string) => readonly string[] {
-  const files = new Map<string, Schema>();
-  const read = (file: string): Schema => {
-    const cachedSchema = files.get(file);
+  const schemaByFile = new Map<string, Schema>();
+  const readSchema = (file: string): Schema => {
+    const cachedSchema = schemaByFile.get(file);
     if (cachedSchema !== undefined) return cachedSchema;
     // The schema of datasets refers to `info.json` in the folder of the model, but the file is in the folder of the framework.
     const ownPath = join(folder, file);
@@ -27,10 +27,10 @@ export function beaconSchemaChecker(
       ? ownPath
       : join(folder, 'framework/json/common', basename(file));
     const schema = JSON.parse(readFileSync(path, 'utf8')) as Schema;
-    files.set(file, schema);
+    schemaByFile.set(file, schema);
     return schema;
   };
-  const resolverOf = (from: string): ResolveReference => {
+  const resolverOf = (fromFile: string): ResolveReference => {
     return (ref) => {
       const [address = '', pointer = ''] = ref.split('#');
       const [base, place] =
@@ -39,15 +39,15 @@ export function beaconSchemaChecker(
         base !== undefined
           ? place + address.slice(base.length)
           : address === ''
-            ? from
-            : normalize(join(dirname(from), address));
-      const found = pointer
+            ? fromFile
+            : normalize(join(dirname(fromFile), address));
+      const namedSchema = pointer
         .split('/')
         .filter((part) => part !== '')
-        .reduce<unknown>((schema, part) => (schema as Schema)[part], read(file));
-      if (found === undefined) throw new Error(`${ref} in ${from} names no schema`);
-      return { schema: found as Schema, resolve: resolverOf(file) };
+        .reduce<unknown>((schema, part) => (schema as Schema)[part], readSchema(file));
+      if (namedSchema === undefined) throw new Error(`${ref} in ${fromFile} names no schema`);
+      return { schema: namedSchema as Schema, resolve: resolverOf(file) };
     };
   };
-  return (file, value, path) => schemaErrors(read(file), value, path, resolverOf(file));
+  return (file, value, path) => schemaErrors(readSchema(file), value, path, resolverOf(file));
 }

@@ -9,15 +9,15 @@ import { genomeBuildOfAlias } from '../../../../engine/core/build-names.js';
 
 test('the accessions of GRCh38 are those that ClinVar gives its variants', () => {
   const text = gunzipSync(readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz')).toString();
-  const found = new Map<string, string>();
+  const accessionByChromosome = new Map<string, string>();
   for (const line of text.split('\n')) {
     const chromosome = line.slice(0, line.indexOf('\t'));
-    if (chromosome.startsWith('#') || found.has(chromosome)) continue;
+    if (chromosome.startsWith('#') || accessionByChromosome.has(chromosome)) continue;
     const accession = /[\t;]CLNHGVS=(NC_\d+\.\d+):/.exec(line)?.[1];
-    if (accession !== undefined) found.set(chromosome, accession);
+    if (accession !== undefined) accessionByChromosome.set(chromosome, accession);
   }
-  expect(found.size).toBeGreaterThan(5);
-  for (const [chromosome, accession] of found) {
+  expect(accessionByChromosome.size).toBeGreaterThan(5);
+  for (const [chromosome, accession] of accessionByChromosome) {
     expect(sequenceId('GRCh38', chromosome)).toBe(`refseq:${accession}`);
     const plainNames = chromosome === 'MT' ? ['MT', 'M'] : [chromosome];
     for (const name of [accession, `refseq:${accession}`]) {

@@ -14,25 +14,25 @@ import { beaconSchemaChecker } from './beacon-schemas.js';
 const schemaFolder = process.env['STRANDLAKE_BEACON_SCHEMAS'];
 const checkSchema = schemaFolder === undefined ? undefined : beaconSchemaChecker(schemaFolder);
 
-const { ann, anybody, firstRecord, newBeacon, server } = await startBeaconServerFixture();
+const { ann, anybody, fetchFirstRecordId, newBeacon, server } = await startBeaconServerFixture();
 const beaconRoot = '/beacon/v2/acme';
 
 let datasetId: number;
 let countGranularityBeaconId: number;
 let variantId: string;
 beforeAll(async () => {
-  const open = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));
-  datasetId = await newBeacon('record', { vault_id: open });
-  countGranularityBeaconId = await newBeacon('count', { vault_id: open });
-  await newBeacon('boolean', { vault_id: open });
+  const openVaultId = idOf(await ann.post('/v2/vaults', { name: 'Open', is_public: true }));
+  datasetId = await newBeacon('record', { vault_id: openVaultId });
+  countGranularityBeaconId = await newBeacon('count', { vault_id: openVaultId });
+  await newBeacon('boolean', { vault_id: openVaultId });
   const records = [
     { variant: 'chr13-32316461-A-G', gene: 'BRCA2' },
     { variant: 'no place', gene: 'BRCA2' },
     { variant: 'GRCh38-HLA-A-5-5-*', gene: 'HLA-A' },
     { variant: 'GRCH38-13-32316461-32316461-A[13:5[', gene: 'BRCA2' },
   ];
-  await newBeacon('record', { vault_id: open, records });
-  variantId = `${datasetId}:${await firstRecord(datasetId)}`;
+  await newBeacon('record', { vault_id: openVaultId, records });
+  variantId = `${datasetId}:${await fetchFirstRecordId(datasetId)}`;
 });
 
 type Json = Readonly<Record<string, unknown>>;
@@ -63,8 +63,8 @@ function checkAnswer(operation: string, { status, json }: Answer): void {
   if (checkSchema === undefined) return;
   const name = schemaByOperation[operation]!;
   const { returnedGranularity } = (json['meta'] ?? {}) as Json;
-  const ofQuery = { boolean: 'beaconBooleanResponse', count: 'beaconCountResponse', record: 'beaconResultsetsResponse' }[String(returnedGranularity)]; // prettier-ignore
-  const file = status >= 400 ? 'beaconErrorResponse' : name === 'query' ? ofQuery! : name;
+  const querySchema = { boolean: 'beaconBooleanResponse', count: 'beaconCountResponse', record: 'beaconResultsetsResponse' }[String(returnedGranularity)]; // prettier-ignore
+  const file = status >= 400 ? 'beaconErrorResponse' : name === 'query' ? querySchema! : name;
   expect([operation, status, checkSchema(`${responseSchemaFolder}/${file}.json`, json)]).toEqual([operation, status, []]); // prettier-ignore
   const { resultSets = [], collections = [] } = (json['response'] ?? {}) as {
     resultSets?: readonly { results: readonly object[] }[];
@@ -83,10 +83,10 @@ const beaconOperations = (Object.entries(operations) as [string, OperationRow][]
     key.startsWith('ga4ghBeacon.') ? [[key.slice('ga4ghBeacon.'.length), row] as const] : [],
 );
 
-function operationPath(row: OperationRow, dataset = datasetId): string {
+function operationPathOf(row: OperationRow, id = datasetId): string {
   return row.paths[0]
     .replace(':account', 'acme')
-    .replace(':dataset', String(dataset))
+    .replace(':dataset', String(id))
     .replace(':variant', encodeURIComponent(variantId));
 }
 
@@ -127,8 +127,8 @@ describe('every answer has the form of the standard', () => {
     for (const client of [ann, anybody])
       for (const [query, body] of takesQuery ? beaconQueries : beaconQueries.slice(0, 1)) {
         const answer = await (row.method === 'POST'
-          ? client.post(operationPath(row), body)
-          : client.get(`${operationPath(row)}?${query}`));
+          ? client.post(operationPathOf(row), body)
+          : client.get(`${operationPathOf(row)}?${query}`));
         // Operations other than queries for variants report the options of such queries as ignored.
         expect([query, [200, 400, 404].includes(answer.status)]).toEqual([query, true]);
         if (answer.status === 200) expectMeta(name, answer.json);
@@ -230,8 +230,8 @@ describe('the sections of the framework', () => {
       const operatorAnswer = await ann.post(`${beaconRoot}/datasets/${datasetId}/g_variants`, { query: { filters: [{ id: term.id, operator: '=', value: '1' }] } }); // prettier-ignore
       expect([term.id, operatorAnswer.status]).toEqual([term.id, 200]);
     }
-    const { filteringTerms: second } = await fetchResponse(`/datasets/${datasetId}/filtering_terms?limit=2&skip=1`); // prettier-ignore
-    expect(second).toEqual(terms.slice(2, 4));
+    const { filteringTerms: secondPage } = await fetchResponse(`/datasets/${datasetId}/filtering_terms?limit=2&skip=1`); // prettier-ignore
+    expect(secondPage).toEqual(terms.slice(2, 4));
   });
 
   test('the identifier of a beacon is the name of its host backwards', () => {
@@ -278,9 +278,9 @@ describe('genomic variations', () => {
 
   test('are each found by their variantInternalId', async () => {
     const { resultSets } = await fetchResponse('/g_variants?requestedGranularity=record&limit=0&includeResultsetResponses=ALL'); // prettier-ignore
-    const all = (resultSets as { results: Json[] }[]).flatMap(({ results }) => results);
-    expect(all.length).toBe(variantCalls.length + 3);
-    for (const one of all) {
+    const allVariations = (resultSets as { results: Json[] }[]).flatMap(({ results }) => results);
+    expect(allVariations.length).toBe(variantCalls.length + 3);
+    for (const one of allVariations) {
       const path = `/g_variants/${encodeURIComponent(String(one['variantInternalId']))}`;
       const { resultSets: sets } = await fetchResponse(path);
       expect((sets as { results: Json[] }[]).map(({ results }) => results)).toEqual([[one]]);
@@ -292,26 +292,28 @@ describe('genomic variations', () => {
   test('of other notations have a place, too, or are counted as left out', async () => {
     const { json } = await ann.get(`${beaconRoot}/g_variants?requestedGranularity=record&limit=0`);
     const { resultSets } = json['response'] as { resultSets: { results: Json[] }[] };
-    const found = resultSets.flatMap(({ results }) => results).filter((one) => !String(one['variantInternalId']).startsWith(`${datasetId}:`)); // prettier-ignore
-    const [noted, contig, breakend] = found.map((one) => one['variation']);
-    expect(noted).toMatchObject({ variantType: 'SNP', referenceBases: 'A', alternateBases: 'G', location: { sequence_id: 'chromosome:13', interval: { start: { value: 32316460 }, end: { value: 32316461 } } } }); // prettier-ignore
-    expect(contig).toMatchObject({ variantType: 'DEL', alternateBases: '-', location: { sequence_id: 'GRCh38:HLA-A' } }); // prettier-ignore
+    const otherVariations = resultSets.flatMap(({ results }) => results).filter((one) => !String(one['variantInternalId']).startsWith(`${datasetId}:`)); // prettier-ignore
+    const [snp, deletion, breakend] = otherVariations.map((one) => one['variation']);
+    expect(snp).toMatchObject({ variantType: 'SNP', referenceBases: 'A', alternateBases: 'G', location: { sequence_id: 'chromosome:13', interval: { start: { value: 32316460 }, end: { value: 32316461 } } } }); // prettier-ignore
+    expect(deletion).toMatchObject({
+      variantType: 'DEL', alternateBases: '-', location: { sequence_id: 'GRCh38:HLA-A' },
+    }); // prettier-ignore
     expect(breakend).toMatchObject({ variantType: 'BND', alternateBases: 'N' });
     const { warnings } = json['info'] as { warnings: string[] };
     expect(warnings).toContain('Records of this page left out because their variants name no place: 1.'); // prettier-ignore
   });
 
   test('come in pages that run through all datasets', async () => {
-    const idsOf = async (more: string): Promise<unknown[]> => {
+    const fetchIds = async (more: string): Promise<unknown[]> => {
       const { resultSets } = await fetchResponse(`/g_variants?requestedGranularity=record&geneId=BRCA2&${more}`); // prettier-ignore
       return (resultSets as { results: Json[] }[]).flatMap(({ results }) => results.map((one) => one['variantInternalId'])); // prettier-ignore
     };
-    const all = await idsOf('limit=0');
-    expect(all.length).toBe(8);
-    const paged: unknown[] = [];
-    for (let skip = 0; skip < 5; skip++) paged.push(...(await idsOf(`limit=2&skip=${skip}`)));
-    expect(paged).toEqual(all);
-    expect(await idsOf('limit=2&skip=9')).toEqual([]);
+    const allIds = await fetchIds('limit=0');
+    expect(allIds.length).toBe(8);
+    const pagedIds: unknown[] = [];
+    for (let skip = 0; skip < 5; skip++) pagedIds.push(...(await fetchIds(`limit=2&skip=${skip}`)));
+    expect(pagedIds).toEqual(allIds);
+    expect(await fetchIds('limit=2&skip=9')).toEqual([]);
   });
 });
 

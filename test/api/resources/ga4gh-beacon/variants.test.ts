@@ -4,7 +4,7 @@ import { variantCalls, startBeaconServerFixture, type VariantCall } from './beac
 
 /* Compares the variants that a beacon finds with a loop over the lines of the VCF file. Positions in requests are 0-based. */
 
-const { ann, firstRecord, newBeacon } = await startBeaconServerFixture();
+const { ann, fetchFirstRecordId, newBeacon } = await startBeaconServerFixture();
 
 let datasetId: number;
 /** The id of a dataset whose only field is the variant. */
@@ -19,38 +19,42 @@ beforeAll(async () => {
 
 type QueryParameters = Readonly<Record<string, string>>;
 
-function askVariants(parameters: QueryParameters, dataset = datasetId): Promise<Answer> {
+function askVariants(parameters: QueryParameters, id = datasetId): Promise<Answer> {
   const query = new URLSearchParams({ requestedGranularity: 'count', ...parameters });
-  return ann.get(`/beacon/v2/acme/datasets/${dataset}/g_variants?${query}`);
+  return ann.get(`/beacon/v2/acme/datasets/${id}/g_variants?${query}`);
 }
 
 /** Returns the records that a request should find, by an independent implementation of the parameters of GA4GH Beacon v2. */
 function expectedCalls(parameters: QueryParameters): readonly VariantCall[] {
   const { referenceName, start, end, referenceBases, alternateBases, geneId } = parameters;
   const chromosome = referenceName && ({ 'NC_000013.11': '13', 'refseq:NC_000017.11': '17', MT: 'M' }[referenceName] ?? referenceName.replace('chr', '')); // prettier-ignore
-  const [from, to] = (start ?? '').split(',').map(Number) as [number, number?];
-  const [first, last] = (end ?? '').split(',').map(Number) as [number, number?];
+  const [startMin, startMax] = (start ?? '').split(',').map(Number) as [number, number?];
+  const [endMin, endMax] = (end ?? '').split(',').map(Number) as [number, number?];
   const fits = (bases: string | undefined, allele: string): boolean =>
     bases === undefined ||
     (bases.length === allele.length &&
       [...bases].every((base, i) => base === 'N' || base === allele[i] || (base === 'R' && 'AG'.includes(allele[i]!)))); // prettier-ignore
   return variantCalls.filter((call) => {
-    const [begin, behind] = [call.start - 1, call.stop];
+    const [callStart, callEnd] = [call.start - 1, call.stop];
     if (geneId !== undefined && call.gene !== geneId) return false;
     if (chromosome !== undefined && call.chromosome !== chromosome) return false;
     if (start !== undefined && end === undefined) {
       // If an allele in the request is empty, the file has both alleles with the preceding base.
       if (referenceBases === '' || alternateBases === '')
         return (
-          begin === from - 1 &&
+          callStart === startMin - 1 &&
           call.reference.slice(1) === referenceBases &&
           call.alternate.slice(1) === alternateBases &&
           call.reference[0] === call.alternate[0]
         );
-      if (begin !== from) return false;
+      if (callStart !== startMin) return false;
     }
-    if (end !== undefined && last === undefined && !(begin < first && behind > from)) return false;
-    if (last !== undefined && !(begin >= from && begin < to! && behind >= first && behind < last))
+    if (end !== undefined && endMax === undefined && !(callStart < endMin && callEnd > startMin))
+      return false;
+    if (
+      endMax !== undefined &&
+      !(callStart >= startMin && callStart < startMax! && callEnd >= endMin && callEnd < endMax)
+    )
       return false;
     return fits(referenceBases, call.reference) && fits(alternateBases, call.alternate);
   });
@@ -134,8 +138,8 @@ describe('a request finds what the lines of the file have', () => {
       { referenceName: 'NC_000013.10' },
     ]) {
       const exactParams = { ...more, start: '32316460', referenceBases: 'A', alternateBases: 'G' };
-      const range = { ...more, start: '32316460', end: '32316461' };
-      for (const parameters of [exactParams, range]) {
+      const rangeParams = { ...more, start: '32316460', end: '32316461' };
+      for (const parameters of [exactParams, rangeParams]) {
         const { json } = await askVariants(parameters);
         expect([parameters, json['responseSummary']]).toEqual([parameters, { exists: false, numTotalResults: 0 }]); // prettier-ignore
       }
@@ -183,22 +187,25 @@ describe('a request by what a variant is', () => {
   });
 
   test('a dataset without variants says so, also where one variant of it is asked for', async () => {
-    const plain = await newBeacon('record', { records: [{ gene: 'TP53' }] });
+    const plainBeaconId = await newBeacon('record', { records: [{ gene: 'TP53' }] });
     const errorMessage = 'The dataset has no field with the entity type variant.';
-    const record = await firstRecord(plain);
-    for (const answer of [await askVariants({ geneId: 'TP53' }, plain), await ann.get(`/beacon/v2/acme/g_variants/${plain}:${record}`)])
+    const recordId = await fetchFirstRecordId(plainBeaconId);
+    for (const answer of [
+      await askVariants({ geneId: 'TP53' }, plainBeaconId),
+      await ann.get(`/beacon/v2/acme/g_variants/${plainBeaconId}:${recordId}`),
+    ])
       expect([answer.status, answer.json['error']]).toEqual([400, { errorCode: 400, errorMessage: expect.stringContaining(errorMessage) }]);
-    await ann.delete(`/v2/objects/${plain}/beacon`);
+    await ann.delete(`/v2/objects/${plainBeaconId}/beacon`);
   }); // prettier-ignore
 
   test('a filter of a long text takes no wildcards', async () => {
     const records = [{ variant: 'GRCH38-13-100-100-A', note: 'x' }];
-    const noted = await newBeacon('record', { records, fields: [{ name: 'note', data_type: 'text' }] });
+    const textBeaconId = await newBeacon('record', { records, fields: [{ name: 'note', data_type: 'text' }] });
     const filters = [{ id: 'note', operator: '=', value: '%x%' }];
-    const { status, json } = await ann.post(`/beacon/v2/acme/datasets/${noted}/g_variants`, { query: { filters } });
+    const { status, json } = await ann.post(`/beacon/v2/acme/datasets/${textBeaconId}/g_variants`, { query: { filters } });
     const errorMessage = expect.stringContaining('filters: note is a long text, whose values have no wildcards.');
     expect([status, json['error']]).toEqual([400, { errorCode: 400, errorMessage }]);
-    await ann.delete(`/v2/objects/${noted}/beacon`);
+    await ann.delete(`/v2/objects/${textBeaconId}/beacon`);
   }); // prettier-ignore
 
   test('the datasets that cannot tell are named beside those that can', async () => {
